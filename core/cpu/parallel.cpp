@@ -1,0 +1,74 @@
+// The thread pool is libgomp's. After a fork its threads are gone, and the child would wait for them
+// for ever; so a child runs single-threaded until it asks for threads itself (Note [Fork]).
+#include "cpu/parallel.h"
+
+#include <omp.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+
+#include "check.h"
+
+namespace ember::cpu {
+
+namespace {
+
+std::atomic<int> threads{0};
+std::atomic<bool> forked{false};
+
+void after_fork_in_child() {
+  forked = true;
+  threads = 1;
+  omp_set_num_threads(1);
+}
+
+int initial_threads() {
+  pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  return std::max(1, omp_get_max_threads());
+}
+
+}  // namespace
+
+int num_threads() {
+  int n = threads.load(std::memory_order_relaxed);
+  if (n == 0) threads = n = initial_threads();
+  return n;
+}
+
+void set_num_threads(int n) {
+  check(n > 0, Kind::Runtime, "set_num_threads(): expected a positive number of threads, got ", n);
+  num_threads();
+  // Note [Fork]: libgomp's pool belongs to the parent; using it in the child hangs.
+  if (forked) n = 1;
+  threads = n;
+  omp_set_num_threads(n);
+}
+
+bool in_parallel_region() { return omp_in_parallel(); }
+
+void detail::run_parallel(int64_t n, int64_t grain, void (*call)(void*, int64_t, int64_t), void* body) {
+  int64_t pieces = std::min<int64_t>(num_threads(), (n + grain - 1) / grain);
+  if (pieces <= 1 || omp_in_parallel()) {
+    Unlocked unlocked(!omp_in_parallel());
+    call(body, 0, n);
+    return;
+  }
+  Unlocked unlocked(true);
+  std::exception_ptr error;
+  int64_t piece = (n + pieces - 1) / pieces;
+#pragma omp parallel for num_threads(int(pieces)) schedule(static, 1)
+  for (int64_t i = 0; i < pieces; i++) {
+    try {
+      int64_t begin = i * piece, end = std::min(n, begin + piece);
+      if (begin < end) call(body, begin, end);
+    } catch (...) {
+#pragma omp critical(ember_parallel_error)
+      if (!error) error = std::current_exception();
+    }
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace ember::cpu
