@@ -22,8 +22,9 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
 build: $(VENV)/.build ## Compile ember/_C in place; incremental
-	@$(BIN)/cmake --preset dev $(CMAKE_OPTIONS) -DEMBER_ISA_LEVELS="$(ISA)" --log-level=WARNING
+	@$(BIN)/cmake --preset dev $(CMAKE_OPTIONS) -DEMBER_ISA_LEVELS="$(ISA)" > /dev/null
 	@$(BIN)/cmake --build --preset dev -j $(JOBS)
+	@ln -sf build/dev/compile_commands.json .
 
 demo: build $(VENV)/.examples ## Train a small network; writes runs/digits
 	$(PY) examples/digits.py $(ARGS)
@@ -42,7 +43,7 @@ ASAN_SITE := $(CURDIR)/build/asan/site
 runtime = $(shell $${CXX:-g++} -print-file-name=$(1))
 
 asan: $(VENV)/.build $(VENV)/.test ## Run the tests under ASan and UBSan (build/asan)
-	@$(BIN)/cmake --preset asan $(CMAKE_OPTIONS) --log-level=WARNING
+	@$(BIN)/cmake --preset asan $(CMAKE_OPTIONS) > /dev/null
 	@$(BIN)/cmake --build --preset asan -j $(JOBS)
 	@mkdir -p $(ASAN_SITE)
 	@tar --exclude='_C.*so' --exclude=__pycache__ -cf - ember | tar -xf - -C $(ASAN_SITE)
