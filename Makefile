@@ -38,7 +38,8 @@ bench: build $(VENV)/.oracle ## Compare speed and memory with torch, side by sid
 # --- Sanitizers ---------------------------------------------------------------------------------
 # Python itself is not instrumented, so the sanitizers' run-time libraries must be loaded before it,
 # and libstdc++ with them, or they miss C++ exceptions. Python's and numpy's allocations at exit are
-# no leaks of ours. dlopen is called from within the sanitizer, which hides the rpath of _C.
+# no leaks of ours. dlopen is called from within the sanitizer, which hides the rpath of _C. pytest
+# must not capture file descriptor 2, where the report of an error goes.
 ASAN_SITE := $(CURDIR)/build/asan/site
 runtime = $(shell $${CXX:-g++} -print-file-name=$(1))
 
@@ -52,7 +53,7 @@ asan: $(VENV)/.build $(VENV)/.test ## Run the tests under ASan and UBSan (build/
 	    ASAN_OPTIONS="detect_leaks=0:detect_stack_use_after_return=0:$$ASAN_OPTIONS" \
 	    UBSAN_OPTIONS="print_stacktrace=1:$$UBSAN_OPTIONS" \
 	    PYTHONMALLOC=malloc PYTHONPATH=$(ASAN_SITE):$(CURDIR) \
-	    $(BIN)/pytest -o pythonpath="build/asan/site ." --timeout=1800 $(ARGS)
+	    $(BIN)/pytest -o pythonpath="build/asan/site ." --capture=sys --timeout=1800 $(ARGS)
 
 # --- Source -------------------------------------------------------------------------------------
 CXX_FILES = $(shell find core benchmarks -name '*.h' -o -name '*.cpp' -o -name '*.cl' 2>/dev/null)

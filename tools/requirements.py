@@ -1,4 +1,4 @@
-"""Prints what pyproject.toml asks for, so that pip can install it without building ember.
+"""Prints what pyproject.toml asks for, to install it without building ember.
 
     python tools/requirements.py build run test | pip install -r /dev/stdin
 
