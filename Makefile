@@ -1,18 +1,21 @@
 # Every target sets up what it needs in .venv, from PyPI and without root. `make help` lists them.
 #
 # Variables: PYTHON (3.11 or newer, to make .venv with), VENV, JOBS (compilers at once),
-# ARGS (more arguments for pytest, the demo or the benchmarks), ISA (e.g. "baseline;avx2").
+# ARGS (more arguments for pytest, the demo or the benchmarks), ISA (e.g. "baseline;avx2"),
+# WERROR (ON: compiler warnings are errors).
 
 PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 ISA ?= baseline;avx2;avx512
+WERROR ?= OFF
 ARGS ?=
 
 BIN := $(abspath $(VENV))/bin
 PY := PYTHONPATH=$(CURDIR) $(BIN)/python
 REQUIREMENTS := pyproject.toml tools/requirements.py
-CMAKE_OPTIONS = -DPython_EXECUTABLE=$(BIN)/python -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja
+CMAKE_OPTIONS = -DPython_EXECUTABLE=$(BIN)/python -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja \
+	-DEMBER_WERROR=$(WERROR)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -40,19 +43,16 @@ bench: build $(VENV)/.oracle ## Compare speed and memory with torch, side by sid
 # and libstdc++ with them, or they miss C++ exceptions. Python's and numpy's allocations at exit are
 # no leaks of ours. dlopen is called from within the sanitizer, which hides the rpath of _C. pytest
 # must not capture file descriptor 2, where the report of an error goes.
-ASAN_SITE := $(CURDIR)/build/asan/site
 runtime = $(shell $${CXX:-g++} -print-file-name=$(1))
 
 asan: $(VENV)/.build $(VENV)/.test ## Run the tests under ASan and UBSan (build/asan)
 	@$(BIN)/cmake --preset asan $(CMAKE_OPTIONS) > /dev/null
 	@$(BIN)/cmake --build --preset asan -j $(JOBS)
-	@mkdir -p $(ASAN_SITE)
-	@tar --exclude='_C.*so' --exclude=__pycache__ -cf - ember | tar -xf - -C $(ASAN_SITE)
 	env LD_PRELOAD="$(call runtime,libasan.so) $(call runtime,libubsan.so) $(call runtime,libstdc++.so.6)" \
 	    LD_LIBRARY_PATH="$$($(BIN)/python tools/library_path.py)" \
 	    ASAN_OPTIONS="detect_leaks=0:detect_stack_use_after_return=0:$$ASAN_OPTIONS" \
 	    UBSAN_OPTIONS="print_stacktrace=1:$$UBSAN_OPTIONS" \
-	    PYTHONMALLOC=malloc PYTHONPATH=$(ASAN_SITE):$(CURDIR) \
+	    PYTHONMALLOC=malloc PYTHONPATH=$(CURDIR)/build/asan/site:$(CURDIR) \
 	    $(BIN)/pytest -o pythonpath="build/asan/site ." --capture=sys --timeout=1800 $(ARGS)
 
 # --- Source -------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ stubs: build ## Write ember/_C.pyi from the compiled module
 	$(PY) -m nanobind.stubgen -m ember._C -o ember/_C.pyi
 
 docs: build $(VENV)/.docs ## Build the documentation into build/docs
-	$(PY) -m sphinx -q -W -b html docs build/docs
+	$(PY) -m sphinx -q -b html docs build/docs
 	@echo "build/docs/index.html"
 
 clean: ## Remove what was built (not .venv)
