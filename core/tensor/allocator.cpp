@@ -1,11 +1,13 @@
 // Note [Allocator]
-// Every request is rounded up to a size class: 64 bytes apart up to 1 KB, then eight to each doubling.
+// Every request is rounded up to a size class: 64 bytes apart up to 1 KB, then eight to each
+// doubling.
 //
 // Small (up to 64 KB): each thread keeps a free list per class, and takes from it and adds to it
 // without a lock, an atomic or a counter of any kind but the list's length. Lists too long or empty
-// exchange a batch of blocks with the shared level. There, blocks belong to slabs of 256 KB, each cut
-// into blocks of one class; a slab that is wholly free may serve another class, and chunks of eight
-// free slabs, beyond a few, go back to the system. So it does not matter which thread frees a block.
+// exchange a batch of blocks with the shared level. There, blocks belong to slabs of 256 KB, each
+// cut into blocks of one class; a slab that is wholly free may serve another class, and chunks of
+// eight free slabs, beyond a few, go back to the system. So it does not matter which thread frees a
+// block.
 //
 // Large: each block is a mapping of its own. When freed it is put on its class's list, which is a
 // stack, so that the warmest is reused first; a request may also take a block up to two classes
@@ -148,10 +150,12 @@ int64_t seconds() {
 // What this process may have: the machine's memory, or less in a container.
 int64_t physical_memory() {
   int64_t bytes = int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+  for (const char* path :
+       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
     if (FILE* file = std::fopen(path, "r")) {
       long long limit = 0;
-      if (std::fscanf(file, "%lld", &limit) == 1 && limit > 0) bytes = std::min<int64_t>(bytes, limit);
+      if (std::fscanf(file, "%lld", &limit) == 1 && limit > 0)
+        bytes = std::min<int64_t>(bytes, limit);
       std::fclose(file);
     }
   }
@@ -172,7 +176,7 @@ struct Shared {
   int free_chunks = 0;
 
   SizeLink large[kClasses];
-  AgeLink ages;                            // newest first
+  AgeLink ages;                             // newest first
   std::unordered_map<void*, int> oversize;  // class of blocks lent to a smaller class
 
   int64_t small_handed = 0, large_used = 0;  // bytes in use; small ones include the threads' lists
@@ -321,8 +325,8 @@ struct Shared {
     count_reserved(-int64_t(size));
   }
 
-  // Bounds what is cached, before `more` bytes are mapped: by what was ever in use at once, so that a
-  // training step finds all its memory again, and by the memory of the machine.
+  // Bounds what is cached, before `more` bytes are mapped: by what was ever in use at once, so that
+  // a training step finds all its memory again, and by the memory of the machine.
   void trim(int64_t more) {
     int64_t bound = std::min(high_water + high_water / 4 + kAlwaysKept, physical / 10 * 9 - more);
     while (cached > 0 && stats.reserved > bound) release(oldest());
@@ -524,7 +528,8 @@ void deallocate(void* p, size_t bytes) noexcept {
     bin.head = block;
     uint32_t count = bin.get_count() + 1;
     bin.set_count(count);
-    if (count > bin.limit) [[unlikely]] flush(bin);
+    if (count > bin.limit) [[unlikely]]
+      flush(bin);
     return;
   }
   deallocate_slow(p, bytes);
@@ -537,7 +542,8 @@ AllocatorStats memory_stats() {
   stats.allocated = s.large_used + s.small_handed;
   for (Link* at = s.threads.after; at != &s.threads; at = at->after)
     for (int c = 0; c < kSmallClasses; c++)
-      stats.allocated -= int64_t(class_size(c)) * static_cast<ThreadCache*>(at)->bins[c].get_count();
+      stats.allocated -=
+          int64_t(class_size(c)) * static_cast<ThreadCache*>(at)->bins[c].get_count();
   return stats;
 }
 

@@ -1,5 +1,6 @@
-// The caching allocator of host memory. Fresh pages cost ten times what warm ones do, so what is freed
-// is kept for the next request of its size class. How it is built: Note [Allocator] in allocator.cpp.
+// The caching allocator of host memory. Fresh pages cost ten times what warm ones do, so what is
+// freed is kept for the next request of its size class. How it is built: Note [Allocator] in
+// allocator.cpp.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +19,16 @@ void deallocate(void* p, size_t bytes) noexcept;
 // Blocks above 64 KB are counted exactly; free small blocks that a thread keeps for itself count
 // as allocated in the peak, but not in `allocated`.
 struct AllocatorStats {
-  int64_t allocated;           // bytes in use
+  int64_t allocated;  // bytes in use
   int64_t allocated_peak;
-  int64_t reserved;            // bytes taken from the system: in use, or cached
+  int64_t reserved;  // bytes taken from the system: in use, or cached
   int64_t reserved_peak;
   int64_t system_allocations;  // mappings made, and undone
   int64_t system_frees;
-  int64_t large_hits;          // requests above 64 KB served from the cache
+  int64_t large_hits;  // requests above 64 KB served from the cache
   int64_t large_misses;
-  int64_t small_refills;       // how often a thread ran out of a small size ...
-  int64_t small_flushes;       // ... or had too much of it; in between nothing is counted
+  int64_t small_refills;  // how often a thread ran out of a small size ...
+  int64_t small_flushes;  // ... or had too much of it; in between nothing is counted
 };
 AllocatorStats memory_stats();
 void reset_peak_memory_stats();

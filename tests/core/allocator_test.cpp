@@ -1,5 +1,6 @@
-// The caching allocator: alignment, reuse, bounds, threads, fork.  `allocator_test --bench` measures it.
-// Under a sanitizer run it with EMBER_NO_CACHE=0 too, so that the cache itself is what is tested.
+// The caching allocator: alignment, reuse, bounds, threads, fork.  `allocator_test --bench`
+// measures it. Under a sanitizer run it with EMBER_NO_CACHE=0 too, so that the cache itself is what
+// is tested.
 #include "tensor/allocator.h"
 
 #include <sys/mman.h>
@@ -82,7 +83,8 @@ void reuse() {
   size_t less = (9 << 20) - (9 << 20) / 10;
   EXPECT(allocate(less) == p);  // lent to the class below
   AllocatorStats after = memory_stats();
-  EXPECT(after.system_allocations == before.system_allocations && after.large_hits == before.large_hits + 1);
+  EXPECT(after.system_allocations == before.system_allocations &&
+         after.large_hits == before.large_hits + 1);
   deallocate(p, less);
   EXPECT(memory_stats().allocated == before.allocated);
   EXPECT(allocate(9 << 20) == p);  // and back in its own
@@ -260,7 +262,8 @@ double nanoseconds(int n, void (*work)(int)) {
   return best;
 }
 
-template <size_t bytes> void pairs(int n) {
+template <size_t bytes>
+void pairs(int n) {
   for (int i = 0; i < n; i++) {
     void* p = allocate(bytes);
     asm volatile("" : : "r"(p) : "memory");
@@ -268,7 +271,8 @@ template <size_t bytes> void pairs(int n) {
   }
 }
 
-template <size_t bytes> void stacks(int n) {
+template <size_t bytes>
+void stacks(int n) {
   void* held[100];
   for (int i = 0; i < n; i += 100) {
     for (void*& p : held) p = allocate(bytes);
@@ -276,7 +280,8 @@ template <size_t bytes> void stacks(int n) {
   }
 }
 
-template <size_t bytes> void mallocs(int n) {
+template <size_t bytes>
+void mallocs(int n) {
   for (int i = 0; i < n; i++) {
     void* p = malloc(bytes);
     asm volatile("" : : "r"(p) : "memory");
@@ -284,7 +289,8 @@ template <size_t bytes> void mallocs(int n) {
   }
 }
 
-template <size_t bytes> void first_touch(int n) {
+template <size_t bytes>
+void first_touch(int n) {
   for (int i = 0; i < n; i++) {
     empty_cache();
     void* p = allocate(bytes);
@@ -293,7 +299,8 @@ template <size_t bytes> void first_touch(int n) {
   }
 }
 
-template <size_t bytes> void warm_touch(int n) {
+template <size_t bytes>
+void warm_touch(int n) {
   for (int i = 0; i < n; i++) {
     void* p = allocate(bytes);
     memset(p, 1, bytes);
@@ -311,8 +318,9 @@ void bench() {
               nanoseconds(1000000, mallocs<100000>));
   std::printf("  10 MB     %6.1f   (malloc %.1f)\n", nanoseconds(100000, pairs<10000000>),
               nanoseconds(10000, mallocs<10000000>));
-  std::printf("  100 at a time: 64 B %.1f, 4 KB %.1f, 64 KB %.1f\n", nanoseconds(1000000, stacks<64>),
-              nanoseconds(1000000, stacks<4096>), nanoseconds(100000, stacks<65536>));
+  std::printf("  100 at a time: 64 B %.1f, 4 KB %.1f, 64 KB %.1f\n",
+              nanoseconds(1000000, stacks<64>), nanoseconds(1000000, stacks<4096>),
+              nanoseconds(100000, stacks<65536>));
   std::printf("with memset, GB/s, fresh and warm\n");
   std::printf("  1 MB  %5.1f %5.1f\n", 1e6 / nanoseconds(200, first_touch<1000000>),
               1e6 / nanoseconds(2000, warm_touch<1000000>));

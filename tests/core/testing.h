@@ -11,11 +11,11 @@ inline int finish() {
 }
 }  // namespace testing
 
-#define EXPECT(...)                                                                  \
-  do {                                                                               \
-    testing::checks++;                                                               \
-    if (!(__VA_ARGS__)) {                                                            \
-      testing::failures++;                                                           \
-      std::printf("%s:%d: failed: %s\n", __FILE__, __LINE__, #__VA_ARGS__);          \
-    }                                                                                \
+#define EXPECT(...)                                                         \
+  do {                                                                      \
+    testing::checks++;                                                      \
+    if (!(__VA_ARGS__)) {                                                   \
+      testing::failures++;                                                  \
+      std::printf("%s:%d: failed: %s\n", __FILE__, __LINE__, #__VA_ARGS__); \
+    }                                                                       \
   } while (0)
