@@ -168,19 +168,28 @@ void pack_b(const T* b, int64_t b_row, int64_t b_col, int64_t rows, int64_t colu
     for (int64_t j = columns; j < width; j++) out[p * width + j] = T(0);
 }
 
+// A line more than a panel needs, or panels 4 KB apart would crowd one another out of L1.
+template <class T> constexpr int64_t panel_stride(int64_t depth) { return depth * kRows + 64 / int64_t(sizeof(T)); }
+
 // `rows` x `depth` of A into panels of kRows rows, each panel holding a column's elements side by side.
 template <class T> void pack_a(const T* a, int64_t a_row, int64_t a_col, int64_t rows, int64_t depth, T* out) {
-  const int64_t whole = rows / kRows * kRows;
+  const int64_t stride = panel_stride<T>(depth);
   if (a_row == 1) {
-    for (int64_t p = 0; p < depth; p++, a += a_col) {
-      T* to = out + p * kRows;
-      for (int64_t i = 0; i < whole; i += kRows, to += depth * kRows)
-        for (int q = 0; q < kRows; q++) to[q] = a[i + q];
-      for (int64_t i = whole; i < rows; i++) to[i - whole] = a[i];
+    constexpr int64_t kStrip = 24 * kRows;
+    for (int64_t i0 = 0; i0 < rows; i0 += kStrip) {
+      const int64_t end = rows - i0 < kStrip ? rows : i0 + kStrip;
+      for (int64_t p = 0; p < depth; p++) {
+        const T* from = a + p * a_col;
+        T* to = out + i0 / kRows * stride + p * kRows;
+        int64_t i = i0;
+        for (; i + kRows <= end; i += kRows, to += stride)
+          for (int q = 0; q < kRows; q++) to[q] = from[i + q];
+        for (int q = 0; i < end; i++, q++) to[q] = from[i];
+      }
     }
     return;
   }
-  for (int64_t i = 0; i < rows; i += kRows, out += depth * kRows)
+  for (int64_t i = 0; i < rows; i += kRows, out += stride)
     for (int64_t p = 0; p < depth; p++)
       for (int64_t q = 0; q < kRows && i + q < rows; q++) out[p * kRows + q] = a[(i + q) * a_row + p * a_col];
 }
@@ -222,9 +231,9 @@ template <class T> void gemm(const GemmTask<T>& task) {
   int64_t width = kBlockBytes / int64_t(sizeof(T)) / (depth ? depth : 1) / kWidth * kWidth;
   if (width < kWidth) width = kWidth;
   if (width > n || b_in_place) width = n;
-  const int64_t rows_up = (m + kRows - 1) / kRows * kRows;
+  const int64_t panels_size = a_packed ? (m + kRows - 1) / kRows * panel_stride<T>(depth) : 0;
   const int64_t block_width = b_in_place ? L : (width + kWidth - 1) / kWidth * kWidth;
-  T* block = (T*)workspace.get(size_t(depth * (block_width + (a_packed ? rows_up : 0))) * sizeof(T));
+  T* block = (T*)workspace.get(size_t(depth * block_width + panels_size) * sizeof(T));
   T* panels = block + depth * block_width;
   for (int64_t p0 = 0; p0 == 0 || p0 < k; p0 += depth) {
     const int64_t deep = k - p0 < depth ? k - p0 : depth;
@@ -245,7 +254,7 @@ template <class T> void gemm(const GemmTask<T>& task) {
       }
       for (int64_t i = 0; i < m; i += kRows) {
         const int64_t rows = m - i < kRows ? m - i : kRows;
-        Tile<T> t{deep,    a_packed ? panels + i * deep : a0 + i * task.a_row,
+        Tile<T> t{deep,    a_packed ? panels + i / kRows * panel_stride<T>(deep) : a0 + i * task.a_row,
                   task.a_row, nullptr, 0, nullptr, task.c_row, task.alpha, beta, nullptr};
         const auto& run = a_packed ? tiles<T, true>.at[rows - 1] : tiles<T, false>.at[rows - 1];
         const bool copy = copying && i == 0;
