@@ -1,0 +1,25 @@
+# Compiles the CPU kernels once per ISA level and adds them to a target:
+#   ember_add_kernels(target file.cpp ...)
+# EMBER_HAVE_AVX2 and EMBER_HAVE_AVX512 are defined for the target where those levels exist.
+
+set(EMBER_KERNEL_FLAGS -O3 -fopenmp-simd -fwrapv -fno-math-errno -fno-trapping-math -ffp-contract=fast)
+
+function(ember_add_kernels target)
+  set(levels baseline)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    set(march_baseline -march=x86-64-v2)
+    set(march_avx2 -march=x86-64-v3)
+    set(march_avx512 -march=x86-64-v4 -mprefer-vector-width=512)
+    list(APPEND levels avx2 avx512)
+    target_compile_definitions(${target} PRIVATE EMBER_HAVE_AVX2 EMBER_HAVE_AVX512)
+  endif()
+  foreach(level ${levels})
+    set(objects ${target}_kernels_${level})
+    add_library(${objects} OBJECT ${ARGN})
+    target_include_directories(${objects} PRIVATE ${PROJECT_SOURCE_DIR}/core)
+    target_compile_definitions(${objects} PRIVATE EMBER_ISA=${level})
+    target_compile_options(${objects} PRIVATE ${EMBER_KERNEL_FLAGS} ${march_${level}})
+    set_target_properties(${objects} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_STANDARD 20)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${objects}>)
+  endforeach()
+endfunction()

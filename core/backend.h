@@ -1,0 +1,81 @@
+// The contract between ops and devices: the primitives a device provides.                 Read this first.
+//
+// Every op ends in calls of these methods; a backend never sees a gradient, a type promotion or a Python
+// object. Outputs come allocated, with their final shape and dtype; operands are already broadcast to the
+// output's shape (stride 0 where repeated). A primitive converts operands to `compute` as it reads them and
+// to the output's dtype as it writes. Methods marked (required) must be there; the others have defaults that
+// decompose into them, and a device overrides what it can fuse.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "functions.h"
+#include "tensor/tensor.h"
+
+namespace ember {
+
+enum class Reduction : uint8_t { Sum, Prod, Min, Max, Any, All };
+enum class ScatterMode : uint8_t { Set, Add, Mul, Max, Min };
+
+// An operand of a pointwise primitive: a tensor broadcast to the output's shape, or a number.
+struct Input {
+  const Tensor* tensor = nullptr;
+  const Shape* strides = nullptr;  // broadcast strides in elements, if they differ from the tensor's own
+  Scalar scalar;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // --- memory ---------------------------------------------------------------------------------
+  virtual void* allocate(int64_t bytes) = 0;                                        // (required)
+  virtual void deallocate(void* data, int64_t bytes) = 0;                           // (required)
+  virtual void copy_bytes(void* to, const void* from, int64_t bytes) = 0;           // (required)
+  virtual void copy_from_host(const Tensor& to, const void* from) = 0;              // (required) `to` is contiguous
+  virtual void copy_to_host(void* to, const Tensor& from) = 0;                      // (required) `from` is contiguous
+  virtual void synchronize() {}
+
+  // --- pointwise (required) -------------------------------------------------------------------
+  virtual void copy(const Tensor& out, const Tensor& x) = 0;  // same device, any strides and dtypes, same shape
+  virtual void fill(const Tensor& out, const Scalar& value) = 0;
+  virtual void unary(Unary f, Dtype compute, const Tensor& out, const Input& x, const Params& params) = 0;
+  virtual void binary(Binary f, Dtype compute, const Tensor& out, const Input& a, const Input& b) = 0;
+  virtual void predicate(Predicate f, Dtype compute, const Tensor& out, const Input& x) = 0;
+  virtual void compare(Compare f, Dtype compute, const Tensor& out, const Input& a, const Input& b,
+                       const Params& params) = 0;
+  virtual void ternary(Ternary f, Dtype compute, const Tensor& out, const Input& a, const Input& b,
+                       const Input& c, const Params& params) = 0;
+  // out = g * conj(derivative of f), from what the row keeps (x or y).
+  virtual void unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g, const Input& keep,
+                          const Params& params) = 0;
+
+  // --- reductions (required) ------------------------------------------------------------------
+  // `out` has size 1 along the reduced dimensions.
+  virtual void reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims) = 0;
+
+  // --- matrix products (required) -------------------------------------------------------------
+  // out = beta * out + alpha * (a @ b), batches of matrices: out (B, M, N), a (B, M, K), b (B, K, N), any strides.
+  virtual void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha, const Scalar& beta) = 0;
+
+  const std::string& name() const { return name_; }
+  uint8_t kind() const { return kind_; }
+
+ private:
+  friend void register_backend(const std::string& name, Backend* backend);
+  std::string name_;
+  uint8_t kind_ = 0;
+};
+
+// Makes `backend` the device named `name`; it lives for ever.
+void register_backend(const std::string& name, Backend* backend);
+inline Backend* backends[256] = {};
+inline Backend& backend_of(Device device) {
+  Backend* b = backends[device.kind];
+  if (__builtin_expect(!b, 0)) fail(Kind::Runtime, "device '", device, "' has no backend");
+  return *b;
+}
+inline Backend& backend_of(const Tensor& t) { return backend_of(t.device()); }
+
+}  // namespace ember

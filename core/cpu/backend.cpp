@@ -1,0 +1,93 @@
+// The CPU backend: hands each primitive to its kernels.
+#include "backend.h"
+
+#include <cstring>
+
+#include "cpu/parallel.h"
+#include "cpu/pointwise.h"
+#include "tensor/allocator.h"
+
+namespace ember::cpu {
+
+namespace {
+
+// A primitive's operand as raw memory. A number becomes one element, repeated.
+class Raw {
+ public:
+  Raw(const Input& in, Dtype compute) {
+    if (in.tensor) {
+      operand = {in.tensor->data(), in.tensor->dtype(), (in.strides ? *in.strides : in.tensor->strides()).data()};
+    } else {
+      in.scalar.store(compute, value_);
+      operand = {value_, compute, kZeroStrides};
+    }
+  }
+  Raw(const Raw&) = delete;
+  operator Operand() const { return operand; }
+  Operand operand;
+
+ private:
+  alignas(16) char value_[16];
+};
+
+Operand raw(const Tensor& t) { return {t.data(), t.dtype(), t.strides().data()}; }
+
+class CpuBackend final : public Backend {
+ public:
+  void* allocate(int64_t bytes) override { return ember::allocate(size_t(bytes)); }
+  void deallocate(void* data, int64_t bytes) override { ember::deallocate(data, size_t(bytes)); }
+  void copy_bytes(void* to, const void* from, int64_t bytes) override { std::memcpy(to, from, size_t(bytes)); }
+  void copy_from_host(const Tensor& to, const void* from) override {
+    copy_bytes(to.data(), from, to.numel() * to.item_size());
+  }
+  void copy_to_host(void* to, const Tensor& from) override {
+    copy_bytes(to, from.data(), from.numel() * from.item_size());
+  }
+
+  void copy(const Tensor& out, const Tensor& x) override {
+    cpu::copy(out.dim(), out.shape().data(), raw(out), raw(x));
+  }
+  void fill(const Tensor& out, const Scalar& value) override {
+    alignas(16) char v[16];
+    value.store(out.dtype(), v);
+    cpu::fill(out.dim(), out.shape().data(), raw(out), v, out.dtype());
+  }
+  void unary(Unary f, Dtype compute, const Tensor& out, const Input& x, const Params& p) override {
+    cpu::unary(f, compute_of(compute), out.dim(), out.shape().data(), raw(out), Raw(x, compute), p);
+  }
+  void binary(Binary f, Dtype compute, const Tensor& out, const Input& a, const Input& b) override {
+    compute = compute_of(compute);
+    cpu::binary(f, compute, out.dim(), out.shape().data(), raw(out), Raw(a, compute), Raw(b, compute));
+  }
+  void predicate(Predicate f, Dtype compute, const Tensor& out, const Input& x) override {
+    compute = compute_of(compute);
+    cpu::predicate(f, compute, out.dim(), out.shape().data(), raw(out), Raw(x, compute));
+  }
+  void compare(Compare f, Dtype compute, const Tensor& out, const Input& a, const Input& b, const Params& p) override {
+    compute = compute_of(compute);
+    cpu::compare(f, compute, out.dim(), out.shape().data(), raw(out), Raw(a, compute), Raw(b, compute), p);
+  }
+  void ternary(Ternary f, Dtype compute, const Tensor& out, const Input& a, const Input& b, const Input& c,
+               const Params& p) override {
+    compute = compute_of(compute);
+    cpu::ternary(f, compute, out.dim(), out.shape().data(), raw(out), Raw(a, f == Ternary::where ? Dtype::Bool : compute),
+                 Raw(b, compute), Raw(c, compute), p);
+  }
+  void unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g, const Input& keep,
+                  const Params& p) override {
+    compute = compute_of(compute);
+    cpu::unary_grad(f, compute, out.dim(), out.shape().data(), raw(out), Raw(g, compute), Raw(keep, compute), p);
+  }
+  void reduce(Reduction, const Tensor&, const Tensor&, const Shape&) override {
+    fail(Kind::NotImplemented, "reduce");
+  }
+  void matmul(const Tensor&, const Tensor&, const Tensor&, const Scalar&, const Scalar&) override {
+    fail(Kind::NotImplemented, "matmul");
+  }
+};
+
+const bool registered = (register_backend("cpu", new CpuBackend), true);
+
+}  // namespace
+
+}  // namespace ember::cpu

@@ -1,0 +1,73 @@
+// Chooses the ISA level. EMBER_HAVE_AVX2 and EMBER_HAVE_AVX512 say which levels were compiled.
+#include "cpu/dispatch.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace ember::cpu {
+
+static_assert(int(kColumns) == kDtypes && int(kColumnFloat32) == int(Dtype::Float32) &&
+              int(kColumnComplex128) == int(Dtype::Complex128) && int(kColumnUInt64) == int(Dtype::UInt64));
+
+namespace {
+
+Level best_level() {
+  __builtin_cpu_init();
+  Level best = Level::Baseline;
+#ifdef EMBER_HAVE_AVX2
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
+    best = Level::Avx2;
+#endif
+#ifdef EMBER_HAVE_AVX512
+  if (best == Level::Avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
+    best = Level::Avx512;
+#endif
+  if (const char* wish = std::getenv("EMBER_CPU_LEVEL"))
+    for (Level level : {Level::Baseline, Level::Avx2})
+      if (std::strcmp(wish, name_of(level)) == 0 && level < best) best = level;
+  return best;
+}
+
+Kernels table;
+
+#define EMBER_ADD(level)             \
+  do {                               \
+    level::add_arithmetic(table);    \
+    level::add_comparison(table);    \
+    level::add_cast(table);          \
+    level::add_move(table);          \
+  } while (0)
+
+}  // namespace
+
+Level cpu_level() {
+  static const Level level = best_level();
+  return level;
+}
+
+const char* name_of(Level level) {
+  return level == Level::Baseline ? "baseline" : level == Level::Avx2 ? "avx2" : "avx512";
+}
+
+const Kernels* detail::loaded = nullptr;
+
+const Kernels& detail::load_kernels() {
+  static const bool done = [] {
+    switch (cpu_level()) {
+#ifdef EMBER_HAVE_AVX512
+      case Level::Avx512: EMBER_ADD(avx512); break;
+#endif
+#ifdef EMBER_HAVE_AVX2
+      case Level::Avx2: EMBER_ADD(avx2); break;
+#endif
+      default: EMBER_ADD(baseline);
+    }
+    return true;
+  }();
+  (void)done;
+  loaded = &table;
+  return table;
+}
+
+}  // namespace ember::cpu

@@ -1,0 +1,39 @@
+// Kernels of the ARITHMETIC family: sums, products, rounding, bits, selection.
+#include <initializer_list>
+
+#define EMBER_FAMILY ARITHMETIC
+#include "cpu/kernels/rows.h"
+
+namespace ember::cpu::EMBER_ISA {
+
+namespace {
+
+// where() only moves elements: one instance per size serves all types.
+template <class T> void add_where(Kernels& k, std::initializer_list<Column> columns) {
+  for (Column c : columns) k.ternary[int(Ternary::where)][c] = ternary_kernel<Ternary_where, bool, T>;
+}
+
+// A bool is a byte that holds 0 or 1.
+void add_bool(Kernels& k) {
+  auto row = [&](Binary f) { return k.binary[int(f)]; };
+  Kernel2 both = row(Binary::bitwise_and)[kColumnUInt8], either = row(Binary::bitwise_or)[kColumnUInt8];
+  row(Binary::bitwise_and)[kColumnBool] = row(Binary::mul)[kColumnBool] = both;
+  row(Binary::minimum)[kColumnBool] = row(Binary::fmin)[kColumnBool] = both;
+  row(Binary::bitwise_or)[kColumnBool] = row(Binary::add)[kColumnBool] = either;
+  row(Binary::maximum)[kColumnBool] = row(Binary::fmax)[kColumnBool] = either;
+  row(Binary::bitwise_xor)[kColumnBool] = row(Binary::bitwise_xor)[kColumnUInt8];
+}
+
+}  // namespace
+
+void add_arithmetic(Kernels& k) {
+  add_rows(k);
+  add_where<uint8_t>(k, {kColumnBool, kColumnUInt8, kColumnInt8});
+  add_where<uint16_t>(k, {kColumnInt16, kColumnUInt16, kColumnFloat16, kColumnBFloat16});
+  add_where<uint32_t>(k, {kColumnInt32, kColumnUInt32, kColumnFloat32});
+  add_where<uint64_t>(k, {kColumnInt64, kColumnUInt64, kColumnFloat64, kColumnComplex64});
+  add_where<complex128>(k, {kColumnComplex128});
+  add_bool(k);
+}
+
+}  // namespace ember::cpu::EMBER_ISA

@@ -1,0 +1,98 @@
+// The entry points of pointwise.h: find the kernel, then leave the rest to iter.
+#include "cpu/pointwise.h"
+
+#include "cpu/dispatch.h"
+#include "cpu/iter.h"
+#include "cpu/parallel.h"
+
+namespace ember::cpu {
+
+const int64_t kZeroStrides[64] = {};
+
+namespace {
+
+Strided strided(const Operand& o, Dtype native) { return {static_cast<char*>(o.data), o.dtype, native, o.strides}; }
+
+template <class K, class F> K kernel_of(const K (&row)[kColumns], Dtype native, F f, Dtype compute) {
+  K kernel = row[int(native)];
+  internal_check(kernel != nullptr, name_of(f), "() has no kernel for ", compute);
+  return kernel;
+}
+
+}  // namespace
+
+void unary(Unary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand x, const Params& p) {
+  const auto& row = kernels().unary[int(f)];
+  const Dtype native = native_of(row, compute);
+  const Dtype result = f == Unary::abs ? real_of(native) : native;
+  const Strided operands[] = {strided(out, result), strided(x, native)};
+  run(Call(kernel_of(row, native, f, compute), p), ndim, shape, operands);
+}
+
+void unary_grad(Unary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand g, Operand kept,
+                const Params& p) {
+  const auto& row = kernels().unary_grad[int(f)];
+  const Dtype native = native_of(row, compute);
+  const Dtype incoming = f == Unary::abs ? real_of(native) : native;
+  const Strided operands[] = {strided(out, native), strided(g, incoming), strided(kept, native)};
+  run(Call(kernel_of(row, native, f, compute), p), ndim, shape, operands);
+}
+
+void predicate(Predicate f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand x, const Params& p) {
+  const auto& row = kernels().predicate[int(f)];
+  const Dtype native = native_of(row, compute);
+  const Strided operands[] = {strided(out, Dtype::Bool), strided(x, native)};
+  run(Call(kernel_of(row, native, f, compute), p), ndim, shape, operands);
+}
+
+void binary(Binary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand a, Operand b,
+            const Params& p) {
+  const auto& row = kernels().binary[int(f)];
+  const Dtype native = native_of(row, compute);
+  bool zero_division = false;
+  Params params = p;
+  params.zero_division = &zero_division;
+  const Strided operands[] = {strided(out, native), strided(a, native), strided(b, native)};
+  run(Call(kernel_of(row, native, f, compute), params), ndim, shape, operands);
+  check(!zero_division, Kind::Runtime, "ZeroDivisionError");
+}
+
+void compare(Compare f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand a, Operand b,
+             const Params& p) {
+  const auto& row = kernels().compare[int(f)];
+  const Dtype native = native_of(row, compute);
+  const Strided operands[] = {strided(out, Dtype::Bool), strided(a, native), strided(b, native)};
+  run(Call(kernel_of(row, native, f, compute), p), ndim, shape, operands);
+}
+
+void ternary(Ternary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand a, Operand b, Operand c,
+             const Params& p) {
+  const auto& row = kernels().ternary[int(f)];
+  const Dtype native = native_of(row, compute);
+  const Dtype first = f == Ternary::where ? Dtype::Bool : native;
+  const Strided operands[] = {strided(out, native), strided(a, first), strided(b, native), strided(c, native)};
+  run(Call(kernel_of(row, native, f, compute), p), ndim, shape, operands);
+}
+
+void copy(int ndim, const int64_t* shape, Operand out, Operand x) {
+  run_copy(ndim, shape, strided(out, out.dtype), strided(x, x.dtype));
+}
+
+void fill(int ndim, const int64_t* shape, Operand out, const void* value, Dtype value_dtype) {
+  alignas(16) char one[16];
+  const Kernels& k = kernels();
+  if (value_dtype == out.dtype) std::memcpy(one, value, size_t(item_size(out.dtype)));
+  else k.cast[int(value_dtype)][int(out.dtype)](value, one, 1);
+  const int64_t size = item_size(out.dtype);
+  if (is_dense(ndim, shape, out.strides)) {
+    Fill kernel = k.fill[size_index(size)];
+    parallel_for(element_count(ndim, shape), kGrain, [&](int64_t begin, int64_t end) {
+      kernel(one, static_cast<char*>(out.data) + begin * size, end - begin);
+    });
+    return;
+  }
+  Operand source{one, out.dtype, kZeroStrides};
+  copy(ndim, shape, out, source);
+}
+
+}  // namespace ember::cpu

@@ -1,0 +1,33 @@
+// The meta device: shapes and dtypes without data. Every primitive does nothing.
+#include "backend.h"
+
+namespace ember {
+
+namespace {
+
+class MetaBackend final : public Backend {
+ public:
+  void* allocate(int64_t) override { return nullptr; }
+  void deallocate(void*, int64_t) override {}
+  void copy_bytes(void*, const void*, int64_t) override {}
+  void copy_from_host(const Tensor&, const void*) override {}
+  void copy_to_host(void*, const Tensor&) override {
+    fail(Kind::NotImplemented, "Cannot copy out of meta tensor; no data!");
+  }
+  void copy(const Tensor&, const Tensor&) override {}
+  void fill(const Tensor&, const Scalar&) override {}
+  void unary(Unary, Dtype, const Tensor&, const Input&, const Params&) override {}
+  void binary(Binary, Dtype, const Tensor&, const Input&, const Input&) override {}
+  void predicate(Predicate, Dtype, const Tensor&, const Input&) override {}
+  void compare(Compare, Dtype, const Tensor&, const Input&, const Input&, const Params&) override {}
+  void ternary(Ternary, Dtype, const Tensor&, const Input&, const Input&, const Input&, const Params&) override {}
+  void unary_grad(Unary, Dtype, const Tensor&, const Input&, const Input&, const Params&) override {}
+  void reduce(Reduction, const Tensor&, const Tensor&, const Shape&) override {}
+  void matmul(const Tensor&, const Tensor&, const Tensor&, const Scalar&, const Scalar&) override {}
+};
+
+const bool registered = (register_backend("meta", new MetaBackend), true);
+
+}  // namespace
+
+}  // namespace ember

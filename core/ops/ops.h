@@ -1,0 +1,105 @@
+// Every op as a C++ function, for gradient rules and for composing ops. One section per family file.
+#pragma once
+
+#include <span>
+#include <tuple>
+
+#include "autograd/tape.h"
+#include "backend.h"
+#include "ops/schema.h"
+#include "tensor/promote.h"
+#include "tensor/tensor.h"
+
+namespace ember {
+
+// --- pointwise.cpp: the rows of the table --------------------------------------------------------------
+#define UNARY(name, ...) Tensor name(const Tensor& self, Dest dest = {});
+#define UNARY_P(name, ...) Tensor name(const Tensor& self, const Params& params, Dest dest = {});
+#define PREDICATE(name, ...) Tensor name(const Tensor& self, Dest dest = {});
+#define BINARY(name, ...) Tensor name(const Operand& self, const Operand& other, Dest dest = {});
+#define COMPARE(name, ...) Tensor name(const Operand& self, const Operand& other, Dest dest = {});
+#define TERNARY(name, ...) Tensor name(const Operand& a, const Operand& b, const Operand& c, const Params& params = {}, Dest dest = {});
+#include "scalar_functions.h"
+
+inline Tensor operator-(const Tensor& a) { return neg(a); }
+#define EMBER_OPERATOR(op, name)                                                            \
+  inline Tensor operator op(const Tensor& a, const Tensor& b) { return name(a, b); }        \
+  inline Tensor operator op(const Tensor& a, const Scalar& b) { return name(a, b); }        \
+  inline Tensor operator op(const Scalar& a, const Tensor& b) { return name(a, b); }
+EMBER_OPERATOR(+, add)
+EMBER_OPERATOR(-, sub)
+EMBER_OPERATOR(*, mul)
+EMBER_OPERATOR(/, div)
+EMBER_OPERATOR(<, lt)
+EMBER_OPERATOR(<=, le)
+EMBER_OPERATOR(>, gt)
+EMBER_OPERATOR(>=, ge)
+EMBER_OPERATOR(==, eq)
+EMBER_OPERATOR(!=, ne)
+EMBER_OPERATOR(&, bitwise_and)
+EMBER_OPERATOR(|, bitwise_or)
+#undef EMBER_OPERATOR
+
+// self + alpha * other
+Tensor add_scaled(const Operand& self, const Operand& other, const Scalar& alpha, Dest dest = {});
+Tensor conj(const Tensor& self);  // the tensor itself if it is real
+
+// --- dest.cpp: where results go ------------------------------------------------------------------------
+// The tensor an op writes to: new, or `dest` (resized if it is out=, checked if it is in place).
+Tensor output_for(const char* op, Dest dest, const Shape& shape, Dtype dtype, Device device);
+void check_in_place(const char* op, const Tensor& self);
+void bump_version(const Tensor& t);
+void copy_to_out(const char* op, const Tensor& out, const Tensor& result);
+// self takes the value and the history of `result`.
+void assign_in_place(const char* op, const Tensor& self, const Tensor& result);
+
+// --- copy.cpp ------------------------------------------------------------------------------------------
+Tensor clone(const Tensor& self, MemoryFormat format = MemoryFormat::Preserve);
+Tensor contiguous(const Tensor& self, MemoryFormat format = MemoryFormat::Contiguous);
+Tensor to(const Tensor& self, Dtype dtype);
+Tensor to(const Tensor& self, std::optional<Device> device, std::optional<Dtype> dtype, bool copy = false,
+          std::optional<MemoryFormat> format = std::nullopt);
+Tensor copy_(const Tensor& self, const Tensor& src);
+Tensor data_of(const Tensor& self);
+void set_data(const Tensor& self, const Tensor& value);
+Scalar item(const Tensor& self);
+
+// --- create.cpp ----------------------------------------------------------------------------------------
+Tensor full(const Shape& shape, const Scalar& value, Dtype dtype, Device device = {});
+Tensor zeros(const Shape& shape, Dtype dtype, Device device = {});
+Tensor ones(const Shape& shape, Dtype dtype, Device device = {});
+Tensor zeros_like(const Tensor& t);
+Tensor ones_like(const Tensor& t);
+Tensor full_like(const Tensor& t, const Scalar& value);
+Tensor scalar_tensor(const Scalar& value, Dtype dtype, Device device = {});
+Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, Dtype dtype, Device device = {});
+
+// --- shape.cpp: views ----------------------------------------------------------------------------------
+// A view of `self` with new geometry; the caller puts its rule on the tape.
+Tensor make_view(const Tensor& self, Shape shape, Shape strides, int64_t offset);
+Tensor view_alias(const Tensor& self);
+Tensor as_strided(const Tensor& self, const Shape& size, const Shape& stride, std::optional<int64_t> offset);
+Tensor view(const Tensor& self, const Shape& size);
+Tensor reshape(const Tensor& self, const Shape& size);
+Tensor expand(const Tensor& self, const Shape& size);
+Tensor permute(const Tensor& self, const Shape& dims);
+Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1);
+Tensor squeeze(const Tensor& self, const Dims& dim = {});
+Tensor unsqueeze(const Tensor& self, int64_t dim);
+Tensor select(const Tensor& self, int64_t dim, int64_t index);
+Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step);
+Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length);
+Tensor numpy_T(const Tensor& self);
+Tensor matrix_transpose(const Tensor& self);
+Tensor matrix_adjoint(const Tensor& self, const char* op);
+Tensor real(const Tensor& self);
+Tensor imag(const Tensor& self);
+// Sums `t` down to `shape`, which broadcasts to its shape.
+Tensor sum_to(const Tensor& t, const Shape& shape);
+
+// --- reduce.cpp ----------------------------------------------------------------------------------------
+// The dimensions of a `dim=` argument: wrapped, sorted, without repetition; all of them for None (or []).
+Shape reduced_dims(const char* op, const Dims& dim, int ndim);
+Tensor sum(const Tensor& self, const Dims& dim = {}, bool keepdim = false, std::optional<Dtype> dtype = std::nullopt);
+
+}  // namespace ember
