@@ -1,4 +1,4 @@
-// From a tensor to raw memory: order, gaps, complex numbers.
+// From a draw to the function that makes it, and from a tensor to the order in which it is drawn.
 #include "random/draw.h"
 
 #include <algorithm>
@@ -6,16 +6,18 @@
 #include <numeric>
 #include <vector>
 
-#include "backend.h"
-
 namespace ember::random {
 
-namespace {
-
-void fill_memory(void* out, int64_t n, Dtype dtype, bool in_blocks, Generator& g, const Draw& d) {
+void fill(void* out, int64_t n, Dtype dtype, bool in_blocks, Generator& g, const Draw& d) {
+  double scale = 1.0;  // of a normal number's parts, so that it has variance 1 as a whole
+  if (is_complex(dtype)) {
+    n *= 2;
+    dtype = real_of(dtype);
+    scale = std::sqrt(2.0);
+  }
   switch (d.kind) {
     case Distribution::Uniform: return uniform(g, out, n, dtype, d.a, d.b);
-    case Distribution::Normal: return normal(g, out, n, dtype, d.a, d.b, in_blocks);
+    case Distribution::Normal: return normal(g, out, n, dtype, d.a, d.b / scale, in_blocks);
     case Distribution::Exponential: return exponential(g, out, n, dtype, d.a);
     case Distribution::Cauchy: return cauchy(g, out, n, dtype, d.a, d.b);
     case Distribution::LogNormal: return log_normal(g, out, n, dtype, d.a, d.b);
@@ -26,8 +28,6 @@ void fill_memory(void* out, int64_t n, Dtype dtype, bool in_blocks, Generator& g
     case Distribution::Permutation: return permutation(g, out, n, dtype);
   }
 }
-
-}  // namespace
 
 Tensor in_memory_order(const Tensor& t, const Tensor& like) {
   if (like.is_contiguous()) return t;
@@ -41,16 +41,6 @@ Tensor in_memory_order(const Tensor& t, const Tensor& like) {
     strides[i] = t.stride(order[size_t(i)]);
   }
   return alias(t, std::move(shape), std::move(strides), t.offset());
-}
-
-void fill(const Tensor& out, Generator& g, const Draw& draw) {
-  Tensor ordered = in_memory_order(out, out);
-  Tensor whole = ordered.is_contiguous() ? ordered : empty(ordered.shape(), out.dtype());
-  int64_t parts = is_complex(out.dtype()) ? 2 : 1;
-  Draw real = draw;
-  if (parts == 2 && draw.kind == Distribution::Normal) real.b = draw.b / std::sqrt(2.0);
-  fill_memory(whole.data(), whole.numel() * parts, real_of(out.dtype()), out.is_contiguous(), g, real);
-  if (!whole.same(ordered)) backend_of(out).copy(ordered, whole);
 }
 
 }  // namespace ember::random
