@@ -11,6 +11,7 @@
 #include <string>
 
 #include "functions.h"
+#include "random/draw.h"
 #include "tensor/tensor.h"
 
 namespace ember {
@@ -59,6 +60,11 @@ class Backend {
   // out = beta * out + alpha * (a @ b): out (..., M, N), a (..., M, K), b (..., K, N), any strides; the batch
   // dimensions agree (stride 0 where a matrix is repeated).
   virtual void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha, const Scalar& beta) = 0;
+
+  // --- random numbers -------------------------------------------------------------------------
+  // Fills `out` in the order of its memory. The default draws on the host and copies, so that a seed gives the
+  // same numbers on every device.
+  virtual void random(const Tensor& out, Generator& g, const Draw& draw);
 
   const std::string& name() const { return name_; }
   uint8_t kind() const { return kind_; }

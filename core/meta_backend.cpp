@@ -23,6 +23,7 @@ class MetaBackend final : public Backend {
   void ternary(Ternary, Dtype, const Tensor&, const Input&, const Input&, const Input&, const Params&) override {}
   void unary_grad(Unary, Dtype, const Tensor&, const Input&, const Input&, const Params&) override {}
   void reduce(Reduction, const Tensor&, const Tensor&, const Shape&) override {}
+  void random(const Tensor&, Generator&, const Draw&) override {}
   void matmul(const Tensor&, const Tensor&, const Tensor&, const Scalar&, const Scalar&) override {}
 };
 

@@ -115,5 +115,20 @@ Tensor matmul(const Tensor& self, const Tensor& other);
 Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha);
 Tensor outer(const Tensor& self, const Tensor& vec2);
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias);
+// --- random.cpp ----------------------------------------------------------------------------------------
+// Fills `out` with random numbers, without checks or history; from the default generator if none is given.
+Tensor draw(const Tensor& out, Generator* generator, const Draw& what);
+Tensor rand(const Shape& size, Dtype dtype, Device device = {}, Generator* generator = nullptr);
+Tensor randn(const Shape& size, Dtype dtype, Device device = {}, Generator* generator = nullptr);
+Tensor randint(int64_t low, int64_t high, const Shape& size, Dtype dtype = Dtype::Int64, Device device = {},
+               Generator* generator = nullptr);
+Tensor randperm(int64_t n, Dtype dtype = Dtype::Int64, Device device = {}, Generator* generator = nullptr);
+Tensor uniform_(const Tensor& self, double from = 0.0, double to = 1.0, Generator* generator = nullptr);
+Tensor normal_(const Tensor& self, double mean = 0.0, double std = 1.0, Generator* generator = nullptr);
+Tensor bernoulli_(const Tensor& self, double p = 0.5, Generator* generator = nullptr);
+
+// --- sample.cpp, dropout.cpp ---------------------------------------------------------------------------
+Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement = false, Generator* generator = nullptr);
+Tensor dropout(const Tensor& self, double p, bool train);
 
 }  // namespace ember
