@@ -1,0 +1,3 @@
+"""Neural networks."""
+
+from ember.nn.parameter import Parameter
