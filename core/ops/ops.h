@@ -101,10 +101,36 @@ Tensor view_as_complex(const Tensor& self);
 // Sums `t` down to `shape`, which broadcasts to its shape.
 Tensor sum_to(const Tensor& t, const Shape& shape);
 
+// --- join.cpp, index.cpp -------------------------------------------------------------------------------
+Tensor cat(const TensorList& tensors, int64_t dim = 0);
+Tensor flip(const Tensor& self, const Shape& dims);
+Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Operand& src);
+
 // --- reduce.cpp ----------------------------------------------------------------------------------------
 // The dimensions of a `dim=` argument: wrapped, sorted, without repetition; all of them for None (or []).
 Shape reduced_dims(const char* op, const Dims& dim, int ndim);
 Tensor sum(const Tensor& self, const Dims& dim = {}, bool keepdim = false, std::optional<Dtype> dtype = std::nullopt);
+Tensor nansum(const Tensor& self, const Dims& dim, bool keepdim, std::optional<Dtype> dtype);
+Tensor mean(const Tensor& self, const Dims& dim = {}, bool keepdim = false, std::optional<Dtype> dtype = std::nullopt);
+Tensor prod(const Tensor& self, const Dims& dim = {}, bool keepdim = false, std::optional<Dtype> dtype = std::nullopt);
+Tensor any(const Tensor& self, const Dims& dim = {}, bool keepdim = false);
+Tensor all(const Tensor& self, const Dims& dim = {}, bool keepdim = false);
+Tensor var(const Tensor& self, const Dims& dim, double correction, bool keepdim);
+Tensor std(const Tensor& self, const Dims& dim, double correction, bool keepdim);
+Tensor norm_over(const char* op, const Tensor& self, double p, const Dims& dim, bool keepdim, std::optional<Dtype> dtype);
+Tensor logsumexp(const Tensor& self, const Dims& dim, bool keepdim);
+
+// --- extremes.cpp --------------------------------------------------------------------------------------
+Tensor amin(const Tensor& self, const Dims& dim = {}, bool keepdim = false);
+Tensor amax(const Tensor& self, const Dims& dim = {}, bool keepdim = false);
+Tensor argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim = false);
+Tensor argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim = false);
+// The gradient of an op that picked one element along `dim`: g at `indices`, 0 elsewhere.
+Tensor select_back(const Tensor& g, const Tensor& indices, const Shape& shape, int64_t dim, bool keepdim);
+
+// --- scan.cpp ------------------------------------------------------------------------------------------
+Tensor cumsum(const Tensor& self, int64_t dim, std::optional<Dtype> dtype = std::nullopt);
+Tensor cumprod(const Tensor& self, int64_t dim, std::optional<Dtype> dtype = std::nullopt);
 
 // --- matmul.cpp ----------------------------------------------------------------------------------------
 Tensor mm(const Tensor& self, const Tensor& mat2);
