@@ -21,7 +21,7 @@ class MetaBackend final : public Backend {
   void predicate(Predicate, Dtype, const Tensor&, const Input&) override {}
   void compare(Compare, Dtype, const Tensor&, const Input&, const Input&, const Params&) override {}
   void ternary(Ternary, Dtype, const Tensor&, const Input&, const Input&, const Input&, const Params&) override {}
-  void unary_grad(Unary, Dtype, const Tensor&, const Input&, const Input&, const Params&) override {}
+  bool unary_grad(Unary, Dtype, const Tensor&, const Input&, const Input&, const Params&) override { return true; }
   void reduce(Reduction, const Tensor&, const Tensor&, const Shape&, double) override {}
   void extremes(const Tensor&, const Tensor&, const Tensor&, int, bool) override {}
   void variance(const Tensor&, const Tensor&, const Tensor&, const Shape&, double, bool) override {}
