@@ -23,6 +23,13 @@ class MetaBackend final : public Backend {
   void ternary(Ternary, Dtype, const Tensor&, const Input&, const Input&, const Input&, const Params&) override {}
   void unary_grad(Unary, Dtype, const Tensor&, const Input&, const Input&, const Params&) override {}
   void reduce(Reduction, const Tensor&, const Tensor&, const Shape&) override {}
+  void index_get(const Tensor&, const Tensor&, const Indexing&) override {}
+  void index_put(const Tensor&, const Indexing&, const Tensor&, ScatterMode) override {}
+  void gather(const Tensor&, const Tensor&, int, const Tensor&) override {}
+  void scatter(const Tensor&, int, const Tensor&, const Tensor&, ScatterMode) override {}
+  void masked_scatter(const Tensor&, const Tensor&, const Tensor&) override {}
+  void flip(const Tensor&, const Tensor&, const Shape&) override {}
+  void join(const Tensor&, const TensorList&, int) override {}
   void matmul(const Tensor&, const Tensor&, const Tensor&, const Scalar&, const Scalar&) override {}
 };
 
