@@ -30,6 +30,10 @@ class MetaBackend final : public Backend {
   void masked_scatter(const Tensor&, const Tensor&, const Tensor&) override {}
   void flip(const Tensor&, const Tensor&, const Shape&) override {}
   void join(const Tensor&, const TensorList&, int) override {}
+  void reduce(Reduction, const Tensor&, const Tensor&, const Shape&, double) override {}
+  void extremes(const Tensor&, const Tensor&, const Tensor&, int, bool) override {}
+  void variance(const Tensor&, const Tensor&, const Tensor&, const Shape&, double, bool) override {}
+  void random(const Tensor&, Generator&, const Draw&) override {}
   void matmul(const Tensor&, const Tensor&, const Tensor&, const Scalar&, const Scalar&) override {}
 };
 
