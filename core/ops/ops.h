@@ -101,6 +101,13 @@ Tensor view_as_complex(const Tensor& self);
 // Sums `t` down to `shape`, which broadcasts to its shape.
 Tensor sum_to(const Tensor& t, const Shape& shape);
 
+// --- index.cpp -----------------------------------------------------------------------------------------
+// self[indices]: one tensor per dimension, undefined for a full slice; integers, or masks over one or more dimensions.
+Tensor index(const Tensor& self, const TensorList& indices);
+Tensor index_put(const Tensor& self, const TensorList& indices, const Tensor& values, bool accumulate = false);
+Tensor index_put_(const Tensor& self, const TensorList& indices, const Tensor& values, bool accumulate = false);
+Tensor nonzero(const Tensor& self);
+TensorList nonzero_tuple(const Tensor& self);  // one tensor for each dimension
 // --- join.cpp, index.cpp -------------------------------------------------------------------------------
 Tensor cat(const TensorList& tensors, int64_t dim = 0);
 Tensor flip(const Tensor& self, const Shape& dims);
