@@ -71,7 +71,8 @@ format: $(VENV)/.dev ## Format C++ and Python, and fix what ruff can
 	$(if $(CXX_FILES),$(BIN)/clang-format -i $(CXX_FILES))
 
 stubs: build ## Write ember/_C.pyi from the compiled module
-	$(PY) -m nanobind.stubgen -m ember._C -o ember/_C.pyi
+	$(PY) -m nanobind.stubgen -q -m ember._C -o build/_C.pyi
+	{ echo '# Written by `make stubs`.'; cat build/_C.pyi; } > ember/_C.pyi
 
 docs: build $(VENV)/.docs ## Build the documentation into build/docs
 	$(PY) -m sphinx -q -b html docs build/docs

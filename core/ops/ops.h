@@ -21,6 +21,8 @@ namespace ember {
 #define TERNARY(name, ...) Tensor name(const Operand& a, const Operand& b, const Operand& c, const Params& params = {}, Dest dest = {});
 #include "scalar_functions.h"
 
+inline Tensor polygamma(double n, const Tensor& x) { return polygamma(x, Params{n}); }
+
 inline Tensor operator-(const Tensor& a) { return neg(a); }
 #define EMBER_OPERATOR(op, name)                                                            \
   inline Tensor operator op(const Tensor& a, const Tensor& b) { return name(a, b); }        \
@@ -94,6 +96,8 @@ Tensor matrix_transpose(const Tensor& self);
 Tensor matrix_adjoint(const Tensor& self, const char* op);
 Tensor real(const Tensor& self);
 Tensor imag(const Tensor& self);
+Tensor view_as_real(const Tensor& self);
+Tensor view_as_complex(const Tensor& self);
 // Sums `t` down to `shape`, which broadcasts to its shape.
 Tensor sum_to(const Tensor& t, const Shape& shape);
 
@@ -101,6 +105,9 @@ Tensor sum_to(const Tensor& t, const Shape& shape);
 // The dimensions of a `dim=` argument: wrapped, sorted, without repetition; all of them for None (or []).
 Shape reduced_dims(const char* op, const Dims& dim, int ndim);
 Tensor sum(const Tensor& self, const Dims& dim = {}, bool keepdim = false, std::optional<Dtype> dtype = std::nullopt);
+
+// --- matmul.cpp ----------------------------------------------------------------------------------------
+Tensor matmul(const Tensor& self, const Tensor& other);
 
 // --- random.cpp ----------------------------------------------------------------------------------------
 // Fills `out` with random numbers, without checks or history; from the default generator if none is given.

@@ -1,4 +1,5 @@
 // Views: the same storage under another shape, and their gradients.
+#include "autograd/engine.h"
 #include "ops/ops.h"
 
 namespace ember {
@@ -137,6 +138,20 @@ Tensor unsqueeze(const Tensor& self, int64_t dim) {
 }
 EMBER_OP("unsqueeze(Tensor self, int dim) -> Tensor", &unsqueeze, kForms, "A view with a dimension of size 1 put in.");
 
+Tensor as_strided(const Tensor& self, const Shape& size, const Shape& stride, std::optional<int64_t> offset) {
+  int64_t start = offset.value_or(self.offset());
+  from_storage(self.storage(), self.dtype(), size, stride, start);  // checks the bounds
+  Tensor out = make_view(self, size, stride, start);
+  if (!grad_needed(self)) return out;
+  return tape(out, "as_strided",
+              wrt(self, [shape = self.shape(), strides = self.strides(), first = self.offset(), size, stride,
+                         start](const Tensor& g) {
+                return engine_ops.strided_grad(g, shape, strides, first, size, stride, start);
+              }));
+}
+EMBER_OP("as_strided(Tensor self, Size size, Size stride, int? storage_offset=None) -> Tensor", &as_strided, kForms,
+         "A view of the storage with the given size, strides and offset.");
+
 Tensor numpy_T(const Tensor& self) {
   Shape order;
   for (int i = self.dim() - 1; i >= 0; i--) order.push_back(i);
@@ -152,6 +167,92 @@ Tensor matrix_adjoint(const Tensor& self, const char* op) {
         " is only supported on matrices. Got ", self.dim(), "-D tensor.");
   return self.dim() ? conj(transpose(self, -2, -1)) : conj(self);
 }
+
+Tensor real(const Tensor& self) {
+  if (!is_complex(self.dtype())) return self;
+  return select(view_as_real(self), -1, 0);
+}
+Tensor imag(const Tensor& self) {
+  check(is_complex(self.dtype()), Kind::Runtime, "imag is not implemented for tensors with non-complex dtypes.");
+  return select(view_as_real(self), -1, 1);
+}
+
+Tensor select(const Tensor& self, int64_t dim, int64_t index) {
+  check(self.dim() > 0, Kind::Index, "select() cannot be applied to a 0-dim tensor.");
+  int d = wrap_dim("select", dim, self.dim());
+  int64_t n = self.shape()[d];
+  check(index >= -n && index < n, Kind::Index, "index ", index, " is out of bounds for dimension ", d, " with size ", n);
+  if (index < 0) index += n;
+  Shape shape = self.shape(), strides = self.strides();
+  int64_t offset = self.offset() + index * strides[d];
+  shape.erase(d);
+  strides.erase(d);
+  Tensor out = make_view(self, std::move(shape), std::move(strides), offset);
+  if (!grad_needed(self)) return out;
+  return tape(out, "select", wrt(self, [shape = self.shape(), d, index](const Tensor& g) {
+                Tensor dx = zeros(shape, g.dtype(), g.device());
+                copy_(select(dx, d, index), g);
+                return dx;
+              }));
+}
+EMBER_OP("select(Tensor self, int dim, int index) -> Tensor", &select, kForms, "A view of one index along a dimension.");
+
+Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+  check(self.dim() > 0, Kind::Runtime, "slice() cannot be applied to a 0-dim tensor.");
+  int d = wrap_dim("slice", dim, self.dim());
+  check(step > 0, Kind::Value, "slice step must be positive, got ", step);
+  int64_t n = self.shape()[d];
+  auto bound = [n](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + n : i, 0, n); };
+  int64_t from = bound(start.value_or(0)), to = std::max(from, bound(end.value_or(n)));
+  Shape shape = self.shape(), strides = self.strides();
+  int64_t offset = self.offset() + from * strides[d];
+  shape[d] = (to - from + step - 1) / step;
+  strides[d] *= step;
+  Tensor out = make_view(self, std::move(shape), std::move(strides), offset);
+  if (!grad_needed(self)) return out;
+  return tape(out, "slice", wrt(self, [shape = self.shape(), d, from, to, step](const Tensor& g) {
+                Tensor dx = zeros(shape, g.dtype(), g.device());
+                copy_(slice(dx, d, from, to, step), g);
+                return dx;
+              }));
+}
+
+Tensor view_as_real(const Tensor& self) {
+  check(is_complex(self.dtype()), Kind::Runtime, "view_as_real is only supported for complex tensors");
+  Shape shape = self.shape(), strides = self.strides();
+  for (int64_t& s : strides) s *= 2;
+  shape.push_back(2);
+  strides.push_back(1);
+  Tensor out = make_view(self, std::move(shape), std::move(strides), 2 * self.offset());
+  out.impl()->dtype = real_of(self.dtype());
+  if (!grad_needed(self)) return out;
+  return tape(out, "view_as_real", wrt(self, [](const Tensor& g) { return view_as_complex(contiguous(g)); }));
+}
+EMBER_OP("view_as_real(Tensor self) -> Tensor", &view_as_real, Function,
+         "A real view of a complex tensor, with a last dimension of size 2.");
+
+Tensor view_as_complex(const Tensor& self) {
+  check(self.dtype() == Dtype::Float32 || self.dtype() == Dtype::Float64, Kind::Runtime,
+        "view_as_complex is only supported for float32 and float64 tensors, but got a tensor of dtype ", self.dtype());
+  check(self.dim() && self.size(-1) == 2, Kind::Runtime, "view_as_complex(): the last dimension must have size 2, got ",
+        self.shape());
+  check(self.stride(-1) == 1, Kind::Runtime, "view_as_complex(): the last dimension must have stride 1, got ",
+        self.strides());
+  Shape shape = self.shape(), strides = self.strides();
+  shape.pop_back();
+  strides.pop_back();
+  for (int64_t& s : strides) {
+    check(s % 2 == 0, Kind::Runtime, "view_as_complex(): strides must be even, got ", self.strides());
+    s /= 2;
+  }
+  check(self.offset() % 2 == 0, Kind::Runtime, "view_as_complex(): the storage offset must be even, got ", self.offset());
+  Tensor out = make_view(self, std::move(shape), std::move(strides), self.offset() / 2);
+  out.impl()->dtype = complex_of(self.dtype());
+  if (!grad_needed(self)) return out;
+  return tape(out, "view_as_complex", wrt(self, [](const Tensor& g) { return view_as_real(g); }));
+}
+EMBER_OP("view_as_complex(Tensor self) -> Tensor", &view_as_complex, Function,
+         "A complex view of a real tensor whose last dimension has size 2.");
 
 Tensor sum_to(const Tensor& t, const Shape& shape) {
   int extra = t.dim() - shape.size();
