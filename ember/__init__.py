@@ -1,3 +1,10 @@
 """ember: PyTorch's programming model in a library that one person can read."""
 
 from ember._C import *  # noqa: F403
+from ember.random import (
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
