@@ -57,7 +57,8 @@ class Backend {
   virtual void reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims) = 0;
 
   // --- matrix products (required) -------------------------------------------------------------
-  // out = beta * out + alpha * (a @ b), batches of matrices: out (B, M, N), a (B, M, K), b (B, K, N), any strides.
+  // out = beta * out + alpha * (a @ b): out (..., M, N), a (..., M, K), b (..., K, N), any strides; the batch
+  // dimensions agree (stride 0 where a matrix is repeated).
   virtual void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha, const Scalar& beta) = 0;
 
   // --- random numbers -------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "cpu/gemm.h"
 #include "cpu/parallel.h"
 #include "cpu/pointwise.h"
 #include "tensor/allocator.h"
@@ -86,8 +87,15 @@ class CpuBackend final : public Backend {
     Tensor wide = alias(out, x.shape(), zero, out.offset());
     binary(Binary::add, out.dtype(), wide, a, b);
   }
-  void matmul(const Tensor&, const Tensor&, const Tensor&, const Scalar&, const Scalar&) override {
-    fail(Kind::NotImplemented, "matmul");
+  void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha, const Scalar& beta) override {
+    int batch = out.dim() - 2;
+    int64_t m = out.size(-2), n = out.size(-1), k = a.size(-1);
+    Matrix x{a.data(), a.stride(-2), a.stride(-1)}, y{b.data(), b.stride(-2), b.stride(-1)};
+    MatrixOut z{out.data(), out.stride(-2), out.stride(-1)};
+    complex128 by = alpha.to<complex128>(), keep = beta.to<complex128>();
+    if (batch == 0) return gemm(out.dtype(), m, n, k, x, y, z, by, keep);
+    Batch over{batch, out.shape().data(), a.strides().data(), b.strides().data(), out.strides().data()};
+    gemm(out.dtype(), over, m, n, k, x, y, z, by, keep);
   }
 };
 

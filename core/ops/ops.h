@@ -107,8 +107,15 @@ Shape reduced_dims(const char* op, const Dims& dim, int ndim);
 Tensor sum(const Tensor& self, const Dims& dim = {}, bool keepdim = false, std::optional<Dtype> dtype = std::nullopt);
 
 // --- matmul.cpp ----------------------------------------------------------------------------------------
+Tensor mm(const Tensor& self, const Tensor& mat2);
+Tensor bmm(const Tensor& self, const Tensor& mat2);
+Tensor mv(const Tensor& self, const Tensor& vec);
+Tensor dot(const Tensor& self, const Tensor& tensor);
 Tensor matmul(const Tensor& self, const Tensor& other);
 
+Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha);
+Tensor outer(const Tensor& self, const Tensor& vec2);
+Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias);
 // --- random.cpp ----------------------------------------------------------------------------------------
 // Fills `out` with random numbers, without checks or history; from the default generator if none is given.
 Tensor draw(const Tensor& out, Generator* generator, const Draw& what);
