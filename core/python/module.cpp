@@ -66,6 +66,7 @@ PyMODINIT_FUNC PyInit__C() {
     add_ops(module.get());
     add_autograd(module.get());
     add_backends(module.get());
+    add_runtime(module.get());
     return module.release();
   });
 }
