@@ -11,11 +11,12 @@
 #include <string>
 
 #include "functions.h"
+#include "random/draw.h"
 #include "tensor/tensor.h"
 
 namespace ember {
 
-enum class Reduction : uint8_t { Sum, Prod, Min, Max, Any, All };
+enum class Reduction : uint8_t { Sum, Mean, Prod, Min, Max, Any, All, CountNonzero, Norm, NanSum };
 enum class ScatterMode : uint8_t { Set, Add, Mul, Max, Min };
 
 // An operand of a pointwise primitive: a tensor broadcast to the output's shape, or a number.
@@ -53,11 +54,23 @@ class Backend {
 
   // --- reductions (required) ------------------------------------------------------------------
   // `out` has size 1 along the reduced dimensions.
-  virtual void reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims) = 0;
+  // `p` is the order of Norm. Min and Max have something to reduce, and let NaN win.
+  virtual void reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims, double p = 2) = 0;
+  // The largest (or smallest) element along `dim` and its place, the first on ties; either output may be undefined.
+  virtual void extremes(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool most) = 0;
+  // Variance of real floats, divided by count - correction; its root if wanted; and the mean.
+  virtual void variance(const Tensor& out, const Tensor& mean, const Tensor& x, const Shape& dims, double correction,
+                        bool root) = 0;
 
   // --- matrix products (required) -------------------------------------------------------------
-  // out = beta * out + alpha * (a @ b), batches of matrices: out (B, M, N), a (B, M, K), b (B, K, N), any strides.
+  // out = beta * out + alpha * (a @ b): out (..., M, N), a (..., M, K), b (..., K, N), any strides; the batch
+  // dimensions agree (stride 0 where a matrix is repeated).
   virtual void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha, const Scalar& beta) = 0;
+
+  // --- random numbers -------------------------------------------------------------------------
+  // Fills `out` in the order of its memory. The default draws on the host and copies, so that a seed gives the
+  // same numbers on every device.
+  virtual void random(const Tensor& out, Generator& g, const Draw& draw);
 
   const std::string& name() const { return name_; }
   uint8_t kind() const { return kind_; }

@@ -22,7 +22,10 @@ class MetaBackend final : public Backend {
   void compare(Compare, Dtype, const Tensor&, const Input&, const Input&, const Params&) override {}
   void ternary(Ternary, Dtype, const Tensor&, const Input&, const Input&, const Input&, const Params&) override {}
   void unary_grad(Unary, Dtype, const Tensor&, const Input&, const Input&, const Params&) override {}
-  void reduce(Reduction, const Tensor&, const Tensor&, const Shape&) override {}
+  void reduce(Reduction, const Tensor&, const Tensor&, const Shape&, double) override {}
+  void extremes(const Tensor&, const Tensor&, const Tensor&, int, bool) override {}
+  void variance(const Tensor&, const Tensor&, const Tensor&, const Shape&, double, bool) override {}
+  void random(const Tensor&, Generator&, const Draw&) override {}
   void matmul(const Tensor&, const Tensor&, const Tensor&, const Scalar&, const Scalar&) override {}
 };
 

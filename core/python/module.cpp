@@ -62,6 +62,7 @@ PyMODINIT_FUNC PyInit__C() {
     share_threads();
     add_value_types(module.get());
     add_tensor_type(module.get());
+    add_generator_type(module.get());
     add_ops(module.get());
     add_autograd(module.get());
     return module.release();

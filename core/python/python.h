@@ -105,8 +105,9 @@ void add_value_types(PyObject* module);
 // --- ops (op_type.cpp, arguments.cpp) ---
 
 constexpr int kMostArgs = 24;
-bool is_generator(PyObject* o);
+bool is_generator(PyObject* o);                        // generator_type.cpp
 Generator* generator_of(PyObject* o);
+void add_generator_type(PyObject* module);
 bool fits(const Param& p, PyObject* o);                // could `o` be the value of `p`?
 void add_ops(PyObject* module);
 
