@@ -299,7 +299,7 @@ PyGetSetDef attributes[] = {
 // --- protocol methods written by hand ------------------------------------------------------------------
 
 PyObject* tensor_repr(PyObject* self) {
-  return PyObject_CallOneArg(imported("ember._tensor_str", "tensor_str"), self);
+  return guarded([&] { return PyObject_CallOneArg(imported("ember._tensor_str", "tensor_str"), self); });
 }
 Py_ssize_t tensor_len(PyObject* self) {
   return guarded<Py_ssize_t>(-1, [&]() -> Py_ssize_t {
