@@ -1,0 +1,107 @@
+# Every target sets up what it needs in .venv, from PyPI and without root. `make help` lists them.
+#
+# Variables: PYTHON (3.11 or newer, to make .venv with), VENV, JOBS (compilers at once),
+# ARGS (more arguments for pytest, the demo or the benchmarks), ISA (e.g. "baseline;avx2"),
+# WERROR (ON: compiler warnings are errors).
+
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+ISA ?= baseline;avx2;avx512
+WERROR ?= OFF
+ARGS ?=
+
+BIN := $(abspath $(VENV))/bin
+PY := PYTHONPATH=$(CURDIR) $(BIN)/python
+REQUIREMENTS := pyproject.toml tools/requirements.py
+CMAKE_OPTIONS = -DPython_EXECUTABLE=$(BIN)/python -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja \
+	-DEMBER_WERROR=$(WERROR)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help build demo test bench asan lint format stubs docs clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+build: $(VENV)/.build ## Compile ember/_C in place; incremental
+	@$(BIN)/cmake --preset dev $(CMAKE_OPTIONS) -DEMBER_ISA_LEVELS="$(ISA)" > /dev/null
+	@$(BIN)/cmake --build --preset dev -j $(JOBS)
+	@ln -sf build/dev/compile_commands.json .
+
+demo: build $(VENV)/.examples ## Train a small network; writes runs/digits
+	$(PY) examples/digits.py $(ARGS)
+
+test: build $(VENV)/.test ## Run the tests
+	$(PY) -m pytest --timeout=300 $(ARGS)
+
+bench: build $(VENV)/.oracle ## Compare speed and memory with torch, side by side
+	$(PY) -m benchmarks $(ARGS)
+
+# --- Sanitizers ---------------------------------------------------------------------------------
+# Python itself is not instrumented, so the sanitizers' run-time libraries must be loaded before it,
+# and libstdc++ with them, or they miss C++ exceptions. Python's and numpy's allocations at exit are
+# no leaks of ours. dlopen is called from within the sanitizer, which hides the rpath of _C. pytest
+# must not capture file descriptor 2, where the report of an error goes.
+runtime = $(shell $${CXX:-g++} -print-file-name=$(1))
+
+asan: $(VENV)/.build $(VENV)/.test ## Run the tests under ASan and UBSan (build/asan)
+	@$(BIN)/cmake --preset asan $(CMAKE_OPTIONS) > /dev/null
+	@$(BIN)/cmake --build --preset asan -j $(JOBS)
+	env LD_PRELOAD="$(call runtime,libasan.so) $(call runtime,libubsan.so) $(call runtime,libstdc++.so.6)" \
+	    LD_LIBRARY_PATH="$$($(BIN)/python tools/library_path.py)" \
+	    ASAN_OPTIONS="detect_leaks=0:detect_stack_use_after_return=0:$$ASAN_OPTIONS" \
+	    UBSAN_OPTIONS="print_stacktrace=1:$$UBSAN_OPTIONS" \
+	    PYTHONMALLOC=malloc PYTHONPATH=$(CURDIR)/build/asan/site:$(CURDIR) \
+	    $(BIN)/pytest -o pythonpath="build/asan/site ." --capture=sys --timeout=1800 $(ARGS)
+
+# --- Source -------------------------------------------------------------------------------------
+CXX_FILES = $(shell find core benchmarks -name '*.h' -o -name '*.cpp' -o -name '*.cl' 2>/dev/null)
+
+lint: $(VENV)/.dev ## Check format, style, types and the layout rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(if $(CXX_FILES),$(BIN)/clang-format --dry-run -Werror $(CXX_FILES))
+	$(BIN)/python tools/check_layout.py
+	$(BIN)/mypy
+
+format: $(VENV)/.dev ## Format C++ and Python, and fix what ruff can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(if $(CXX_FILES),$(BIN)/clang-format -i $(CXX_FILES))
+
+stubs: build ## Write ember/_C.pyi from the compiled module
+	$(PY) -m nanobind.stubgen -q -m ember._C -o build/_C.pyi
+	{ echo '# Written by `make stubs`.'; cat build/_C.pyi; } > ember/_C.pyi
+
+docs: build $(VENV)/.docs ## Build the documentation into build/docs
+	$(PY) -m sphinx -q -b html docs build/docs
+	@echo "build/docs/index.html"
+
+clean: ## Remove what was built (not .venv)
+	rm -rf build dist runs ember/_C*.so
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+# --- .venv: one stamp per set of packages, renewed when pyproject.toml changes --------------------
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "ember needs Python 3.11 or newer: make PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+
+define install
+$(BIN)/python tools/requirements.py $(1) > $@.txt
+$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $@.txt
+@touch $@
+endef
+
+$(VENV)/.build: $(REQUIREMENTS) | $(VENV)/bin/python
+	$(call install,build run)
+$(VENV)/.test: $(REQUIREMENTS) | $(VENV)/.build
+	$(call install,test)
+$(VENV)/.examples: $(REQUIREMENTS) | $(VENV)/.build
+	$(call install,examples)
+$(VENV)/.dev: $(REQUIREMENTS) | $(VENV)/.build
+	$(call install,dev)
+$(VENV)/.docs: $(REQUIREMENTS) | $(VENV)/.build
+	$(call install,docs)
+$(VENV)/.oracle: $(REQUIREMENTS) | $(VENV)/.build
+	$(call install,oracle)

@@ -1,0 +1,168 @@
+// The tape's data: a node per differentiable op, edges to the nodes of its inputs, and what a tensor
+// carries about its own gradient. How nodes are made is in tape.h, how they are run in engine.cpp.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "autograd/grad_mode.h"
+#include "tensor/tensor.h"
+
+namespace ember {
+
+// A short list kept inline up to N entries.
+template <class T, int N> class Few {
+ public:
+  Few() = default;
+  explicit Few(size_t n) { resize(n); }
+  Few(Few&& o) noexcept : size_(o.size_), more_(std::move(o.more_)) {
+    if (size_ <= N)
+      for (size_t i = 0; i < size_; i++) first_[i] = std::move(o.first_[i]);
+    o.size_ = 0;
+  }
+  Few& operator=(Few&& o) noexcept {
+    size_ = o.size_;
+    more_ = std::move(o.more_);
+    for (int i = 0; i < N; i++) first_[i] = std::move(o.first_[i]);
+    o.size_ = 0;
+    return *this;
+  }
+  void resize(size_t n) {
+    if (n > N && !more_) {
+      more_ = std::make_unique<std::vector<T>>(n);
+      for (size_t i = 0; i < size_; i++) (*more_)[i] = std::move(first_[i]);
+    } else if (more_) {
+      more_->resize(n);
+    }
+    size_ = n;
+  }
+  size_t size() const { return size_; }
+  T* begin() { return more_ ? more_->data() : first_; }
+  T* end() { return begin() + size_; }
+  const T* begin() const { return more_ ? more_->data() : first_; }
+  const T* end() const { return begin() + size_; }
+  T& operator[](size_t i) { return begin()[i]; }
+  const T& operator[](size_t i) const { return begin()[i]; }
+
+ private:
+  T first_[N];
+  size_t size_ = 0;
+  std::unique_ptr<std::vector<T>> more_;
+};
+
+class Node;
+using Grads = Few<Tensor, 2>;
+
+struct Edge {
+  Ref<Node> node;
+  uint32_t nr = 0;  // which output of that node's op
+};
+
+// What a gradient that arrives for an output must look like.
+struct OutputInfo {
+  Shape shape;
+  Dtype dtype = Dtype::Float32;
+  Device device;
+};
+
+// Hooks are rare; a node or tensor without them pays for one null pointer.
+struct NodeHooks {
+  using TensorHook = std::function<Tensor(const Tensor&)>;       // returns a replacement or nothing
+  using PreHook = std::function<bool(Grads&)>;                   // may replace the incoming gradients
+  using PostHook = std::function<void(Grads& inputs_grads, const Grads& outputs_grads)>;
+  template <class F> struct Entry {
+    uint64_t id;
+    uint32_t nr;
+    F call;
+  };
+  std::vector<Entry<TensorHook>> tensor;                         // per output
+  std::vector<Entry<PreHook>> pre;
+  std::vector<Entry<PostHook>> post;
+  std::vector<std::pair<uint32_t, TensorImpl*>> retain;          // retain_grad(): outputs that want .grad
+};
+
+class Node {
+ public:
+  std::atomic<uint32_t> refs{0};
+  bool has_saved = false;       // keeps tensors, so it can run only once unless the graph is retained
+  bool released = false;
+  uint64_t sequence;            // later nodes run first
+  const char* name;             // of the op, e.g. "mul"
+  Few<Edge, 3> edges;           // one per rule; no node where no gradient is needed
+  OutputInfo info;              // of output 0
+  std::vector<OutputInfo> more; // of outputs 1, 2 ...
+  std::unique_ptr<NodeHooks> hooks;
+  void* host_object = nullptr;  // the Python object, while there is one
+  std::unique_ptr<std::string> forward_trace;  // where the op was called, in anomaly mode
+
+  explicit Node(const char* op);
+  virtual ~Node();
+  // Gradients of the inputs from those of the outputs (undefined where none arrived).
+  virtual void apply(Grads& g, Grads& dx) = 0;
+  // Drops what was saved for the backward pass.
+  virtual void release() {}
+  virtual std::string display_name() const;  // "MulBackward0"
+  virtual bool is_leaf() const { return false; }
+
+  size_t outputs() const { return 1 + more.size(); }
+  const OutputInfo& output_info(uint32_t nr) const { return nr == 0 ? info : more[nr - 1]; }
+  NodeHooks& ensure_hooks();
+  void destroy();  // iterative: a chain of a million nodes does not overflow the stack
+};
+
+// Frees the host object together with the node; set by the Python layer.
+inline void (*drop_host_node)(Node*) = nullptr;
+
+// What a tensor carries about its gradient.
+struct Autograd final : Pooled<Autograd> {
+  Tensor grad;
+  Ref<Node> grad_fn;
+  uint32_t output_nr = 0;
+  uint32_t view_version = 0;    // of the storage when grad_fn was made, for views
+  bool requires_grad = false;   // for leaves; others follow from grad_fn
+  bool retains_grad = false;
+  Node* accumulator = nullptr;  // the leaf's node, while some graph holds it
+  std::unique_ptr<NodeHooks> leaf_hooks;  // survive the accumulator
+  std::vector<std::pair<uint64_t, std::function<void(const Tensor&)>>> post_accumulate;
+};
+
+Autograd& ensure_autograd(const Tensor& t);
+// The node whose output `t` is, brought up to date if `t` is a view whose base was changed in place.
+const Ref<Node>& grad_fn_of(const Tensor& t);
+// Where the gradient of `t` goes: its node, or the accumulator of a leaf, or nowhere.
+Edge gradient_edge(const Tensor& t);
+void set_grad_fn(const Tensor& t, Ref<Node> node, uint32_t output_nr = 0);
+void set_requires_grad(const Tensor& t, bool on);
+void retain_grad(const Tensor& t);
+Tensor detach(const Tensor& t);
+
+inline bool Tensor::requires_grad() const {
+  const Autograd* a = impl_->autograd;
+  if (a && (a->requires_grad || a->grad_fn)) return true;
+  return impl_->base && impl_->view_kind != ViewKind::None && impl_->base->autograd &&
+         impl_->base->autograd->grad_fn && bool(grad_fn_of(*this));
+}
+
+inline bool grad_needed() { return false; }
+template <class... More> bool grad_needed(const Tensor& t, const More&... more) {
+  return grad_mode.enabled && ((t.defined() && t.requires_grad() && is_differentiable(t.dtype())) || grad_needed(more...));
+}
+inline bool grad_needed(const TensorList& list) {
+  for (const Tensor& t : list)
+    if (grad_needed(t)) return true;
+  return false;
+}
+inline bool grad_needed(const Operand& o) { return o.is_tensor() && grad_needed(o.tensor()); }
+inline bool grad_needed(const Operand& a, const Operand& b) { return grad_needed(a) || grad_needed(b); }
+
+// Anomaly mode: remember where each op was called.
+struct Anomaly {
+  bool enabled = false;
+  bool check_nan = true;
+};
+inline Anomaly anomaly;
+inline std::string (*host_traceback)() = nullptr;
+inline void (*host_warn)(const std::string& message) = nullptr;
+
+}  // namespace ember

@@ -1,0 +1,140 @@
+// The CPU backend: hands each primitive to its kernels.
+#include "backend.h"
+
+#include <cstring>
+
+#include "cpu/gemm.h"
+#include "cpu/index.h"
+#include "cpu/parallel.h"
+#include "cpu/pointwise.h"
+#include "cpu/reduce.h"
+#include "tensor/allocator.h"
+
+namespace ember::cpu {
+
+namespace {
+
+// A primitive's operand as raw memory. A number becomes one element, repeated.
+class Raw {
+ public:
+  Raw(const Input& in, Dtype compute) {
+    if (in.tensor) {
+      operand = {in.tensor->data(), in.tensor->dtype(), (in.strides ? *in.strides : in.tensor->strides()).data()};
+    } else {
+      in.scalar.store(compute, value_);
+      operand = {value_, compute, kZeroStrides};
+    }
+  }
+  Raw(const Raw&) = delete;
+  operator Operand() const { return operand; }
+  Operand operand;
+
+ private:
+  alignas(16) char value_[16];
+};
+
+Operand raw(const Tensor& t) { return {t.data(), t.dtype(), t.strides().data()}; }
+
+ReduceInput reduced(const Tensor& x, const Shape& dims) {
+  uint64_t mask = 0;
+  for (int64_t d : dims) mask |= uint64_t(1) << d;
+  return {x.dtype(), x.dim(), x.shape().data(), x.strides().data(), x.data(), mask};
+}
+ReduceOutput result(const Tensor& t) {
+  if (!t) return {Dtype::Float32, nullptr, nullptr};
+  return {t.dtype(), t.strides().data(), t.data()};
+}
+
+class CpuBackend final : public Backend {
+ public:
+  void* allocate(int64_t bytes) override { return ember::allocate(size_t(bytes)); }
+  void deallocate(void* data, int64_t bytes) override { ember::deallocate(data, size_t(bytes)); }
+  void copy_bytes(void* to, const void* from, int64_t bytes) override { std::memcpy(to, from, size_t(bytes)); }
+  void copy_from_host(const Tensor& to, const void* from) override {
+    copy_bytes(to.data(), from, to.numel() * to.item_size());
+  }
+  void copy_to_host(void* to, const Tensor& from) override {
+    copy_bytes(to, from.data(), from.numel() * from.item_size());
+  }
+
+  void copy(const Tensor& out, const Tensor& x) override {
+    cpu::copy(out.dim(), out.shape().data(), raw(out), raw(x));
+  }
+  void fill(const Tensor& out, const Scalar& value) override {
+    alignas(16) char v[16];
+    value.store(out.dtype(), v);
+    cpu::fill(out.dim(), out.shape().data(), raw(out), v, out.dtype());
+  }
+  void unary(Unary f, Dtype compute, const Tensor& out, const Input& x, const Params& p) override {
+    cpu::unary(f, compute_of(compute), out.dim(), out.shape().data(), raw(out), Raw(x, compute), p);
+  }
+  void binary(Binary f, Dtype compute, const Tensor& out, const Input& a, const Input& b) override {
+    compute = compute_of(compute);
+    cpu::binary(f, compute, out.dim(), out.shape().data(), raw(out), Raw(a, compute), Raw(b, compute));
+  }
+  void predicate(Predicate f, Dtype compute, const Tensor& out, const Input& x) override {
+    compute = compute_of(compute);
+    cpu::predicate(f, compute, out.dim(), out.shape().data(), raw(out), Raw(x, compute));
+  }
+  void compare(Compare f, Dtype compute, const Tensor& out, const Input& a, const Input& b, const Params& p) override {
+    compute = compute_of(compute);
+    cpu::compare(f, compute, out.dim(), out.shape().data(), raw(out), Raw(a, compute), Raw(b, compute), p);
+  }
+  void ternary(Ternary f, Dtype compute, const Tensor& out, const Input& a, const Input& b, const Input& c,
+               const Params& p) override {
+    compute = compute_of(compute);
+    cpu::ternary(f, compute, out.dim(), out.shape().data(), raw(out), Raw(a, f == Ternary::where ? Dtype::Bool : compute),
+                 Raw(b, compute), Raw(c, compute), p);
+  }
+  bool unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g, const Input& keep,
+                  const Params& p) override {
+    compute = compute_of(compute);
+    cpu::unary_grad(f, compute, out.dim(), out.shape().data(), raw(out), Raw(g, compute), Raw(keep, compute), p);
+    return true;
+  }
+  void reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims, double p) override {
+    static constexpr Reduce kinds[] = {Reduce::Sum, Reduce::Mean, Reduce::Prod,         Reduce::Min,  Reduce::Max,
+                                       Reduce::Any, Reduce::All,  Reduce::CountNonzero, Reduce::Norm, Reduce::NanSum};
+    cpu::reduce(kinds[int(f)], reduced(x, dims), result(out), p);
+  }
+  void extremes(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool most) override {
+    cpu::extremes(most, reduced(x, x.dim() ? Shape{dim} : Shape{}), dim, result(values), result(indices));
+  }
+  void variance(const Tensor& out, const Tensor& mean, const Tensor& x, const Shape& dims, double correction,
+                bool root) override {
+    cpu::variance(reduced(x, dims), correction, root, result(out), result(mean));
+  }
+  void index_get(const Tensor& out, const Tensor& x, const Indexing& at) override { cpu::index_get(out, x, at); }
+  void index_put(const Tensor& self, const Indexing& at, const Tensor& values, ScatterMode mode) override {
+    cpu::index_put(self, at, values, mode);
+  }
+  void gather(const Tensor& out, const Tensor& x, int dim, const Tensor& index) override {
+    cpu::gather(out, x, dim, index);
+  }
+  void scatter(const Tensor& self, int dim, const Tensor& index, const Tensor& src, ScatterMode mode) override {
+    cpu::scatter(self, dim, index, src, mode);
+  }
+  Tensor nonzero(const Tensor& x) override { return cpu::nonzero(x); }
+  Tensor masked_select(const Tensor& x, const Tensor& mask) override { return cpu::masked_select(x, mask); }
+  void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& src) override {
+    cpu::masked_scatter(self, mask, src);
+  }
+  void flip(const Tensor& out, const Tensor& x, const Shape& dims) override { cpu::flip(out, x, dims); }
+  Tensor repeated_positions(const Tensor& counts) override { return cpu::repeated_positions(counts); }
+  void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha, const Scalar& beta) override {
+    int batch = out.dim() - 2;
+    int64_t m = out.size(-2), n = out.size(-1), k = a.size(-1);
+    Matrix x{a.data(), a.stride(-2), a.stride(-1)}, y{b.data(), b.stride(-2), b.stride(-1)};
+    MatrixOut z{out.data(), out.stride(-2), out.stride(-1)};
+    complex128 by = alpha.to<complex128>(), keep = beta.to<complex128>();
+    if (batch == 0) return gemm(out.dtype(), m, n, k, x, y, z, by, keep);
+    Batch over{batch, out.shape().data(), a.strides().data(), b.strides().data(), out.strides().data()};
+    gemm(out.dtype(), over, m, n, k, x, y, z, by, keep);
+  }
+};
+
+const bool registered = (register_backend("cpu", new CpuBackend), true);
+
+}  // namespace
+
+}  // namespace ember::cpu

@@ -1,0 +1,171 @@
+// Copies, casts and moves between devices: clone, contiguous, to, copy_, item, data.
+#include "ops/ops.h"
+
+namespace ember {
+
+namespace {
+
+Shape strides_for(const Tensor& t, MemoryFormat format) {
+  switch (format) {
+    case MemoryFormat::Contiguous: return contiguous_strides(t.shape());
+    case MemoryFormat::Preserve: return preserved_strides(t.shape(), t.strides());
+    case MemoryFormat::ChannelsLast:
+      check(t.dim() == 4, Kind::Runtime, "required rank 4 tensor to use channels_last format, got ", t.dim());
+      return channels_last_strides(t.shape());
+    default:
+      check(t.dim() == 5, Kind::Runtime, "required rank 5 tensor to use channels_last_3d format, got ", t.dim());
+      return channels_last_strides(t.shape());
+  }
+}
+
+// Copies values into `out`, whatever the devices.
+void copy_values(const Tensor& out, const Tensor& src) {
+  if (out.device().kind == src.device().kind) return backend_of(out).copy(out, src);
+  if (out.device().is_meta()) return;
+  check(!src.device().is_meta(), Kind::NotImplemented, "Cannot copy out of meta tensor; no data!");
+  if (src.device().is_cpu()) {
+    Tensor host = empty(out.shape(), out.dtype());
+    backend_of(host).copy(host, src);
+    if (out.is_contiguous()) return backend_of(out).copy_from_host(out, host.data());
+    Tensor there = empty(out.shape(), out.dtype(), out.device());
+    backend_of(there).copy_from_host(there, host.data());
+    return backend_of(out).copy(out, there);
+  }
+  Tensor dense = src;
+  if (!src.is_contiguous()) {
+    dense = empty(src.shape(), src.dtype(), src.device());
+    backend_of(dense).copy(dense, src);
+  }
+  Tensor host = empty(src.shape(), src.dtype());
+  backend_of(dense).copy_to_host(host.data(), dense);
+  if (out.device().is_cpu()) return backend_of(out).copy(out, host);
+  copy_values(out, host);
+}
+
+Tensor copied(const Tensor& self, Dtype dtype, Device device, MemoryFormat format) {
+  Tensor out = format == MemoryFormat::Contiguous || (format == MemoryFormat::Preserve && self.is_contiguous())
+                   ? empty(self.shape(), dtype, device)
+                   : empty_strided(self.shape(), strides_for(self, format), dtype, device);
+  copy_values(out, self);
+  return out;
+}
+
+}  // namespace
+
+Tensor clone(const Tensor& self, MemoryFormat format) {
+  Tensor out = copied(self, self.dtype(), self.device(), format);
+  if (!grad_needed(self)) return out;
+  return tape(out, "clone", wrt(self, [](const Tensor& g) { return g; }));
+}
+EMBER_OP("clone(Tensor self, *, Format? memory_format=None) -> Tensor",
+         ([](const Tensor& self, std::optional<MemoryFormat> format) {
+           return clone(self, format.value_or(MemoryFormat::Preserve));
+         }),
+         kForms, "A copy of the tensor, recorded by the tape.");
+
+bool is_in_format(const Tensor& t, MemoryFormat format) {
+  if (format == MemoryFormat::Contiguous) return t.is_contiguous();
+  if (format == MemoryFormat::Preserve) return true;
+  if (t.dim() != (format == MemoryFormat::ChannelsLast ? 4 : 5)) return false;
+  Shape want = channels_last_strides(t.shape());
+  for (int i = 0; i < t.dim(); i++)
+    if (t.shape()[i] != 1 && t.strides()[i] != want[i] && t.numel()) return false;
+  return true;
+}
+
+Tensor contiguous(const Tensor& self, MemoryFormat format) {
+  check(format != MemoryFormat::Preserve, Kind::Runtime,
+        "preserve memory format is unsupported by the contiguous operator");
+  return is_in_format(self, format) ? self : clone(self, format);
+}
+EMBER_OP("contiguous(Tensor self, *, Format? memory_format=None) -> Tensor",
+         ([](const Tensor& self, std::optional<MemoryFormat> format) {
+           return contiguous(self, format.value_or(MemoryFormat::Contiguous));
+         }),
+         Method, "The tensor itself if it is laid out in `memory_format`, else a copy that is.");
+EMBER_OP("is_contiguous(Tensor self, *, Format? memory_format=None) -> bool",
+         ([](const Tensor& self, std::optional<MemoryFormat> format) {
+           return is_in_format(self, format.value_or(MemoryFormat::Contiguous));
+         }),
+         Method, "Whether the elements lie in memory in the order of `memory_format`.");
+
+Tensor to(const Tensor& self, std::optional<Device> device, std::optional<Dtype> dtype, bool copy,
+          std::optional<MemoryFormat> format) {
+  Device d = device.value_or(self.device());
+  if (d.kind == self.device().kind && d.index < 0) d = self.device();
+  Dtype t = dtype.value_or(self.dtype());
+  MemoryFormat f = format.value_or(MemoryFormat::Preserve);
+  if (!copy && d == self.device() && t == self.dtype() && is_in_format(self, f)) return self;
+  Tensor out = copied(self, t, d, f);
+  if (!grad_needed(self) || !is_differentiable(t)) return out;
+  return tape(out, "to_copy", wrt(self, [from = self.device(), dtype = self.dtype()](const Tensor& g) {
+                return to(g, from, dtype);
+              }));
+}
+Tensor to(const Tensor& self, Dtype dtype) { return to(self, std::nullopt, dtype); }
+
+namespace {
+using MaybeFormat = std::optional<MemoryFormat>;
+}
+EMBER_OP("to(Tensor self, Dtype dtype, bool non_blocking=False, bool copy=False, *, Format? memory_format=None) -> Tensor",
+         ([](const Tensor& self, Dtype dtype, bool, bool copy, MaybeFormat format) {
+           return to(self, std::nullopt, dtype, copy, format);
+         }),
+         Method, "The tensor in another dtype.");
+EMBER_OP("to(Tensor self, Device? device=None, Dtype? dtype=None, bool non_blocking=False, bool copy=False, *, Format? "
+         "memory_format=None) -> Tensor",
+         ([](const Tensor& self, std::optional<Device> device, std::optional<Dtype> dtype, bool, bool copy,
+             MaybeFormat format) { return to(self, device, dtype, copy, format); }),
+         Method, "The tensor on another device, in another dtype or memory format; itself if nothing changes.");
+EMBER_OP("to(Tensor self, Tensor other, bool non_blocking=False, bool copy=False, *, Format? memory_format=None) -> Tensor",
+         ([](const Tensor& self, const Tensor& other, bool, bool copy, MaybeFormat format) {
+           return to(self, other.device(), other.dtype(), copy, format);
+         }),
+         Method, "The tensor with the dtype and device of `other`.");
+
+Tensor copy_(const Tensor& self, const Tensor& src) {
+  check_in_place("copy_", self);
+  Tensor from = self.shape() == src.shape() ? src : expand(src, self.shape());
+  bool shares = from.storage() == self.storage();
+  {
+    NoGrad guard;
+    copy_values(self, shares ? clone(from, MemoryFormat::Contiguous) : from);
+  }
+  bump_version(self);
+  if (grad_needed(self, src))
+    tape_inplace(
+        self, "copy", wrt(self, [](const Tensor&) { return Tensor(); }),
+        wrt(src, [device = src.device()](const Tensor& g) { return to(g, device, std::nullopt); }));
+  return self;
+}
+EMBER_OP("copy_(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
+         ([](const Tensor& self, const Tensor& src, bool) { return copy_(self, src); }), Method,
+         "Copies the elements of `src`, broadcast and cast, into the tensor.");
+
+Tensor data_of(const Tensor& self) {
+  Tensor t = alias(self);
+  t.impl()->storage = alias_storage(self.storage());
+  return t;
+}
+
+void set_data(const Tensor& self, const Tensor& value) {
+  TensorImpl& impl = *self.impl();
+  impl.dtype = value.dtype();
+  impl.device = value.device();
+  impl.storage = value.storage();
+  set_geometry(self, value.shape(), value.strides(), value.offset());
+}
+
+Scalar item(const Tensor& self) {
+  check(self.numel() == 1, Kind::Runtime, "a Tensor with ", self.numel(), " elements cannot be converted to Scalar");
+  alignas(16) char value[16];
+  if (self.device().is_cpu()) return Scalar::load(self.dtype(), self.data());
+  Tensor dense = self.is_contiguous() ? self : clone(detach(self), MemoryFormat::Contiguous);
+  backend_of(self).copy_to_host(value, dense);
+  return Scalar::load(self.dtype(), value);
+}
+EMBER_OP("item(Tensor self) -> Scalar", &item, Method, "The value of a tensor with one element, as a Python number.");
+
+EMBER_OP("detach(Tensor self) -> Tensor", &detach, kForms, "The same elements without history.");
+
+}  // namespace ember

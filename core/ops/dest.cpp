@@ -1,0 +1,83 @@
+// Where results go: new tensors, out=, or in place; and the checks that in-place changes need.
+#include "ops/ops.h"
+
+namespace ember {
+
+void bump_version(const Tensor& t) {
+  if (!t.impl()->inference) t.storage()->version++;
+}
+
+void check_in_place(const char* op, const Tensor& self) {
+  check(!self.impl()->inference || inference_mode(), Kind::Runtime, op,
+        "(): Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
+        "normal tensor before doing inplace update.");
+  if (has_internal_overlap(self))
+    fail(Kind::Runtime, op,
+         "(): unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+         "Please clone() the tensor before performing the operation.");
+  if (!grad_enabled()) return;
+  const TensorImpl& impl = *self.impl();
+  const Autograd* a = impl.autograd;
+  check(!(a && a->requires_grad && !a->grad_fn), Kind::Runtime, op,
+        "(): a leaf Variable that requires grad is being used in an in-place operation.");
+  if (!impl.base) return;
+  const Autograd* base = impl.base->autograd;
+  check(!(base && base->requires_grad && !base->grad_fn), Kind::Runtime, op,
+        "(): a view of a leaf Variable that requires grad is being used in an in-place operation.");
+  if (!self.requires_grad() && !(base && base->grad_fn)) return;
+  check(impl.view_kind != ViewKind::MultiOutput, Kind::Runtime, op,
+        "(): Output 0 of a function that returns multiple views is a view and is being modified inplace. Such functions "
+        "do not allow the output views to be modified inplace. You should replace the inplace operation by an "
+        "out-of-place one.");
+  check(impl.view_kind != ViewKind::NoGrad, Kind::Runtime, op,
+        "(): A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use "
+        "case is ambiguous and error-prone, it is forbidden.");
+  check(impl.view_kind != ViewKind::CustomFunction, Kind::Runtime, op,
+        "(): Output 0 of a custom Function is a view and is being modified inplace. This view was created inside a custom "
+        "Function and the autograd logic to handle view+inplace would override the custom backward associated with it.");
+}
+
+Tensor output_for(const char* op, Dest dest, const Shape& shape, Dtype dtype, Device device) {
+  if (__builtin_expect(!dest.tensor, 1)) return empty(shape, dtype, device);
+  const Tensor& out = *dest.tensor;
+  check(can_cast(dtype, out.dtype()), Kind::Runtime, op, "(): result type ", dtype,
+        " can't be cast to the desired output type ", out.dtype());
+  check(out.device().kind == device.kind, Kind::Runtime, op, "(): Expected all tensors to be on the same device, but the "
+        "output is on ", out.device(), " and the inputs on ", device);
+  if (dest.in_place) {
+    check(out.shape() == shape, Kind::Runtime, op, "(): output with shape ", out.shape(),
+          " doesn't match the broadcast shape ", shape);
+    return out;
+  }
+  if (!(out.shape() == shape)) {
+    if (out.numel() && host_warn)
+      host_warn("An output with one or more elements was resized since it had a shape that does not match the required "
+                "output shape. This behavior is deprecated, and in a future release outputs will not be resized unless "
+                "they have zero elements.");
+    int64_t bytes = (out.offset() + numel_of(shape)) * out.item_size();
+    if (bytes > out.storage()->bytes) resize_storage(*out.storage(), bytes);
+    set_geometry(out, shape, contiguous_strides(shape), out.offset());
+  }
+  check(!has_internal_overlap(out), Kind::Runtime, op,
+        "(): unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+        "Please clone() the tensor before performing the operation.");
+  return out;
+}
+
+void copy_to_out(const char* op, const Tensor& out, const Tensor& result) {
+  NoGrad guard;
+  output_for(op, {&out, false}, result.shape(), result.dtype(), result.device());
+  backend_of(out).copy(out, result);
+  bump_version(out);
+}
+
+void assign_in_place(const char* op, const Tensor& self, const Tensor& result) {
+  output_for(op, {&self, true}, result.shape(), result.dtype(), result.device());
+  backend_of(self).copy(self, result);
+  bump_version(self);
+  if (!grad_needed(self, result)) return;
+  tape_inplace(
+      self, op, wrt(self, [](const Tensor&) { return Tensor(); }), wrt(result, [](const Tensor& g) { return g; }));
+}
+
+}  // namespace ember

@@ -1,0 +1,240 @@
+// How a row of the pointwise table runs: promote, broadcast, call the primitive, put the gradient on the tape.
+#include "ops/pointwise.h"
+
+namespace ember::pointwise {
+
+Dtype row_dtype(const char* op, Types types, Dtype d) {
+  Types need = d == Dtype::Bool ? kHasBool
+               : is_integral(d) ? (d >= Dtype::UInt16 ? kHasWideUnsigned : kHasInt)
+               : is_complex(d)  ? kHasComplex
+               : is_reduced(d)  ? kHasHalf
+                                : kHasFloat;
+  if (types & need) return d;
+  if ((types & kPromotes) && is_integral(d, true)) return default_dtype();
+  fail(d == Dtype::Bool || is_complex(d) ? Kind::Runtime : Kind::NotImplemented, op, "(): not implemented for dtype ", d);
+}
+
+Meeting meet(const char* op, std::initializer_list<const Operand*> operands) {
+  Meeting m;
+  bool first = true, have_device = false;
+  bool host_scalar = true;  // every tensor so far is a 0-d one on the host
+  for (const Operand* o : operands) {
+    if (!o->is_tensor()) continue;
+    const Tensor& t = o->tensor();
+    if (first)
+      m.shape = t.shape();
+    else if (!(m.shape == t.shape()))
+      m.shape = broadcast_shapes(op, m.shape, t.shape());
+    first = false;
+    if (!have_device || (host_scalar && !t.device().is_cpu())) {
+      m.device = t.device();
+    } else if (t.device().kind != m.device.kind) {
+      check(t.device().is_cpu() && t.dim() == 0, Kind::Runtime, op,
+            "(): Expected all tensors to be on the same device, but found at least two devices, ", m.device, " and ",
+            t.device(), "!");
+    }
+    host_scalar = host_scalar && t.device().is_cpu() && t.dim() == 0;
+    have_device = true;
+  }
+  for (const Operand* o : operands)
+    if (o->is_tensor() && o->tensor().shape() == m.shape) {
+      m.like = &o->tensor();
+      break;
+    }
+  return m;
+}
+
+Tensor result_tensor(const char* op, Dest dest, const Meeting& m, Dtype dtype) {
+  if (!dest.tensor && m.like && !m.like->is_contiguous())
+    return empty_strided(m.shape, preserved_strides(m.shape, m.like->strides()), dtype, m.device);
+  return output_for(op, dest, m.shape, dtype, m.device);
+}
+
+namespace {
+
+// An operand on the host met by tensors of another device becomes a number.
+Operand localize(const Operand& o, Device device) {
+  if (o.is_tensor() && o.tensor().dim() == 0 && o.tensor().device().is_cpu() && !device.is_cpu()) {
+    if (device.is_meta()) return Operand(Scalar(0));
+    return Operand(item(o.tensor()));
+  }
+  return o;
+}
+
+// Would writing `out` change `o` before it is read? (x.T.add_(x), and the like)
+bool clobbers(const Tensor& out, const Operand& o) {
+  if (!o.is_tensor()) return false;
+  const Tensor& t = o.tensor();
+  if (!(t.storage() == out.storage())) return false;
+  return !(t.offset() == out.offset() && t.shape() == out.shape() && t.strides() == out.strides() &&
+           t.dtype() == out.dtype());
+}
+
+// Runs `call(out)`, through a fresh tensor if the output overlaps an operand.
+template <class F> void write(const Tensor& out, std::initializer_list<const Operand*> operands, F&& call) {
+  bool overlap = false;
+  for (const Operand* o : operands) overlap = overlap || clobbers(out, *o);
+  if (__builtin_expect(overlap, 0)) {
+    Tensor fresh = empty(out.shape(), out.dtype(), out.device());
+    call(fresh);
+    backend_of(out).copy(out, fresh);
+  } else {
+    call(out);
+  }
+}
+
+Tensor tensor_from(const Operand& o, Dtype dtype, Device device) {
+  return o.is_tensor() ? o.tensor() : scalar_tensor(o.scalar(), dtype, device);
+}
+
+[[noreturn]] void no_derivative(const char* name) {
+  fail(Kind::NotImplemented, "derivative for ", name, " is not implemented");
+}
+
+}  // namespace
+
+Tensor unary(const UnaryRow& row, const Tensor& self, const Params& params, Dest dest) {
+  Dtype dtype = row_dtype(row.name, types_of(row.f), self.dtype());
+  bool to_real = row.f == Unary::abs && is_complex(dtype);
+  bool record = grad_needed(self);
+  Operand x(self);
+  Meeting m{self.shape(), self.device(), &self};
+  Tensor before = record && dest.in_place && row.keep == Keep::x ? clone(detach(self)) : self;
+  Tensor out = result_tensor(row.name, dest, m, to_real ? real_of(dtype) : dtype);
+  Backend& backend = backend_of(out);
+  write(out, {&x}, [&](const Tensor& to) { backend.unary(row.f, dtype, to, Broadcast(x, to.shape()).input, params); });
+  if (dest.tensor) bump_version(out);
+  if (!record) return out;
+  if (row.keep == Keep::none || row.keep == Keep::never) {
+    auto rule = [row = &row, params](const Tensor& g) {
+      if (row->keep == Keep::never) no_derivative(row->name);
+      return row->rule(g, g, params);
+    };
+    if (!dest.in_place) return tape(out, row.name, wrt(self, rule));
+    tape_inplace(self, row.name, wrt(self, rule));
+    return out;
+  }
+  auto rule = [row = &row, params, kept = row.keep == Keep::x ? Saved(before) : Saved::output(out)](const Tensor& g) {
+    Tensor k = kept.get();
+    // Inputs that were promoted (integers cannot require a gradient) never get here, so g and k agree.
+    if (grad_enabled()) return row->rule(g, k, params);
+    Dtype dtype = k.dtype() == g.dtype() ? k.dtype() : promote(k.dtype(), g.dtype());
+    Operand go(g), ko(k);
+    Tensor dx = result_tensor(row->name, {}, meet(row->name, {&go, &ko}), dtype);
+    bool fused = backend_of(g).unary_grad(row->f, dtype, dx, Broadcast(go, dx.shape()).input,
+                                          Broadcast(ko, dx.shape()).input, params);
+    return fused ? dx : row->rule(g, k, params);
+  };
+  if (!dest.in_place) return tape(out, row.name, wrt(self, std::move(rule)));
+  tape_inplace(self, row.name, wrt(self, std::move(rule)));
+  return out;
+}
+
+Tensor predicate(Predicate f, const Tensor& self, Dest dest) {
+  Dtype dtype = row_dtype(name_of(f), types_of(f), self.dtype());
+  Operand x(self);
+  Tensor out = result_tensor(name_of(f), dest, {self.shape(), self.device(), &self}, Dtype::Bool);
+  write(out, {&x}, [&](const Tensor& to) {
+    backend_of(to).predicate(f, dtype, to, Broadcast(x, to.shape()).input);
+  });
+  if (dest.tensor) bump_version(out);
+  return out;
+}
+
+Tensor compare(Compare f, const Operand& a, const Operand& b, const Params& params, Dest dest) {
+  const char* name = name_of(f);
+  Dtype dtype = row_dtype(name, types_of(f), result_type(a, b));
+  Meeting m = meet(name, {&a, &b});
+  Operand x = localize(a, m.device), y = localize(b, m.device);
+  Tensor out = result_tensor(name, dest, m, Dtype::Bool);
+  write(out, {&x, &y}, [&](const Tensor& to) {
+    Broadcast p(x, to.shape()), q(y, to.shape());
+    backend_of(to).compare(f, dtype, to, p.input, q.input, params);
+  });
+  if (dest.tensor) bump_version(out);
+  return out;
+}
+
+Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest dest) {
+  check(a.is_tensor() || b.is_tensor(), Kind::Type, row.name, "(): one of the operands must be a Tensor");
+  Dtype dtype;
+  Tensor out;
+  bool alike = a.is_tensor() && b.is_tensor() && a.tensor().dtype() == b.tensor().dtype() &&
+               a.tensor().shape() == b.tensor().shape() && a.tensor().is_contiguous() && b.tensor().is_contiguous() &&
+               a.tensor().device() == b.tensor().device();
+  bool record = grad_needed(a, b);
+  Saved saved_a, saved_b;  // of operands that an in-place op is about to change
+  const bool keep_a = record && (row.wrt_a.a || row.wrt_b.a), keep_b = record && (row.wrt_a.b || row.wrt_b.b);
+  Tensor ta, tb;
+  if (keep_a && a.is_tensor() && dest.in_place) ta = clone(detach(a.tensor()));
+  if (keep_b && b.is_tensor() && dest.in_place && b.tensor().storage() == dest.tensor->storage()) tb = clone(detach(b.tensor()));
+  if (__builtin_expect(alike && !dest.tensor, 1)) {
+    dtype = row_dtype(row.name, types_of(row.f), a.tensor().dtype());
+    out = empty(a.tensor().shape(), dtype, a.tensor().device());
+    Input x{&a.tensor(), nullptr, {}}, y{&b.tensor(), nullptr, {}};
+    backend_of(out).binary(row.f, dtype, out, x, y);
+  } else {
+    dtype = row_dtype(row.name, types_of(row.f), result_type(a, b));
+    Meeting m = meet(row.name, {&a, &b});
+    Operand x = localize(a, m.device), y = localize(b, m.device);
+    out = result_tensor(row.name, dest, m, dtype);
+    write(out, {&x, &y}, [&](const Tensor& to) {
+      Broadcast p(x, to.shape()), q(y, to.shape());
+      backend_of(to).binary(row.f, dtype, to, p.input, q.input);
+    });
+    if (dest.tensor) bump_version(out);
+  }
+  if (!record) return out;
+  if (keep_a) saved_a = Saved(ta ? ta : tensor_from(a, dtype, out.device()));
+  if (keep_b) saved_b = Saved(tb ? tb : tensor_from(b, dtype, out.device()));
+  auto rule = [&](const Formula<BinaryRule>& f) {
+    return [name = row.name, f = &f, a = f.a ? saved_a : Saved(), b = f.b ? saved_b : Saved(),
+            y = f.y ? Saved::output(out) : Saved()](const Tensor& g) {
+      if (!f->exists) no_derivative(name);
+      return f->rule(g, a.get(), b.get(), y.get());
+    };
+  };
+  if (!dest.in_place) return tape(out, row.name, wrt(a, rule(row.wrt_a)), wrt(b, rule(row.wrt_b)));
+  tape_inplace(out, row.name, wrt(a, rule(row.wrt_a)), wrt(b, rule(row.wrt_b)));
+  return out;
+}
+
+Tensor ternary(const TernaryRow& row, const Operand& a, const Operand& b, const Operand& c, const Params& p, Dest dest) {
+  Promotion promotion;
+  bool chooses = row.f == Ternary::where;  // the condition does not take part in promotion
+  if (!chooses) promotion.add(a);
+  promotion.add(b);
+  promotion.add(c);
+  Dtype dtype = row_dtype(row.name, types_of(row.f), promotion.result());
+  Meeting m = meet(row.name, {&a, &b, &c});
+  Operand x = localize(a, m.device), y = localize(b, m.device), z = localize(c, m.device);
+  bool record = grad_needed(a, b) || grad_needed(c);
+  auto before = [&](const Operand& o) -> Tensor {
+    if (!record || !o.is_tensor() || !dest.in_place || !(o.tensor().storage() == dest.tensor->storage()))
+      return o.is_tensor() ? o.tensor() : Tensor();
+    return clone(detach(o.tensor()));
+  };
+  Tensor ta = before(a), tb = before(b), tc = before(c);
+  Tensor out = result_tensor(row.name, dest, m, dtype);
+  write(out, {&x, &y, &z}, [&](const Tensor& to) {
+    Broadcast i(x, to.shape()), j(y, to.shape()), k(z, to.shape());
+    backend_of(to).ternary(row.f, dtype, to, i.input, j.input, k.input, p);
+  });
+  if (dest.tensor) bump_version(out);
+  if (!record) return out;
+  auto rule = [&](const Formula<TernaryRule>& f) {
+    auto keep = [&](bool named, const Tensor& t, const Operand& o) {
+      return named ? Saved(t ? t : scalar_tensor(o.scalar(), dtype, out.device())) : Saved();
+    };
+    return [name = row.name, f = &f, a = keep(f.a, ta, a), b = keep(f.b, tb, b), c = keep(f.c, tc, c),
+            p](const Tensor& g) {
+      if (!f->exists) no_derivative(name);
+      return f->rule(g, a.get(), b.get(), c.get(), p);
+    };
+  };
+  if (!dest.in_place) return tape(out, row.name, wrt(a, rule(row.wrt_a)), wrt(b, rule(row.wrt_b)), wrt(c, rule(row.wrt_c)));
+  tape_inplace(out, row.name, wrt(a, rule(row.wrt_a)), wrt(b, rule(row.wrt_b)), wrt(c, rule(row.wrt_c)));
+  return out;
+}
+
+}  // namespace ember::pointwise

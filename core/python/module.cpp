@@ -1,0 +1,72 @@
+// The extension module ember._C: puts the parts together and translates errors.
+#include "python/python.h"
+
+#include <new>
+
+#include "runtime.h"
+
+namespace ember::python {
+
+void set_python_error() {
+  try {
+    throw;
+  } catch (const PythonError&) {
+  } catch (const Error& e) {
+    PyObject* type = PyExc_RuntimeError;
+    switch (e.kind()) {
+      case Kind::Runtime: break;
+      case Kind::Value: type = PyExc_ValueError; break;
+      case Kind::Type: type = PyExc_TypeError; break;
+      case Kind::Index: type = PyExc_IndexError; break;
+      case Kind::NotImplemented: type = PyExc_NotImplementedError; break;
+      case Kind::OutOfMemory: break;  // torch raises RuntimeError here
+      case Kind::Overflow: type = PyExc_OverflowError; break;
+      case Kind::ZeroDivision: type = PyExc_ZeroDivisionError; break;
+    }
+    PyErr_SetString(type, e.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& e) {
+    PyErr_SetString(PyExc_RuntimeError, e.what());
+  }
+}
+
+PyObject* imported(const char* module, const char* name) {
+  Object m = checked(PyImport_ImportModule(module));
+  Object value = checked(PyObject_GetAttrString(m.get(), name));
+  return value.get();  // the module keeps it alive
+}
+
+namespace {
+
+void share_threads() {
+  host.release = []() -> void* {
+    // Only a thread that holds the lock may give it up.
+    return PyGILState_Check() ? PyEval_SaveThread() : nullptr;
+  };
+  host.acquire = [](void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); };
+}
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "ember._C", "The C++ core of ember.", -1, nullptr,
+                          nullptr, nullptr, nullptr, nullptr};
+
+}  // namespace
+
+}  // namespace ember::python
+
+PyMODINIT_FUNC PyInit__C() {
+  using namespace ember::python;
+  Object module = Object::steal(PyModule_Create(&definition));
+  if (!module) return nullptr;
+  return guarded([&]() -> PyObject* {
+    share_threads();
+    add_value_types(module.get());
+    add_tensor_type(module.get());
+    add_generator_type(module.get());
+    add_ops(module.get());
+    add_autograd(module.get());
+    add_backends(module.get());
+    add_runtime(module.get());
+    return module.release();
+  });
+}

@@ -1,0 +1,399 @@
+// Ops as Python sees them: one callable type with vectorcall, used both as function and as method descriptor.
+// A call finds the overload whose parameters fit, hands the objects to the op's C++ function, and deals with the
+// forms that every op gets from its schema: out= and in-place.
+#include <map>
+
+#include "ops/ops.h"
+#include "python/python.h"
+#include "structmember.h"
+
+namespace ember::python {
+
+PyObject* rebuild_tuple(const OpInfo& op, PyObject* parts);
+std::string type_text(const Param& p);
+
+namespace {
+
+enum class Form : uint8_t { Function, Method, InPlaceMethod, InPlaceFunction };
+
+struct PyOp {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  Form form;
+  std::vector<const OpInfo*>* overloads;
+  std::string* name;  // "add_" for the in-place form
+};
+PyTypeObject* op_type;
+PyObject* out_name;  // interned "out"
+
+bool in_place(Form f) { return f == Form::InPlaceMethod || f == Form::InPlaceFunction; }
+bool is_method(Form f) { return f == Form::Method || f == Form::InPlaceMethod; }
+
+struct Call {
+  PyObject* values[kMostArgs];
+  PyObject* out = nullptr;
+  Object varargs;  // keeps a packed size alive
+};
+
+// torch's NumPy-style names for parameters.
+const char* synonym(const char* keyword) {
+  static const std::pair<const char*, const char*> names[] = {
+      {"input", "self"}, {"axis", "dim"}, {"keepdims", "keepdim"}, {"x", "self"}, {"x1", "self"}, {"x2", "other"}};
+  for (auto& [from, to] : names)
+    if (!std::strcmp(from, keyword)) return to;
+  return nullptr;
+}
+
+int find_param(const OpInfo& op, PyObject* keyword) {
+  int n = int(op.params.size());
+  for (int i = 0; i < n; i++)
+    if (op.params[size_t(i)].host_name == keyword) return i;
+  const char* text = PyUnicode_AsUTF8(keyword);
+  for (int i = 0; i < n; i++)
+    if (op.params[size_t(i)].name == text) return i;
+  if (const char* other = synonym(text))
+    for (int i = 0; i < n; i++)
+      if (op.params[size_t(i)].name == other) return i;
+  return -1;
+}
+
+bool takes_varargs(const OpInfo& op, size_t i) {
+  return op.params[i].type == ArgType::Size && !op.params[i].keyword_only &&
+         (i == 0 || (i == 1 && op.params[0].type == ArgType::Tensor));
+}
+
+// Places the arguments of a call on the parameters of one overload; false (and why) if they do not fit.
+bool match(const OpInfo& op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, Call& call, std::string* why) {
+  size_t count = op.params.size();
+  for (size_t i = 0; i < count; i++) call.values[i] = nullptr;
+  call.out = nullptr;
+  auto reject = [&](auto&&... parts) {
+    if (why) {
+      std::ostringstream text;
+      (text << ... << parts);
+      *why = text.str();
+    }
+    return false;
+  };
+  for (Py_ssize_t i = 0; i < n; i++) {
+    size_t k = size_t(i);
+    if (k >= count || op.params[k].keyword_only)
+      return reject("takes ", [&] {
+        size_t positional = 0;
+        while (positional < count && !op.params[positional].keyword_only) positional++;
+        return positional;
+      }(), " positional arguments but ", n, " were given");
+    const Param& p = op.params[k];
+    if (takes_varargs(op, k) && (n - i > 1) && is_int(args[i])) {  // view(2, 3)
+      call.varargs = checked(PyTuple_New(n - i));
+      for (Py_ssize_t j = i; j < n; j++) PyTuple_SET_ITEM(call.varargs.get(), j - i, Py_NewRef(args[j]));
+      call.values[k] = call.varargs.get();
+      if (!fits(p, call.values[k])) return reject("argument '", p.name, "' must be a sequence of ints");
+      break;
+    }
+    if (!fits(p, args[i]))
+      return reject("argument '", p.name == "self" ? "input" : p.name, "' (position ", i + 1, ") must be ",
+                    type_text(p), ", not ", Py_TYPE(args[i])->tp_name);
+    call.values[k] = args[i];
+  }
+  Py_ssize_t keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  for (Py_ssize_t j = 0; j < keywords; j++) {
+    PyObject* keyword = PyTuple_GET_ITEM(kwnames, j);
+    PyObject* given = args[n + j];
+    int k = find_param(op, keyword);
+    if (k < 0) {
+      bool is_out = keyword == out_name || !PyUnicode_CompareWithASCIIString(keyword, "out");
+      if (is_out && (op.forms & Out)) {
+        if (given != Py_None) call.out = given;
+        continue;
+      }
+      return reject("got an unexpected keyword argument '", PyUnicode_AsUTF8(keyword), "'");
+    }
+    if (call.values[k]) return reject("got multiple values for argument '", op.params[size_t(k)].name, "'");
+    if (!fits(op.params[size_t(k)], given))
+      return reject("argument '", op.params[size_t(k)].name, "' must be ", type_text(op.params[size_t(k)]), ", not ",
+                    Py_TYPE(given)->tp_name);
+    call.values[k] = given;
+  }
+  for (size_t i = 0; i < count; i++)
+    if (!call.values[i] && !op.params[i].has_default)
+      return reject("missing required argument '", op.params[i].name == "self" ? "input" : op.params[i].name, "'");
+  return true;
+}
+
+[[noreturn]] void fail_to_match(const PyOp& self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  Call call;
+  std::string why;
+  if (self.overloads->size() == 1) {
+    match(*self.overloads->front(), args, n, kwnames, call, &why);
+    fail(Kind::Type, *self.name, "(): ", why);
+  }
+  std::ostringstream text;
+  text << *self.name << "() received an invalid combination of arguments - got (";
+  Py_ssize_t first = is_method(self.form) ? 1 : 0;
+  for (Py_ssize_t i = first; i < n; i++) text << (i > first ? ", " : "") << Py_TYPE(args[i])->tp_name;
+  for (Py_ssize_t j = 0; kwnames && j < PyTuple_GET_SIZE(kwnames); j++)
+    text << (n + j > first ? ", " : "") << PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, j)) << "=" << Py_TYPE(args[n + j])->tp_name;
+  text << "), but expected one of:";
+  for (const OpInfo* op : *self.overloads) {
+    match(*op, args, n, kwnames, call, &why);
+    text << "\n * " << op->schema << "\n      didn't match because " << *self.name << "() " << why;
+  }
+  throw Error(Kind::Type, text.str());
+}
+
+// --- out= and in-place for functions that only know how to return a new tensor -----------------------
+
+void write_out(const OpInfo& op, PyObject* out, PyObject* result) {
+  if (is_tensor(result)) {
+    check(is_tensor(out), Kind::Type, op.name, "(): argument 'out' must be Tensor, not ", Py_TYPE(out)->tp_name);
+    copy_to_out(op.name.c_str(), tensor_of(out), tensor_of(result));
+    return;
+  }
+  Py_ssize_t n = PyTuple_Check(result) ? PyTuple_GET_SIZE(result) : 0;
+  check((PyTuple_Check(out) || PyList_Check(out)) && PySequence_Fast_GET_SIZE(out) == n, Kind::Type, op.name,
+        "(): argument 'out' must be a tuple of ", n, " tensors");
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject* part = PySequence_Fast_GET_ITEM(out, i);
+    check(is_tensor(part), Kind::Type, op.name, "(): argument 'out' must be a tuple of tensors, found ",
+          Py_TYPE(part)->tp_name);
+    copy_to_out(op.name.c_str(), tensor_of(part), tensor_of(PyTuple_GET_ITEM(result, i)));
+  }
+}
+
+PyObject* call_with_out(const OpInfo& op, Call& call) {
+  for (size_t i = 0; i < op.params.size(); i++) {
+    PyObject* v = call.values[i];
+    check(!(v && is_tensor(v) && grad_needed(tensor_of(v))), Kind::Runtime, op.name,
+          "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+          "requires grad.");
+  }
+  if (is_tensor(call.out))
+    check(!grad_needed(tensor_of(call.out)), Kind::Runtime, op.name,
+          "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+          "requires grad.");
+  Args args{&op, reinterpret_cast<void* const*>(call.values), {}};
+  if (op.native_dest) {
+    check(is_tensor(call.out), Kind::Type, op.name, "(): argument 'out' must be Tensor, not ",
+          Py_TYPE(call.out)->tp_name);
+    args.dest.tensor = &tensor_of(call.out);
+    Object result = checked(static_cast<PyObject*>(op.call(args)));
+    return Py_NewRef(call.out);
+  }
+  Object result = checked(static_cast<PyObject*>(op.call(args)));
+  write_out(op, call.out, result.get());
+  return is_tensor(result.get()) ? Py_NewRef(call.out) : rebuild_tuple(op, call.out);
+}
+
+PyObject* call_in_place(const OpInfo& op, const std::string& name, Call& call) {
+  PyObject* self = call.values[0];
+  check(self && is_tensor(self), Kind::Type, name, "(): the first argument must be a Tensor");
+  const Tensor& t = tensor_of(self);
+  check_in_place(name.c_str(), t);
+  Args args{&op, reinterpret_cast<void* const*>(call.values), {}};
+  if (op.native_dest) {
+    args.dest = {&t, true};
+    Object result = checked(static_cast<PyObject*>(op.call(args)));
+    return Py_NewRef(self);
+  }
+  // Rules may keep `self`, which is about to change: let them keep a copy.
+  Object copy;
+  if (grad_enabled()) {
+    bool needed = false;
+    for (size_t i = 0; i < op.params.size(); i++)
+      needed = needed || (call.values[i] && is_tensor(call.values[i]) && grad_needed(tensor_of(call.values[i])));
+    if (needed) {
+      copy = checked(wrap(clone(t)));
+      call.values[0] = copy.get();
+    }
+  }
+  Object result = checked(static_cast<PyObject*>(op.call(args)));
+  assign_in_place(name.c_str(), t, tensor_of(result.get()));
+  return Py_NewRef(self);
+}
+
+PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  const PyOp& op = *reinterpret_cast<PyOp*>(self);
+  return guarded([&]() -> PyObject* {
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    if (is_method(op.form))
+      check(n > 0 && is_tensor(args[0]), Kind::Type, "descriptor '", *op.name, "' for 'Tensor' objects doesn't apply");
+    Call call;
+    for (const OpInfo* info : *op.overloads) {
+      if (!match(*info, args, n, kwnames, call, nullptr)) continue;
+      if (in_place(op.form)) return call_in_place(*info, *op.name, call);
+      if (call.out) return call_with_out(*info, call);
+      Args a{info, reinterpret_cast<void* const*>(call.values), {}};
+      return static_cast<PyObject*>(info->call(a));
+    }
+    fail_to_match(op, args, n, kwnames);
+  });
+}
+
+// --- the type -------------------------------------------------------------------------------------------
+
+PyObject* op_get(PyObject* self, PyObject* instance, PyObject*) {
+  if (!instance || !is_method(reinterpret_cast<PyOp*>(self)->form)) return Py_NewRef(self);
+  return PyMethod_New(self, instance);
+}
+PyObject* op_repr(PyObject* self) {
+  const PyOp& op = *reinterpret_cast<PyOp*>(self);
+  return PyUnicode_FromFormat(is_method(op.form) ? "<method '%s' of 'ember.Tensor' objects>" : "<op %s>", op.name->c_str());
+}
+PyObject* op_name(PyObject* self, void*) {
+  const std::string& name = *reinterpret_cast<PyOp*>(self)->name;
+  return PyUnicode_FromString(name.substr(name.rfind('.') + 1).c_str());
+}
+PyObject* op_doc(PyObject* self, void*) {
+  std::string text;
+  const PyOp& op = *reinterpret_cast<PyOp*>(self);
+  for (const OpInfo* info : *op.overloads) text += info->schema + "\n";
+  text += "\n" + op.overloads->front()->doc;
+  return PyUnicode_FromString(text.c_str());
+}
+PyObject* op_module(PyObject*, void*) { return PyUnicode_FromString("ember"); }
+PyObject* op_schemas(PyObject* self, void*) {
+  const PyOp& op = *reinterpret_cast<PyOp*>(self);
+  PyObject* list = PyList_New(0);
+  for (const OpInfo* info : *op.overloads) {
+    Object text = Object::steal(PyUnicode_FromString(info->schema.c_str()));
+    PyList_Append(list, text.get());
+  }
+  return list;
+}
+PyObject* op_reduce(PyObject* self, PyObject*) {
+  const PyOp& op = *reinterpret_cast<PyOp*>(self);
+  if (is_method(op.form)) {
+    Object getattr = Object::borrow(imported("builtins", "getattr"));
+    return Py_BuildValue("O(Os)", getattr.get(), tensor_type, op.name->c_str());
+  }
+  return PyUnicode_FromString(op.name->c_str());
+}
+void op_dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  delete reinterpret_cast<PyOp*>(self)->name;
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyGetSetDef op_getset[] = {{"__name__", op_name, nullptr, nullptr, nullptr},
+                           {"__qualname__", op_name, nullptr, nullptr, nullptr},
+                           {"__doc__", op_doc, nullptr, nullptr, nullptr},
+                           {"__module__", op_module, nullptr, nullptr, nullptr},
+                           {"schemas", op_schemas, nullptr, "The schema of each overload.", nullptr},
+                           {}};
+PyMethodDef op_methods[] = {{"__reduce__", op_reduce, METH_NOARGS, nullptr}, {}};
+PyMemberDef op_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(PyOp, vectorcall), READONLY, nullptr}, {}};
+PyType_Slot op_slots[] = {{Py_tp_call, (void*)PyVectorcall_Call},
+                          {Py_tp_descr_get, (void*)op_get},
+                          {Py_tp_repr, (void*)op_repr},
+                          {Py_tp_dealloc, (void*)op_dealloc},
+                          {Py_tp_getset, op_getset},
+                          {Py_tp_methods, op_methods},
+                          {Py_tp_members, op_members},
+                          {0, nullptr}};
+PyType_Spec op_spec = {"ember.Op", sizeof(PyOp), 0,
+                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
+                           Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                       op_slots};
+
+Object make_op(Form form, std::string name, std::vector<const OpInfo*>* overloads) {
+  auto* op = PyObject_New(PyOp, op_type);
+  if (!op) throw PythonError{};
+  op->vectorcall = op_vectorcall;
+  op->form = form;
+  op->overloads = overloads;
+  op->name = new std::string(std::move(name));
+  return Object::steal((PyObject*)op);
+}
+
+void make_result_type(OpInfo& op) {
+  if (op.result_names.empty()) return;
+  // Ops with the same result names do not share a type: the type's name is the op's, as in torch.
+  auto* fields = new std::vector<PyStructSequence_Field>;
+  for (const std::string& name : op.result_names) fields->push_back({name.c_str(), nullptr});
+  fields->push_back({nullptr, nullptr});
+  auto* full_name = new std::string("ember.return_types." + op.name.substr(op.name.rfind('.') + 1));
+  PyStructSequence_Desc desc{full_name->c_str(), nullptr, fields->data(), int(op.result_names.size())};
+  op.host_tuple = PyStructSequence_NewType(&desc);
+  if (!op.host_tuple) throw PythonError{};
+}
+
+}  // namespace
+
+// A named tuple around the tensors of an out= argument.
+PyObject* rebuild_tuple(const OpInfo& op, PyObject* parts) {
+  if (!op.host_tuple) return PySequence_Tuple(parts);
+  Object tuple = checked(PyStructSequence_New(static_cast<PyTypeObject*>(op.host_tuple)));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(parts); i++)
+    PyStructSequence_SET_ITEM(tuple.get(), i, Py_NewRef(PySequence_Fast_GET_ITEM(parts, i)));
+  return tuple.release();
+}
+
+std::string type_text(const Param& p) {
+  switch (p.type) {
+    case ArgType::Tensor:
+    case ArgType::TensorOrNone: return "Tensor";
+    case ArgType::TensorList: return "tuple of Tensors";
+    case ArgType::Number: return "Tensor or Number";
+    case ArgType::Scalar: return "Number";
+    case ArgType::Int: return "int";
+    case ArgType::Float: return "float";
+    case ArgType::Bool: return "bool";
+    case ArgType::Str: return "str";
+    case ArgType::Dims:
+    case ArgType::Size: return "tuple of ints";
+    case ArgType::Dtype: return "torch.dtype";
+    case ArgType::Device: return "torch.device";
+    case ArgType::Format: return "torch.memory_format";
+    case ArgType::Generator: return "torch.Generator";
+    case ArgType::Any: return "object";
+  }
+  return "";
+}
+
+// Every op becomes an entry of `_C._ops` ("linalg.norm": op), a function of the module if its name has no dot, and
+// methods of Tensor.
+void add_ops(PyObject* module) {
+  op_type = (PyTypeObject*)checked(PyType_FromSpec(&op_spec)).release();
+  checked(PyModule_AddObjectRef(module, "Op", (PyObject*)op_type));
+  out_name = PyUnicode_InternFromString("out");
+  std::map<std::string, std::vector<const OpInfo*>*> functions, methods;
+  for (OpInfo* op : all_ops()) {
+    internal_check(op->params.size() <= kMostArgs, op->name, " has too many parameters");
+    for (Param& p : op->params) p.host_name = PyUnicode_InternFromString(p.name.c_str());
+    make_result_type(*op);
+    auto add = [&](auto& table, const std::string& name) {
+      auto*& list = table[name];
+      if (!list) list = new std::vector<const OpInfo*>;
+      list->push_back(op);
+    };
+    size_t dot = op->name.rfind('.');
+    std::string short_name = dot == std::string::npos ? op->name : op->name.substr(dot + 1);
+    if (op->forms & Function) add(functions, op->name);
+    if (op->forms & Method) add(methods, short_name);
+    if (op->forms & InPlace) add(methods, short_name + "_");
+    if (op->forms & FunctionInPlace) add(functions, op->name + "_");
+  }
+  Object table = checked(PyDict_New());
+  for (auto& [name, list] : functions) {
+    bool changes = name.back() == '_' && !(list->front()->name == name);
+    Object op = make_op(changes ? Form::InPlaceFunction : Form::Function, name, list);
+    checked(PyDict_SetItemString(table.get(), name.c_str(), op.get()));
+    if (name.find('.') == std::string::npos) checked(PyModule_AddObjectRef(module, name.c_str(), op.get()));
+  }
+  checked(PyModule_AddObjectRef(module, "_ops", table.get()));
+  for (auto& [name, list] : methods) {
+    bool changes = list->front()->name != name && list->front()->name.substr(list->front()->name.rfind('.') + 1) != name;
+    Object op = make_op(changes ? Form::InPlaceMethod : Form::Method, name, list);
+    checked(PyObject_SetAttrString((PyObject*)tensor_type, name.c_str(), op.get()));
+  }
+  Object schemas = checked(PyList_New(0));
+  for (OpInfo* op : all_ops()) {
+    Object row = checked(Py_BuildValue("(sIs)", op->schema.c_str(), op->forms, op->doc.c_str()));
+    checked(PyList_Append(schemas.get(), row.get()));
+  }
+  checked(PyModule_AddObjectRef(module, "_schemas", schemas.get()));
+}
+
+}  // namespace ember::python

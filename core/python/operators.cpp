@@ -1,0 +1,139 @@
+// +, -, @, ==, bool(x), float(x) ...: the number slots, straight to the C++ ops.
+#include "ops/ops.h"
+#include "python/python.h"
+
+namespace ember::python {
+
+namespace {
+
+bool is_operand(PyObject* o) { return is_tensor(o) || is_number(o); }
+
+Operand operand_of(PyObject* o) {
+  if (is_tensor(o)) return Operand(tensor_of(o));
+  return Operand(scalar_of(o));
+}
+
+using BinaryOp = Tensor (*)(const Operand&, const Operand&, Dest);
+
+template <BinaryOp op> PyObject* binary_slot(PyObject* a, PyObject* b) {
+  if (!is_operand(a) || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
+  return guarded([&] { return wrap(op(operand_of(a), operand_of(b), {})); });
+}
+
+template <BinaryOp op, const char* name> PyObject* inplace_slot(PyObject* a, PyObject* b) {
+  if (!is_tensor(a) || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
+  return guarded([&]() -> PyObject* {
+    const Tensor& self = tensor_of(a);
+    check_in_place(name, self);
+    op(Operand(self), operand_of(b), {&self, true});
+    return Py_NewRef(a);
+  });
+}
+
+constexpr char kAdd[] = "add_", kSub[] = "sub_", kMul[] = "mul_", kDiv[] = "div_", kFloor[] = "floor_divide_",
+               kRem[] = "remainder_", kAnd[] = "bitwise_and_", kOr[] = "bitwise_or_", kXor[] = "bitwise_xor_",
+               kLeft[] = "bitwise_left_shift_", kRight[] = "bitwise_right_shift_", kPow[] = "pow_";
+
+PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) {
+    PyErr_SetString(PyExc_TypeError, "pow() with a modulus is not supported for tensors");
+    return nullptr;
+  }
+  return binary_slot<&ember::pow>(a, b);
+}
+PyObject* inplace_power(PyObject* a, PyObject* b, PyObject*) { return inplace_slot<&ember::pow, kPow>(a, b); }
+
+template <Tensor (*op)(const Tensor&, Dest)> PyObject* unary_slot(PyObject* a) {
+  return guarded([&] { return wrap(op(tensor_of(a), {})); });
+}
+PyObject* positive(PyObject* a) { return Py_NewRef(a); }
+
+PyObject* matrix_multiply(PyObject* a, PyObject* b) {
+  if (!is_tensor(a) || !is_tensor(b)) Py_RETURN_NOTIMPLEMENTED;
+  return guarded([&] { return wrap(matmul(tensor_of(a), tensor_of(b))); });
+}
+
+int truth(PyObject* a) {
+  return guarded(-1, [&]() -> int {
+    const Tensor& t = tensor_of(a);
+    check(t.numel() != 0, Kind::Runtime, "Boolean value of Tensor with no values is ambiguous");
+    check(t.numel() == 1, Kind::Runtime, "Boolean value of Tensor with more than one value is ambiguous");
+    return item(t).to<bool>();
+  });
+}
+PyObject* to_int(PyObject* a) {
+  return guarded([&]() -> PyObject* {
+    Scalar s = item(tensor_of(a));
+    if (s.is_float()) return PyLong_FromDouble(s.to<double>());
+    check(!s.is_complex() || s.to<complex128>().imag() == 0, Kind::Runtime,
+          "value cannot be converted to type int64_t without overflow");
+    return PyLong_FromLongLong(s.to<int64_t>());
+  });
+}
+PyObject* to_float(PyObject* a) {
+  return guarded([&]() -> PyObject* {
+    Scalar s = item(tensor_of(a));
+    check(!s.is_complex() || s.to<complex128>().imag() == 0, Kind::Runtime,
+          "value cannot be converted to type double without overflow");
+    return PyFloat_FromDouble(s.to<double>());
+  });
+}
+PyObject* to_index(PyObject* a) {
+  return guarded([&]() -> PyObject* {
+    const Tensor& t = tensor_of(a);
+    check(t.numel() == 1 && is_integral(t.dtype(), true), Kind::Type,
+          "only integer tensors of a single element can be converted to an index");
+    return PyLong_FromLongLong(item(t).to<int64_t>());
+  });
+}
+
+}  // namespace
+
+PyNumberMethods number_methods = [] {
+  PyNumberMethods n{};
+  n.nb_add = binary_slot<&ember::add>;
+  n.nb_subtract = binary_slot<&ember::sub>;
+  n.nb_multiply = binary_slot<&ember::mul>;
+  n.nb_true_divide = binary_slot<&ember::div>;
+  n.nb_floor_divide = binary_slot<&ember::floor_divide>;
+  n.nb_remainder = binary_slot<&ember::remainder>;
+  n.nb_power = power;
+  n.nb_matrix_multiply = matrix_multiply;
+  n.nb_negative = unary_slot<&ember::neg>;
+  n.nb_positive = positive;
+  n.nb_absolute = unary_slot<&ember::abs>;
+  n.nb_invert = unary_slot<&ember::bitwise_not>;
+  n.nb_and = binary_slot<&ember::bitwise_and>;
+  n.nb_or = binary_slot<&ember::bitwise_or>;
+  n.nb_xor = binary_slot<&ember::bitwise_xor>;
+  n.nb_lshift = binary_slot<&ember::bitwise_left_shift>;
+  n.nb_rshift = binary_slot<&ember::bitwise_right_shift>;
+  n.nb_bool = truth;
+  n.nb_int = to_int;
+  n.nb_float = to_float;
+  n.nb_index = to_index;
+  n.nb_inplace_add = inplace_slot<&ember::add, kAdd>;
+  n.nb_inplace_subtract = inplace_slot<&ember::sub, kSub>;
+  n.nb_inplace_multiply = inplace_slot<&ember::mul, kMul>;
+  n.nb_inplace_true_divide = inplace_slot<&ember::div, kDiv>;
+  n.nb_inplace_floor_divide = inplace_slot<&ember::floor_divide, kFloor>;
+  n.nb_inplace_remainder = inplace_slot<&ember::remainder, kRem>;
+  n.nb_inplace_power = inplace_power;
+  n.nb_inplace_and = inplace_slot<&ember::bitwise_and, kAnd>;
+  n.nb_inplace_or = inplace_slot<&ember::bitwise_or, kOr>;
+  n.nb_inplace_xor = inplace_slot<&ember::bitwise_xor, kXor>;
+  n.nb_inplace_lshift = inplace_slot<&ember::bitwise_left_shift, kLeft>;
+  n.nb_inplace_rshift = inplace_slot<&ember::bitwise_right_shift, kRight>;
+  return n;
+}();
+
+PyObject* tensor_compare(PyObject* a, PyObject* b, int op) {
+  if (!is_operand(b)) {
+    // Anything that is not a number is simply not equal, so that `x == None` and `x in list` work.
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+  static const BinaryOp ops[] = {&ember::lt, &ember::le, &ember::eq, &ember::ne, &ember::gt, &ember::ge};
+  return guarded([&] { return wrap(ops[op](operand_of(a), operand_of(b), {})); });
+}
+
+}  // namespace ember::python

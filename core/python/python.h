@@ -1,0 +1,129 @@
+// What the files of this directory share. Nothing outside core/python sees Python.h.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <string>
+#include <utility>
+
+#include "autograd/node.h"
+#include "ops/schema.h"
+#include "tensor/tensor.h"
+
+namespace ember::python {
+
+// An owned reference.
+class Object {
+ public:
+  Object() = default;
+  Object(Object&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+  Object(const Object& o) : p_(Py_XNewRef(o.p_)) {}
+  Object& operator=(Object o) noexcept {
+    std::swap(p_, o.p_);
+    return *this;
+  }
+  ~Object() { Py_XDECREF(p_); }
+  static Object steal(PyObject* p) {
+    Object o;
+    o.p_ = p;
+    return o;
+  }
+  static Object borrow(PyObject* p) { return steal(Py_XNewRef(p)); }
+  PyObject* get() const { return p_; }
+  PyObject* release() { return std::exchange(p_, nullptr); }
+  explicit operator bool() const { return p_ != nullptr; }
+
+ private:
+  PyObject* p_ = nullptr;
+};
+
+// Thrown where a Python exception is already set.
+struct PythonError {};
+// Wraps a call of the C API that returns a new reference or null.
+inline Object checked(PyObject* p) {
+  if (!p) throw PythonError{};
+  return Object::steal(p);
+}
+inline int checked(int status) {
+  if (status < 0) throw PythonError{};
+  return status;
+}
+// Turns the C++ exception being handled into a Python one.
+void set_python_error();
+
+// Runs `body` and turns exceptions into Python's; `failed` is what the slot returns then.
+template <class R, class F> R guarded(R failed, F&& body) {
+  try {
+    return body();
+  } catch (...) {
+    set_python_error();
+    return failed;
+  }
+}
+template <class F> PyObject* guarded(F&& body) { return guarded<PyObject*>(nullptr, std::forward<F>(body)); }
+
+// --- the Tensor type (tensor_type.cpp) ---
+
+struct PyTensor {
+  PyObject_HEAD
+  TensorImpl* impl;     // owned, unless impl->host_owned (then the impl owns this object)
+  PyObject* dict;
+  PyObject* weakrefs;
+};
+extern PyTypeObject* tensor_type;
+
+inline bool is_tensor(PyObject* o) { return Py_TYPE(o) == tensor_type || PyType_IsSubtype(Py_TYPE(o), tensor_type); }
+// A Tensor is one pointer to its impl, and PyTensor keeps just that, so the field can be read as a Tensor.
+static_assert(sizeof(Tensor) == sizeof(TensorImpl*));
+inline const Tensor& tensor_of(PyObject* o) {
+  return *reinterpret_cast<const Tensor*>(&reinterpret_cast<PyTensor*>(o)->impl);
+}
+PyObject* wrap(Tensor t);                              // None for an undefined tensor
+PyObject* wrap_as(PyTypeObject* type, Tensor t);       // an instance of a subclass
+PyObject* wrap_shape(const Shape& shape);              // ember.Size
+void add_tensor_type(PyObject* module);
+
+// --- values (values.cpp) ---
+
+extern PyTypeObject *dtype_type, *device_type, *size_type, *layout_type, *format_type;
+PyObject* wrap_dtype(Dtype d);
+PyObject* wrap_device(Device d);
+PyObject* wrap_scalar(const Scalar& s);
+bool is_number(PyObject* o);                           // bool, int, float, complex, NumPy scalars
+Scalar scalar_of(PyObject* o);
+bool is_int(PyObject* o);                              // has __index__, is not a bool
+int64_t int_of(PyObject* o);
+Dtype dtype_of_object(PyObject* o);                    // ember.float32, or float, int, bool, complex
+bool is_dtype(PyObject* o);
+Device device_of_object(PyObject* o);
+bool is_device(PyObject* o);
+MemoryFormat format_of_object(PyObject* o);
+Shape shape_of(PyObject* o);                           // an int or a sequence of ints
+void add_value_types(PyObject* module);
+
+// --- ops (op_type.cpp, arguments.cpp) ---
+
+constexpr int kMostArgs = 24;
+bool is_generator(PyObject* o);                        // generator_type.cpp
+Generator* generator_of(PyObject* o);
+void add_generator_type(PyObject* module);
+bool fits(const Param& p, PyObject* o);                // could `o` be the value of `p`?
+void add_ops(PyObject* module);
+
+// --- the rest ---
+PyObject* tensor_subscript(PyObject* self, PyObject* index);
+int tensor_assign_subscript(PyObject* self, PyObject* index, PyObject* value);
+extern PyNumberMethods number_methods;
+PyObject* tensor_compare(PyObject* a, PyObject* b, int op);
+void add_autograd(PyObject* module);
+void add_creation(PyObject* module);
+void add_numpy(PyObject* module);
+void add_runtime(PyObject* module);
+void add_backends(PyObject* module);
+PyObject* wrap_node(const Ref<Node>& node);
+
+// Attributes of ember modules, imported on first use and cached.
+PyObject* imported(const char* module, const char* name);  // borrowed
+
+}  // namespace ember::python

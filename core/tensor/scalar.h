@@ -1,0 +1,77 @@
+// A Python number on its way into an op: never a tensor, so it costs nothing to pass.
+#pragma once
+
+#include "tensor/dtype.h"
+
+namespace ember {
+
+class Scalar {
+ public:
+  enum class Type : uint8_t { Bool, Int, Float, Complex };
+
+  Scalar() : Scalar(int64_t(0)) {}
+  Scalar(bool v) : type_(Type::Bool) { v_.i = v; }
+  Scalar(int v) : Scalar(int64_t(v)) {}
+  Scalar(int64_t v) : type_(Type::Int) { v_.i = v; }
+  Scalar(double v) : type_(Type::Float) { v_.d = v; }
+  Scalar(complex128 v) : type_(Type::Complex) {
+    v_.d = v.real();
+    imag_ = v.imag();
+  }
+
+  Type type() const { return type_; }
+  bool is_bool() const { return type_ == Type::Bool; }
+  bool is_int() const { return type_ == Type::Int; }
+  bool is_float() const { return type_ == Type::Float; }
+  bool is_complex() const { return type_ == Type::Complex; }
+
+  template <class T> T to() const {
+    switch (type_) {
+      case Type::Bool: return convert<T>(v_.i != 0);
+      case Type::Int: return convert<T>(v_.i);
+      case Type::Float: return convert<T>(v_.d);
+      default: return convert<T>(complex128(v_.d, imag_));
+    }
+  }
+  double real() const { return to<double>(); }
+  bool equal(double v) const { return to<complex128>() == complex128(v, 0); }
+
+  // Writes the value as an element of dtype `d`.
+  void store(Dtype d, void* to_) const {
+    with_dtype(d, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      *static_cast<T*>(to_) = to<T>();
+    });
+  }
+  static Scalar load(Dtype d, const void* from) {
+    return with_dtype(d, [&](auto tag) -> Scalar {
+      using T = typename decltype(tag)::type;
+      T v;
+      std::memcpy(&v, from, sizeof(T));
+      if constexpr (std::is_same_v<T, bool>) return Scalar(v);
+      else if constexpr (is_complex_type<T>) return Scalar(complex128(v));
+      else if constexpr (std::is_integral_v<T>) return Scalar(int64_t(v));
+      else return Scalar(double(v));
+    });
+  }
+  Scalar operator-() const {
+    if (is_complex()) return Scalar(-to<complex128>());
+    if (is_float()) return Scalar(-v_.d);
+    return Scalar(-v_.i);
+  }
+  friend std::ostream& operator<<(std::ostream& out, const Scalar& s) {
+    if (s.is_complex()) return out << s.to<complex128>();
+    if (s.is_float()) return out << s.v_.d;
+    return out << s.v_.i;
+  }
+
+ private:
+  union {
+    int64_t i;
+    double d;
+  } v_;
+  double imag_ = 0;
+  Type type_;
+};
+
+}  // namespace ember

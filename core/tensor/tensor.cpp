@@ -1,0 +1,271 @@
+#include "tensor/tensor.h"
+
+#include <numeric>
+
+#include "backend.h"
+
+namespace ember {
+
+namespace {
+Dtype the_default_dtype = Dtype::Float32;
+Device the_default_device;
+}  // namespace
+
+Dtype default_dtype() { return the_default_dtype; }
+void set_default_dtype(Dtype dtype) { the_default_dtype = dtype; }
+Device default_device() { return the_default_device; }
+void set_default_device(Device device) { the_default_device = device; }
+
+void Storage::destroy() {
+  if (release)
+    release(this);
+  else if (owner && !root)
+    owner->deallocate(data, bytes);
+  delete this;
+}
+
+Ref<Storage> new_storage(int64_t bytes, Device device) {
+  Backend& backend = backend_of(device);
+  Ref<Storage> s(new Storage);
+  s->data = backend.allocate(bytes);
+  s->bytes = bytes;
+  s->device = device;
+  s->owner = &backend;
+  return s;
+}
+
+Ref<Storage> wrap_memory(void* data, int64_t bytes, Device device, void (*release)(Storage*), void* context) {
+  Ref<Storage> s(new Storage);
+  s->data = data;
+  s->bytes = bytes;
+  s->device = device;
+  s->release = release;
+  s->context = context;
+  s->resizable = false;
+  return s;
+}
+
+Ref<Storage> alias_storage(const Ref<Storage>& storage) {
+  Ref<Storage> s(new Storage);
+  s->data = storage->data;
+  s->bytes = storage->bytes;
+  s->device = storage->device;
+  s->root = storage->root ? storage->root : storage;
+  s->resizable = false;
+  return s;
+}
+
+void resize_storage(Storage& s, int64_t bytes) {
+  if (s.bytes == bytes) return;
+  check(s.resizable, Kind::Runtime, "Trying to resize storage that is not resizable");
+  Backend& backend = backend_of(s.device);
+  void* data = backend.allocate(bytes);
+  if (s.data && bytes && s.bytes) backend.copy_bytes(data, s.data, std::min(bytes, s.bytes));
+  backend.deallocate(s.data, s.bytes);
+  s.data = data;
+  s.bytes = bytes;
+}
+
+namespace {
+
+// Elements between the first and the last, or an error if the count does not fit an int64.
+int64_t extent(const Shape& shape, const Shape& strides) {
+  int64_t last = 0;
+  for (int i = 0; i < shape.size(); i++) {
+    if (shape[i] == 0) return 0;
+    int64_t step;
+    bool overflow = __builtin_mul_overflow(shape[i] - 1, strides[i], &step) ||
+                    __builtin_add_overflow(last, step, &last);
+    check(!overflow, Kind::Runtime, "Storage size calculation overflowed with sizes=", shape, " and strides=", strides);
+  }
+  return last + 1;
+}
+
+Tensor make(Ref<Storage> storage, Dtype dtype, const Shape& shape, const Shape& strides, int64_t offset) {
+  auto* impl = new TensorImpl;
+  Tensor t{Ref<TensorImpl>(impl)};
+  impl->dtype = dtype;
+  impl->device = storage->device;
+  impl->storage = std::move(storage);
+  impl->shape = shape;
+  impl->strides = strides;
+  impl->offset = offset;
+  impl->numel = numel_of(shape);
+  impl->contiguous = is_contiguous(shape, strides);
+  return t;
+}
+
+}  // namespace
+
+Tensor empty(const Shape& shape, Dtype dtype, Device device) {
+  auto* impl = new TensorImpl;
+  Tensor t{Ref<TensorImpl>(impl)};
+  int64_t numel = 1;
+  Shape& strides = impl->strides;
+  strides.resize(shape.size());
+  for (int i = shape.size() - 1; i >= 0; i--) {
+    check(shape[i] >= 0, Kind::Runtime, "Trying to create tensor with negative dimension ", shape[i], ": ", shape);
+    strides[i] = numel;
+    check(!__builtin_mul_overflow(numel, std::max<int64_t>(shape[i], 1), &numel) && numel <= INT64_MAX / 16,
+          Kind::Runtime, "Storage size calculation overflowed with sizes=", shape);
+  }
+  for (int64_t d : shape)
+    if (d == 0) numel = 0;
+  impl->dtype = dtype;
+  impl->shape = shape;
+  impl->numel = numel;
+  impl->storage = new_storage(numel * item_size(dtype), device);
+  impl->device = impl->storage->device;
+  return t;
+}
+
+Tensor empty_strided(const Shape& shape, const Shape& strides, Dtype dtype, Device device) {
+  check(shape.size() == strides.size(), Kind::Runtime, "empty_strided(): sizes ", shape, " and strides ", strides,
+        " must have the same length");
+  for (int i = 0; i < shape.size(); i++) {
+    check(shape[i] >= 0, Kind::Runtime, "Trying to create tensor with negative dimension ", shape[i], ": ", shape);
+    check(strides[i] >= 0, Kind::Runtime, "empty_strided(): negative strides are not supported, got ", strides);
+  }
+  int64_t n = extent(shape, strides);
+  check(n <= INT64_MAX / 16, Kind::Runtime, "Storage size calculation overflowed with sizes=", shape);
+  return make(new_storage(n * item_size(dtype), device), dtype, shape, strides, 0);
+}
+
+Tensor empty_like(const Tensor& t, Dtype dtype) {
+  if (t.is_contiguous()) return empty(t.shape(), dtype, t.device());
+  return empty_strided(t.shape(), preserved_strides(t.shape(), t.strides()), dtype, t.device());
+}
+Tensor empty_like(const Tensor& t) { return empty_like(t, t.dtype()); }
+
+Tensor from_storage(Ref<Storage> storage, Dtype dtype, Shape shape, Shape strides, int64_t offset) {
+  check(shape.size() == strides.size(), Kind::Runtime, "mismatch in length of strides and shape: ", strides, " and ",
+        shape);
+  for (int64_t d : shape) check(d >= 0, Kind::Runtime, "negative dimension ", d, " in shape ", shape);
+  for (int64_t s : strides)
+    check(s >= 0, Kind::Runtime, "as_strided: Negative strides are not supported at the moment, got strides: ", strides);
+  check(offset >= 0, Kind::Runtime, "storage_offset must be non-negative, got ", offset);
+  int64_t need = extent(shape, strides);
+  if (need) {
+    need = (need + offset) * item_size(dtype);
+    check(need <= storage->bytes, Kind::Runtime, "setStorage: sizes ", shape, ", strides ", strides,
+          ", storage offset ", offset, ", and itemsize ", item_size(dtype), " requiring a storage size of ", need,
+          " are out of bounds for storage of size ", storage->bytes);
+  }
+  return make(std::move(storage), dtype, shape, strides, offset);
+}
+
+Tensor alias(const Tensor& t) {
+  const TensorImpl& from = *t.impl();
+  auto* impl = new TensorImpl;
+  Tensor out{Ref<TensorImpl>(impl)};
+  impl->dtype = from.dtype;
+  impl->device = from.device;
+  impl->inference = from.inference;
+  impl->contiguous = from.contiguous;
+  impl->numel = from.numel;
+  impl->offset = from.offset;
+  impl->shape = from.shape;
+  impl->strides = from.strides;
+  impl->storage = from.storage;
+  return out;
+}
+
+Tensor alias(const Tensor& t, Shape shape, Shape strides, int64_t offset) {
+  auto* impl = new TensorImpl;
+  Tensor out{Ref<TensorImpl>(impl)};
+  impl->dtype = t.dtype();
+  impl->device = t.device();
+  impl->inference = t.impl()->inference;
+  impl->offset = offset;
+  impl->shape = std::move(shape);
+  impl->strides = std::move(strides);
+  impl->numel = numel_of(impl->shape);
+  impl->contiguous = is_contiguous(impl->shape, impl->strides);
+  impl->storage = t.storage();
+  return out;
+}
+
+void set_geometry(const Tensor& t, Shape shape, Shape strides, int64_t offset) {
+  TensorImpl& impl = *t.impl();
+  impl.shape = std::move(shape);
+  impl.strides = std::move(strides);
+  impl.offset = offset;
+  impl.numel = numel_of(impl.shape);
+  impl.contiguous = is_contiguous(impl.shape, impl.strides);
+}
+
+bool is_dense(const Shape& shape, const Shape& strides) {
+  int order[kMaxDims];
+  std::iota(order, order + shape.size(), 0);
+  std::sort(order, order + shape.size(), [&](int a, int b) {
+    return strides[a] != strides[b] ? strides[a] < strides[b] : shape[a] < shape[b];
+  });
+  int64_t step = 1;
+  for (int k = 0; k < shape.size(); k++) {
+    int i = order[k];
+    if (shape[i] == 0) return true;
+    if (shape[i] == 1) continue;
+    if (strides[i] != step) return false;
+    step *= shape[i];
+  }
+  return true;
+}
+
+bool has_internal_overlap(const Tensor& t) {
+  if (t.is_contiguous()) return false;
+  for (int i = 0; i < t.dim(); i++)
+    if (t.shape()[i] > 1 && t.strides()[i] == 0) return true;
+  return false;
+}
+
+Shape channels_last_strides(const Shape& shape) {
+  Shape strides = Shape::filled(shape.size(), 0);
+  int64_t step = 1;
+  auto put = [&](int d) {
+    strides[d] = step;
+    step *= std::max<int64_t>(shape[d], 1);
+  };
+  put(1);
+  for (int d = shape.size() - 1; d >= 2; d--) put(d);
+  put(0);
+  return strides;
+}
+
+Shape preserved_strides(const Shape& shape, const Shape& strides) {
+  if (is_dense(shape, strides)) return strides;
+  // Outermost first by stride; ties, and broadcast (stride 0) dimensions, keep their place.
+  int order[kMaxDims];
+  int n = shape.size();
+  std::iota(order, order + n, 0);
+  auto outer = [&](int a, int b) {  // is a further out than b? 0: unknown
+    if (strides[a] == 0 || strides[b] == 0) return 0;
+    if (strides[a] != strides[b]) return strides[a] > strides[b] ? 1 : -1;
+    return shape[a] > shape[b] ? 1 : 0;
+  };
+  for (int i = 1; i < n; i++) {  // insertion sort from the inside; `outer` is no strict order
+    int at = i;
+    for (int j = i - 1; j >= 0; j--) {
+      int cmp = outer(order[at], order[j]);
+      if (cmp > 0) {
+        std::swap(order[at], order[j]);
+        at = j;
+      } else if (cmp < 0) {
+        break;
+      }
+    }
+  }
+  Shape out = Shape::filled(n, 0);
+  int64_t step = 1;
+  for (int k = n - 1; k >= 0; k--) {
+    out[order[k]] = step;
+    step *= std::max<int64_t>(shape[order[k]], 1);
+  }
+  return out;
+}
+
+std::ostream& operator<<(std::ostream& out, const Tensor& t) {
+  if (!t) return out << "undefined";
+  return out << t.dtype() << t.shape();
+}
+
+}  // namespace ember
