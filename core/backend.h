@@ -26,6 +26,15 @@ struct Input {
   Scalar scalar;
 };
 
+// Positions picked out of a tensor: index tensors (int64, all of one shape I) for its dimensions first, first + 1 ...
+// The result has I in the place of these dimensions.
+struct Indexing {
+  TensorList indices;
+  int first = 0;
+  Shape dims;        // what to call the dimensions in error messages, if not first, first + 1 ...
+  bool wrap = true;  // negative positions count from the end
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -48,8 +57,8 @@ class Backend {
                        const Params& params) = 0;
   virtual void ternary(Ternary f, Dtype compute, const Tensor& out, const Input& a, const Input& b,
                        const Input& c, const Params& params) = 0;
-  // out = g * conj(derivative of f), from what the row keeps (x or y).
-  virtual void unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g, const Input& keep,
+  // out = g * conj(derivative of f), from what the row keeps (x or y). False: the op must do it in several steps.
+  virtual bool unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g, const Input& keep,
                           const Params& params) = 0;
 
   // --- reductions (required) ------------------------------------------------------------------
@@ -61,6 +70,23 @@ class Backend {
   // Variance of real floats, divided by count - correction; its root if wanted; and the mean.
   virtual void variance(const Tensor& out, const Tensor& mean, const Tensor& x, const Shape& dims, double correction,
                         bool root) = 0;
+
+  // --- indexing (required) --------------------------------------------------------------------
+  // A position out of bounds is an IndexError, in gather and scatter a RuntimeError: "index 5 is out of bounds for
+  // dimension 0 with size 3". Where positions repeat, later ones win or add up, in order.
+  virtual void index_get(const Tensor& out, const Tensor& x, const Indexing& at);  // out is contiguous
+  virtual void index_put(const Tensor& self, const Indexing& at, const Tensor& values, ScatterMode mode);
+  // out and index (int64) have one shape, no larger than x's but along `dim`.
+  virtual void gather(const Tensor& out, const Tensor& x, int dim, const Tensor& index);
+  virtual void scatter(const Tensor& self, int dim, const Tensor& index, const Tensor& src, ScatterMode mode);
+  virtual Tensor nonzero(const Tensor& x);  // int64, (elements, dimensions)
+
+  // --- moves with a default -------------------------------------------------------------------
+  virtual Tensor masked_select(const Tensor& x, const Tensor& mask);  // operands have one shape
+  virtual void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& src);
+  virtual void flip(const Tensor& out, const Tensor& x, const Shape& dims);
+  virtual Tensor repeated_positions(const Tensor& counts);  // i, counts[i] times, for each i
+  virtual void join(const Tensor& out, const TensorList& parts, int dim);  // cat
 
   // --- matrix products (required) -------------------------------------------------------------
   // out = beta * out + alpha * (a @ b): out (..., M, N), a (..., M, K), b (..., K, N), any strides; the batch

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cpu/gemm.h"
+#include "cpu/index.h"
 #include "cpu/parallel.h"
 #include "cpu/pointwise.h"
 #include "cpu/reduce.h"
@@ -85,10 +86,11 @@ class CpuBackend final : public Backend {
     cpu::ternary(f, compute, out.dim(), out.shape().data(), raw(out), Raw(a, f == Ternary::where ? Dtype::Bool : compute),
                  Raw(b, compute), Raw(c, compute), p);
   }
-  void unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g, const Input& keep,
+  bool unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g, const Input& keep,
                   const Params& p) override {
     compute = compute_of(compute);
     cpu::unary_grad(f, compute, out.dim(), out.shape().data(), raw(out), Raw(g, compute), Raw(keep, compute), p);
+    return true;
   }
   void reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims, double p) override {
     static constexpr Reduce kinds[] = {Reduce::Sum, Reduce::Mean, Reduce::Prod,         Reduce::Min,  Reduce::Max,
@@ -102,6 +104,23 @@ class CpuBackend final : public Backend {
                 bool root) override {
     cpu::variance(reduced(x, dims), correction, root, result(out), result(mean));
   }
+  void index_get(const Tensor& out, const Tensor& x, const Indexing& at) override { cpu::index_get(out, x, at); }
+  void index_put(const Tensor& self, const Indexing& at, const Tensor& values, ScatterMode mode) override {
+    cpu::index_put(self, at, values, mode);
+  }
+  void gather(const Tensor& out, const Tensor& x, int dim, const Tensor& index) override {
+    cpu::gather(out, x, dim, index);
+  }
+  void scatter(const Tensor& self, int dim, const Tensor& index, const Tensor& src, ScatterMode mode) override {
+    cpu::scatter(self, dim, index, src, mode);
+  }
+  Tensor nonzero(const Tensor& x) override { return cpu::nonzero(x); }
+  Tensor masked_select(const Tensor& x, const Tensor& mask) override { return cpu::masked_select(x, mask); }
+  void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& src) override {
+    cpu::masked_scatter(self, mask, src);
+  }
+  void flip(const Tensor& out, const Tensor& x, const Shape& dims) override { cpu::flip(out, x, dims); }
+  Tensor repeated_positions(const Tensor& counts) override { return cpu::repeated_positions(counts); }
   void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha, const Scalar& beta) override {
     int batch = out.dim() - 2;
     int64_t m = out.size(-2), n = out.size(-1), k = a.size(-1);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cpu/blas.h"
+#include "cpu/dispatch.h"
 #include "cpu/kernels/gemm_kernels.h"
 #include "cpu/parallel.h"
 
@@ -17,25 +18,27 @@ constexpr int64_t kWorkPerThread = 1 << 17;   // multiply-adds
 constexpr int64_t kBytesPerThread = 1 << 18;  // read by a matrix-vector product
 
 const GemmKernels& choose() {
-#if defined(EMBER_HAVE_AVX512)
-  if (__builtin_cpu_supports("x86-64-v4")) return avx512::gemm_kernels();
+  switch (cpu_level()) {
+#ifdef EMBER_HAVE_AVX512
+    case Level::Avx512: return avx512::gemm_kernels();
 #endif
-#if defined(EMBER_HAVE_AVX2)
-  if (__builtin_cpu_supports("x86-64-v3")) return avx2::gemm_kernels();
+#ifdef EMBER_HAVE_AVX2
+    case Level::Avx2: return avx2::gemm_kernels();
 #endif
-  return baseline::gemm_kernels();
+    default: return baseline::gemm_kernels();
+  }
 }
 
-const GemmKernels& kernels() {
+const GemmKernels& product_kernels() {
   static const GemmKernels& chosen = choose();
   return chosen;
 }
 
 template <class T> const GemmKernelsOf<T>& kernels_of() {
-  if constexpr (std::is_same_v<T, float>) return kernels().f32;
-  else if constexpr (std::is_same_v<T, double>) return kernels().f64;
-  else if constexpr (std::is_same_v<T, int32_t>) return kernels().i32;
-  else return kernels().i64;
+  if constexpr (std::is_same_v<T, float>) return product_kernels().f32;
+  else if constexpr (std::is_same_v<T, double>) return product_kernels().f64;
+  else if constexpr (std::is_same_v<T, int32_t>) return product_kernels().i32;
+  else return product_kernels().i64;
 }
 
 template <class T> using Buffer = std::unique_ptr<T[]>;
@@ -198,7 +201,7 @@ template <class Wide, class T> struct Widened {
 
   static void run(const T* from, int64_t step, Wide* to, int64_t n) {
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-      auto convert = std::is_same_v<T, Half> ? kernels().from_half : kernels().from_bfloat;
+      auto convert = std::is_same_v<T, Half> ? product_kernels().from_half : product_kernels().from_bfloat;
       if (step == 1) return convert(n, reinterpret_cast<const uint16_t*>(from), to);
     }
     for (int64_t i = 0; i < n; i++) to[i] = Wide(from[i * step]);
@@ -220,7 +223,7 @@ void wide_product(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix
         for (int64_t j = 0; j < n; j++)
           from[j] = beta == Wide(0) ? Wide(alpha * from[j]) : Wide(alpha * from[j] + beta * Wide(out[i * c.row + j * c.col]));
       if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-        auto convert = std::is_same_v<T, Half> ? kernels().to_half : kernels().to_bfloat;
+        auto convert = std::is_same_v<T, Half> ? product_kernels().to_half : product_kernels().to_bfloat;
         if (c.col == 1) {
           convert(n, from, reinterpret_cast<uint16_t*>(out + i * c.row));
           continue;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 
+#include "cpu/dispatch.h"
 #include "cpu/kernels/reduce_kernels.h"
 #include "cpu/reduce_plan.h"
 
@@ -20,13 +21,15 @@ struct Tables {
   const LoadKernels& load;
 };
 Tables choose() {
-#if defined(EMBER_HAVE_AVX512)
-  if (__builtin_cpu_supports("x86-64-v4")) return {avx512::reduce_kernels(), avx512::load_kernels()};
+  switch (cpu_level()) {
+#ifdef EMBER_HAVE_AVX512
+    case Level::Avx512: return {avx512::reduce_kernels(), avx512::load_kernels()};
 #endif
-#if defined(EMBER_HAVE_AVX2)
-  if (__builtin_cpu_supports("x86-64-v3")) return {avx2::reduce_kernels(), avx2::load_kernels()};
+#ifdef EMBER_HAVE_AVX2
+    case Level::Avx2: return {avx2::reduce_kernels(), avx2::load_kernels()};
 #endif
-  return {baseline::reduce_kernels(), baseline::load_kernels()};
+    default: return {baseline::reduce_kernels(), baseline::load_kernels()};
+  }
 }
 const Tables& tables() {
   static const Tables chosen = choose();

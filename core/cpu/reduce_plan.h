@@ -1,5 +1,5 @@
 // The shape of a reduction: dimensions sorted by stride and joined where they follow on, split into those
-// kept and those reduced. Shared by reduce.cpp and scan-like code; not for general use.
+// kept and those reduced, and how the work is cut up. Shared by the loops of reduce.cpp.
 #pragma once
 
 #include <algorithm>
@@ -25,9 +25,9 @@ struct ReducePlan {
       if (d.size != 1) at[count++] = d;
     }
     // Largest stride first; joined; at least one dimension, so that the last always exists.
-    void settle(bool reorder) {
-      if (reorder)
-        std::stable_sort(at, at + count, [](const Dim& a, const Dim& b) { return a.in > b.in; });
+    void settle() {
+      for (int i = 1; i < count; i++)  // insertion: there are few
+        for (int j = i; j > 0 && at[j - 1].in < at[j].in; j--) std::swap(at[j - 1], at[j]);
       int to = 0;
       for (int d = 1; d < count; d++) {
         const Dim &a = at[to], &b = at[d];
@@ -40,7 +40,7 @@ struct ReducePlan {
       if (count == 0) at[count++] = {1, 0, 0, 0};
     }
     const Dim& last() const { return at[count - 1]; }
-    // Calls f(offset in, out, out2) for index `i` of all dimensions but the last.
+    // Where index `i` of all dimensions but the last lies.
     Dim offset_of(int64_t i) const {
       Dim sum{0, 0, 0, 0};
       for (int d = count - 2; d >= 0; d--) {
@@ -63,8 +63,8 @@ struct ReducePlan {
       else
         kept.add({x.shape[d], x.strides[d], out ? out[d] : 0, out2 ? out2[d] : 0});
     }
-    kept.settle(true);
-    reduced.settle(true);
+    kept.settle();
+    reduced.settle();
   }
 
   // Runs along the reduced dimension are nearer in memory than across kept ones.

@@ -101,6 +101,13 @@ Tensor view_as_complex(const Tensor& self);
 // Sums `t` down to `shape`, which broadcasts to its shape.
 Tensor sum_to(const Tensor& t, const Shape& shape);
 
+// --- index.cpp -----------------------------------------------------------------------------------------
+// self[indices]: one tensor per dimension, undefined for a full slice; integers, or masks over one or more dimensions.
+Tensor index(const Tensor& self, const TensorList& indices);
+Tensor index_put(const Tensor& self, const TensorList& indices, const Tensor& values, bool accumulate = false);
+Tensor index_put_(const Tensor& self, const TensorList& indices, const Tensor& values, bool accumulate = false);
+Tensor nonzero(const Tensor& self);
+TensorList nonzero_tuple(const Tensor& self);  // one tensor for each dimension
 // --- join.cpp, index.cpp -------------------------------------------------------------------------------
 Tensor cat(const TensorList& tensors, int64_t dim = 0);
 Tensor flip(const Tensor& self, const Shape& dims);
@@ -138,6 +145,7 @@ Tensor bmm(const Tensor& self, const Tensor& mat2);
 Tensor mv(const Tensor& self, const Tensor& vec);
 Tensor dot(const Tensor& self, const Tensor& tensor);
 Tensor matmul(const Tensor& self, const Tensor& other);
+
 Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha);
 Tensor outer(const Tensor& self, const Tensor& vec2);
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias);

@@ -137,8 +137,9 @@ Tensor unary(const UnaryRow& row, const Tensor& self, const Params& params, Dest
     Dtype dtype = k.dtype() == g.dtype() ? k.dtype() : promote(k.dtype(), g.dtype());
     Operand go(g), ko(k);
     Tensor dx = result_tensor(row->name, {}, meet(row->name, {&go, &ko}), dtype);
-    backend_of(g).unary_grad(row->f, dtype, dx, Broadcast(go, dx.shape()).input, Broadcast(ko, dx.shape()).input, params);
-    return dx;
+    bool fused = backend_of(g).unary_grad(row->f, dtype, dx, Broadcast(go, dx.shape()).input,
+                                          Broadcast(ko, dx.shape()).input, params);
+    return fused ? dx : row->rule(g, k, params);
   };
   if (!dest.in_place) return tape(out, row.name, wrt(self, std::move(rule)));
   tape_inplace(self, row.name, wrt(self, std::move(rule)));

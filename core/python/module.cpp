@@ -65,6 +65,8 @@ PyMODINIT_FUNC PyInit__C() {
     add_generator_type(module.get());
     add_ops(module.get());
     add_autograd(module.get());
+    add_backends(module.get());
+    add_runtime(module.get());
     return module.release();
   });
 }

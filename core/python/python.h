@@ -120,6 +120,7 @@ void add_autograd(PyObject* module);
 void add_creation(PyObject* module);
 void add_numpy(PyObject* module);
 void add_runtime(PyObject* module);
+void add_backends(PyObject* module);
 PyObject* wrap_node(const Ref<Node>& node);
 
 // Attributes of ember modules, imported on first use and cached.
