@@ -1,0 +1,144 @@
+"""The zip container of checkpoints: named records, stored without compression, each
+aligned to 64 bytes so that a file can be mapped into memory.
+"""
+
+import io
+import os
+import struct
+import zipfile
+import zlib
+
+_ALIGN = 64
+_LOCAL_HEADER = 30  # bytes of a local file header before the name
+_ZIP64_FIELD = 20  # bytes that zipfile adds to the header of a record over 2 GiB
+_PAD_ID = 0x4246
+# What zipfile raises on damaged files, by accident or by design.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    OSError,
+    RuntimeError,
+    ValueError,
+    NotImplementedError,
+)
+
+
+class ArchiveWriter:
+    """Writes records `<root>/<name>` to a binary file."""
+
+    def __init__(self, file, root: str) -> None:
+        self.zip = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True)
+        self.root = root
+        self.digest = 0
+
+    def write(self, name: str, data) -> None:
+        """Add a record. `data` is bytes or a memoryview of bytes."""
+        info = zipfile.ZipInfo(f"{self.root}/{name}", (1980, 1, 1, 0, 0, 0))
+        big = len(data) * 1.05 > zipfile.ZIP64_LIMIT
+        start = self.zip.fp.tell() + _LOCAL_HEADER + len(info.filename.encode())
+        start += 4 + big * _ZIP64_FIELD
+        padding = -start % _ALIGN
+        info.extra = struct.pack("<HH", _PAD_ID, padding) + b"\0" * padding
+        info.file_size = len(data)
+        with self.zip.open(info, "w") as record:
+            record.write(data)
+        self.digest = zlib.crc32(f"{name}{info.CRC}".encode(), self.digest)
+
+    def close(self) -> None:
+        """Add the identity of the contents and the directory."""
+        self.write(".data/serialization_id", f"{self.digest:040d}".encode())
+        self.zip.close()
+
+
+class ArchiveReader:
+    """Reads records of an archive; damage is reported as RuntimeError."""
+
+    def __init__(self, file, mapped: bool = False) -> None:
+        self.file = file
+        try:
+            self.zip = zipfile.ZipFile(file)
+            names = self.zip.namelist()
+        except _DAMAGE as error:
+            raise RuntimeError(
+                f"load(): the file is truncated or not a checkpoint ({error})"
+            ) from None
+        roots = [n.removesuffix("data.pkl") for n in names if n.endswith("/data.pkl")]
+        if len(roots) != 1:
+            raise RuntimeError(
+                "load(): the zip file has no data.pkl, so it is not a checkpoint"
+            )
+        self.root = roots[0]
+        self.names = {n.removeprefix(self.root) for n in names}
+        self.map = self._map() if mapped else None
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.names
+
+    def read(self, name: str):
+        """The bytes of a record; a view into the mapped file if it is mapped."""
+        if name not in self.names:
+            raise RuntimeError(f"load(): the checkpoint has no record {name!r}")
+        try:
+            if self.map is not None:
+                return self._view(self.zip.getinfo(self.root + name))
+            return self.zip.read(self.root + name)
+        except _DAMAGE as error:
+            raise RuntimeError(
+                f"load(): record {name!r} of the checkpoint is damaged ({error})"
+            ) from None
+
+    def _map(self):
+        import mmap
+
+        return mmap.mmap(self.file.fileno(), 0, access=mmap.ACCESS_COPY)
+
+    def _view(self, info) -> memoryview:
+        if info.compress_type != zipfile.ZIP_STORED:
+            return memoryview(self.zip.read(info))
+        at = info.header_offset
+        name, extra = struct.unpack_from("<HH", self.map, at + 26)
+        start = at + _LOCAL_HEADER + name + extra
+        if start + info.file_size > len(self.map):
+            raise RuntimeError("it ends after the file")
+        return memoryview(self.map)[start : start + info.file_size]
+
+
+def is_archive(file) -> bool:
+    """Whether a seekable file starts as a zip archive does; its position is kept."""
+    start = file.tell()
+    head = file.read(4)
+    file.seek(start)
+    return head == b"PK\x03\x04"
+
+
+def seekable(file):
+    """`file` itself, or its rest in memory when it cannot seek."""
+    try:
+        file.seek(file.tell())
+        return file
+    except (AttributeError, OSError, io.UnsupportedOperation):
+        return io.BytesIO(file.read())
+
+
+class replacing:
+    """A binary file that takes its name only when the block ends without error."""
+
+    def __init__(self, path) -> None:
+        self.path = os.path.realpath(path)
+
+    def __enter__(self):
+        special = os.path.exists(self.path) and not os.path.isfile(self.path)
+        self.temporary = None if special else f"{self.path}.{os.getpid()}.tmp"
+        self.file = open(self.temporary or self.path, "wb")  # noqa: SIM115
+        return self.file
+
+    def __exit__(self, exc_type, *rest) -> None:
+        self.file.close()
+        if self.temporary is None:
+            return
+        if exc_type is None:
+            os.replace(self.temporary, self.path)
+        else:
+            os.unlink(self.temporary)

@@ -1,0 +1,289 @@
+"""Pickling of tensors in PyTorch's terms, without PyTorch.
+
+Objects of ember are written under torch's names and read back from them, so that either
+library reads what the other wrote. Storages are not pickled but named by persistent
+ids, `("storage", class, key, location, size)`; their bytes are records of the archive.
+"""
+
+import pickle
+from collections import Counter, OrderedDict
+
+import ember
+from ember import _storage_io as io
+
+# dtype -> the class of its storage in checkpoints. Other dtypes are written untyped.
+_STORAGE_NAMES = {
+    ember.float32: "FloatStorage",
+    ember.float64: "DoubleStorage",
+    ember.float16: "HalfStorage",
+    ember.bfloat16: "BFloat16Storage",
+    ember.int64: "LongStorage",
+    ember.int32: "IntStorage",
+    ember.int16: "ShortStorage",
+    ember.int8: "CharStorage",
+    ember.uint8: "ByteStorage",
+    ember.bool: "BoolStorage",
+    ember.complex64: "ComplexFloatStorage",
+    ember.complex128: "ComplexDoubleStorage",
+}
+_DTYPES = (
+    "float32 float64 float16 bfloat16 int64 int32 int16 int8 uint8 uint16 uint32 "
+    "uint64 bool complex32 complex64 complex128 float8_e4m3fn float8_e5m2 "
+    "float8_e4m3fnuz float8_e5m2fnuz"
+).split()
+
+
+class _Global:
+    """A name in a pickle, standing for an object that need not exist here."""
+
+    __slots__ = ("module", "name")
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module, self.name = module, name
+
+    def __call__(self, *args):  # only so that pickle accepts it as a constructor
+        raise TypeError(f"{self.module}.{self.name} is only a name")
+
+
+class _Stored:
+    """A storage with the dtype that checkpoints note beside it."""
+
+    __slots__ = ("dtype", "storage")
+
+    def __init__(self, storage, dtype) -> None:
+        self.storage, self.dtype = storage, dtype
+
+
+_REBUILD_TENSOR = _Global("torch._utils", "_rebuild_tensor_v2")
+_REBUILD_UNTYPED = _Global("torch._utils", "_rebuild_tensor_v3")
+_REBUILD_PARAMETER = _Global("torch._utils", "_rebuild_parameter")
+_UNTYPED = _Global("torch.storage", "UntypedStorage")
+_SIZE, _DEVICE = _Global("torch", "Size"), _Global("torch", "device")
+_STORAGES = {d: _Global("torch", name) for d, name in _STORAGE_NAMES.items()}
+
+
+class Pickler(pickle._Pickler):
+    """Writes objects; afterwards `storages` holds what the archive must contain."""
+
+    # The C pickler insists on importing the names it writes, so this is the Python one.
+    dispatch = pickle._Pickler.dispatch.copy()
+
+    def __init__(self, file, protocol: int = 2) -> None:
+        super().__init__(file, protocol)
+        self.storages: dict[str, object] = {}
+        self._keys: dict[tuple, tuple] = {}
+
+    def persistent_id(self, obj):
+        if type(obj) is not _Stored:
+            return None
+        key, storage, dtype = io.storage_key(obj.storage), obj.storage, obj.dtype
+        if key not in self._keys:
+            name = str(len(self.storages))
+            self.storages[name] = storage
+            self._keys[key] = name, dtype
+        name, first = self._keys[key]
+        if first != dtype:
+            raise RuntimeError(
+                "Cannot save multiple tensors or storages that view the same data as "
+                "different types"
+            )
+        size = storage.nbytes()
+        kind = _UNTYPED if dtype is None else _STORAGES[dtype]
+        count = size if dtype is None else size // dtype.itemsize
+        return "storage", kind, name, io.location_of(storage), count
+
+    def reducer_override(self, obj):
+        if isinstance(obj, ember.nn.Parameter):
+            data = obj.detach()
+            return _REBUILD_PARAMETER, (data, obj.requires_grad, OrderedDict())
+        if isinstance(obj, ember.Tensor):
+            return _reduce_tensor(obj)
+        return NotImplemented
+
+    def save_global(self, obj, name=None):
+        name = name or getattr(obj, "__qualname__", None) or obj.__name__
+        module = pickle.whichmodule(obj, name)
+        if module != "ember" and not module.startswith("ember."):
+            return super().save_global(obj, name)
+        self._write_global("torch" + module.removeprefix("ember"), name, obj)
+
+    def _save_name(self, obj: _Global) -> None:
+        self._write_global(obj.module, obj.name, obj)
+
+    def _save_dtype(self, obj) -> None:
+        self._write_global("torch", str(obj).rpartition(".")[2], obj)
+
+    def _save_size(self, obj) -> None:
+        self.save_reduce(_SIZE, (tuple(obj),), obj=obj)
+
+    def _save_device(self, obj) -> None:
+        args = (obj.type,) if obj.index is None else (obj.type, obj.index)
+        self.save_reduce(_DEVICE, args, obj=obj)
+
+    def _write_global(self, module: str, name: str, obj) -> None:
+        self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
+        self.memoize(obj)
+
+    dispatch[_Global] = _save_name
+    dispatch[type(ember.float32)] = _save_dtype
+    dispatch[ember.Size] = _save_size
+    dispatch[ember.device] = _save_device
+    # pickle's own table holds its function, not the override.
+    for _kind in (type, type(_save_name)):
+        dispatch[_kind] = save_global
+
+
+def _reduce_tensor(t) -> tuple:
+    if t.is_complex() and t.is_conj():
+        t = t.resolve_conj()
+    dtype = t.dtype if t.dtype in _STORAGES else None
+    place = (
+        _Stored(io.storage_of(t), dtype),
+        t.storage_offset(),
+        tuple(t.shape),
+        tuple(t.stride()),
+        t.requires_grad and t.is_leaf,
+        OrderedDict(),
+    )
+    if dtype is None:
+        return _REBUILD_UNTYPED, (*place, t.dtype)
+    return _REBUILD_TENSOR, place
+
+
+def _rebuild_tensor(stored, offset, size, stride, requires_grad=False, *rest):
+    if not isinstance(stored, _Stored) or stored.dtype is None:
+        raise pickle.UnpicklingError("load(): a tensor without a typed storage")
+    t = io.tensor_over(stored.storage, stored.dtype, offset, size, stride)
+    return t.requires_grad_() if requires_grad else t
+
+
+def _rebuild_untyped(stored, offset, size, stride, requires_grad, hooks, dtype, *rest):
+    typed = _Stored(stored.storage, dtype)
+    return _rebuild_tensor(typed, offset, size, stride, requires_grad)
+
+
+def _rebuild_parameter(data, requires_grad, hooks):
+    return ember.nn.Parameter(data, requires_grad)
+
+
+def _rebuild_parameter_with_state(data, requires_grad, hooks, state):
+    made = ember.nn.Parameter(data, requires_grad)
+    made.__dict__.update(state)
+    return made
+
+
+def _rebuild_from_type(func, kind, args, state):
+    made = func(*args)
+    if isinstance(state, dict):
+        made.__dict__.update(state)
+    return made
+
+
+def _encode(text, encoding):
+    """How protocol 2 writes bytes."""
+    return text.encode(encoding)
+
+
+def _known_names() -> dict:
+    """Names of torch that have a meaning of their own here."""
+    utils = "torch._utils"
+    known = {
+        (utils, "_rebuild_tensor"): _rebuild_tensor,
+        (utils, "_rebuild_tensor_v2"): _rebuild_tensor,
+        (utils, "_rebuild_tensor_v3"): _rebuild_untyped,
+        (utils, "_rebuild_parameter"): _rebuild_parameter,
+        (utils, "_rebuild_parameter_with_state"): _rebuild_parameter_with_state,
+        ("torch._tensor", "_rebuild_from_type_v2"): _rebuild_from_type,
+        ("torch", "Size"): ember.Size,
+        ("torch", "device"): ember.device,
+        ("_codecs", "encode"): _encode,
+        ("collections", "Counter"): Counter,
+    }
+    known["collections", "OrderedDict"] = OrderedDict
+    for module in ("builtins", "__builtin__"):
+        for kind in (set, frozenset, complex, bytearray):
+            known[module, kind.__name__] = kind
+    for dtype, name in _STORAGE_NAMES.items():
+        known["torch", name] = dtype
+    known["torch.storage", "UntypedStorage"] = None
+    known["torch", "UntypedStorage"] = None
+    for name in _DTYPES:
+        if hasattr(ember, name):
+            known["torch", name] = getattr(ember, name)
+    for module, name in (("torch", "Tensor"), ("torch.nn.parameter", "Parameter")):
+        known[module, name] = _global_only
+    return known
+
+
+def _global_only(*args):
+    raise pickle.UnpicklingError("load(): a tensor class may be named but not called")
+
+
+class _Names:
+    """What the names and persistent ids in a checkpoint stand for."""
+
+    known: dict = {}
+
+    def __init__(self, file, storage, safe: dict | None, **options) -> None:
+        super().__init__(file, **options)
+        self.storage, self.safe = storage, safe
+        if not _Names.known:
+            _Names.known = _known_names()
+
+    def persistent_load(self, pid):
+        if not (isinstance(pid, tuple) and len(pid) == 5 and pid[0] == "storage"):
+            raise pickle.UnpicklingError(f"load(): unknown persistent id {pid!r}")
+        _, dtype, key, location, _ = pid
+        return _Stored(self.storage(str(key), str(location), dtype), dtype)
+
+
+class Unpickler(_Names, pickle.Unpickler):
+    """Imports whatever the pickle names, from ember where that is torch."""
+
+    def find_class(self, module: str, name: str):
+        found = self.known.get((module, name), _global_only)
+        if found is not _global_only:
+            return found
+        if module == "torch" or module.startswith("torch."):
+            module = "ember" + module.removeprefix("torch")
+        return super().find_class(module, name)
+
+
+class SafeUnpickler(_Names, pickle._Unpickler):
+    """Knows the names above and `safe` (objects by dotted name), refuses all others.
+
+    It is the unpickler written in Python because that can refuse opcodes too, and
+    because a hostile memo index makes the one in C allocate without bound.
+    """
+
+    dispatch = pickle._Unpickler.dispatch.copy()
+
+    def find_class(self, module: str, name: str):
+        if (module, name) in self.known:
+            return self.known[module, name]
+        here = module.replace("torch", "ember", 1)
+        for dotted in (f"{module}.{name}", f"{here}.{name}"):
+            if dotted in self.safe:
+                return self.safe[dotted]
+        raise pickle.UnpicklingError(
+            f"Weights only load failed: {module}.{name} is not an allowed global. "
+            "If the file comes from a source you trust, allow it with "
+            "`ember.serialization.add_safe_globals([...])`, or load everything, "
+            "running any code in the file, with `weights_only=False`."
+        )
+
+    def load_build(self) -> None:
+        """Set an object's state: only of kinds that have one by right."""
+        target = self.stack[-2]
+        kinds = (OrderedDict, ember.Tensor, *filter(_is_type, self.safe.values()))
+        if not isinstance(target, kinds):
+            raise pickle.UnpicklingError(
+                f"Weights only load failed: state given to a {type(target).__name__}"
+            )
+        super().load_build()
+
+    dispatch[pickle.BUILD[0]] = load_build
+
+
+def _is_type(obj) -> bool:
+    return isinstance(obj, type)

@@ -1,0 +1,236 @@
+"""Automatic differentiation from Python: `backward`, `grad`, gradient modes, custom
+functions and checks. The tape and the engine are in the core (core/autograd/).
+"""
+
+from collections.abc import Sequence
+
+import ember
+from ember import _C
+from ember.autograd import graph
+from ember.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
+from ember.autograd.function import Function
+from ember.autograd.grad_mode import (
+    enable_grad,
+    inference_mode,
+    no_grad,
+    set_grad_enabled,
+)
+from ember.autograd.gradcheck import gradcheck, gradgradcheck
+from ember.autograd.graph import GradientEdge
+
+Variable = _C.Tensor
+
+
+def backward(
+    tensors: "ember.Tensor | Sequence[ember.Tensor]",
+    grad_tensors: "ember.Tensor | Sequence[ember.Tensor | None] | None" = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables=None,
+    inputs: "ember.Tensor | Sequence[ember.Tensor] | None" = None,
+) -> None:
+    """Add the gradients of `tensors` with respect to the leaves to their `.grad`.
+
+    >>> import ember
+    >>> x = ember.tensor([1.0, 2.0], requires_grad=True)
+    >>> ember.autograd.backward((x * x).sum())
+    >>> x.grad
+    tensor([2., 4.])
+    """
+    if grad_variables is not None:
+        import warnings
+
+        warnings.warn(
+            "`grad_variables` is deprecated. Use `grad_tensors` instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both "
+                "passed to `backward()`. Please only use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    if inputs is None:
+        inputs = ()
+    else:
+        inputs = _tuple(inputs)
+        if not inputs:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    tensors = _tuple(tensors)
+    grads = _make_grads(tensors, _grads_tuple(grad_tensors, len(tensors)))
+    if retain_graph is None:
+        retain_graph = create_graph
+    _C._run_backward(tensors, grads, retain_graph, create_graph, inputs, True, True)
+
+
+def grad(
+    outputs: "ember.Tensor | Sequence[ember.Tensor]",
+    inputs: "ember.Tensor | Sequence[ember.Tensor]",
+    grad_outputs: "ember.Tensor | Sequence[ember.Tensor | None] | None" = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple:
+    """The gradients of the sum of `outputs` with respect to `inputs`.
+
+    >>> import ember
+    >>> x = ember.tensor([1.0, 2.0], requires_grad=True)
+    >>> ember.autograd.grad((x * x).sum(), x)
+    (tensor([2., 4.]),)
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when "
+            "materialize_grads=True, but got: allow_unused=False."
+        )
+    if allow_unused is None:
+        allow_unused = materialize_grads
+    if not only_inputs:
+        import warnings
+
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to "
+            "True). To accumulate gradient for other parts of the graph, please use "
+            "torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    outputs, inputs = _tuple(outputs), _tuple(inputs)
+    if retain_graph is None:
+        retain_graph = create_graph
+    given = _grads_tuple(grad_outputs, len(outputs))
+    if is_grads_batched:
+        result = _batched_grad(
+            outputs, inputs, given, retain_graph, create_graph, allow_unused
+        )
+    else:
+        result = _C._run_backward(
+            outputs,
+            _make_grads(outputs, given),
+            retain_graph,
+            create_graph,
+            inputs,
+            allow_unused,
+            False,
+        )
+    if materialize_grads:
+        if any(
+            g is None and isinstance(i, GradientEdge) for g, i in zip(result, inputs)
+        ):
+            raise RuntimeError(
+                "materialize_grads cannot be used when the given input is a "
+                "GradientEdge"
+            )
+        batch = given[0].shape[:1] if is_grads_batched else ()
+        result = tuple(
+            i.new_zeros((*batch, *i.shape)) if g is None else g
+            for g, i in zip(result, inputs)
+        )
+    return result
+
+
+def _batched_grad(outputs, inputs, given, retain_graph, create_graph, allow_unused):
+    """One pass for each entry of the leading axis of the given gradients."""
+    if any(g is None for g in given):
+        raise RuntimeError("grad(): is_grads_batched=True needs grad_outputs")
+    size = given[0].shape[0]
+    rows = []
+    for i in range(size):
+        grads = _make_grads(outputs, tuple(g[i] for g in given))
+        keep = retain_graph or i + 1 < size
+        rows.append(
+            _C._run_backward(
+                outputs, grads, keep, create_graph, inputs, allow_unused, False
+            )
+        )
+    return tuple(
+        None if column[0] is None else ember.stack(column)
+        for column in zip(*rows, strict=True)
+    )
+
+
+def _tuple(value) -> tuple:
+    """A tensor or an edge as a tuple of one, any other sequence as a tuple."""
+    if isinstance(value, (_C.Tensor, GradientEdge)):
+        return (value,)
+    return tuple(value)
+
+
+def _grads_tuple(grads, count: int) -> tuple:
+    if grads is None:
+        return (None,) * count
+    grads = (grads,) if isinstance(grads, _C.Tensor) else tuple(grads)
+    if len(grads) != count:
+        raise RuntimeError(f"got {count} tensors and {len(grads)} gradients")
+    return grads
+
+
+def _make_grads(outputs: tuple, grads: tuple) -> tuple:
+    """Check the given gradients; those left out are ones for scalar outputs."""
+    return tuple(_make_grad(i, o, g) for i, (o, g) in enumerate(zip(outputs, grads)))
+
+
+def _make_grad(i: int, out, grad):
+    if isinstance(out, GradientEdge):
+        if grad is None:
+            raise RuntimeError(
+                "grad must be given for an output that is a GradientEdge"
+            )
+        return grad
+    if grad is None:
+        if not out.requires_grad:
+            return None
+        if out.numel() != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        if not out.is_floating_point():
+            raise RuntimeError(
+                "grad can be implicitly created only for real scalar outputs but got "
+                f"{out.dtype}"
+            )
+        return ember.ones_like(out)
+    if not isinstance(grad, _C.Tensor):
+        raise TypeError(
+            f"gradients can be either Tensors or None, but got {type(grad).__name__}"
+        )
+    if out.shape != grad.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {grad.shape} and "
+            f"output[{i}] has a shape of {out.shape}."
+        )
+    if out.is_complex() != grad.is_complex():
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have "
+            f"the same dtype. Mismatch in dtype: grad_output[{i}] has a dtype of "
+            f"{grad.dtype} and output[{i}] has a dtype of {out.dtype}."
+        )
+    return grad
+
+
+def __getattr__(name: str):
+    if name in ("functional", "forward_ad"):
+        from importlib import import_module
+
+        return import_module(f"ember.autograd.{name}")
+    raise AttributeError(f"module 'ember.autograd' has no attribute '{name}'")
+
+
+__all__ = [
+    "Function",
+    "GradientEdge",
+    "Variable",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "graph",
+    "inference_mode",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+]

@@ -1,0 +1,209 @@
+"""Operations written in Python: `Function`, its context and `once_differentiable`.
+
+Note [Contract of Function with the core]
+`Function.apply(*args)` calls `_C._function_apply(cls, args)`, which
+
+1. makes `ctx = cls._backward_cls()`. That class derives from `_C._FunctionBase`, the
+   node type of the core, which owns `needs_input_grad`, `saved_tensors` (unpacks with
+   the version check), `next_functions`, `name()`, `metadata` and the hook methods;
+2. sets `ctx.needs_input_grad`, a tuple of bools, one for each argument;
+3. with recording off, calls `cls.forward(ctx, *args)`; or, if `cls.setup_context` is
+   not `Function.setup_context`, `output = cls.forward(*args)` and then
+   `cls.setup_context(ctx, args, output)`;
+4. reads from ctx what the methods of `FunctionCtx` stored, absent meaning none:
+   `to_save` (tuple of tensors or None), `dirty_tensors`, `non_differentiable` (tuples)
+   and `materialize_grads` (bool, default True);
+5. turns an output that is an input but not dirty into a view of it, marks dirty inputs
+   changed, and links the outputs to ctx where an input requires a gradient.
+
+In backward the engine calls `ctx.apply(*grads)`, with zeros for undefined gradients
+unless `materialize_grads` is False, and expects one gradient or None per argument.
+"""
+
+from functools import wraps
+
+import ember
+from ember import _C
+
+
+class FunctionCtx:
+    """What `forward` and `backward` use to talk to each other and to the core."""
+
+    def save_for_backward(self, *tensors) -> None:
+        """Keep tensors for backward, where `ctx.saved_tensors` gives them back."""
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors) -> None:
+        """Keep tensors for `jvp`."""
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *args) -> None:
+        """Declare inputs that forward changes in place (and returns)."""
+        self.dirty_tensors = args
+
+    def mark_non_differentiable(self, *args) -> None:
+        """Declare outputs that never require a gradient."""
+        self.non_differentiable = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether undefined gradients reach backward as zeros (default) or None."""
+        self.materialize_grads = value
+
+
+class BackwardFunction(FunctionCtx, getattr(_C, "_FunctionBase", object)):
+    """The node of a `Function` in the graph; its instance is `ctx`."""
+
+    _forward_cls: type
+
+    def apply(self, *grads):
+        """Run the user's backward. Called by the engine."""
+        cls = self._forward_cls
+        if cls.vjp is not Function.vjp:
+            if cls.backward is not Function.backward:
+                raise RuntimeError(
+                    "Implementing both 'backward' and 'vjp' for a custom Function is "
+                    "not allowed. You should only implement one of them."
+                )
+            return cls.vjp(self, *grads)
+        return cls.backward(self, *grads)
+
+
+class Function(FunctionCtx):
+    """Base of operations whose forward and backward are written in Python.
+
+    >>> import ember
+    >>> class Exp(ember.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         y = x.exp()
+    ...         ctx.save_for_backward(y)
+    ...         return y
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         (y,) = ctx.saved_tensors
+    ...         return grad * y
+    >>> x = ember.zeros(2, requires_grad=True)
+    >>> Exp.apply(x).sum().backward()
+    >>> x.grad
+    tensor([1., 1.])
+    """
+
+    generate_vmap_rule = False
+
+    def __init_subclass__(cls, **kwargs) -> None:
+        super().__init_subclass__(**kwargs)
+        name = cls.__name__ + "Backward"
+        cls._backward_cls = type(name, (BackwardFunction,), {"_forward_cls": cls})
+
+    def __init__(self, *args, **kwargs) -> None:
+        import warnings
+
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions "
+            "are all static, so you should invoke them on the class itself. "
+            "Instantiating an autograd function will raise an error in a future "
+            "version.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. "
+            "Please use new-style autograd function with static forward method."
+        )
+
+    @classmethod
+    def apply(cls, *args, **kwargs):
+        """Run forward on `args` and record the operation."""
+        if kwargs:
+            args = _bind(cls, args, kwargs)
+        return _C._function_apply(cls, args)
+
+    @staticmethod
+    def forward(*args, **kwargs):
+        """The operation: `forward(ctx, *args)`, or `forward(*args)` beside
+        `setup_context`."""
+        raise NotImplementedError(
+            "You must implement the forward function for custom autograd.Function."
+        )
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        """Store what backward needs, when `forward` does not take a context."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx, *grad_outputs):
+        """Gradients of the arguments of forward, given those of its outputs."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD."
+        )
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx, *grad_inputs):
+        """Forward-mode derivative."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use "
+            "it with forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info, in_dims, *args):
+        """Batching rule."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap "
+            "staticmethod or set generate_vmap_rule=True."
+        )
+
+
+def _bind(cls, args, kwargs) -> tuple:
+    """Positional form of keyword arguments, which the tape does not know."""
+    if cls.setup_context is Function.setup_context:
+        raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments")
+    import inspect
+
+    bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args
+
+
+class _Undifferentiable(Function):
+    """Identity whose gradient refuses to be taken."""
+
+    @staticmethod
+    def forward(ctx, *tensors):
+        return tuple(t.clone() for t in tensors)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        raise RuntimeError(
+            "trying to differentiate twice a function that was marked with "
+            "@once_differentiable"
+        )
+
+
+def once_differentiable(fn):
+    """Decorator for a `backward` that cannot itself be differentiated."""
+
+    @wraps(fn)
+    def wrapper(ctx, *grads):
+        with ember.no_grad():
+            outputs = fn(ctx, *grads)
+        tensors = [g for g in grads if isinstance(g, ember.Tensor)]
+        if not (_C.is_grad_enabled() and any(g.requires_grad for g in tensors)):
+            return outputs
+        results = list(outputs) if isinstance(outputs, tuple) else [outputs]
+        where = [i for i, r in enumerate(results) if r is not None]
+        leaves = [results[i].detach().requires_grad_() for i in where]
+        for i, guarded in zip(where, _Undifferentiable.apply(*leaves), strict=True):
+            results[i] = guarded
+        return tuple(results) if isinstance(outputs, tuple) else results[0]
+
+    return wrapper
+
+
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]

@@ -1,0 +1,137 @@
+"""Dropout. Masks are drawn as PyTorch draws them, so seeds give the same ones."""
+
+import ember
+from ember import Tensor
+
+
+def _check_p(p: float) -> None:
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def dropout(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Zero elements with probability `p` and scale the others by 1 / (1 - p).
+
+    >>> import ember
+    >>> ember.nn.functional.dropout(ember.ones(2), p=0.5, training=False)
+    tensor([1., 1.])
+    """
+    _check_p(p)
+    if not training or p == 0 or input.numel() == 0:
+        return input
+    return _masked(input, p, tuple(input.shape), inplace)
+
+
+def _masked(input: Tensor, p: float, shape: tuple, inplace: bool) -> Tensor:
+    if p == 1:
+        mask = input.new_zeros(())
+    elif shape == tuple(input.shape):
+        mask = ember.empty_like(input, requires_grad=False).bernoulli_(1 - p)
+        mask.div_(1 - p)
+    else:
+        mask = input.new_empty(shape).bernoulli_(1 - p).div_(1 - p)
+    return input.mul_(mask) if inplace else input * mask
+
+
+def _feature_dropout(name, dims, input, p, training, inplace) -> Tensor:
+    """Drop whole channels of [N, C, ...] or [C, ...] with `dims` axes beyond C."""
+    _check_p(p)
+    if input.dim() not in (dims + 1, dims + 2):
+        import warnings
+
+        warnings.warn(
+            f"{name}: Received a {input.dim()}-D input. It is recommended to pass a "
+            f"{dims + 1}-D or {dims + 2}-D input.",
+            stacklevel=3,
+        )
+    if not training or p == 0 or input.numel() == 0:
+        return input
+    if input.dim() == dims + 1 and dims != 0:
+        batched = input.unsqueeze(0)
+        result = _channels(batched, p, inplace).squeeze(0)
+        return input if inplace else result
+    return _channels(input, p, inplace)
+
+
+def _channels(input: Tensor, p: float, inplace: bool) -> Tensor:
+    shape = (*input.shape[:2], *[1] * (input.dim() - 2))
+    return _masked(input, p, shape, inplace)
+
+
+def dropout1d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Zero whole channels of [N, C, L]."""
+    _check_p(p)
+    if input.dim() not in (2, 3):
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. "
+            "Note that dropout1d exists to provide channel-wise dropout on inputs with "
+            "1 spatial dimension, a channel dimension, and an optional batch dimension "
+            "(i.e. 2D or 3D inputs)."
+        )
+    return _feature_dropout("dropout1d", 1, input, p, training, inplace)
+
+
+def dropout2d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Zero whole channels of [N, C, H, W]."""
+    _check_p(p)
+    if input.dim() == 3:  # PyTorch takes this for [N, C, L]
+        import warnings
+
+        warnings.warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that "
+            "channel-wise 1D dropout behavior is desired - input is interpreted as "
+            "shape (N, C, L), where C is the channel dim.",
+            stacklevel=2,
+        )
+        if not training or p == 0:
+            return input
+        return _channels(input, p, inplace)
+    return _feature_dropout("dropout2d", 2, input, p, training, inplace)
+
+
+def dropout3d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Zero whole channels of [N, C, D, H, W]."""
+    return _feature_dropout("dropout3d", 3, input, p, training, inplace)
+
+
+# Dropped elements take the value that keeps mean and variance under SELU.
+_ALPHA = 1.7580993408473766
+
+
+def _alpha(input: Tensor, p: float, shape: tuple, inplace: bool) -> Tensor:
+    if p == 1:
+        return input.mul_(0) if inplace else input * 0
+    keep = input.new_empty(shape).bernoulli_(1 - p)
+    a = 1.0 / ((_ALPHA * _ALPHA * p + 1) * (1 - p)) ** 0.5
+    b = (keep - 1).mul_(_ALPHA * a).add_(_ALPHA * a * p)
+    keep.mul_(a)
+    return input.mul_(keep).add_(b) if inplace else input * keep + b
+
+
+def alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """Dropout that keeps mean and variance (arXiv:1706.02515)."""
+    _check_p(p)
+    if not training or p == 0 or input.numel() == 0:
+        return input
+    return _alpha(input, p, tuple(input.shape), inplace)
+
+
+def feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """`alpha_dropout` of whole channels."""
+    _check_p(p)
+    if not training or p == 0 or input.numel() == 0:
+        return input
+    shape = (*input.shape[:2], *[1] * (input.dim() - 2))
+    return _alpha(input, p, shape, inplace)

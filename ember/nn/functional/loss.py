@@ -1,0 +1,377 @@
+"""Loss functions. `reduction` is "none", "mean" or "sum"."""
+
+import math
+
+import ember
+from ember import Tensor
+
+
+def _reduction(size_average, reduce, reduction: str) -> str:
+    """The reduction, also from the arguments that PyTorch deprecated."""
+    if size_average is None and reduce is None:
+        if reduction not in ("none", "mean", "sum"):
+            raise ValueError(f"{reduction} is not a valid value for reduction")
+        return reduction
+    import warnings
+
+    size_average = size_average is None or size_average
+    reduce = reduce is None or reduce
+    name = ("mean" if size_average else "sum") if reduce else "none"
+    warnings.warn(
+        "size_average and reduce args will be deprecated, please use "
+        f"reduction='{name}' instead.",
+        stacklevel=3,
+    )
+    return name
+
+
+def _reduced(loss: Tensor, reduction: str) -> Tensor:
+    if reduction == "mean":
+        return loss.mean()
+    return loss.sum() if reduction == "sum" else loss
+
+
+def _weighted(loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
+    """Weights of regression losses: the mean is over the weights."""
+    if weight is None:
+        return _reduced(loss, reduction)
+    if weight.shape != loss.shape:
+        raise ValueError("Weights and input must have the same size.")
+    loss = loss * weight
+    if reduction == "mean":
+        return loss.sum() / weight.sum()
+    return _reduced(loss, reduction)
+
+
+def _warn_sizes(input: Tensor, target: Tensor) -> None:
+    if input.shape != target.shape:
+        import warnings
+
+        warnings.warn(
+            f"Using a target size ({target.size()}) that is different to the input "
+            f"size ({input.size()}). This will likely lead to incorrect results due to "
+            "broadcasting. Please ensure they have the same size.",
+            stacklevel=3,
+        )
+
+
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average=None,
+    reduce=None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Squared differences.
+
+    >>> import ember
+    >>> ember.nn.functional.mse_loss(ember.ones(2), ember.zeros(2))
+    tensor(1.)
+    """
+    reduction = _reduction(size_average, reduce, reduction)
+    _warn_sizes(input, target)
+    difference = input - target
+    return _weighted(difference * difference, weight, reduction)
+
+
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average=None,
+    reduce=None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Absolute differences."""
+    reduction = _reduction(size_average, reduce, reduction)
+    _warn_sizes(input, target)
+    return _weighted((input - target).abs(), weight, reduction)
+
+
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average=None,
+    reduce=None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    """Squared below `beta`, absolute above."""
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    if beta == 0:
+        return l1_loss(input, target, size_average, reduce, reduction)
+    reduction = _reduction(size_average, reduce, reduction)
+    _warn_sizes(input, target)
+    size = (input - target).abs()
+    loss = ember.where(size < beta, 0.5 * size * size / beta, size - 0.5 * beta)
+    return _reduced(loss, reduction)
+
+
+def huber_loss(
+    input: Tensor,
+    target: Tensor,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Squared below `delta`, absolute times delta above."""
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    reduction = _reduction(None, None, reduction)
+    _warn_sizes(input, target)
+    size = (input - target).abs()
+    loss = ember.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta))
+    return _weighted(loss, weight, reduction)
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average=None,
+    ignore_index: int = -100,
+    reduce=None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Minus the log-probability of the target class; classes are axis 1 (0 if 1-D).
+
+    >>> import ember
+    >>> logp = ember.tensor([[-0.5, -1.0]])
+    >>> ember.nn.functional.nll_loss(logp, ember.tensor([1]))
+    tensor(1.)
+    """
+    reduction = _reduction(size_average, reduce, reduction)
+    loss, weights = _nll(input, target, weight, ignore_index)
+    if reduction == "mean":
+        return loss.sum() / weights.sum()
+    return _reduced(loss, reduction)
+
+
+def _nll(input, target, weight, ignore_index) -> tuple[Tensor, Tensor]:
+    """The loss of each target, weighted, and the weights; ignored ones weigh 0."""
+    dim = 0 if input.dim() == 1 else 1
+    expected = (*input.shape[:dim], *input.shape[dim + 1 :])
+    if tuple(target.shape) != expected:
+        if dim and target.dim() and input.shape[0] != target.shape[0]:
+            raise ValueError(
+                f"Expected input batch_size ({input.shape[0]}) to match target "
+                f"batch_size ({target.shape[0]})."
+            )
+        raise RuntimeError(
+            f"nll_loss(): expected a target of shape {expected} for an input of shape "
+            f"{tuple(input.shape)}, got {tuple(target.shape)}"
+        )
+    if weight is not None:
+        _check_class_weight(weight, input, dim)
+    ignored = target == ignore_index
+    index = ember.where(ignored, 0, target)
+    if weight is None:
+        weights = input.new_ones(()).expand(target.shape)
+    else:
+        weights = weight.index_select(0, index.reshape(-1)).view(target.shape)
+    weights = ember.where(ignored, 0.0, weights)
+    picked = input.gather(dim, index.unsqueeze(dim)).squeeze(dim)
+    return ember.where(ignored, 0.0, -picked * weights), weights
+
+
+def _check_class_weight(weight: Tensor, input: Tensor, dim: int) -> None:
+    classes = input.shape[dim]
+    if weight.dim() != 1 or weight.numel() != classes:
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no "
+            f"classes but got weight tensor of shape: {list(weight.shape)}"
+        )
+    if weight.dtype != input.dtype:
+        raise RuntimeError(
+            f"expected scalar type {input.dtype} but found {weight.dtype} for weight"
+        )
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average=None,
+    ignore_index: int = -100,
+    reduce=None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """Cross entropy of logits with class indices or with class probabilities.
+
+    >>> import ember
+    >>> logits = ember.tensor([[0.0, 0.0]])
+    >>> ember.nn.functional.cross_entropy(logits, ember.tensor([1]))
+    tensor(0.6931)
+    """
+    if label_smoothing < 0.0 or label_smoothing > 1.0:
+        raise RuntimeError(
+            f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}"
+        )
+    reduction = _reduction(size_average, reduce, reduction)
+    dim = 0 if input.dim() == 1 else 1
+    logp = ember.log_softmax(input, dim)
+    if target.is_floating_point() and target.shape == input.shape:
+        return _soft_targets(logp, target, weight, reduction, label_smoothing, dim)
+    loss, weights = _nll(logp, target, weight, ignore_index)
+    if label_smoothing > 0:
+        every = -logp if weight is None else -logp * _along(weight, logp, dim)
+        smooth = ember.where(target == ignore_index, 0.0, every.sum(dim))
+        share = label_smoothing / input.shape[dim]
+        loss = loss * (1 - label_smoothing) + smooth * share
+    if reduction == "mean":
+        return loss.sum() / weights.sum()
+    return _reduced(loss, reduction)
+
+
+def _soft_targets(logp, target, weight, reduction, smoothing, dim) -> Tensor:
+    if smoothing > 0:
+        target = target * (1 - smoothing) + smoothing / logp.shape[dim]
+    loss = -(logp * target)
+    if weight is not None:
+        _check_class_weight(weight, logp, dim)
+        loss = loss * _along(weight, logp, dim)
+    loss = loss.sum(dim)
+    if reduction == "mean":
+        return loss.sum() / max(loss.numel(), 1)
+    return _reduced(loss, reduction)
+
+
+def _along(weight: Tensor, like: Tensor, dim: int) -> Tensor:
+    """A vector over classes in the shape that broadcasts along axis `dim`."""
+    return weight.view(-1, *[1] * (like.dim() - dim - 1))
+
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average=None,
+    reduce=None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Cross entropy of probabilities; logarithms are limited to -100."""
+    reduction = _reduction(size_average, reduce, reduction)
+    if target.size() != input.size():
+        raise ValueError(
+            f"Using a target size ({target.size()}) that is different to the input "
+            f"size ({input.size()}) is deprecated. Please ensure they have the same "
+            "size."
+        )
+    if not bool(((input >= 0) & (input <= 1)).all()):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    yes, no = input.log().clamp(min=-100), (-input).log1p().clamp(min=-100)
+    loss = (target - 1) * no - target * yes
+    return _reduced(loss if weight is None else loss * weight, reduction)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average=None,
+    reduce=None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """Cross entropy of the sigmoid of `input`, computed stably."""
+    reduction = _reduction(size_average, reduce, reduction)
+    if target.size() != input.size():
+        raise ValueError(
+            f"Target size ({target.size()}) must be the same as input size "
+            f"({input.size()})"
+        )
+    logp = input.clamp(max=0) - (-input.abs()).exp().log1p()
+    if pos_weight is None:
+        loss = (1 - target) * input - logp
+    else:
+        loss = (1 - target) * input - ((pos_weight - 1) * target + 1) * logp
+    return _reduced(loss if weight is None else loss * weight, reduction)
+
+
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average=None,
+    reduce=None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """Divergence of `target` from log-probabilities `input`."""
+    batch = reduction == "batchmean"
+    reduction = _reduction(size_average, reduce, "sum" if batch else reduction)
+    if reduction == "mean":
+        import warnings
+
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the "
+            "support size.'batchmean' divides only by the batch size, and aligns with "
+            "the KL math definition.'mean' will be changed to behave the same as "
+            "'batchmean' in the next major release.",
+            stacklevel=2,
+        )
+    if log_target:
+        loss = target.exp() * (target - input)
+    else:
+        loss = ember.xlogy(target, target) - target * input
+    result = _reduced(loss, reduction)
+    return result / input.shape[0] if batch and input.dim() else result
+
+
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average=None,
+    eps: float = 1e-8,
+    reduce=None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Negative log-likelihood of Poisson counts."""
+    reduction = _reduction(size_average, reduce, reduction)
+    if log_input:
+        loss = input.exp() - target * input
+    else:
+        loss = input - target * (input + eps).log()
+    if full:
+        large = target.clamp(min=1)
+        stirling = large * large.log() - large + 0.5 * (2 * math.pi * large).log()
+        loss = loss + ember.where(target <= 1, 0.0, stirling)
+    return _reduced(loss, reduction)
+
+
+def _stretches(small: Tensor, large: Tensor) -> bool:
+    pairs = list(zip(small.shape, large.shape))
+    return small.dim() == large.dim() and all(s in (1, n) for s, n in pairs)
+
+
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
+    """Negative log-likelihood of normal variables with mean `input`."""
+    if isinstance(var, float):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = var * ember.ones_like(input)
+    elif bool((var < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    if var.shape != input.shape:
+        if input.shape[:-1] == var.shape:
+            var = var.unsqueeze(-1)
+        elif not _stretches(var, input):
+            raise ValueError("var is of incorrect size")
+    reduction = _reduction(None, None, reduction)
+    # The limit is applied to the value only; the gradient passes as it is.
+    var = var + (var.detach().clamp(min=eps) - var.detach())
+    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return _reduced(loss, reduction)

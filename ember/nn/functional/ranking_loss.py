@@ -1,0 +1,71 @@
+"""Losses that compare distances and margins."""
+
+import ember
+from ember import Tensor
+from ember.nn.functional.layers import pairwise_distance
+from ember.nn.functional.loss import _reduced, _reduction
+
+
+def hinge_embedding_loss(
+    input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"
+) -> Tensor:
+    """`input` where the target is 1, max(0, margin - input) where it is -1."""
+    reduction = _reduction(size_average, reduce, reduction)
+    apart = ember.where(target != 1, (margin - input).clamp(min=0), 0.0)
+    near = ember.where(target != -1, input, 0.0)
+    return _reduced(apart + near, reduction)
+
+
+def margin_ranking_loss(
+    input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"
+) -> Tensor:
+    """max(0, -target * (input1 - input2) + margin)."""
+    reduction = _reduction(size_average, reduce, reduction)
+    loss = (-target * (input1 - input2) + margin).clamp(min=0)
+    return _reduced(loss, reduction)
+
+
+def soft_margin_loss(
+    input, target, size_average=None, reduce=None, reduction="mean"
+) -> Tensor:
+    """log(1 + exp(-target * input))."""
+    reduction = _reduction(size_average, reduce, reduction)
+    return _reduced((-target * input).exp().log1p(), reduction)
+
+
+def cosine_embedding_loss(
+    input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"
+) -> Tensor:
+    """1 - cosine for targets 1, max(0, cosine - margin) for targets -1."""
+    reduction = _reduction(size_average, reduce, reduction)
+    dim = target.dim()
+    tiny = 1e-12
+    dot = (input1 * input2).sum(dim)
+    size = (input1 * input1).sum(dim) + tiny
+    cosine = dot / (size * ((input2 * input2).sum(dim) + tiny)).sqrt()
+    same = ember.where(target == 1, 1 - cosine, 0.0)
+    other = ember.where(target == -1, (cosine - margin).clamp(min=0), 0.0)
+    return _reduced(same + other, reduction)
+
+
+def triplet_margin_loss(
+    anchor,
+    positive,
+    negative,
+    margin=1.0,
+    p=2,
+    eps=1e-6,
+    swap=False,
+    size_average=None,
+    reduce=None,
+    reduction="mean",
+) -> Tensor:
+    """max(0, margin + d(anchor, positive) - d(anchor, negative))."""
+    reduction = _reduction(size_average, reduce, reduction)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    far = pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = ember.minimum(far, pairwise_distance(positive, negative, p, eps))
+    near = pairwise_distance(anchor, positive, p, eps)
+    return _reduced((margin + near - far).clamp(min=0), reduction)

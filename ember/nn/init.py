@@ -1,0 +1,273 @@
+"""Initial values of parameters. All functions change their tensor and return it; the
+same seeds give the same values as in PyTorch.
+"""
+
+import math
+
+import ember
+from ember import Tensor
+from ember.autograd.grad_mode import no_grad
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """The factor that keeps variance through a nonlinearity.
+
+    >>> import ember
+    >>> ember.nn.init.calculate_gain("tanh")
+    1.6666666666666667
+    """
+    if nonlinearity.startswith(("linear", "conv")) or nonlinearity == "sigmoid":
+        return 1
+    if nonlinearity == "tanh":
+        return 5.0 / 3
+    if nonlinearity == "relu":
+        return math.sqrt(2.0)
+    if nonlinearity == "leaky_relu":
+        slope = 0.01 if param is None else param
+        if isinstance(slope, bool) or not isinstance(slope, (int, float)):
+            raise ValueError(f"negative_slope {param} not a valid number")
+        return math.sqrt(2.0 / (1 + slope**2))
+    if nonlinearity == "selu":
+        return 3.0 / 4
+    raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+
+
+@no_grad()
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator=None) -> Tensor:
+    """Uniform in [a, b)."""
+    return tensor.uniform_(a, b, generator=generator)
+
+
+@no_grad()
+def normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator=None
+) -> Tensor:
+    """Normal with this mean and standard deviation."""
+    return tensor.normal_(mean, std, generator=generator)
+
+
+@no_grad()
+def trunc_normal_(
+    tensor: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator=None,
+) -> Tensor:
+    """Normal, drawn again where it falls outside [a, b].
+
+    Where little of the distribution is inside, by rejection from the uniform one.
+    """
+    if mean < a - 2 * std or mean > b + 2 * std:
+        import warnings
+
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The "
+            "distribution of values may be incorrect.",
+            stacklevel=2,
+        )
+    low, high = (a - mean) / std, (b - mean) / std
+    inside = (math.erf(high / math.sqrt(2)) - math.erf(low / math.sqrt(2))) / 2
+    if inside > 0.3:
+        _redraw_normal(tensor, mean, std, a, b, generator)
+    else:
+        _reject_uniform(tensor, mean, std, a, b, generator)
+    return tensor
+
+
+def _redraw_normal(tensor, mean, std, a, b, generator) -> None:
+    tensor.normal_(mean, std, generator=generator)
+    while True:
+        outside = (tensor < a) | (tensor > b)
+        if not bool(outside.any()):
+            return
+        again = ember.empty_like(tensor).normal_(mean, std, generator=generator)
+        tensor.copy_(ember.where(outside, again, tensor))
+
+
+def _reject_uniform(tensor, mean, std, a, b, generator) -> None:
+    peak = min(max(mean, a), b)  # where the density in [a, b] is largest
+    top = -0.5 * ((peak - mean) / std) ** 2
+    tensor.uniform_(a, b, generator=generator)
+    todo = ember.ones_like(tensor, dtype=ember.bool)
+    while True:
+        density = ember.exp(-0.5 * ((tensor - mean) / std) ** 2 - top)
+        height = ember.empty_like(tensor).uniform_(0, 1, generator=generator)
+        todo = todo & (height > density)
+        if not bool(todo.any()):
+            return
+        again = ember.empty_like(tensor).uniform_(a, b, generator=generator)
+        tensor.copy_(ember.where(todo, again, tensor))
+
+
+@no_grad()
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """The same value everywhere."""
+    return tensor.fill_(val)
+
+
+@no_grad()
+def ones_(tensor: Tensor) -> Tensor:
+    """Ones."""
+    return tensor.fill_(1.0)
+
+
+@no_grad()
+def zeros_(tensor: Tensor) -> Tensor:
+    """Zeros."""
+    return tensor.zero_()
+
+
+@no_grad()
+def eye_(tensor: Tensor) -> Tensor:
+    """The identity matrix."""
+    if tensor.ndimension() != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    return tensor.copy_(ember.eye(*tensor.shape, dtype=tensor.dtype))
+
+
+@no_grad()
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """Convolution kernels that pass their input channels through."""
+    dims = tensor.ndimension()
+    if dims not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    if tensor.shape[0] % groups != 0:
+        raise ValueError("dim 0 must be divisible by groups")
+    per_group = tensor.shape[0] // groups
+    centre = tuple(size // 2 for size in tensor.shape[2:])
+    tensor.zero_()
+    for g in range(groups):
+        for d in range(min(per_group, tensor.shape[1])):
+            tensor[(g * per_group + d, d, *centre)] = 1
+    return tensor
+
+
+def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
+    if tensor.dim() < 2:
+        raise ValueError(
+            "Fan in and fan out can not be computed for tensor with fewer than 2 "
+            "dimensions"
+        )
+    field = math.prod(tensor.shape[2:])
+    return tensor.shape[1] * field, tensor.shape[0] * field
+
+
+def _fan(tensor: Tensor, mode: str) -> int:
+    mode = mode.lower()
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(
+            f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']"
+        )
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
+    return fan_in if mode == "fan_in" else fan_out
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor:
+    """Uniform, variance 2 / (fan_in + fan_out) times gain² (Glorot and Bengio)."""
+    std = gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
+    bound = math.sqrt(3.0) * std
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor:
+    """Normal, variance 2 / (fan_in + fan_out) times gain² (Glorot and Bengio)."""
+    std = gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
+    return normal_(tensor, 0.0, std, generator)
+
+
+def kaiming_uniform_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator=None,
+) -> Tensor:
+    """Uniform, variance gain² / fan (arXiv:1502.01852)."""
+    if 0 in tensor.shape:
+        return _nothing_to_do(tensor)
+    std = calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
+    bound = math.sqrt(3.0) * std
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator=None,
+) -> Tensor:
+    """Normal, variance gain² / fan (arXiv:1502.01852)."""
+    if 0 in tensor.shape:
+        return _nothing_to_do(tensor)
+    std = calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
+    return normal_(tensor, 0.0, std, generator)
+
+
+def _nothing_to_do(tensor: Tensor) -> Tensor:
+    import warnings
+
+    warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+    return tensor
+
+
+@no_grad()
+def orthogonal_(tensor: Tensor, gain: float = 1, generator=None) -> Tensor:
+    """A (semi-)orthogonal matrix (arXiv:1312.6120)."""
+    if tensor.ndimension() < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if tensor.numel() == 0:
+        return tensor
+    rows = tensor.shape[0]
+    columns = tensor.numel() // rows
+    flat = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
+    if rows < columns:
+        flat = flat.t()
+    q, r = ember.linalg.qr(flat)
+    q = q * ember.diagonal(r).sign()
+    if rows < columns:
+        q = q.t()
+    return tensor.copy_(q.reshape(tensor.shape)).mul_(gain)
+
+
+@no_grad()
+def sparse_(
+    tensor: Tensor, sparsity: float, std: float = 0.01, generator=None
+) -> Tensor:
+    """Normal, with a fraction of every column set to zero."""
+    if tensor.ndimension() != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    rows, columns = tensor.shape
+    zeros = math.ceil(sparsity * rows)
+    tensor.normal_(0, std, generator=generator)
+    for column in range(columns):
+        tensor[ember.randperm(rows)[:zeros], column] = 0
+    return tensor
+
+
+def _deprecated(function):
+    old = function.__name__[:-1]
+
+    def renamed(*args, **kwargs):
+        import warnings
+
+        warnings.warn(
+            f"`nn.init.{old}` is now deprecated in favor of `nn.init.{old}_`.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return function(*args, **kwargs)
+
+    renamed.__name__ = renamed.__qualname__ = old
+    renamed.__doc__ = f"Old name of `{function.__name__}`."
+    return renamed
+
+
+uniform, normal, constant = map(_deprecated, (uniform_, normal_, constant_))
+eye, dirac, orthogonal = map(_deprecated, (eye_, dirac_, orthogonal_))
+xavier_uniform, xavier_normal = map(_deprecated, (xavier_uniform_, xavier_normal_))
+kaiming_uniform = _deprecated(kaiming_uniform_)
+kaiming_normal = _deprecated(kaiming_normal_)
+sparse = _deprecated(sparse_)

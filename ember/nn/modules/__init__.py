@@ -1,0 +1,68 @@
+"""The layers, one file for each family."""
+
+from ember.nn.modules.activation import (
+    CELU,
+    ELU,
+    GELU,
+    GLU,
+    SELU,
+    Hardshrink,
+    Hardsigmoid,
+    Hardswish,
+    Hardtanh,
+    LeakyReLU,
+    LogSigmoid,
+    LogSoftmax,
+    Mish,
+    PReLU,
+    ReLU,
+    ReLU6,
+    RReLU,
+    Sigmoid,
+    SiLU,
+    Softmax,
+    Softmax2d,
+    Softmin,
+    Softplus,
+    Softshrink,
+    Softsign,
+    Tanh,
+    Tanhshrink,
+    Threshold,
+)
+from ember.nn.modules.container import ModuleDict, ModuleList, Sequential
+from ember.nn.modules.distance import CosineSimilarity, PairwiseDistance
+from ember.nn.modules.dropout import (
+    AlphaDropout,
+    Dropout,
+    Dropout1d,
+    Dropout2d,
+    Dropout3d,
+    FeatureAlphaDropout,
+)
+from ember.nn.modules.flatten import Flatten, Unflatten
+from ember.nn.modules.linear import Bilinear, Identity, LazyLinear, Linear
+from ember.nn.modules.loss import (
+    BCELoss,
+    BCEWithLogitsLoss,
+    CosineEmbeddingLoss,
+    CrossEntropyLoss,
+    GaussianNLLLoss,
+    HingeEmbeddingLoss,
+    HuberLoss,
+    KLDivLoss,
+    L1Loss,
+    MarginRankingLoss,
+    MSELoss,
+    NLLLoss,
+    PoissonNLLLoss,
+    SmoothL1Loss,
+    SoftMarginLoss,
+    TripletMarginLoss,
+)
+from ember.nn.modules.module import Module
+from ember.nn.modules.normalization import LayerNorm
+from ember.nn.modules.parameter_container import ParameterDict, ParameterList
+from ember.nn.modules.sparse import Embedding
+
+__all__ = [name for name in dir() if name[0].isupper()]

@@ -1,0 +1,506 @@
+"""`Module`: a tree of parameters, buffers and submodules with a `forward`.
+
+Hooks are in `_hooks`, saving and loading in `_state`.
+"""
+
+from collections.abc import Callable, Iterator
+
+from ember._C import Tensor
+
+import ember
+from ember.nn.modules._hooks import (  # noqa: F401 (the global hooks are public here)
+    HookMethods,
+    active,
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+    registered,
+)
+from ember.nn.modules._state import StateMethods
+from ember.nn.parameter import Buffer, Parameter
+
+_HOOK_TABLES = (
+    "_backward_pre_hooks _backward_hooks _forward_hooks _forward_hooks_with_kwargs "
+    "_forward_hooks_always_called _forward_pre_hooks _forward_pre_hooks_with_kwargs "
+    "_state_dict_hooks _state_dict_pre_hooks _load_state_dict_pre_hooks "
+    "_load_state_dict_post_hooks"
+).split()
+
+
+class Module(HookMethods, StateMethods):
+    """Base of all layers and models. Subclasses assign parameters and submodules in
+    `__init__` and define `forward`.
+
+    >>> import ember
+    >>> class Double(ember.nn.Module):
+    ...     def forward(self, x):
+    ...         return x * 2
+    >>> Double()(ember.ones(2))
+    tensor([2., 2.])
+    """
+
+    _version: int = 1
+    training: bool
+    call_super_init: bool = False
+    # Whether __call__ must look for hooks; set by registering one.
+    _hooked: bool = False
+    _is_full_backward_hook: bool | None = None
+
+    def __init__(self, *args, **kwargs) -> None:
+        if not self.call_super_init and (args or kwargs):
+            given = [*map(repr, args), *map(repr, kwargs)]
+            extra = f"unexpected arguments: {', '.join(given)}"
+            raise TypeError(f"{type(self).__name__}.__init__() got {extra}")
+        # Directly, because __setattr__ is slow and needs these to exist.
+        own = self.__dict__
+        own["training"] = True
+        own["_parameters"] = {}
+        own["_buffers"] = {}
+        own["_non_persistent_buffers_set"] = set()
+        own["_modules"] = {}
+        for table in _HOOK_TABLES:
+            own[table] = {}
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    def __call__(self, *args, **kwargs):
+        if self._hooked or active:
+            return self._call_with_hooks(args, kwargs)
+        return self.forward(*args, **kwargs)
+
+    _call_impl = __call__
+
+    def forward(self, *args, **kwargs):
+        """What the module computes. Subclasses define it."""
+        raise NotImplementedError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function'
+        )
+
+    # --- attributes -----------------------------------------------------------------
+
+    def __getattr__(self, name: str):
+        own = self.__dict__
+        for table in ("_parameters", "_buffers", "_modules"):
+            found = own.get(table)
+            if found is not None and name in found:
+                return found[name]
+        raise AttributeError(
+            f"'{type(self).__name__}' object has no attribute '{name}'"
+        )
+
+    def __setattr__(self, name: str, value) -> None:
+        own = self.__dict__
+        params = own.get("_parameters")
+        if isinstance(value, Parameter):
+            if params is None:
+                raise AttributeError(
+                    "cannot assign parameters before Module.__init__() call"
+                )
+            self._forget(name, own, own["_buffers"], own["_modules"])
+            self.register_parameter(name, value)
+        elif params is None:
+            if isinstance(value, Module):
+                raise AttributeError(
+                    "cannot assign module before Module.__init__() call"
+                )
+            object.__setattr__(self, name, value)
+        elif isinstance(value, Module):
+            self._forget(name, own, params, own["_buffers"])
+            own["_modules"][name] = registered("module", self, name, value)
+        elif name in params:
+            _expect(value is None, name, "parameter", "torch.nn.Parameter", value)
+            self.register_parameter(name, value)
+        elif name in own["_modules"]:
+            _expect(value is None, name, "child module", "torch.nn.Module", value)
+            own["_modules"][name] = value
+        elif isinstance(value, Buffer) or name in own["_buffers"]:
+            ok = value is None or isinstance(value, Tensor)
+            _expect(ok, name, "buffer", "torch.Tensor", value)
+            self._set_buffer(name, value, own)
+        else:
+            object.__setattr__(self, name, value)
+
+    def _set_buffer(self, name: str, value, own: dict) -> None:
+        if name in own["_buffers"]:
+            own["_buffers"][name] = registered("buffer", self, name, value)
+        else:
+            self._forget(name, own)
+            self.register_buffer(name, value, value.persistent)
+
+    def __delattr__(self, name: str) -> None:
+        for table in (self._parameters, self._buffers, self._modules):
+            if name in table:
+                del table[name]
+                self._non_persistent_buffers_set.discard(name)
+                return
+        object.__delattr__(self, name)
+
+    def _forget(self, name: str, *tables: dict) -> None:
+        """A name means one thing: drop what it meant in other tables."""
+        for table in tables:
+            table.pop(name, None)
+        self._non_persistent_buffers_set.discard(name)
+
+    def __dir__(self) -> list[str]:
+        names = {*dir(type(self)), *self.__dict__}
+        names.update(self._parameters, self._buffers, self._modules)
+        return sorted(name for name in names if not name[0].isdigit())
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+        for table in _HOOK_TABLES:
+            self.__dict__.setdefault(table, {})
+        self.__dict__.setdefault("_non_persistent_buffers_set", set())
+        # Saved by PyTorch, or by hand: look for hooks once.
+        if any(self.__dict__[table] for table in _HOOK_TABLES[:7]):
+            self._hooked = True
+
+    # --- registration ---------------------------------------------------------------
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Add a parameter under a name (None reserves the name)."""
+        self._check_name(name, "parameter", self._parameters)
+        if param is not None and not isinstance(param, Parameter):
+            raise TypeError(
+                f"cannot assign '{_type_name(param)}' object to parameter '{name}' "
+                "(torch.nn.Parameter or None required)"
+            )
+        if param is not None and param.grad_fn is not None:
+            raise ValueError(
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model "
+                f"parameters must be created explicitly. To express '{name}' as a "
+                "function of another Tensor, compute the value in the forward() "
+                "method."
+            )
+        if param is not None:
+            param = registered("parameter", self, name, param)
+        self._parameters[name] = param
+
+    def register_buffer(
+        self, name: str, tensor: Tensor | None, persistent: bool = True
+    ) -> None:
+        """Add a tensor that is state but not a parameter.
+
+        >>> import ember
+        >>> m = ember.nn.Module()
+        >>> m.register_buffer("mean", ember.zeros(2))
+        >>> m.mean
+        tensor([0., 0.])
+        """
+        self._check_name(name, "buffer", self._buffers)
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"cannot assign '{_type_name(tensor)}' object to buffer '{name}' "
+                "(torch Tensor or None required)"
+            )
+        self._buffers[name] = registered("buffer", self, name, tensor)
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def add_module(self, name: str, module: "Module | None") -> None:
+        """Add a submodule under a name (None reserves the name)."""
+        if not isinstance(module, Module) and module is not None:
+            raise TypeError(f"{_type_name(module)} is not a Module subclass")
+        self._check_name(name, "module", self._modules)
+        self._modules[name] = registered("module", self, name, module)
+
+    register_module = add_module
+
+    def _check_name(self, name: str, what: str, table: dict) -> None:
+        if "_parameters" not in self.__dict__:
+            raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+        if not isinstance(name, str):
+            raise TypeError(f"{what} name should be a string. Got {_type_name(name)}")
+        if "." in name:
+            raise KeyError(f'{what} name can\'t contain ".", got: {name}')
+        if name == "":
+            raise KeyError(f'{what} name can\'t be empty string ""')
+        if name not in table and hasattr(self, name):
+            raise KeyError(f"attribute '{name}' already exists")
+
+    # --- traversal ------------------------------------------------------------------
+
+    def named_modules(self, memo: set | None = None, prefix="", remove_duplicate=True):
+        """Every module of the tree with its dotted name, this one first."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                below = f"{prefix}.{name}" if prefix else name
+                yield from module.named_modules(memo, below, remove_duplicate)
+
+    def modules(self) -> Iterator["Module"]:
+        """Every module of the tree, this one first."""
+        for _, module in self.named_modules():
+            yield module
+
+    def named_children(self) -> Iterator[tuple[str, "Module"]]:
+        """The direct submodules with their names."""
+        seen = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def children(self) -> Iterator["Module"]:
+        """The direct submodules."""
+        for _, module in self.named_children():
+            yield module
+
+    def _named_members(self, members, prefix="", recurse=True, remove_duplicate=True):
+        seen = set()
+        if recurse:
+            tree = self.named_modules(None, prefix, remove_duplicate)
+        else:
+            tree = [(prefix, self)]
+        for path, module in tree:
+            for name, value in members(module):
+                if value is None or value in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(value)
+                yield f"{path}.{name}" if path else name, value
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """Parameters of the tree with their dotted names."""
+        items = lambda module: module._parameters.items()
+        return self._named_members(items, prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """Parameters of the tree, as optimizers take them."""
+        for _, param in self.named_parameters(recurse=recurse):
+            yield param
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """Buffers of the tree with their dotted names."""
+        items = lambda module: module._buffers.items()
+        return self._named_members(items, prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """Buffers of the tree."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def get_submodule(self, target: str) -> "Module":
+        """The submodule of a dotted name; "" is the module itself."""
+        module = self
+        for name in target.split(".") if target else ():
+            if not hasattr(module, name):
+                raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+            module = getattr(module, name)
+            if not isinstance(module, Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        return module
+
+    def set_submodule(self, target: str, module: "Module", strict=False) -> None:
+        """Replace (or, unless `strict`, add) the submodule of a dotted name."""
+        if not target:
+            raise ValueError("Cannot set the submodule without a target name!")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict and not hasattr(parent, name):
+            raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
+        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter of a dotted name."""
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+        if not isinstance(getattr(module, name), Parameter):
+            raise AttributeError(f"`{name}` is not an nn.Parameter")
+        return getattr(module, name)
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer of a dotted name."""
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+        if name not in module._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return getattr(module, name)
+
+    # --- changing all of a tree -----------------------------------------------------
+
+    def apply(self, fn: Callable[["Module"], None]) -> "Module":
+        """Call `fn` on every module of the tree, children first."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True):
+        """Replace the data of all parameters, gradients and buffers."""
+        for module in self.children() if recurse else ():
+            module._apply(fn)
+        for param in self._parameters.values():
+            if param is None:
+                continue
+            with ember.no_grad():
+                param.data = fn(param)
+                if param.grad is not None:
+                    param.grad = fn(param.grad).requires_grad_(param.grad.requires_grad)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self, *args, **kwargs) -> "Module":
+        """Move to a device, to a floating dtype, or both; changes the module itself.
+
+        >>> import ember
+        >>> ember.nn.Linear(1, 1).to(ember.float64).weight.dtype == ember.float64
+        True
+        """
+        device, dtype, options = _parse_to(*args, **kwargs)
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise TypeError(
+                "nn.Module.to only accepts floating point or complex dtypes, but got "
+                f"desired dtype={dtype}"
+            )
+
+        def convert(t):
+            wanted = dtype if t.is_floating_point() or t.is_complex() else None
+            return t.to(device or t.device, wanted or t.dtype, **options)
+
+        return self._apply(convert)
+
+    def type(self, dst_type) -> "Module":
+        """Cast all parameters and buffers."""
+        return self._apply(lambda t: t.to(dst_type))
+
+    def _to_float(self, dtype) -> "Module":
+        return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
+
+    def float(self) -> "Module":
+        """Cast floating parameters and buffers to float32."""
+        return self._to_float(ember.float32)
+
+    def double(self) -> "Module":
+        """Cast floating parameters and buffers to float64."""
+        return self._to_float(ember.float64)
+
+    def half(self) -> "Module":
+        """Cast floating parameters and buffers to float16."""
+        return self._to_float(ember.float16)
+
+    def bfloat16(self) -> "Module":
+        """Cast floating parameters and buffers to bfloat16."""
+        return self._to_float(ember.bfloat16)
+
+    def cpu(self) -> "Module":
+        """Move to the CPU."""
+        return self._apply(lambda t: t.cpu())
+
+    def cuda(self, device=None) -> "Module":
+        """Move to a CUDA device."""
+        return self._apply(lambda t: t.cuda(device))
+
+    def to_empty(self, *, device, recurse: bool = True) -> "Module":
+        """Move to a device without copying values."""
+        empty = lambda t: ember.empty_like(t, device=device)
+        return self._apply(empty, recurse=recurse)
+
+    def share_memory(self) -> "Module":
+        """Move parameters and buffers to memory shared between processes."""
+        return self._apply(lambda t: t.share_memory_())
+
+    def train(self, mode: bool = True) -> "Module":
+        """Set training mode (dropout drops, batch norm updates) on the tree."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self) -> "Module":
+        """Set evaluation mode: `train(False)`."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> "Module":
+        """Set whether parameters get gradients."""
+        for param in self.parameters():
+            param.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop, or set to zero, the gradients of all parameters."""
+        for param in self.parameters():
+            if param.grad is None:
+                continue
+            if set_to_none:
+                param.grad = None
+            else:
+                param.grad = ember.zeros_like(param.grad)
+
+    def compile(self, *args, **kwargs) -> None:
+        """Let `ember.compile` replace forward."""
+        self.forward = ember.compile(self.forward, *args, **kwargs)
+
+    # --- text -----------------------------------------------------------------------
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def extra_repr(self) -> str:
+        """What `repr` shows of this module beside its children."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        if len(lines) == 1 and not self._modules:
+            return f"{self._get_name()}({extra})"
+        for name, module in self._modules.items():
+            lines.append(f"({name}): " + repr(module).replace("\n", "\n  "))
+        body = "".join(f"\n  {line}" for line in lines)
+        return f"{self._get_name()}({body}\n)" if lines else f"{self._get_name()}()"
+
+
+def _type_name(value) -> str:
+    kind = type(value)
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    return name.removeprefix("builtins.")
+
+
+def _expect(ok: bool, name: str, what: str, wanted: str, value) -> None:
+    if not ok:
+        raise TypeError(
+            f"cannot assign '{_type_name(value)}' as {what} '{name}' "
+            f"({wanted} or None expected)"
+        )
+
+
+def _parse_to(*args, device=None, dtype=None, non_blocking=False, **options):
+    """The arguments of `to`: a device, a dtype, or a tensor to be like."""
+    for arg in args:
+        if isinstance(arg, Tensor):
+            device, dtype = arg.device, arg.dtype
+        elif isinstance(arg, ember.dtype):
+            dtype = arg
+        elif isinstance(arg, bool):
+            non_blocking = arg
+        elif arg is not None:
+            device = ember.device(arg)
+    options["non_blocking"] = non_blocking
+    return device, dtype, options

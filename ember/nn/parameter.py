@@ -1,0 +1,112 @@
+"""Parameters and buffers: tensors that a Module registers when they are assigned."""
+
+from ember._C import Tensor
+
+import ember
+
+
+class Parameter(Tensor):
+    """A tensor that is a parameter of the module it is assigned to.
+
+    >>> import ember
+    >>> ember.nn.Parameter(ember.ones(2))
+    Parameter containing:
+    tensor([1., 1.], requires_grad=True)
+    """
+
+    def __new__(cls, data=None, requires_grad: bool = True):
+        if data is None:
+            data = ember.empty(0)
+        return Tensor._make_subclass(cls, data, requires_grad)
+
+    def __deepcopy__(self, memo):
+        if id(self) in memo:
+            return memo[id(self)]
+        data = self.detach().clone()
+        memo[id(self)] = made = type(self)(data, self.requires_grad)
+        return made
+
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + super().__repr__()
+
+    def __reduce_ex__(self, protocol):
+        from collections import OrderedDict
+
+        args = (self.detach(), self.requires_grad, OrderedDict())
+        return _rebuild_parameter, args
+
+
+def _rebuild_parameter(data, requires_grad, hooks):
+    return Parameter(data, requires_grad)
+
+
+class Buffer(Tensor):
+    """A tensor that is a buffer of the module it is assigned to.
+
+    It stays a plain Tensor otherwise; `persistent` says whether it is in `state_dict`.
+
+    >>> import ember
+    >>> m = ember.nn.Module()
+    >>> m.count = ember.nn.Buffer(ember.zeros(1))
+    >>> list(m.state_dict())
+    ['count']
+    """
+
+    def __new__(cls, data=None, *, persistent: bool = True):
+        if data is None:
+            data = ember.empty(0)
+        made = Tensor._make_subclass(cls, data, data.requires_grad)
+        made.persistent = persistent
+        return made
+
+
+class UninitializedParameter(Parameter):
+    """A parameter whose shape is not known yet; lazy modules give it one.
+
+    >>> import ember
+    >>> p = ember.nn.UninitializedParameter()
+    >>> p.materialize((2, 3))
+    >>> p.shape
+    torch.Size([2, 3])
+    """
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device=None, dtype=None):
+        data = ember.empty(0, device=device, dtype=dtype)
+        return Tensor._make_subclass(cls, data, requires_grad)
+
+    def materialize(self, shape, device=None, dtype=None) -> None:
+        """Become an ordinary parameter of this shape, its values not yet set."""
+        device = self.device if device is None else device
+        dtype = self.dtype if dtype is None else dtype
+        self.data = ember.empty(shape, device=device, dtype=dtype)
+        self.__class__ = self.cls_to_become
+
+    def __deepcopy__(self, memo):
+        if id(self) not in memo:
+            made = type(self)(self.requires_grad, self.device, self.dtype)
+            memo[id(self)] = made
+        return memo[id(self)]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+class UninitializedBuffer(Tensor):
+    """A buffer whose shape is not known yet."""
+
+    cls_to_become = Tensor
+    materialize = UninitializedParameter.materialize
+    __repr__ = UninitializedParameter.__repr__
+
+    def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
+        data = ember.empty(0, device=device, dtype=dtype)
+        made = Tensor._make_subclass(cls, data, requires_grad)
+        made.persistent = persistent
+        return made
+
+
+def is_lazy(tensor) -> bool:
+    """Whether a parameter or buffer still waits for its shape."""
+    return isinstance(tensor, (UninitializedParameter, UninitializedBuffer))

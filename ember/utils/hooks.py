@@ -1,0 +1,47 @@
+"""Handles of registered hooks."""
+
+from itertools import count
+
+_next_id = count()
+
+
+class RemovableHandle:
+    """Removes the hook that it was returned for; usable as a context manager.
+
+    >>> import ember
+    >>> m = ember.nn.Identity()
+    >>> handle = m.register_forward_hook(lambda m, args, out: out + 1)
+    >>> m(ember.zeros(1))
+    tensor([1.])
+    >>> handle.remove()
+    >>> m(ember.zeros(1))
+    tensor([0.])
+    """
+
+    def __init__(self, hooks: dict, *, extra=()) -> None:
+        self.id = next(_next_id)
+        self.dicts = (hooks, *extra)
+
+    def remove(self) -> None:
+        """Take the hook away; doing so twice is harmless."""
+        for hooks in self.dicts:
+            hooks.pop(self.id, None)
+
+    def __enter__(self) -> "RemovableHandle":
+        return self
+
+    def __exit__(self, *exc) -> None:
+        self.remove()
+
+
+def add_hook(hooks: dict, hook, prepend: bool = False, marks=()) -> RemovableHandle:
+    """Put `hook` into `hooks` (first, with `prepend`) and its id into `marks`."""
+    handle = RemovableHandle(hooks, extra=marks)
+    others = list(hooks.items()) if prepend else ()
+    if prepend:
+        hooks.clear()
+    hooks[handle.id] = hook
+    hooks.update(others)
+    for mark in marks:
+        mark[handle.id] = True
+    return handle

@@ -1,0 +1,175 @@
+"""Checkpoints: what is kept, what is refused, and what happens to damaged files."""
+
+import io
+import os
+import pickle
+import struct
+import zipfile
+from collections import OrderedDict
+from fractions import Fraction
+
+import pytest
+
+import ember
+
+DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64".split()
+DTYPES += ["complex64", "complex128", "uint16"]
+
+
+def round_trip(obj, **options):
+    buffer = io.BytesIO()
+    ember.save(obj, buffer)
+    return ember.load(io.BytesIO(buffer.getvalue()), **options)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dtypes(dtype):
+    x = ember.tensor([0, 1, 2]).to(getattr(ember, dtype))
+    y = round_trip(x)
+    assert y.dtype == x.dtype and y.tolist() == x.tolist()
+
+
+def test_views_share_their_storage():
+    base = ember.arange(12.0)
+    view = base[2:8].view(2, 3).t()
+    a, b = round_trip([view, base])
+    assert a.stride() == (1, 3) and a.storage_offset() == 2
+    assert a.tolist() == view.tolist()
+    a[0, 0] = 100
+    assert b[2].item() == 100
+
+
+def test_containers_and_small_objects():
+    obj = OrderedDict(
+        a=[1, 2.5, None, True, "é", b"bytes", 1 + 2j, {3, 4}],
+        b=(ember.float32, ember.device("cpu"), ember.Size([2, 3])),
+    )
+    obj._metadata = {"version": 1}
+    got = round_trip(obj)
+    assert got == obj and got._metadata == {"version": 1}
+    assert type(got["b"][2]) is ember.Size
+
+
+def test_requires_grad_and_parameters():
+    x = ember.ones(2, requires_grad=True)
+    a, b, c, d = round_trip([x, x * 2, ember.nn.Parameter(x), ember.zeros(0, 3)])
+    assert a.requires_grad and not b.requires_grad
+    assert type(c) is ember.nn.Parameter and c.requires_grad
+    assert d.shape == (0, 3)
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+def test_file_layout(tmp_path, mmap):
+    path = tmp_path / "model.pt"
+    ember.save({"w": ember.arange(5)}, path)
+    assert ember.load(path, mmap=mmap)["w"].tolist() == [0, 1, 2, 3, 4]
+    with zipfile.ZipFile(path) as z:
+        names = z.namelist()
+        assert names[0] == "model/data.pkl" and "model/data/0" in names
+        assert z.read("model/byteorder") == b"little"
+        assert z.read("model/version") == b"3\n"
+        with open(path, "rb") as f:
+            for info in z.infolist():
+                f.seek(info.header_offset + 26)
+                name, extra = struct.unpack("<HH", f.read(4))
+                assert (info.header_offset + 30 + name + extra) % 64 == 0
+                assert info.compress_type == zipfile.ZIP_STORED
+
+
+def test_map_location():
+    seen = []
+    x = ember.ones(2)
+    assert round_trip(x, map_location="cpu").device.type == "cpu"
+    assert round_trip(x, map_location={"cpu": "cpu"}).tolist() == [1, 1]
+    round_trip(x, map_location=lambda storage, location: seen.append(location))
+    assert seen == ["cpu"]
+
+
+def test_a_failed_save_keeps_the_old_file(tmp_path):
+    path = tmp_path / "a.pt"
+    ember.save(1, path)
+    with pytest.raises((pickle.PicklingError, AttributeError, TypeError)):
+        ember.save(lambda: 0, path)
+    assert ember.load(path) == 1
+    assert os.listdir(tmp_path) == ["a.pt"]
+
+
+class Evil:
+    def __reduce__(self):
+        return os.system, ("echo never",)
+
+
+def test_restricted_by_default():
+    with pytest.raises(pickle.UnpicklingError, match="not an allowed global"):
+        round_trip(Evil())
+    with pytest.raises(pickle.UnpicklingError, match="fractions.Fraction"):
+        round_trip(Fraction(1, 3))
+    assert round_trip(Fraction(1, 3), weights_only=False) == Fraction(1, 3)
+    with ember.serialization.safe_globals([Fraction]):
+        assert round_trip(Fraction(1, 3)) == Fraction(1, 3)
+    assert ember.serialization.get_safe_globals() == []
+
+
+def crafted(pickled: bytes):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as z:
+        z.writestr("a/data.pkl", pickled)
+        z.writestr("a/data/0", b"\0" * 16)
+    buffer.seek(0)
+    return buffer
+
+
+def test_hostile_pickles():
+    # a state given to a function: BUILD on torch._utils._rebuild_parameter
+    build = b"\x80\x02ctorch._utils\n_rebuild_parameter\n}U\x01aK\x01sb."
+    with pytest.raises(pickle.UnpicklingError, match="state given to"):
+        ember.load(crafted(build))
+    # a huge memo index, and data that ends early
+    assert ember.load(crafted(b"\x80\x02K\x05r\xff\xff\xff\x7f.")) == 5
+    with pytest.raises(pickle.UnpicklingError):
+        ember.load(crafted(b"\x80\x02X\xff\xff\xff\x7fabc"))
+
+
+def test_a_tensor_cannot_reach_past_its_storage():
+    buffer = io.BytesIO()
+    ember.save(ember.arange(2.0), buffer)
+    with zipfile.ZipFile(buffer) as z:
+        text = z.read("archive/data.pkl").replace(b"K\x02\x85", b"K\x40\x85")
+    with pytest.raises(RuntimeError, match="does not fit in a storage"):
+        ember.load(crafted(text))
+
+
+def test_damaged_files(tmp_path):
+    buffer = io.BytesIO()
+    ember.save({"w": ember.arange(1000)}, buffer)
+    whole = buffer.getvalue()
+    with pytest.raises(EOFError):
+        ember.load(io.BytesIO(b""))
+    for size in (10, 100, len(whole) // 2, len(whole) - 1):
+        with pytest.raises(RuntimeError, match=r"load\(\)"):
+            ember.load(io.BytesIO(whole[:size]))
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 1
+    with pytest.raises(RuntimeError, match="damaged"):
+        ember.load(io.BytesIO(flipped))
+    with pytest.raises(RuntimeError, match="not a checkpoint"):
+        ember.load(io.BytesIO(b"hello world"))
+    with pytest.raises(FileNotFoundError):
+        ember.load(tmp_path / "none.pt")
+
+
+def test_streams_that_cannot_seek():
+    class Pipe(io.RawIOBase):
+        def __init__(self):
+            self.data = b""
+
+        def writable(self):
+            return True
+
+        def write(self, data):
+            self.data += bytes(data)
+            return len(data)
+
+    pipe = Pipe()
+    ember.save(ember.ones(2), pipe)
+    assert ember.load(io.BytesIO(pipe.data)).tolist() == [1, 1]
