@@ -2,11 +2,95 @@
 
 namespace ember {
 
+namespace {
+
+[[noreturn]] void missing(const Backend& b, const char* primitive) {
+  fail(Kind::NotImplemented, "Could not run '", primitive, "' on device '", b.name(), "'");
+}
+
+}  // namespace
+
+void Backend::index_get(const Tensor&, const Tensor&, const Indexing&) { missing(*this, "index_get"); }
+void Backend::index_put(const Tensor&, const Indexing&, const Tensor&, ScatterMode) { missing(*this, "index_put"); }
+void Backend::gather(const Tensor&, const Tensor&, int, const Tensor&) { missing(*this, "gather"); }
+void Backend::scatter(const Tensor&, int, const Tensor&, const Tensor&, ScatterMode) { missing(*this, "scatter"); }
+Tensor Backend::nonzero(const Tensor&) { missing(*this, "nonzero"); }
+Tensor Backend::repeated_positions(const Tensor&) { missing(*this, "repeat_interleave"); }
+
+namespace {
+
+// Where a mask is set, as one index per dimension.
+Indexing positions_of(Backend& b, const Tensor& mask) {
+  Tensor places = b.nonzero(mask);
+  Indexing at;
+  for (int d = 0; d < mask.dim(); d++)
+    at.indices.push_back(alias(places, {places.size(0)}, {places.stride(0)}, places.offset() + d * places.stride(1)));
+  return at;
+}
+
+}  // namespace
+
+Tensor Backend::masked_select(const Tensor& x, const Tensor& mask) {
+  Indexing at = positions_of(*this, mask);
+  Tensor out = empty({at.indices[0].numel()}, x.dtype(), x.device());
+  index_get(out, x, at);
+  return out;
+}
+
+void Backend::masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& src) {
+  Indexing at = positions_of(*this, mask);
+  int64_t n = at.indices[0].numel();
+  check(n <= src.numel(), Kind::Runtime, "masked_scatter: Number of elements of source (", src.numel(),
+        ") < number of ones in mask (", n, ")");
+  Tensor line = empty(src.shape(), self.dtype(), src.device());
+  copy(line, src);
+  index_put(self, at, alias(line, {n}, {1}, 0), ScatterMode::Set);
+}
+
+void Backend::flip(const Tensor& out, const Tensor& x, const Shape& dims) {
+  Tensor from = x;
+  for (int k = 0; k < dims.size(); k++) {
+    int d = int(dims[k]);
+    int64_t n = x.shape()[d];
+    Tensor host = empty({n}, Dtype::Int64), index = empty({n}, Dtype::Int64, x.device());
+    for (int64_t i = 0; i < n; i++) host.data<int64_t>()[i] = n - 1 - i;
+    copy_from_host(index, host.data());
+    Tensor to = empty(x.shape(), x.dtype(), x.device());
+    index_get(to, from, {{index}, d, {d}});
+    from = to;
+  }
+  copy(out, from);
+}
+
+void Backend::join(const Tensor& out, const TensorList& parts, int dim) {
+  int64_t at = 0;
+  for (const Tensor& t : parts) {
+    Shape shape = out.shape();
+    shape[dim] = t.shape()[dim];
+    copy(alias(out, shape, out.strides(), out.offset() + at * out.strides()[dim]), t);
+    at += t.shape()[dim];
+  }
+}
+
 void register_backend(const std::string& name, Backend* backend) {
   uint8_t kind = register_device_kind(name);
   backend->name_ = name;
   backend->kind_ = kind;
   backends[kind] = backend;
+}
+
+void Backend::random(const Tensor& out, Generator& g, const Draw& draw) {
+  Tensor ordered = random::in_memory_order(out, out);
+  bool here = out.device().is_cpu(), whole = ordered.is_contiguous();
+  Tensor drawn = here && whole ? ordered : empty(ordered.shape(), out.dtype());
+  random::fill(drawn.data(), drawn.numel(), out.dtype(), out.is_contiguous(), g, draw);
+  if (here) {
+    if (!whole) copy(ordered, drawn);
+    return;
+  }
+  Tensor moved = whole ? ordered : empty(ordered.shape(), out.dtype(), out.device());
+  copy_from_host(moved, drawn.data());
+  if (!whole) copy(ordered, moved);
 }
 
 }  // namespace ember

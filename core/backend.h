@@ -11,11 +11,12 @@
 #include <string>
 
 #include "functions.h"
+#include "random/draw.h"
 #include "tensor/tensor.h"
 
 namespace ember {
 
-enum class Reduction : uint8_t { Sum, Prod, Min, Max, Any, All };
+enum class Reduction : uint8_t { Sum, Mean, Prod, Min, Max, Any, All, CountNonzero, Norm, NanSum };
 enum class ScatterMode : uint8_t { Set, Add, Mul, Max, Min };
 
 // An operand of a pointwise primitive: a tensor broadcast to the output's shape, or a number.
@@ -23,6 +24,15 @@ struct Input {
   const Tensor* tensor = nullptr;
   const Shape* strides = nullptr;  // broadcast strides in elements, if they differ from the tensor's own
   Scalar scalar;
+};
+
+// Positions picked out of a tensor: index tensors (int64, all of one shape I) for its dimensions first, first + 1 ...
+// The result has I in the place of these dimensions.
+struct Indexing {
+  TensorList indices;
+  int first = 0;
+  Shape dims;        // what to call the dimensions in error messages, if not first, first + 1 ...
+  bool wrap = true;  // negative positions count from the end
 };
 
 class Backend {
@@ -47,17 +57,46 @@ class Backend {
                        const Params& params) = 0;
   virtual void ternary(Ternary f, Dtype compute, const Tensor& out, const Input& a, const Input& b,
                        const Input& c, const Params& params) = 0;
-  // out = g * conj(derivative of f), from what the row keeps (x or y).
-  virtual void unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g, const Input& keep,
+  // out = g * conj(derivative of f), from what the row keeps (x or y). False: the op must do it in several steps.
+  virtual bool unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g, const Input& keep,
                           const Params& params) = 0;
 
   // --- reductions (required) ------------------------------------------------------------------
   // `out` has size 1 along the reduced dimensions.
-  virtual void reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims) = 0;
+  // `p` is the order of Norm. Min and Max have something to reduce, and let NaN win.
+  virtual void reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims, double p = 2) = 0;
+  // The largest (or smallest) element along `dim` and its place, the first on ties; either output may be undefined.
+  virtual void extremes(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool most) = 0;
+  // Variance of real floats, divided by count - correction; its root if wanted; and the mean.
+  virtual void variance(const Tensor& out, const Tensor& mean, const Tensor& x, const Shape& dims, double correction,
+                        bool root) = 0;
+
+  // --- indexing (required) --------------------------------------------------------------------
+  // A position out of bounds is an IndexError, in gather and scatter a RuntimeError: "index 5 is out of bounds for
+  // dimension 0 with size 3". Where positions repeat, later ones win or add up, in order.
+  virtual void index_get(const Tensor& out, const Tensor& x, const Indexing& at);  // out is contiguous
+  virtual void index_put(const Tensor& self, const Indexing& at, const Tensor& values, ScatterMode mode);
+  // out and index (int64) have one shape, no larger than x's but along `dim`.
+  virtual void gather(const Tensor& out, const Tensor& x, int dim, const Tensor& index);
+  virtual void scatter(const Tensor& self, int dim, const Tensor& index, const Tensor& src, ScatterMode mode);
+  virtual Tensor nonzero(const Tensor& x);  // int64, (elements, dimensions)
+
+  // --- moves with a default -------------------------------------------------------------------
+  virtual Tensor masked_select(const Tensor& x, const Tensor& mask);  // operands have one shape
+  virtual void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& src);
+  virtual void flip(const Tensor& out, const Tensor& x, const Shape& dims);
+  virtual Tensor repeated_positions(const Tensor& counts);  // i, counts[i] times, for each i
+  virtual void join(const Tensor& out, const TensorList& parts, int dim);  // cat
 
   // --- matrix products (required) -------------------------------------------------------------
-  // out = beta * out + alpha * (a @ b), batches of matrices: out (B, M, N), a (B, M, K), b (B, K, N), any strides.
+  // out = beta * out + alpha * (a @ b): out (..., M, N), a (..., M, K), b (..., K, N), any strides; the batch
+  // dimensions agree (stride 0 where a matrix is repeated).
   virtual void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha, const Scalar& beta) = 0;
+
+  // --- random numbers -------------------------------------------------------------------------
+  // Fills `out` in the order of its memory. The default draws on the host and copies, so that a seed gives the
+  // same numbers on every device.
+  virtual void random(const Tensor& out, Generator& g, const Draw& draw);
 
   const std::string& name() const { return name_; }
   uint8_t kind() const { return kind_; }

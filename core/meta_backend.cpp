@@ -21,8 +21,18 @@ class MetaBackend final : public Backend {
   void predicate(Predicate, Dtype, const Tensor&, const Input&) override {}
   void compare(Compare, Dtype, const Tensor&, const Input&, const Input&, const Params&) override {}
   void ternary(Ternary, Dtype, const Tensor&, const Input&, const Input&, const Input&, const Params&) override {}
-  void unary_grad(Unary, Dtype, const Tensor&, const Input&, const Input&, const Params&) override {}
-  void reduce(Reduction, const Tensor&, const Tensor&, const Shape&) override {}
+  bool unary_grad(Unary, Dtype, const Tensor&, const Input&, const Input&, const Params&) override { return true; }
+  void index_get(const Tensor&, const Tensor&, const Indexing&) override {}
+  void index_put(const Tensor&, const Indexing&, const Tensor&, ScatterMode) override {}
+  void gather(const Tensor&, const Tensor&, int, const Tensor&) override {}
+  void scatter(const Tensor&, int, const Tensor&, const Tensor&, ScatterMode) override {}
+  void masked_scatter(const Tensor&, const Tensor&, const Tensor&) override {}
+  void flip(const Tensor&, const Tensor&, const Shape&) override {}
+  void join(const Tensor&, const TensorList&, int) override {}
+  void reduce(Reduction, const Tensor&, const Tensor&, const Shape&, double) override {}
+  void extremes(const Tensor&, const Tensor&, const Tensor&, int, bool) override {}
+  void variance(const Tensor&, const Tensor&, const Tensor&, const Shape&, double, bool) override {}
+  void random(const Tensor&, Generator&, const Draw&) override {}
   void matmul(const Tensor&, const Tensor&, const Tensor&, const Scalar&, const Scalar&) override {}
 };
 

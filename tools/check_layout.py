@@ -37,7 +37,7 @@ MAY_INCLUDE = {
     "functions": TABLE,
     "tensor": BASE,
     "random": BASE | {"tensor", "cpu"},  # its streams are the CPU's on every device
-    "backend": TABLE | {"tensor"},
+    "backend": TABLE | {"tensor", "random"},
     **dict.fromkeys(DEVICES, CONTRACT),
     "autograd": CONTRACT,
     "ops": CONTRACT | {"autograd"},

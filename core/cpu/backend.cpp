@@ -3,8 +3,11 @@
 
 #include <cstring>
 
+#include "cpu/gemm.h"
+#include "cpu/index.h"
 #include "cpu/parallel.h"
 #include "cpu/pointwise.h"
+#include "cpu/reduce.h"
 #include "tensor/allocator.h"
 
 namespace ember::cpu {
@@ -31,6 +34,16 @@ class Raw {
 };
 
 Operand raw(const Tensor& t) { return {t.data(), t.dtype(), t.strides().data()}; }
+
+ReduceInput reduced(const Tensor& x, const Shape& dims) {
+  uint64_t mask = 0;
+  for (int64_t d : dims) mask |= uint64_t(1) << d;
+  return {x.dtype(), x.dim(), x.shape().data(), x.strides().data(), x.data(), mask};
+}
+ReduceOutput result(const Tensor& t) {
+  if (!t) return {Dtype::Float32, nullptr, nullptr};
+  return {t.dtype(), t.strides().data(), t.data()};
+}
 
 class CpuBackend final : public Backend {
  public:
@@ -73,21 +86,50 @@ class CpuBackend final : public Backend {
     cpu::ternary(f, compute, out.dim(), out.shape().data(), raw(out), Raw(a, f == Ternary::where ? Dtype::Bool : compute),
                  Raw(b, compute), Raw(c, compute), p);
   }
-  void unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g, const Input& keep,
+  bool unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g, const Input& keep,
                   const Params& p) override {
     compute = compute_of(compute);
     cpu::unary_grad(f, compute, out.dim(), out.shape().data(), raw(out), Raw(g, compute), Raw(keep, compute), p);
+    return true;
   }
-  void reduce(Reduction, const Tensor& out, const Tensor& x, const Shape&) override {
-    fill(out, Scalar(0));  // being written
-    Shape zero = Shape::filled(x.dim(), 0);
-    for (int i = 0; i < x.dim(); i++) if (out.shape()[i] == x.shape()[i]) zero[i] = out.strides()[i];
-    Input a{&out, &zero, {}}, b{&x, nullptr, {}};
-    Tensor wide = alias(out, x.shape(), zero, out.offset());
-    binary(Binary::add, out.dtype(), wide, a, b);
+  void reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims, double p) override {
+    static constexpr Reduce kinds[] = {Reduce::Sum, Reduce::Mean, Reduce::Prod,         Reduce::Min,  Reduce::Max,
+                                       Reduce::Any, Reduce::All,  Reduce::CountNonzero, Reduce::Norm, Reduce::NanSum};
+    cpu::reduce(kinds[int(f)], reduced(x, dims), result(out), p);
   }
-  void matmul(const Tensor&, const Tensor&, const Tensor&, const Scalar&, const Scalar&) override {
-    fail(Kind::NotImplemented, "matmul");
+  void extremes(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool most) override {
+    cpu::extremes(most, reduced(x, x.dim() ? Shape{dim} : Shape{}), dim, result(values), result(indices));
+  }
+  void variance(const Tensor& out, const Tensor& mean, const Tensor& x, const Shape& dims, double correction,
+                bool root) override {
+    cpu::variance(reduced(x, dims), correction, root, result(out), result(mean));
+  }
+  void index_get(const Tensor& out, const Tensor& x, const Indexing& at) override { cpu::index_get(out, x, at); }
+  void index_put(const Tensor& self, const Indexing& at, const Tensor& values, ScatterMode mode) override {
+    cpu::index_put(self, at, values, mode);
+  }
+  void gather(const Tensor& out, const Tensor& x, int dim, const Tensor& index) override {
+    cpu::gather(out, x, dim, index);
+  }
+  void scatter(const Tensor& self, int dim, const Tensor& index, const Tensor& src, ScatterMode mode) override {
+    cpu::scatter(self, dim, index, src, mode);
+  }
+  Tensor nonzero(const Tensor& x) override { return cpu::nonzero(x); }
+  Tensor masked_select(const Tensor& x, const Tensor& mask) override { return cpu::masked_select(x, mask); }
+  void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& src) override {
+    cpu::masked_scatter(self, mask, src);
+  }
+  void flip(const Tensor& out, const Tensor& x, const Shape& dims) override { cpu::flip(out, x, dims); }
+  Tensor repeated_positions(const Tensor& counts) override { return cpu::repeated_positions(counts); }
+  void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha, const Scalar& beta) override {
+    int batch = out.dim() - 2;
+    int64_t m = out.size(-2), n = out.size(-1), k = a.size(-1);
+    Matrix x{a.data(), a.stride(-2), a.stride(-1)}, y{b.data(), b.stride(-2), b.stride(-1)};
+    MatrixOut z{out.data(), out.stride(-2), out.stride(-1)};
+    complex128 by = alpha.to<complex128>(), keep = beta.to<complex128>();
+    if (batch == 0) return gemm(out.dtype(), m, n, k, x, y, z, by, keep);
+    Batch over{batch, out.shape().data(), a.strides().data(), b.strides().data(), out.strides().data()};
+    gemm(out.dtype(), over, m, n, k, x, y, z, by, keep);
   }
 };
 

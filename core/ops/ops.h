@@ -101,12 +101,68 @@ Tensor view_as_complex(const Tensor& self);
 // Sums `t` down to `shape`, which broadcasts to its shape.
 Tensor sum_to(const Tensor& t, const Shape& shape);
 
+// --- index.cpp -----------------------------------------------------------------------------------------
+// self[indices]: one tensor per dimension, undefined for a full slice; integers, or masks over one or more dimensions.
+Tensor index(const Tensor& self, const TensorList& indices);
+Tensor index_put(const Tensor& self, const TensorList& indices, const Tensor& values, bool accumulate = false);
+Tensor index_put_(const Tensor& self, const TensorList& indices, const Tensor& values, bool accumulate = false);
+Tensor nonzero(const Tensor& self);
+TensorList nonzero_tuple(const Tensor& self);  // one tensor for each dimension
+// --- join.cpp, index.cpp -------------------------------------------------------------------------------
+Tensor cat(const TensorList& tensors, int64_t dim = 0);
+Tensor flip(const Tensor& self, const Shape& dims);
+Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Operand& src);
+
 // --- reduce.cpp ----------------------------------------------------------------------------------------
 // The dimensions of a `dim=` argument: wrapped, sorted, without repetition; all of them for None (or []).
 Shape reduced_dims(const char* op, const Dims& dim, int ndim);
 Tensor sum(const Tensor& self, const Dims& dim = {}, bool keepdim = false, std::optional<Dtype> dtype = std::nullopt);
+Tensor nansum(const Tensor& self, const Dims& dim, bool keepdim, std::optional<Dtype> dtype);
+Tensor mean(const Tensor& self, const Dims& dim = {}, bool keepdim = false, std::optional<Dtype> dtype = std::nullopt);
+Tensor prod(const Tensor& self, const Dims& dim = {}, bool keepdim = false, std::optional<Dtype> dtype = std::nullopt);
+Tensor any(const Tensor& self, const Dims& dim = {}, bool keepdim = false);
+Tensor all(const Tensor& self, const Dims& dim = {}, bool keepdim = false);
+Tensor var(const Tensor& self, const Dims& dim, double correction, bool keepdim);
+Tensor std(const Tensor& self, const Dims& dim, double correction, bool keepdim);
+Tensor norm_over(const char* op, const Tensor& self, double p, const Dims& dim, bool keepdim, std::optional<Dtype> dtype);
+Tensor logsumexp(const Tensor& self, const Dims& dim, bool keepdim);
+
+// --- extremes.cpp --------------------------------------------------------------------------------------
+Tensor amin(const Tensor& self, const Dims& dim = {}, bool keepdim = false);
+Tensor amax(const Tensor& self, const Dims& dim = {}, bool keepdim = false);
+Tensor argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim = false);
+Tensor argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim = false);
+// The gradient of an op that picked one element along `dim`: g at `indices`, 0 elsewhere.
+Tensor select_back(const Tensor& g, const Tensor& indices, const Shape& shape, int64_t dim, bool keepdim);
+
+// --- scan.cpp ------------------------------------------------------------------------------------------
+Tensor cumsum(const Tensor& self, int64_t dim, std::optional<Dtype> dtype = std::nullopt);
+Tensor cumprod(const Tensor& self, int64_t dim, std::optional<Dtype> dtype = std::nullopt);
 
 // --- matmul.cpp ----------------------------------------------------------------------------------------
+Tensor mm(const Tensor& self, const Tensor& mat2);
+Tensor bmm(const Tensor& self, const Tensor& mat2);
+Tensor mv(const Tensor& self, const Tensor& vec);
+Tensor dot(const Tensor& self, const Tensor& tensor);
 Tensor matmul(const Tensor& self, const Tensor& other);
+
+Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha);
+Tensor outer(const Tensor& self, const Tensor& vec2);
+Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias);
+// --- random.cpp ----------------------------------------------------------------------------------------
+// Fills `out` with random numbers, without checks or history; from the default generator if none is given.
+Tensor draw(const Tensor& out, Generator* generator, const Draw& what);
+Tensor rand(const Shape& size, Dtype dtype, Device device = {}, Generator* generator = nullptr);
+Tensor randn(const Shape& size, Dtype dtype, Device device = {}, Generator* generator = nullptr);
+Tensor randint(int64_t low, int64_t high, const Shape& size, Dtype dtype = Dtype::Int64, Device device = {},
+               Generator* generator = nullptr);
+Tensor randperm(int64_t n, Dtype dtype = Dtype::Int64, Device device = {}, Generator* generator = nullptr);
+Tensor uniform_(const Tensor& self, double from = 0.0, double to = 1.0, Generator* generator = nullptr);
+Tensor normal_(const Tensor& self, double mean = 0.0, double std = 1.0, Generator* generator = nullptr);
+Tensor bernoulli_(const Tensor& self, double p = 0.5, Generator* generator = nullptr);
+
+// --- sample.cpp, dropout.cpp ---------------------------------------------------------------------------
+Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement = false, Generator* generator = nullptr);
+Tensor dropout(const Tensor& self, double p, bool train);
 
 }  // namespace ember

@@ -1,5 +1,9 @@
-// Reductions: sum and its kin.
+// Reductions to sums, means, products, norms and the like. Extremes are in extremes.cpp, scans in scan.cpp.
+#include "ops/reduce.h"
+
 #include "ops/ops.h"
+
+#include <cmath>
 
 namespace ember {
 
@@ -13,14 +17,13 @@ Shape reduced_dims(const char* op, const Dims& dim, int ndim) {
     int k = wrap_dim(op, d, ndim);
     check(!dims.contains(k), Kind::Runtime, op, "(): dim ", d, " appears multiple times in the list of dims");
     if (ndim) dims.push_back(k);
+    else check(dim.values.size() == 1, Kind::Runtime, op, "(): dim ", d, " appears multiple times in the list of dims");
   }
   std::sort(dims.begin(), dims.end());
   return dims;
 }
 
-namespace {
-
-Shape shape_without(const Shape& shape, const Shape& dims, bool keepdim) {
+Shape reduced_shape(const Shape& shape, const Shape& dims, bool keepdim) {
   Shape out;
   for (int i = 0; i < shape.size(); i++) {
     bool gone = dims.contains(i);
@@ -29,20 +32,59 @@ Shape shape_without(const Shape& shape, const Shape& dims, bool keepdim) {
   return out;
 }
 
-// Gives a reduced gradient its lost dimensions back and repeats it along them.
+Tensor drop_dims(const Tensor& full, const Shape& dims, bool keepdim) {
+  if (keepdim || dims.empty()) return full;
+  Shape shape = reduced_shape(full.shape(), dims, false);
+  Shape strides = contiguous_strides(shape);
+  return alias(full, std::move(shape), std::move(strides), 0);
+}
+
+Tensor restore_dims(const Tensor& t, const Shape& dims, bool keepdim, const Shape& shape) {
+  return keepdim ? t : reshape(t, reduced_shape(shape, dims, true));
+}
+
 Tensor expand_back(const Tensor& g, const Shape& dims, bool keepdim, const Shape& shape) {
-  return expand(keepdim ? g : reshape(g, shape_without(shape, dims, true)), shape);
+  return expand(restore_dims(g, dims, keepdim, shape), shape);
+}
+
+int64_t reduced_count(const Shape& shape, const Shape& dims) {
+  int64_t n = 1;
+  for (int64_t d : dims) n *= shape[d];
+  return n;
+}
+
+namespace {
+
+Tensor reduce(Reduction f, const Tensor& self, const Shape& dims, bool keepdim, Dtype dtype, double p = 2) {
+  Tensor full = empty(reduced_shape(self.shape(), dims, true), dtype, self.device());
+  backend_of(self).reduce(f, full, self, dims, p);
+  return drop_dims(full, dims, keepdim);
+}
+
+using MaybeDtype = std::optional<Dtype>;
+
+Tensor in_dtype(const Tensor& t, MaybeDtype dtype) { return dtype && *dtype != t.dtype() ? to(t, *dtype) : t; }
+
+Dtype sum_dtype(const Tensor& self, MaybeDtype dtype) {
+  return dtype.value_or(is_integral(self.dtype(), true) ? Dtype::Int64 : self.dtype());
+}
+
+Dtype float_dtype(const char* op, const Tensor& self, MaybeDtype dtype) {
+  Dtype t = dtype.value_or(self.dtype());
+  check(is_differentiable(t), Kind::Runtime, op, "(): could not infer output dtype. ", dtype ? "Optional" : "Input",
+        " dtype must be either a floating point or complex dtype. Got: ", t);
+  return t;
 }
 
 }  // namespace
 
-Tensor sum(const Tensor& self, const Dims& dim, bool keepdim, std::optional<Dtype> dtype) {
+// --- sums -----------------------------------------------------------------------------------------------
+
+Tensor sum(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) {
   Shape dims = reduced_dims("sum", dim, self.dim());
-  Dtype t = dtype.value_or(is_integral(self.dtype(), true) ? Dtype::Int64 : self.dtype());
-  Tensor full = empty(shape_without(self.shape(), dims, true), t, self.device());
-  backend_of(self).reduce(Reduction::Sum, full, self, dims);
-  Tensor out = keepdim ? full : alias(full, shape_without(self.shape(), dims, false),
-                                      contiguous_strides(shape_without(self.shape(), dims, false)), 0);
+  Dtype t = sum_dtype(self, dtype);
+  if (is_complex(self.dtype()) != is_complex(t)) return sum(to(self, t), dim, keepdim);
+  Tensor out = reduce(Reduction::Sum, self, dims, keepdim, t);
   if (!grad_needed(self) || !is_differentiable(t)) return out;
   return tape(out, "sum", wrt(self, [dims, keepdim, shape = self.shape()](const Tensor& g) {
                 return expand_back(g, dims, keepdim, shape);
@@ -50,5 +92,285 @@ Tensor sum(const Tensor& self, const Dims& dim, bool keepdim, std::optional<Dtyp
 }
 EMBER_OP("sum(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> Tensor", &sum, kForms | Out,
          "Sum over `dim`, or over every axis when `dim` is None.");
+EMBER_OP("sum(Tensor self, *, Dtype? dtype=None) -> Tensor",
+         ([](const Tensor& self, MaybeDtype dtype) { return sum(self, {}, false, dtype); }), kForms | Out,
+         "Sum of all elements.");
+
+Tensor nansum(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) {
+  check(!is_complex(self.dtype()), Kind::Runtime, "nansum(): does not support complex inputs");
+  if (is_integral(self.dtype(), true)) return sum(self, dim, keepdim, dtype);
+  Shape dims = reduced_dims("nansum", dim, self.dim());
+  Tensor out = reduce(Reduction::NanSum, self, dims, keepdim, sum_dtype(self, dtype));
+  if (!grad_needed(self) || !is_differentiable(out.dtype())) return out;
+  return tape(out, "nansum", wrt(self, [dims, keepdim, x = Saved(self)](const Tensor& g) {
+                Tensor kept = x.get();
+                return expand_back(to(g, kept.dtype()), dims, keepdim, kept.shape()) * logical_not(isnan(kept));
+              }));
+}
+EMBER_OP("nansum(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> Tensor", &nansum, kForms | Out,
+         "Sum over `dim` with NaN counting as zero.");
+
+Tensor mean(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) {
+  Shape dims = reduced_dims("mean", dim, self.dim());
+  Dtype t = float_dtype("mean", self, dtype);
+  if (is_complex(self.dtype()) != is_complex(t)) return mean(to(self, t), dim, keepdim, std::nullopt);
+  Tensor out = reduce(Reduction::Mean, self, dims, keepdim, t);
+  if (!grad_needed(self)) return out;
+  return tape(out, "mean", wrt(self, [dims, keepdim, shape = self.shape()](const Tensor& g) {
+                return expand_back(g / Scalar(reduced_count(shape, dims)), dims, keepdim, shape);
+              }));
+}
+EMBER_OP("mean(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> Tensor", &mean, kForms | Out,
+         "Mean over `dim`, or of all elements.");
+EMBER_OP("mean(Tensor self, *, Dtype? dtype=None) -> Tensor",
+         ([](const Tensor& self, MaybeDtype dtype) { return mean(self, {}, false, dtype); }), kForms | Out,
+         "Mean of all elements.");
+EMBER_OP("nanmean(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> Tensor",
+         ([](const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) {
+           check(is_floating(self.dtype()) || is_complex(self.dtype()), Kind::Runtime,
+                 "nanmean(): expected input to have floating point or complex dtype but got ", self.dtype());
+           Tensor count = sum(logical_not(isnan(detach(self))), dim, keepdim);
+           return nansum(self, dim, keepdim, dtype) / count;
+         }),
+         kForms | Out, "Mean over `dim` of what is not NaN.");
+
+// --- products -------------------------------------------------------------------------------------------
+
+namespace {
+
+// The product of all other elements along `dim`, for each element; no division, so zeros are fine.
+Tensor product_of_others(const Tensor& x, int64_t dim) {
+  Tensor one = ones_like(narrow(detach(x), dim, 0, 1));
+  int64_t n = x.size(dim);
+  Tensor before = cumprod(cat({one, narrow(x, dim, 0, n - 1)}, dim), dim);
+  Tensor after = flip(cumprod(cat({one, flip(narrow(x, dim, 1, n - 1), {dim})}, dim), dim), {dim});
+  return before * after;
+}
+
+Tensor prod_rule(const Tensor& g, const Tensor& x, const Tensor& y, const Shape& dims) {
+  if (x.numel() == 0) return zeros_like(x);
+  bool has_zero = !x.device().is_meta() && item(any(detach(x) == Scalar(0))).to<bool>();
+  if (!has_zero) return g * conj(y / x);
+  if (dims.size() == 1) return g * conj(product_of_others(x, dims[0]));
+  Tensor flat = reshape(x, {-1});
+  return reshape(reshape(g, {-1}) * conj(product_of_others(flat, 0)), x.shape());
+}
+
+Tensor prod_over(const Tensor& self, const Shape& dims, bool keepdim, MaybeDtype dtype) {
+  Dtype t = sum_dtype(self, dtype);
+  Tensor x = is_complex(self.dtype()) != is_complex(t) ? to(self, t) : self;
+  Tensor out = reduce(Reduction::Prod, x, dims, keepdim, t);
+  if (!grad_needed(self) || !is_differentiable(t)) return out;
+  return tape(out, "prod", wrt(x, [dims, keepdim, x = Saved(x), y = Saved::output(out)](const Tensor& g) {
+                Tensor kept = x.get();
+                Tensor g_ = restore_dims(g, dims, keepdim, kept.shape());
+                return prod_rule(g_, kept, restore_dims(y.get(), dims, keepdim, kept.shape()), dims);
+              }));
+}
+
+}  // namespace
+
+Tensor prod(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) {
+  return prod_over(self, reduced_dims("prod", dim, self.dim()), keepdim, dtype);
+}
+EMBER_OP("prod(Tensor self, *, Dtype? dtype=None) -> Tensor",
+         ([](const Tensor& self, MaybeDtype dtype) { return prod(self, {}, false, dtype); }), kForms | Out,
+         "Product of all elements.");
+EMBER_OP("prod(Tensor self, int dim, bool keepdim=False, *, Dtype? dtype=None) -> Tensor",
+         ([](const Tensor& self, int64_t dim, bool keepdim, MaybeDtype dtype) {
+           return prod(self, Dims(dim), keepdim, dtype);
+         }),
+         kForms | Out, "Product over one dimension.");
+
+// --- any, all, count ------------------------------------------------------------------------------------
+
+namespace {
+
+Tensor truth(Reduction f, const char* op, const Tensor& self, const Dims& dim, bool keepdim) {
+  Shape dims = dim.given && dim.values.empty() ? Shape{} : reduced_dims(op, dim, self.dim());
+  Dtype dtype = self.dtype() == Dtype::UInt8 ? Dtype::UInt8 : Dtype::Bool;  // torch's exception for uint8
+  return reduce(f, self, dims, keepdim, dtype);
+}
+
+}  // namespace
+
+Tensor any(const Tensor& self, const Dims& dim, bool keepdim) { return truth(Reduction::Any, "any", self, dim, keepdim); }
+Tensor all(const Tensor& self, const Dims& dim, bool keepdim) { return truth(Reduction::All, "all", self, dim, keepdim); }
+EMBER_OP("any(Tensor self, Dims dim=None, bool keepdim=False) -> Tensor", &any, kForms | Out,
+         "Whether any element over `dim` is nonzero.");
+EMBER_OP("all(Tensor self, Dims dim=None, bool keepdim=False) -> Tensor", &all, kForms | Out,
+         "Whether all elements over `dim` are nonzero.");
+EMBER_OP("count_nonzero(Tensor self, Dims dim=None) -> Tensor",
+         ([](const Tensor& self, const Dims& dim) {
+           return reduce(Reduction::CountNonzero, self, reduced_dims("count_nonzero", dim, self.dim()), false,
+                         Dtype::Int64);
+         }),
+         kForms, "Number of nonzero elements over `dim`.");
+
+// --- variance -------------------------------------------------------------------------------------------
+
+namespace {
+
+struct Spread {
+  Tensor value, mean;
+};
+
+// The variance (or its root) and the mean; the mean is a constant here, its own gradient is recorded by mean().
+Spread spread(const char* op, const Tensor& self, const Dims& dim, double correction, bool keepdim, bool root,
+              bool want_mean) {
+  check(is_differentiable(self.dtype()), Kind::Runtime, op,
+        "(): only support floating point and complex dtypes, got ", self.dtype());
+  Shape dims = reduced_dims(op, dim, self.dim());
+  if (is_complex(self.dtype())) {  // the sum of the variances of both parts
+    Spread re = spread(op, real(self), Dims(dims), correction, keepdim, false, false);
+    Spread im = spread(op, imag(self), Dims(dims), correction, keepdim, false, false);
+    Tensor value = re.value + im.value;
+    return {root ? sqrt(value) : value, want_mean ? mean(self, Dims(dims), keepdim, std::nullopt) : Tensor()};
+  }
+  Shape shape = reduced_shape(self.shape(), dims, true);
+  Tensor value = empty(shape, self.dtype(), self.device());
+  Tensor average = empty(shape, self.dtype(), self.device());
+  backend_of(self).variance(value, average, self, dims, correction, root);
+  value = drop_dims(value, dims, keepdim);
+  average = drop_dims(average, dims, keepdim);
+  if (!grad_needed(self)) return {value, average};
+  double n = double(reduced_count(self.shape(), dims));
+  double scale = 2 / std::max(n - correction, 0.0);
+  value = tape(value, op, wrt(self, [x = Saved(self), y = root ? Saved::output(value) : Saved(), dims, keepdim, scale,
+                                     root](const Tensor& g) {
+                 Tensor kept = x.get();
+                 Tensor up = restore_dims(g, dims, keepdim, kept.shape());
+                 if (root) {
+                   Tensor std = restore_dims(y.get(), dims, keepdim, kept.shape());
+                   up = where(std == Scalar(0), Scalar(0.0), up / (std * Scalar(2.0)));
+                 }
+                 return up * Scalar(scale) * (kept - mean(kept, Dims(dims), true, std::nullopt));
+               }));
+  if (want_mean) average = mean(self, Dims(dims), keepdim, std::nullopt);
+  return {value, average};
+}
+
+double correction_of(const std::optional<Scalar>& c) { return c ? c->to<double>() : 1.0; }
+using MaybeScalar = std::optional<Scalar>;
+
+}  // namespace
+
+Tensor var(const Tensor& self, const Dims& dim, double correction, bool keepdim) {
+  return spread("var", self, dim, correction, keepdim, false, false).value;
+}
+Tensor std(const Tensor& self, const Dims& dim, double correction, bool keepdim) {
+  return spread("std", self, dim, correction, keepdim, true, false).value;
+}
+
+// var and std, with and without the mean, in torch's three signatures each.
+#define EMBER_SPREAD(name, root, what)                                                                                 \
+  EMBER_OP(#name "(Tensor self, bool unbiased) -> Tensor", ([](const Tensor& self, bool unbiased) {                    \
+             return spread(#name, self, {}, unbiased, false, root, false).value;                                       \
+           }),                                                                                                         \
+           kForms, what " of all elements.");                                                                          \
+  EMBER_OP(#name "(Tensor self, Dims dim, bool unbiased, bool keepdim=False) -> Tensor",                              \
+           ([](const Tensor& self, const Dims& dim, bool unbiased, bool keepdim) {                                     \
+             return spread(#name, self, dim, unbiased, keepdim, root, false).value;                                    \
+           }),                                                                                                         \
+           kForms | Out, what " over `dim`.");                                                                         \
+  EMBER_OP(#name "(Tensor self, Dims dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",            \
+           ([](const Tensor& self, const Dims& dim, const MaybeScalar& correction, bool keepdim) {                     \
+             return spread(#name, self, dim, correction_of(correction), keepdim, root, false).value;                   \
+           }),                                                                                                         \
+           kForms | Out, what " over `dim`; the divisor is the count less `correction` (1).");                         \
+  EMBER_OP(#name "_mean(Tensor self, bool unbiased) -> (Tensor, Tensor)", ([](const Tensor& self, bool unbiased) {     \
+             Spread s = spread(#name, self, {}, unbiased, false, root, true);                                          \
+             return std::make_tuple(s.value, s.mean);                                                                  \
+           }),                                                                                                         \
+           Function, what " and mean of all elements.");                                                               \
+  EMBER_OP(#name "_mean(Tensor self, Dims dim, bool unbiased, bool keepdim=False) -> (Tensor, Tensor)",               \
+           ([](const Tensor& self, const Dims& dim, bool unbiased, bool keepdim) {                                     \
+             Spread s = spread(#name, self, dim, unbiased, keepdim, root, true);                                       \
+             return std::make_tuple(s.value, s.mean);                                                                  \
+           }),                                                                                                         \
+           Function, what " and mean over `dim`.");                                                                    \
+  EMBER_OP(#name                                                                                                       \
+           "_mean(Tensor self, Dims dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",   \
+           ([](const Tensor& self, const Dims& dim, const MaybeScalar& correction, bool keepdim) {                     \
+             Spread s = spread(#name, self, dim, correction_of(correction), keepdim, root, true);                      \
+             return std::make_tuple(s.value, s.mean);                                                                  \
+           }),                                                                                                         \
+           Function, what " and mean over `dim`.")
+EMBER_SPREAD(var, false, "Variance");
+EMBER_SPREAD(std, true, "Standard deviation");
+
+// --- norms ----------------------------------------------------------------------------------------------
+
+namespace {
+
+// Where the norm is 0 its gradient is taken as 0, like torch's.
+Tensor norm_rule(const Tensor& g, const Tensor& x, const Tensor& y, double p) {
+  if (p == 0) return zeros_like(x);
+  if (p == 1) return sgn(x) * g;
+  if (p == 2) return x * where(y == Scalar(0), Scalar(0.0), g / y);
+  Tensor size = abs(x);
+  if (p < 1) {
+    Tensor t = sgn(x) * where(size == Scalar(0), Scalar(0.0), pow(size, Scalar(p - 1)));
+    return t * (g * pow(y, Scalar(1 - p)));
+  }
+  Tensor scale = where(y == Scalar(0), Scalar(0.0), g / pow(y, Scalar(p - 1)));
+  if (p < 2) return sgn(x) * pow(size, Scalar(p - 1)) * scale;
+  return x * pow(size, Scalar(p - 2)) * scale;
+}
+
+}  // namespace
+
+Tensor norm_over(const char* op, const Tensor& self, double p, const Dims& dim, bool keepdim, MaybeDtype dtype) {
+  Tensor x = in_dtype(self, dtype);
+  check(is_differentiable(x.dtype()), Kind::Runtime, op, "(): Expected a floating point or complex tensor as input. Got ",
+        x.dtype());
+  Shape dims = reduced_dims(op, dim, x.dim());
+  check(!(std::isinf(p) || p < 0) || reduced_count(x.shape(), dims) || numel_of(reduced_shape(x.shape(), dims, true)) == 0,
+        Kind::Runtime, op, "(): cannot compute the norm of order ", p, " on an empty tensor as it has no identity");
+  Tensor out = reduce(Reduction::Norm, x, dims, keepdim, real_of(x.dtype()), p);
+  if (!grad_needed(x)) return out;
+  return tape(out, op, wrt(x, [x = Saved(x), y = Saved::output(out), dims, keepdim, p](const Tensor& g) {
+                Tensor kept = x.get();
+                Tensor g_ = restore_dims(g, dims, keepdim, kept.shape()), y_ = restore_dims(y.get(), dims, keepdim, kept.shape());
+                if (std::isinf(p)) {  // equal parts to all extremes
+                  Tensor hit = to(abs(kept) == y_, y_.dtype());
+                  return sgn(kept) * (hit * (g_ / sum(hit, Dims(dims), true)));
+                }
+                return norm_rule(g_, kept, y_, p);
+              }));
+}
+EMBER_OP("linalg.vector_norm(Tensor self, Scalar ord=2, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> Tensor",
+         ([](const Tensor& self, const Scalar& ord, const Dims& dim, bool keepdim, MaybeDtype dtype) {
+           return norm_over("linalg.vector_norm", self, ord.to<double>(), dim, keepdim, dtype);
+         }),
+         Function | Out, "Norm of order `ord` of vectors over `dim`.");
+
+// --- logsumexp ------------------------------------------------------------------------------------------
+
+Tensor logsumexp(const Tensor& self, const Dims& dim, bool keepdim) {
+  Tensor x = is_integral(self.dtype(), true) ? to(self, default_dtype()) : self;
+  Shape dims = reduced_dims("logsumexp", dim, x.dim());
+  Tensor out;
+  {
+    NoGrad guard;
+    Tensor shift;
+    if (x.numel() == 0) {
+      out = log(sum(exp(x), Dims(dims), keepdim));
+    } else {
+      Tensor top = amax(is_complex(x.dtype()) ? real(x) : x, Dims(dims), true);
+      shift = where(abs(top) == Scalar(INFINITY), Scalar(0.0), top);
+      out = log(sum(exp(x - shift), Dims(dims), keepdim)) + drop_dims(contiguous(shift), dims, keepdim);
+    }
+    out = to(out, x.dtype());
+  }
+  if (!grad_needed(x)) return out;
+  return tape(out, "logsumexp", wrt(x, [x = Saved(x), y = Saved::output(out), dims, keepdim](const Tensor& g) {
+                Tensor kept = x.get();
+                Tensor g_ = restore_dims(g, dims, keepdim, kept.shape()), y_ = restore_dims(y.get(), dims, keepdim, kept.shape());
+                return g_ * conj(exp(kept - y_));
+              }));
+}
+EMBER_OP("logsumexp(Tensor self, Dims dim, bool keepdim=False) -> Tensor", &logsumexp, kForms | Out,
+         "Logarithm of the sum of exponentials over `dim`, without overflow.");
 
 }  // namespace ember

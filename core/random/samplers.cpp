@@ -140,7 +140,7 @@ void poisson(Generator& g, void* out, const void* rate, int64_t n, Dtype dtype) 
     using T = typename decltype(tag)::type;
     for (int64_t i = 0; i < n; i++) {
       double each = double(static_cast<const T*>(rate)[i]);
-      check(each >= 0.0, Kind::Runtime, "poisson(): expected rates that are not negative, got ",
+      check(each >= 0.0, Kind::Runtime, "poisson(): invalid Poisson rate, expected rate to be non-negative, got ",
             each);
       static_cast<T*>(out)[i] = T(poisson_one(g, each));
     }
@@ -164,7 +164,7 @@ void standard_gamma(Generator& g, void* out, const void* alpha, int64_t n, Dtype
     using A = std::conditional_t<std::is_same_v<T, double>, double, float>;
     for (int64_t i = 0; i < n; i++) {
       T value = T(gamma_one(g, A(static_cast<const T*>(alpha)[i])));
-      static_cast<T*>(out)[i] = value < smallest_normal<T>() ? smallest_normal<T>() : value;
+      static_cast<T*>(out)[i] = value > smallest_normal<T>() ? value : smallest_normal<T>();
     }
   });
 }

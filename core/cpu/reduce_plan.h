@@ -1,0 +1,107 @@
+// The shape of a reduction: dimensions sorted by stride and joined where they follow on, split into
+// those kept and those reduced, and how the work is cut up. Shared by the loops of reduce.cpp.
+#pragma once
+
+#include <algorithm>
+
+#include "cpu/parallel.h"
+#include "cpu/reduce.h"
+
+namespace ember::cpu {
+
+constexpr int kMostDims = 64;
+
+struct ReducePlan {
+  struct Dim {
+    int64_t size, in, out, out2;
+  };
+  struct Dims {
+    Dim at[kMostDims];
+    int count = 0;
+    int64_t total = 1;
+
+    void add(Dim d) {
+      total *= d.size;
+      if (d.size != 1) at[count++] = d;
+    }
+    // Largest stride first; joined; at least one dimension, so that the last always exists.
+    void settle() {
+      for (int i = 1; i < count; i++)  // insertion: there are few
+        for (int j = i; j > 0 && at[j - 1].in < at[j].in; j--) std::swap(at[j - 1], at[j]);
+      int to = 0;
+      for (int d = 1; d < count; d++) {
+        const Dim &a = at[to], &b = at[d];
+        if (a.in == b.in * b.size && a.out == b.out * b.size && a.out2 == b.out2 * b.size)
+          at[to] = {a.size * b.size, b.in, b.out, b.out2};
+        else
+          at[++to] = b;
+      }
+      count = count ? to + 1 : 0;
+      if (count == 0) at[count++] = {1, 0, 0, 0};
+    }
+    const Dim& last() const { return at[count - 1]; }
+    // Where index `i` of all dimensions but the last lies.
+    Dim offset_of(int64_t i) const {
+      Dim sum{0, 0, 0, 0};
+      for (int d = count - 2; d >= 0; d--) {
+        const int64_t index = i % at[d].size;
+        i /= at[d].size;
+        sum.in += index * at[d].in;
+        sum.out += index * at[d].out;
+        sum.out2 += index * at[d].out2;
+      }
+      return sum;
+    }
+    int64_t outer_total() const { return last().size ? total / last().size : 0; }
+  };
+  Dims kept, reduced;
+
+  ReducePlan(const ReduceInput& x, const int64_t* out, const int64_t* out2) {
+    for (int d = 0; d < x.ndim; d++) {
+      if (x.reduced >> d & 1)
+        reduced.add({x.shape[d], x.strides[d], 0, 0});
+      else
+        kept.add({x.shape[d], x.strides[d], out ? out[d] : 0, out2 ? out2[d] : 0});
+    }
+    kept.settle();
+    reduced.settle();
+  }
+
+  // Along the reduced dimension, where that is nearer in memory; but short runs are better taken
+  // many at once.
+  bool by_runs() const {
+    const Dim &k = kept.last(), &r = reduced.last();
+    if (r.size <= 16 && k.size >= 64) return false;
+    return k.size == 1 || (r.size != 1 && r.in < k.in);
+  }
+};
+
+constexpr int64_t kReduceChunk = 512;  // outputs computed together
+
+// Cuts the work into tasks (a range of the last kept dimension each); when those are fewer than the
+// threads that pay, also cuts the longest reduced dimension into `pieces`.
+struct ReduceSchedule {
+  int64_t chunk, chunks, tasks, pieces = 1, piece = 0;
+  int split = 0;
+
+  ReduceSchedule(const ReducePlan& plan, int64_t grain) {
+    const int64_t work = plan.kept.total * plan.reduced.total, width = plan.kept.last().size;
+    const int64_t threads =
+        in_parallel_region() ? 1 : std::clamp<int64_t>(work / grain, 1, num_threads());
+    const int64_t smallest = plan.by_runs() ? 1 : 64;
+    chunk = std::clamp<int64_t>((width + threads - 1) / threads, smallest, kReduceChunk);
+    chunks = (width + chunk - 1) / chunk;
+    tasks = plan.kept.outer_total() * chunks;
+    if (tasks >= threads || threads == 1) return;
+    for (int d = 1; d < plan.reduced.count; d++)
+      if (plan.reduced.at[d].size > plan.reduced.at[split].size) split = d;
+    const int64_t size = plan.reduced.at[split].size,
+                  wanted = std::min((threads + tasks - 1) / tasks, size);
+    piece = (size + wanted - 1) / wanted;
+    // Whole blocks, so that sums do not depend on how many threads share them more than they must.
+    if (piece > 4096) piece = (piece + 1023) / 1024 * 1024;
+    pieces = (size + piece - 1) / piece;
+  }
+};
+
+}  // namespace ember::cpu
