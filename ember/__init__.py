@@ -1,6 +1,6 @@
 """ember: PyTorch's programming model in a library that one person can read."""
 
-from ember._C import *  # noqa: F403
+from ember._C import *
 from ember._C import (
     _dirichlet_grad,
     _sample_dirichlet,
