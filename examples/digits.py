@@ -138,8 +138,8 @@ def main() -> int:
         args.out / "loss.png",
         [
             Line(losses, label="train, each step", color=COLORS[0], width=1, alpha=0.3),
-            Line(means, ends, label="train, epoch mean", color=COLORS[0]),
-            Line(test_losses, ends, label="test", color=COLORS[1]),
+            Line(means, ends - len(train_loader) / 2, "train, epoch mean", COLORS[0]),
+            Line(test_losses, ends, "test", COLORS[1]),
         ],
         title="Handwritten digits",
         xlabel="step",
