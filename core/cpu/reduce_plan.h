@@ -1,5 +1,5 @@
-// The shape of a reduction: dimensions sorted by stride and joined where they follow on, split into those
-// kept and those reduced, and how the work is cut up. Shared by the loops of reduce.cpp.
+// The shape of a reduction: dimensions sorted by stride and joined where they follow on, split into
+// those kept and those reduced, and how the work is cut up. Shared by the loops of reduce.cpp.
 #pragma once
 
 #include <algorithm>
@@ -67,24 +67,27 @@ struct ReducePlan {
     reduced.settle();
   }
 
-  // Runs along the reduced dimension are nearer in memory than across kept ones.
+  // Along the reduced dimension, where that is nearer in memory; but short runs are better taken
+  // many at once.
   bool by_runs() const {
     const Dim &k = kept.last(), &r = reduced.last();
+    if (r.size <= 16 && k.size >= 64) return false;
     return k.size == 1 || (r.size != 1 && r.in < k.in);
   }
 };
 
 constexpr int64_t kReduceChunk = 512;  // outputs computed together
 
-// Cuts the work into tasks (a range of the last kept dimension each); when those are fewer than the threads
-// that pay, also cuts the longest reduced dimension into `pieces`.
+// Cuts the work into tasks (a range of the last kept dimension each); when those are fewer than the
+// threads that pay, also cuts the longest reduced dimension into `pieces`.
 struct ReduceSchedule {
   int64_t chunk, chunks, tasks, pieces = 1, piece = 0;
   int split = 0;
 
   ReduceSchedule(const ReducePlan& plan, int64_t grain) {
     const int64_t work = plan.kept.total * plan.reduced.total, width = plan.kept.last().size;
-    const int64_t threads = in_parallel_region() ? 1 : std::clamp<int64_t>(work / grain, 1, num_threads());
+    const int64_t threads =
+        in_parallel_region() ? 1 : std::clamp<int64_t>(work / grain, 1, num_threads());
     const int64_t smallest = plan.by_runs() ? 1 : 64;
     chunk = std::clamp<int64_t>((width + threads - 1) / threads, smallest, kReduceChunk);
     chunks = (width + chunk - 1) / chunk;
@@ -92,7 +95,8 @@ struct ReduceSchedule {
     if (tasks >= threads || threads == 1) return;
     for (int d = 1; d < plan.reduced.count; d++)
       if (plan.reduced.at[d].size > plan.reduced.at[split].size) split = d;
-    const int64_t size = plan.reduced.at[split].size, wanted = std::min((threads + tasks - 1) / tasks, size);
+    const int64_t size = plan.reduced.at[split].size,
+                  wanted = std::min((threads + tasks - 1) / tasks, size);
     piece = (size + wanted - 1) / wanted;
     // Whole blocks, so that sums do not depend on how many threads share them more than they must.
     if (piece > 4096) piece = (piece + 1023) / 1024 * 1024;

@@ -418,6 +418,8 @@ void add_tensor_type(PyObject* module) {
                          {Py_nb_inplace_xor, (void*)n.nb_inplace_xor},
                          {Py_nb_inplace_lshift, (void*)n.nb_inplace_lshift},
                          {Py_nb_inplace_rshift, (void*)n.nb_inplace_rshift},
+                         {Py_bf_getbuffer, (void*)buffer_methods.bf_getbuffer},
+                         {Py_bf_releasebuffer, (void*)buffer_methods.bf_releasebuffer},
                          {Py_tp_doc, (void*)"An n-dimensional array that remembers how it was computed."},
                          {0, nullptr}};
   PyType_Spec spec = {"ember.Tensor", sizeof(PyTensor), 0,

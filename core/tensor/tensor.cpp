@@ -51,6 +51,7 @@ Ref<Storage> alias_storage(const Ref<Storage>& storage) {
   s->bytes = storage->bytes;
   s->device = storage->device;
   s->root = storage->root ? storage->root : storage;
+  s->root->aliased = true;
   s->resizable = false;
   return s;
 }
@@ -61,7 +62,17 @@ void resize_storage(Storage& s, int64_t bytes) {
   Backend& backend = backend_of(s.device);
   void* data = backend.allocate(bytes);
   if (s.data && bytes && s.bytes) backend.copy_bytes(data, s.data, std::min(bytes, s.bytes));
-  backend.deallocate(s.data, s.bytes);
+  if (s.aliased) {
+    Ref<Storage> old(new Storage);
+    old->data = s.data;
+    old->bytes = s.bytes;
+    old->owner = s.owner;
+    old->retired = std::move(s.retired);
+    s.retired = std::move(old);
+    s.aliased = false;
+  } else {
+    backend.deallocate(s.data, s.bytes);
+  }
   s.data = data;
   s.bytes = bytes;
 }

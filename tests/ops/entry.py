@@ -98,9 +98,7 @@ class T:
             low = max(low, 0)
         return low, high
 
-    def _reals(
-        self, rng: np.random.Generator, low: float, high: float
-    ) -> np.ndarray:
+    def _reals(self, rng: np.random.Generator, low: float, high: float) -> np.ndarray:
         if self.distinct:
             count = int(np.prod(self.shape))
             values = np.linspace(low, high, count) if count else np.zeros(0)

@@ -15,7 +15,7 @@ from .entry import S, T, letter_of
 STEP = {1: 1e-6, 2: 1e-5}  # of central differences, for first and second gradients
 RTOL = {1: 1e-6, 2: 1e-5}
 
-# --- leaves and weights -------------------------------------------------------------------
+# --- leaves and weights ---------------------------------------------------------------
 
 
 def leaves(call: S, dtype: str, arrays: list[np.ndarray] | None = None) -> tuple:
@@ -58,12 +58,10 @@ def _differentiable(result: Any) -> list[Any]:
 
 def _inner(a: list[np.ndarray], b: list[np.ndarray]) -> float:
     """Real inner product of lists of real or complex arrays."""
-    return sum(
-        float(np.sum((x.conj() * y).real)) for x, y in zip(a, b, strict=True)
-    )
+    return sum(float(np.sum((x.conj() * y).real)) for x, y in zip(a, b, strict=True))
 
 
-# --- central differences ------------------------------------------------------------------
+# --- central differences --------------------------------------------------------------
 
 
 def _directions(arrays: list[np.ndarray], count: int) -> list[list[np.ndarray]]:
@@ -187,7 +185,7 @@ def check_second_gradient(
     _compare(value, point, second, what, 2)
 
 
-# --- layouts --------------------------------------------------------------------------------
+# --- layouts --------------------------------------------------------------------------
 
 
 def transposed(t: Any) -> Any:
@@ -211,9 +209,9 @@ def strided(t: Any) -> Any:
     return view
 
 
-# --- promotion ------------------------------------------------------------------------------
+# --- promotion ------------------------------------------------------------------------
 
-_ORDER = "uint8 int8 int16 int32 int64".split()
+_ORDER = ["uint8", "int8", "int16", "int32", "int64"]
 _CATEGORY = {"b": 0, "i": 1, "f": 2, "h": 2, "c": 3}
 
 
@@ -237,7 +235,7 @@ def promote(a: str, b: str) -> str:
     if _category(high) == 2:
         if {a, b} == {"float16", "bfloat16"}:
             return "float32"
-        return max(a, b, key="float16 bfloat16 float32 float64".split().index)
+        return max(a, b, key=["float16", "bfloat16", "float32", "float64"].index)
     return "complex128"
 
 
@@ -267,8 +265,8 @@ def meet(values: list[Any]) -> str | None:
         if result is None:
             result = joint
         elif _category(joint) > _category(result):
-            if _category(joint) == 3 and result == "float64":
-                result = "complex128"
+            if _category(joint) == 3 and _category(result) == 2:
+                result = "complex128" if result == "float64" else "complex64"
             else:
                 result = joint
     return result
@@ -276,6 +274,8 @@ def meet(values: list[Any]) -> str | None:
 
 def result_dtype(rule: str | None, call: S) -> str | None:
     """What a rule of an entry says about the dtype of the result of `call`."""
+    if rule == "same":
+        return bridge.name_of(call.args[0].dtype)
     flat = [v for a in call.args for v in (a if isinstance(a, (list, tuple)) else [a])]
     met = meet([v for v in flat if not isinstance(v, str)])
     if rule is None or met is None:

@@ -105,7 +105,7 @@ def igammac(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     return 1 - igamma(a, x)
 
 
-# --- Bessel functions by their integrals ----------------------------------------------------
+# --- Bessel functions by their integrals ----------------------------------------------
 
 
 def _column(x: np.ndarray) -> np.ndarray:
@@ -185,7 +185,7 @@ def airy_ai(x: np.ndarray) -> np.ndarray:
     return at_zero * f - slope * g
 
 
-# --- polynomials of integer degree -----------------------------------------------------------
+# --- polynomials of integer degree ----------------------------------------------------
 
 
 def _by_degree(evaluate: Callable) -> Callable:

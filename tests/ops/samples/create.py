@@ -1,5 +1,6 @@
 """Tensors from nothing: core/ops/create.cpp."""
 
+# fmt: off
 import numpy as np
 
 import ember
@@ -19,4 +20,4 @@ op("empty", *SIZES, errors=WRONG, skip="out leaks")  # nothing to compare
 op("zeros", *SIZES, ref=made(np.zeros), errors=WRONG)
 op("ones", *SIZES, ref=made(np.ones), errors=WRONG)
 op("full", S((2, 3), 7), S((2,), 1.5), S((2,), True), S((), 2, dtype=ember.float64),
-   ref=lambda size, value, dtype=None: np.full(size, value))  # fmt: skip
+   ref=lambda size, value, dtype=None: np.full(size, value))

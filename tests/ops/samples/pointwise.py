@@ -1,5 +1,6 @@
 """The rows of core/scalar_functions.h: name, NumPy function, dtypes, domain."""
 
+# fmt: off
 import numpy as np
 
 from tests.ops import reference as r
@@ -9,27 +10,40 @@ INTEGERS = (-2, -1, 0, 1, 2)
 HALVES = (-1.5, -0.5, 0.5, 1.5)
 
 
-def unary(name, ref, dtypes="bifhc", result="float", grad=True, tol=1, skip="", **domain):
+def unary(
+    name, ref, dtypes="bifhc", result="float", grad=True, tol=1, skip="", **domain
+):
     """`domain` bounds the samples and keeps them away from kinks and poles."""
     samples = [T(3, 5, **domain), T(67, **domain), T(**domain)]
     op(name, *samples, ref=ref, dtypes=dtypes, result=result, grad=grad, tol=tol,
-       skip=skip)  # fmt: skip
+       skip=skip)
 
 
-def binary(name, ref, dtypes="ifhc", result="promote", grad=True, tol=1, a={}, b={}, skip=""):
+def binary(
+    name,
+    ref,
+    dtypes="ifhc",
+    result="promote",
+    grad=True,
+    tol=1,
+    a=None,
+    b=None,
+    skip="",
+):
+    a, b = a or {}, b or {}
     samples = [S(T(3, 5, **a), T(3, 5, **b)), S(T(67, **a), T(67, **b))]
     op(name, *samples, ref=ref, dtypes=dtypes, result=result, grad=grad, tol=tol,
-       skip=skip)  # fmt: skip
+       skip=skip)
 
 
 POSITIVE = {"low": 0.2, "high": 3}
 UNIT = {"low": -0.9, "high": 0.9}
 NONZERO = {"away": (0,)}
 
-# --- arithmetic -----------------------------------------------------------------------------
+# --- arithmetic -----------------------------------------------------------------------
 unary("abs", np.abs, "ifhc", "real", away=(0,))
 unary("neg", np.negative, "ifhc", "promote")
-unary("sign", np.sign, "bifh", "promote", away=(0,), skip="value")  # np.sign takes no bool
+unary("sign", lambda x: np.sign(x * 1), "bifh", "promote", away=(0,))
 unary("sgn", lambda x: x / np.abs(x), "fhc", "promote", away=(0,))
 unary("ceil", np.ceil, "ifh", "promote", away=INTEGERS)
 unary("floor", np.floor, "ifh", "promote", away=INTEGERS)
@@ -37,7 +51,7 @@ unary("trunc", np.trunc, "ifh", "promote", away=INTEGERS)
 unary("round", np.round, "ifh", "promote", away=HALVES)
 unary("frac", lambda x: x - np.trunc(x), "fh", "promote", away=INTEGERS)
 unary("square", np.square, "ifhc", "promote")
-unary("reciprocal", lambda x: 1 / x, away=(0,), skip="value", low=0.2)  # of a False
+unary("reciprocal", lambda x: 1 / x, "ifhc", away=(0,), low=0.2)
 unary("sqrt", np.sqrt, **POSITIVE)
 unary("rsqrt", lambda x: 1 / np.sqrt(x), "ifhc", **{**POSITIVE, "low": 0.5})
 unary("conj_physical", np.conj, "bifhc", "promote", grad=False)
@@ -61,7 +75,9 @@ binary("clamp_min", np.maximum, "bifh")
 binary("clamp_max", np.minimum, "bifh")
 binary("copysign", np.copysign, "ifh", "float", a=NONZERO, b=NONZERO)
 binary("nextafter", np.nextafter, "f", grad=False)
-binary("heaviside", np.heaviside, "ifh", a=NONZERO, skip="promotion")  # same dtypes only
+binary(
+    "heaviside", np.heaviside, "ifh", a=NONZERO, skip="promotion"
+)  # same dtypes only
 binary("bitwise_and", np.bitwise_and, "ib")
 binary("bitwise_or", np.bitwise_or, "ib")
 binary("bitwise_xor", np.bitwise_xor, "ib")
@@ -70,7 +86,7 @@ binary("bitwise_right_shift", np.right_shift, "i", b={"low": 0, "high": 4})
 binary("gcd", np.gcd, "i")
 binary("lcm", np.lcm, "i")
 
-# --- exponentials ---------------------------------------------------------------------------
+# --- exponentials ---------------------------------------------------------------------
 unary("exp", np.exp)
 unary("exp2", np.exp2, "bifh")
 unary("expm1", np.expm1)
@@ -88,10 +104,11 @@ binary("pow", np.power, "ifhc", a={"low": 0.2, "high": 3}, b={"low": 0, "high": 
 binary("ldexp", lambda a, b: a * 2.0**b, "ifh", "float")
 binary("xlogy", lambda a, b: a * np.log(b), "ifh", "float", a=POSITIVE, b=POSITIVE)
 binary("xlog1py", lambda a, b: a * np.log1p(b), "ifh", "float", a=POSITIVE, b=POSITIVE)
-binary("logaddexp", lambda a, b: np.log(np.exp(a) + np.exp(b)), "fhc")
+SMALL = {"low": -1, "high": 1}
+binary("logaddexp", lambda a, b: np.log(np.exp(a) + np.exp(b)), "fhc", a=SMALL, b=SMALL)
 binary("logaddexp2", np.logaddexp2, "fh")
 
-# --- trigonometric --------------------------------------------------------------------------
+# --- trigonometric --------------------------------------------------------------------
 unary("sin", np.sin)
 unary("cos", np.cos)
 unary("tan", np.tan, low=-1.2, high=1.2)
@@ -103,7 +120,7 @@ unary("angle", np.angle, "bifh", away=(0,))
 binary("atan2", np.arctan2, "ifh", "float", a=NONZERO, b=NONZERO)
 binary("hypot", np.hypot, "fh", a=NONZERO, b=NONZERO)
 
-# --- activations ----------------------------------------------------------------------------
+# --- activations ----------------------------------------------------------------------
 unary("sigmoid", r.sigmoid)
 unary("logsigmoid", lambda x: -np.log1p(np.exp(-x)), "fh", "promote")
 unary("relu", lambda x: np.maximum(x, 0), "ifh", "promote", away=(0,))
@@ -115,13 +132,15 @@ unary("mish", lambda x: x * np.tanh(r.softplus(x)), "fh", "promote")
 unary("softsign", lambda x: x / (1 + np.abs(x)), "ifh", away=(0,))
 unary("tanhshrink", lambda x: x - np.tanh(x), "ifh")
 unary("hardsigmoid", lambda x: np.clip(x + 3, 0, 6) / 6, "fh", "promote", low=-5,
-      high=5, away=(-3, 3))  # fmt: skip
+      high=5, away=(-3, 3))
 unary("hardswish", lambda x: x * np.clip(x + 3, 0, 6) / 6, "fh", "promote", low=-5,
-      high=5, away=(-3, 3))  # fmt: skip
+      high=5, away=(-3, 3))
 unary("logit", lambda x: np.log(x / (1 - x)), "fh", low=0.1, high=0.9)
-binary("prelu", lambda x, w: np.where(x > 0, x, w * x), "fh", a=NONZERO)
+op("prelu", S(T(3, 5, away=(0,)), T(5)), S(T(3, 5, away=(0,)), T(1)), dtypes="fh",
+   ref=lambda x, w: np.where(x > 0, x, w * x), result="promote",
+   skip="broadcast promotion empty")  # a weight, and one for each channel
 
-# --- special functions ------------------------------------------------------------------------
+# --- special functions ----------------------------------------------------------------
 unary("erf", r.erf, "bifh")
 unary("erfc", r.erfc, "bifh")
 unary("erfinv", r.erfinv, "fh", tol=4, **UNIT)
@@ -149,8 +168,8 @@ unary("scaled_modified_bessel_k0", r.bessel_k(0, True), "if", tol=100, low=0.3, 
 unary("scaled_modified_bessel_k1", r.bessel_k(1, True), "if", tol=100, low=0.3, high=4)
 unary("spherical_bessel_j0", r.spherical_j0, "bif", tol=20, away=(0,))
 unary("airy_ai", r.airy_ai, "bif", grad=False, tol=100)
-binary("zeta", r.zeta, "f", "float", a={"low": 1.5, "high": 4, "grad": False}, b=POSITIVE,
-       tol=100)  # fmt: skip
+binary("zeta", r.zeta, "f", "float", a={"low": 1.5, "high": 4, "grad": False},
+       b=POSITIVE, tol=100)
 binary("igamma", r.igamma, "f", a={**POSITIVE, "grad": False}, b=POSITIVE, tol=100)
 binary("igammac", r.igammac, "f", a={**POSITIVE, "grad": False}, b=POSITIVE, tol=100)
 
@@ -173,9 +192,9 @@ for kind, reference in zip(
         f"shifted_chebyshev_polynomial_{kind}",
         lambda x, n, reference=reference: reference(2 * x - 1, n),
         "f", "float", grad=False, a={"low": 0.1, "high": 0.9}, b=DEGREE, tol=200,
-    )  # fmt: skip
+    )
 
-# --- comparisons ------------------------------------------------------------------------------
+# --- comparisons ----------------------------------------------------------------------
 
 
 def odd_values(x):
@@ -194,11 +213,11 @@ for name, ref, dtypes in (
     ("isfinite", np.isfinite, "bifhc"),
     ("isposinf", lambda x: x == np.inf, "bifh"),
     ("isneginf", lambda x: x == -np.inf, "bifh"),
-    ("signbit", lambda x: np.signbit(x.astype(float)), "bifh"),
     ("logical_not", np.logical_not, "bifhc"),
     ("isreal", np.isreal, "bifhc"),
 ):
     unary(name, ref, dtypes, "bool", make=odd_values)
+unary("signbit", lambda x: np.signbit(x * 1.0), "bifh", "bool")
 EQUAL_PARTS = {"make": np.round}
 for name, ref, dtypes in (
     ("eq", np.equal, "bifhc"),
