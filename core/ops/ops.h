@@ -45,6 +45,7 @@ EMBER_OPERATOR(|, bitwise_or)
 // self + alpha * other
 Tensor add_scaled(const Operand& self, const Operand& other, const Scalar& alpha, Dest dest = {});
 Tensor conj(const Tensor& self);  // the tensor itself if it is real
+Tensor round(const Tensor& self, int64_t decimals, Dest dest = {});
 
 // --- dest.cpp: where results go ------------------------------------------------------------------------
 // The tensor an op writes to: new, or `dest` (resized if it is out=, checked if it is in place).
