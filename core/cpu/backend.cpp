@@ -119,6 +119,7 @@ class CpuBackend final : public Backend {
     cpu::masked_scatter(self, mask, src);
   }
   void flip(const Tensor& out, const Tensor& x, const Shape& dims) override { cpu::flip(out, x, dims); }
+  void join(const Tensor& out, const TensorList& parts, int dim) override { cpu::join(out, parts, dim); }
   Tensor repeated_positions(const Tensor& counts) override { return cpu::repeated_positions(counts); }
   void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha, const Scalar& beta) override {
     int batch = out.dim() - 2;
