@@ -57,8 +57,8 @@ class Backend {
                        const Params& params) = 0;
   virtual void ternary(Ternary f, Dtype compute, const Tensor& out, const Input& a, const Input& b,
                        const Input& c, const Params& params) = 0;
-  // out = g * conj(derivative of f), from what the row keeps (x or y).
-  virtual void unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g, const Input& keep,
+  // out = g * conj(derivative of f), from what the row keeps (x or y). False: the op must do it in several steps.
+  virtual bool unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g, const Input& keep,
                           const Params& params) = 0;
 
   // --- reductions (required) ------------------------------------------------------------------

@@ -177,9 +177,14 @@ BINARY(hypot, kFloatOnly, hypot(a, b), g * (a / y), g * (b / y), "sqrt(a * a + b
 #if !defined(FAMILY) || FAMILY == ACTIVATION
 UNARY(sigmoid, kFloat, y, sigmoid(x), y * (1 - y), "1 / (1 + exp(-x)) for each element.")
 UNARY(logsigmoid, kFloatOnly, x, minimum(x, (T)0) - log1p(exp(-abs(x))), sigmoid(-x), "log(sigmoid(x)).")
-UNARY(relu, kReal, y, where(x <= 0, (T)0, x), where(y > 0, (T)1, (T)0), "max(x, 0) for each element.")
+UNARY(relu, kReal, y, where(x <= 0, (T)0, x), where(y <= 0, (T)0, (T)1), "max(x, 0) for each element.")
 UNARY(relu6, kReal, x, minimum(maximum(x, (T)0), (T)6), where((x > 0) & (x < 6), (T)1, (T)0),
       "x limited to the range from 0 to 6.")
+UNARY(erf, kRealFloat, x, erf(x), (T)1.12837916709551257390 * exp(-x * x), "Error function of each element.")
+UNARY(erfc, kRealFloat, x, erfc(x), (T)-1.12837916709551257390 * exp(-x * x),
+      "1 - erf(x), accurate where that is small.")
+UNARY(ndtr, kRealFloat, x, (T)0.5 * erfc((T)-0.70710678118654752440 * x),
+      (T)0.39894228040143267794 * exp((T)-0.5 * x * x), "Normal distribution function.")
 UNARY(gelu, kFloatOnly, x, (T)0.5 * x * (1 + erf(x * (T)0.70710678118654752440)),
       (T)0.5 * (1 + erf(x * (T)0.70710678118654752440)) +
           x * (T)0.39894228040143267794 * exp((T)-0.5 * x * x),
@@ -207,34 +212,29 @@ UNARY_P(hardtanh, (min_val, max_val), kReal, x, minimum(maximum(x, p0), p1),
 UNARY(hardsigmoid, kFloatOnly, x, minimum(maximum(x + 3, (T)0), (T)6) / 6,
       where((x > -3) & (x < 3), (T)0.16666666666666666667, (T)0), "relu6(x + 3) / 6.")
 UNARY(hardswish, kFloatOnly, x, x * minimum(maximum(x + 3, (T)0), (T)6) / 6,
-      where(x < -3, (T)0, where(x <= 3, x / 3 + (T)0.5, (T)1)), "x * relu6(x + 3) / 6.")
+      where(x <= -3, (T)0, where(x >= 3, (T)1, x / 3 + (T)0.5)), "x * relu6(x + 3) / 6.")
 UNARY_P(leaky_relu, (negative_slope), kFloatOnly, x, where(x > 0, x, x * p0), where(x > 0, (T)1, p0),
         "x where it is positive, slope * x elsewhere.")
 UNARY_P(elu, (alpha, scale, input_scale), kFloatOnly, x,
-        where(x <= 0, p0 * p1 * expm1(minimum(x, (T)0) * p2), p1 * x),
-        where(x <= 0, p0 * p1 * p2 * exp(minimum(x, (T)0) * p2), p1),
+        where(x > 0, p1 * x, p0 * p1 * expm1(minimum(x, (T)0) * p2)),
+        where(x > 0, p1, p0 * p1 * p2 * exp(minimum(x, (T)0) * p2)),
         "scale * x where it is positive, scale * alpha * (exp(input_scale * x) - 1) elsewhere.")
 UNARY_P(hardshrink, (lambd), kFloatOnly, x, where((x >= -p0) & (x <= p0), (T)0, x),
-        where((x >= -p0) & (x <= p0), (T)0, (T)1), "x outside [-lambd, lambd], 0 inside.")
+        where((x < -p0) | (x > p0), (T)1, (T)0), "x outside [-lambd, lambd], 0 inside.")
 UNARY_P(softshrink, (lambd), kFloatOnly, x, where(x > p0, x - p0, where(x < -p0, x + p0, x * 0)),
-        where((x >= -p0) & (x <= p0), (T)0, (T)1), "x moved towards 0 by lambd, 0 within it.")
+        where((x < -p0) | (x > p0), (T)1, (T)0), "x moved towards 0 by lambd, 0 within it.")
 UNARY_P(threshold, (threshold, value), kReal, x, where(x <= p0, p1, x), where(x <= p0, (T)0, (T)1),
         "x above a threshold, a given value elsewhere.")
 UNARY(logit, kRealFloat, x, log(x / (1 - x)),
       where((x < 0) | (x > 1), (T)NAN, 1 / (x * (1 - x))), "log(x / (1 - x)).")
 UNARY_P(logit_eps, (low, high), kRealFloat, x,
         log(minimum(maximum(x, p0), p1) / (1 - minimum(maximum(x, p0), p1))),
-        where((x < p0) | (x > p1), (T)0, 1 / (x * (1 - x))), "logit of x limited to [low, high].")
+        where((x >= p0) & (x <= p1), 1 / (x * (1 - x)), (T)0), "logit of x limited to [low, high].")
 #endif
 
 #if !defined(FAMILY) || FAMILY == SPECIAL
-UNARY(erf, kRealFloat, x, erf(x), (T)1.12837916709551257390 * exp(-x * x), "Error function of each element.")
-UNARY(erfc, kRealFloat, x, erfc(x), (T)-1.12837916709551257390 * exp(-x * x),
-      "1 - erf(x), accurate where that is small.")
 UNARY(erfinv, kRealFloat, y, erfinv(x), (T)0.88622692545275801365 * exp(y * y), "Inverse error function.")
 UNARY(erfcx, kSpecial, x, erfcx(x), 2 * x * erfcx(x) - (T)1.12837916709551257390, "exp(x * x) * erfc(x).")
-UNARY(ndtr, kRealFloat, x, (T)0.5 * erfc((T)-0.70710678118654752440 * x),
-      (T)0.39894228040143267794 * exp((T)-0.5 * x * x), "Normal distribution function.")
 UNARY(ndtri, kSpecial, y, ndtri(x), (T)2.50662827463100050242 * exp((T)0.5 * y * y),
       "Inverse of the normal distribution function.")
 UNARY(log_ndtr, kSpecial, x, log_ndtr(x),
@@ -248,7 +248,7 @@ UNARY(i0, kRealFloat, x, i0(x), i1(x), "Modified Bessel function of the first ki
 UNARY(i0e, kRealFloat, x, i0e(x), i1e(x) - sgn(x) * i0e(x), "exp(-abs(x)) * i0(x).")
 UNARY(i1, kRealFloat, x, i1(x), where(x == 0, (T)0.5, i0(x) - i1(x) / x),
       "Modified Bessel function of the first kind, order 1.")
-UNARY(i1e, kRealFloat, x, i1e(x), where(x == 0, (T)0.5, i0e(x) - i1e(x) * (sgn(x) + 1 / x)),
+UNARY(i1e, kRealFloat, x, i1e(x), where(abs(x) < (T)1e-30, (T)0.5, i0e(x) - i1e(x) * (sgn(x) + 1 / x)),
       "exp(-abs(x)) * i1(x).")
 UNARY(bessel_j0, kSpecial, x, bessel_j0(x), -bessel_j1(x), "Bessel function of the first kind, order 0.")
 UNARY(bessel_j1, kSpecial, x, bessel_j1(x), where(x == 0, (T)0.5, bessel_j0(x) - bessel_j1(x) / x),

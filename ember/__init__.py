@@ -1,3 +1,43 @@
-"""ember: PyTorch's programming model in a library that one person can read."""
+"""ember: PyTorch's programming model in a library that one person can read.
 
-from ember._C import *  # noqa: F403
+>>> import ember
+>>> x = ember.tensor([1.0, 2.0], requires_grad=True)
+>>> (x * x).sum().backward()
+>>> x.grad
+tensor([2., 4.])
+"""
+
+# Only what every program needs is imported here; the rest arrives on first use, through
+# __getattr__ below. Beware: in this module, names such as `sum`, `float` and `bool` mean
+# ember's own once the core is imported.
+
+import os as _os
+
+# libgomp reads it when it is loaded; spinning longer would starve other processes.
+_os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+
+from math import e as e  # noqa: E402
+from math import inf as inf  # noqa: E402
+from math import nan as nan  # noqa: E402
+from math import pi as pi  # noqa: E402
+
+from ember import _C, _lazy  # noqa: E402
+from ember._C import *  # noqa: E402, F403
+from ember._device import set_default_device as set_default_device  # noqa: E402
+from ember._tensor import is_storage as is_storage  # noqa: E402
+from ember._tensor import is_tensor as is_tensor  # noqa: E402
+from ember._tensor import typename as typename  # noqa: E402
+from ember.version import __version__ as __version__  # noqa: E402
+
+newaxis = None
+_ops = _C._ops
+
+
+def __getattr__(name: str) -> object:
+    value = _lazy.find(name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list:
+    return sorted({*globals(), *_lazy.NAMES, *_lazy.SUBMODULES})  # noqa: F405

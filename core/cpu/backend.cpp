@@ -86,10 +86,11 @@ class CpuBackend final : public Backend {
     cpu::ternary(f, compute, out.dim(), out.shape().data(), raw(out), Raw(a, f == Ternary::where ? Dtype::Bool : compute),
                  Raw(b, compute), Raw(c, compute), p);
   }
-  void unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g, const Input& keep,
+  bool unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g, const Input& keep,
                   const Params& p) override {
     compute = compute_of(compute);
     cpu::unary_grad(f, compute, out.dim(), out.shape().data(), raw(out), Raw(g, compute), Raw(keep, compute), p);
+    return true;
   }
   void reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims, double p) override {
     static constexpr Reduce kinds[] = {Reduce::Sum, Reduce::Mean, Reduce::Prod,         Reduce::Min,  Reduce::Max,

@@ -11,14 +11,16 @@ const Library& blas() {
   return library;
 }
 
-void complex_gemm(int bytes, BlasTranspose a_op, BlasTranspose b_op, int m, int n, int k, const void* alpha,
-                  const void* a, int lda, const void* b, int ldb, const void* beta, void* c, int ldc) {
-  using Gemm = void(int, int, int, int, int, int, const void*, const void*, int, const void*, int, const void*, void*,
-                    int);
+void complex_gemm(int bytes, BlasTranspose a_op, BlasTranspose b_op, int m, int n, int k,
+                  const void* alpha, const void* a, int lda, const void* b, int ldb,
+                  const void* beta, void* c, int ldc) {
+  using Gemm = void(int, int, int, int, int, int, const void*, const void*, int, const void*, int,
+                    const void*, void*, int);
   static Gemm* single = blas().get<Gemm*>("scipy_cblas_cgemm");
   static Gemm* twice = blas().get<Gemm*>("scipy_cblas_zgemm");
   constexpr int kRowMajor = 101;
-  (bytes == 8 ? single : twice)(kRowMajor, a_op, b_op, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  (bytes == 8 ? single : twice)(kRowMajor, a_op, b_op, m, n, k, alpha, a, lda, b, ldb, beta, c,
+                                ldc);
 }
 
 }  // namespace ember::cpu

@@ -35,6 +35,10 @@ Kernels table;
   do {                               \
     level::add_arithmetic(table);    \
     level::add_comparison(table);    \
+    level::add_exponential(table);   \
+    level::add_trigonometric(table); \
+    level::add_activation(table);    \
+    baseline::add_special(table);    \
     level::add_cast(table);          \
     level::add_move(table);          \
   } while (0)

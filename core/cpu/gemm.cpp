@@ -1,5 +1,5 @@
-// How a product is cut up: a grid of pieces of C for threads, matrix-vector forms, conversions for the types
-// that the kernels do not compute in, and complex numbers by way of OpenBLAS.
+// How a product is cut up: a grid of pieces of C for threads, matrix-vector forms, conversions for
+// the types that the kernels do not compute in, and complex numbers by way of OpenBLAS.
 #include "cpu/gemm.h"
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cpu/blas.h"
+#include "cpu/dispatch.h"
 #include "cpu/kernels/gemm_kernels.h"
 #include "cpu/parallel.h"
 
@@ -17,45 +18,58 @@ constexpr int64_t kWorkPerThread = 1 << 17;   // multiply-adds
 constexpr int64_t kBytesPerThread = 1 << 18;  // read by a matrix-vector product
 
 const GemmKernels& choose() {
-#if defined(EMBER_HAVE_AVX512)
-  if (__builtin_cpu_supports("x86-64-v4")) return avx512::gemm_kernels();
+  switch (cpu_level()) {
+#ifdef EMBER_HAVE_AVX512
+    case Level::Avx512: return avx512::gemm_kernels();
 #endif
-#if defined(EMBER_HAVE_AVX2)
-  if (__builtin_cpu_supports("x86-64-v3")) return avx2::gemm_kernels();
+#ifdef EMBER_HAVE_AVX2
+    case Level::Avx2: return avx2::gemm_kernels();
 #endif
-  return baseline::gemm_kernels();
+    default: return baseline::gemm_kernels();
+  }
 }
 
-const GemmKernels& kernels() {
+const GemmKernels& product_kernels() {
   static const GemmKernels& chosen = choose();
   return chosen;
 }
 
-template <class T> const GemmKernelsOf<T>& kernels_of() {
-  if constexpr (std::is_same_v<T, float>) return kernels().f32;
-  else if constexpr (std::is_same_v<T, double>) return kernels().f64;
-  else if constexpr (std::is_same_v<T, int32_t>) return kernels().i32;
-  else return kernels().i64;
+template <class T>
+const GemmKernelsOf<T>& kernels_of() {
+  if constexpr (std::is_same_v<T, float>)
+    return product_kernels().f32;
+  else if constexpr (std::is_same_v<T, double>)
+    return product_kernels().f64;
+  else if constexpr (std::is_same_v<T, int32_t>)
+    return product_kernels().i32;
+  else
+    return product_kernels().i64;
 }
 
-template <class T> using Buffer = std::unique_ptr<T[]>;
-template <class T> Buffer<T> buffer(int64_t n) { return Buffer<T>(new T[size_t(n ? n : 1)]); }
+template <class T>
+using Buffer = std::unique_ptr<T[]>;
+template <class T>
+Buffer<T> buffer(int64_t n) {
+  return Buffer<T>(new T[size_t(n ? n : 1)]);
+}
 
 int64_t pieces_for(int64_t work, int64_t each) {
   return in_parallel_region() ? 1 : std::clamp<int64_t>(work / each, 1, num_threads());
 }
 
-template <class T> void combine(int64_t n, const T* sum, T alpha, T beta, T* out, int64_t step) {
+template <class T>
+void combine(int64_t n, const T* sum, T alpha, T beta, T* out, int64_t step) {
   for (int64_t i = 0; i < n; i++) {
     T* to = out + i * step;
     *to = beta == T(0) ? T(alpha * sum[i]) : T(alpha * sum[i] + beta * *to);
   }
 }
 
-// y = alpha * A x + beta * y with A of m x k, one of its strides 1. False if that form does not apply.
+// y = alpha * A x + beta * y with A of m x k, one of its strides 1. False if that form does not
+// apply.
 template <class T>
-bool matrix_vector(int64_t m, int64_t k, const T* a, int64_t a_row, int64_t a_col, const T* x, int64_t x_step, T* y,
-                   int64_t y_step, T alpha, T beta) {
+bool matrix_vector(int64_t m, int64_t k, const T* a, int64_t a_row, int64_t a_col, const T* x,
+                   int64_t x_step, T* y, int64_t y_step, T alpha, T beta) {
   const auto& kernel = kernels_of<T>();
   const bool by_rows = a_col == 1 || k == 1, by_columns = a_row == 1;
   if (!by_rows && !by_columns) return false;
@@ -93,7 +107,8 @@ bool matrix_vector(int64_t m, int64_t k, const T* a, int64_t a_row, int64_t a_co
     return true;
   }
   // A's columns are adjacent in memory: y is a weighted sum of k rows of length m.
-  const bool across = m * int64_t(sizeof(T)) >= 1024 * pieces;  // threads take columns, or rows if those are few
+  const bool across =
+      m * int64_t(sizeof(T)) >= 1024 * pieces;  // threads take columns, or rows if those are few
   Buffer<T> sums;
   if (across || pieces == 1) {
     T* to = plain && y_step == 1 ? y : (sums = buffer<T>(m)).get();
@@ -108,7 +123,8 @@ bool matrix_vector(int64_t m, int64_t k, const T* a, int64_t a_row, int64_t a_co
   parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; p++) {
       const int64_t from = std::min(k, p * rows), to = std::min(k, from + rows);
-      kernel.sum_rows(to - from, m, a + from * a_col, a_col, x + from * x_step, x_step, sums.get() + p * m);
+      kernel.sum_rows(to - from, m, a + from * a_col, a_col, x + from * x_step, x_step,
+                      sums.get() + p * m);
     }
   });
   for (int64_t p = 1; p < pieces; p++)
@@ -118,7 +134,8 @@ bool matrix_vector(int64_t m, int64_t k, const T* a, int64_t a_row, int64_t a_co
 }
 
 // C's columns are adjacent. Threads split columns first: then nothing is packed twice.
-template <class T> void matrix_matrix(const GemmTask<T>& task) {
+template <class T>
+void matrix_matrix(const GemmTask<T>& task) {
   const auto& kernel = kernels_of<T>();
   const int64_t pieces = pieces_for(task.m * task.n * task.k, kWorkPerThread);
   if (pieces == 1) {
@@ -156,11 +173,14 @@ void scale(int64_t m, int64_t n, T* c, int64_t row, int64_t col, T beta) {
     }
 }
 
-template <class T> T scalar_of(complex128 v) { return T(v.real()); }
+template <class T>
+T scalar_of(complex128 v) {
+  return T(v.real());
+}
 
 template <class T>
-void product(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, int64_t a_col, const T* b, int64_t b_row,
-             int64_t b_col, T* c, int64_t c_row, int64_t c_col, T alpha, T beta) {
+void product(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, int64_t a_col, const T* b,
+             int64_t b_row, int64_t b_col, T* c, int64_t c_row, int64_t c_col, T alpha, T beta) {
   if (m == 0 || n == 0) return;
   if (k == 0 || alpha == T(0)) return scale(m, n, c, c_row, c_col, beta);
   if (n == 1 && matrix_vector(m, k, a, a_row, a_col, b, b_row, c, c_row, alpha, beta)) return;
@@ -172,12 +192,14 @@ void product(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, int64_t
   } else {
     auto whole = buffer<T>(m * n);
     matrix_matrix<T>({m, n, k, a, a_row, a_col, b, b_row, b_col, whole.get(), n, T(1), T(0)});
-    for (int64_t i = 0; i < m; i++) combine(n, whole.get() + i * n, alpha, beta, c + i * c_row, c_col);
+    for (int64_t i = 0; i < m; i++)
+      combine(n, whole.get() + i * n, alpha, beta, c + i * c_row, c_col);
   }
 }
 
 // A contiguous copy, as Wide, of rows x cols elements; keeps the order in which they lie in memory.
-template <class Wide, class T> struct Widened {
+template <class Wide, class T>
+struct Widened {
   Buffer<Wide> data;
   int64_t row, col;
 
@@ -190,15 +212,19 @@ template <class Wide, class T> struct Widened {
       col = cols;
     }
     Wide* to = data.get();
-    parallel_for(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, cols)), [&](int64_t begin, int64_t end) {
-      if (from_col == 1 && from_row == cols) return run(from + begin * cols, 1, to + begin * cols, (end - begin) * cols);
-      for (int64_t i = begin; i < end; i++) run(from + i * from_row, from_col, to + i * cols, cols);
-    });
+    parallel_for(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, cols)),
+                 [&](int64_t begin, int64_t end) {
+                   if (from_col == 1 && from_row == cols)
+                     return run(from + begin * cols, 1, to + begin * cols, (end - begin) * cols);
+                   for (int64_t i = begin; i < end; i++)
+                     run(from + i * from_row, from_col, to + i * cols, cols);
+                 });
   }
 
   static void run(const T* from, int64_t step, Wide* to, int64_t n) {
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-      auto convert = std::is_same_v<T, Half> ? kernels().from_half : kernels().from_bfloat;
+      auto convert =
+          std::is_same_v<T, Half> ? product_kernels().from_half : product_kernels().from_bfloat;
       if (step == 1) return convert(n, reinterpret_cast<const uint16_t*>(from), to);
     }
     for (int64_t i = 0; i < n; i++) to[i] = Wide(from[i * step]);
@@ -206,33 +232,39 @@ template <class Wide, class T> struct Widened {
 };
 
 template <class Wide, class T>
-void wide_product(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b, const MatrixOut& c, Wide alpha,
-                  Wide beta) {
+void wide_product(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b,
+                  const MatrixOut& c, Wide alpha, Wide beta) {
   Widened<Wide, T> x(static_cast<const T*>(a.data), a.row, a.col, m, k);
   Widened<Wide, T> y(static_cast<const T*>(b.data), b.row, b.col, k, n);
   auto sum = buffer<Wide>(m * n);
-  product<Wide>(m, n, k, x.data.get(), x.row, x.col, y.data.get(), y.row, y.col, sum.get(), n, 1, Wide(1), Wide(0));
+  product<Wide>(m, n, k, x.data.get(), x.row, x.col, y.data.get(), y.row, y.col, sum.get(), n, 1,
+                Wide(1), Wide(0));
   T* out = static_cast<T*>(c.data);
-  parallel_for(m, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n)), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; i++) {
-      Wide* from = sum.get() + i * n;
-      if (alpha != Wide(1) || beta != Wide(0))
-        for (int64_t j = 0; j < n; j++)
-          from[j] = beta == Wide(0) ? Wide(alpha * from[j]) : Wide(alpha * from[j] + beta * Wide(out[i * c.row + j * c.col]));
-      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-        auto convert = std::is_same_v<T, Half> ? kernels().to_half : kernels().to_bfloat;
-        if (c.col == 1) {
-          convert(n, from, reinterpret_cast<uint16_t*>(out + i * c.row));
-          continue;
+  parallel_for(
+      m, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n)), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) {
+          Wide* from = sum.get() + i * n;
+          if (alpha != Wide(1) || beta != Wide(0))
+            for (int64_t j = 0; j < n; j++)
+              from[j] = beta == Wide(0)
+                            ? Wide(alpha * from[j])
+                            : Wide(alpha * from[j] + beta * Wide(out[i * c.row + j * c.col]));
+          if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+            auto convert =
+                std::is_same_v<T, Half> ? product_kernels().to_half : product_kernels().to_bfloat;
+            if (c.col == 1) {
+              convert(n, from, reinterpret_cast<uint16_t*>(out + i * c.row));
+              continue;
+            }
+          }
+          for (int64_t j = 0; j < n; j++) out[i * c.row + j * c.col] = T(from[j]);
         }
-      }
-      for (int64_t j = 0; j < n; j++) out[i * c.row + j * c.col] = T(from[j]);
-    }
-  });
+      });
 }
 
 // What BLAS can read: one stride 1, the other positive and wide enough; anything else is copied.
-template <class T> struct BlasOperand {
+template <class T>
+struct BlasOperand {
   const T* data;
   int ld;
   BlasTranspose op;
@@ -254,17 +286,20 @@ template <class T> struct BlasOperand {
       op = x.conj ? kConjNoTranspose : kNoTranspose;
     }
   }
-  const T* rows_from(int64_t i) const { return data + (op == kNoTranspose || op == kConjNoTranspose ? i * ld : i); }
+  const T* rows_from(int64_t i) const {
+    return data + (op == kNoTranspose || op == kConjNoTranspose ? i * ld : i);
+  }
 };
 
 // Written out: std::complex's own product checks for infinities.
-template <class T> inline T times(T x, T y) {
+template <class T>
+inline T times(T x, T y) {
   return T(x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real());
 }
 
 template <class T>
-void complex_small(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b, const MatrixOut& c, T alpha,
-                   T beta) {
+void complex_small(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b,
+                   const MatrixOut& c, T alpha, T beta) {
   const T *x = static_cast<const T*>(a.data), *y = static_cast<const T*>(b.data);
   for (int64_t i = 0; i < m; i++)
     for (int64_t j = 0; j < n; j++) {
@@ -279,13 +314,13 @@ void complex_small(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matri
 }
 
 template <class T>
-void complex_product(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b, const MatrixOut& c, T alpha,
-                     T beta) {
+void complex_product(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b,
+                     const MatrixOut& c, T alpha, T beta) {
   if (m == 0 || n == 0) return;
   if (m * n * k <= 512 || k == 0) return complex_small<T>(m, n, k, a, b, c, alpha, beta);
   if (c.col != 1 && c.row == 1 && n > 1)  // the transpose: C' = B' A'
-    return complex_product<T>(n, m, k, {b.data, b.col, b.row, b.conj}, {a.data, a.col, a.row, a.conj},
-                              {c.data, c.col, c.row}, alpha, beta);
+    return complex_product<T>(n, m, k, {b.data, b.col, b.row, b.conj},
+                              {a.data, a.col, a.row, a.conj}, {c.data, c.col, c.row}, alpha, beta);
   BlasOperand<T> x(a, m, k), y(b, k, n);
   Buffer<T> sum;
   T* to = static_cast<T*>(c.data);
@@ -296,30 +331,33 @@ void complex_product(int64_t m, int64_t n, int64_t k, const Matrix& a, const Mat
     ld = n;
   }
   const T one(1), zero(0);
-  const int64_t pieces = pieces_for(4 * m * n * k, kWorkPerThread), height = (m + pieces - 1) / pieces;
+  const int64_t pieces = pieces_for(4 * m * n * k, kWorkPerThread),
+                height = (m + pieces - 1) / pieces;
   parallel_for(m, height, [&](int64_t begin, int64_t end) {
-    complex_gemm(sizeof(T), x.op, y.op, int(end - begin), int(n), int(k), direct ? &alpha : &one, x.rows_from(begin),
-                 x.ld, y.data, y.ld, direct ? &beta : &zero, to + begin * ld, int(ld));
+    complex_gemm(sizeof(T), x.op, y.op, int(end - begin), int(n), int(k), direct ? &alpha : &one,
+                 x.rows_from(begin), x.ld, y.data, y.ld, direct ? &beta : &zero, to + begin * ld,
+                 int(ld));
   });
   if (direct) return;
   for (int64_t i = 0; i < m; i++)
     for (int64_t j = 0; j < n; j++) {
       T* out = static_cast<T*>(c.data) + i * c.row + j * c.col;
-      *out = beta == zero ? times(alpha, to[i * n + j]) : times(alpha, to[i * n + j]) + times(beta, *out);
+      *out = beta == zero ? times(alpha, to[i * n + j])
+                          : times(alpha, to[i * n + j]) + times(beta, *out);
     }
 }
 
 template <class T>
-void real_product(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b, const MatrixOut& c, T alpha,
-                  T beta) {
-  product<T>(m, n, k, static_cast<const T*>(a.data), a.row, a.col, static_cast<const T*>(b.data), b.row, b.col,
-             static_cast<T*>(c.data), c.row, c.col, alpha, beta);
+void real_product(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b,
+                  const MatrixOut& c, T alpha, T beta) {
+  product<T>(m, n, k, static_cast<const T*>(a.data), a.row, a.col, static_cast<const T*>(b.data),
+             b.row, b.col, static_cast<T*>(c.data), c.row, c.col, alpha, beta);
 }
 
 }  // namespace
 
-void gemm(Dtype dtype, int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b, const MatrixOut& c,
-          complex128 alpha, complex128 beta) {
+void gemm(Dtype dtype, int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b,
+          const MatrixOut& c, complex128 alpha, complex128 beta) {
   const double p = alpha.real(), q = beta.real();
   switch (dtype) {
     case Dtype::Float32: return real_product<float>(m, n, k, a, b, c, float(p), float(q));
@@ -327,18 +365,23 @@ void gemm(Dtype dtype, int64_t m, int64_t n, int64_t k, const Matrix& a, const M
     case Dtype::Int64: return real_product<int64_t>(m, n, k, a, b, c, int64_t(p), int64_t(q));
     case Dtype::Int32: return real_product<int32_t>(m, n, k, a, b, c, int32_t(p), int32_t(q));
     case Dtype::Float16: return wide_product<float, Half>(m, n, k, a, b, c, float(p), float(q));
-    case Dtype::BFloat16: return wide_product<float, BFloat16>(m, n, k, a, b, c, float(p), float(q));
-    case Dtype::Int16: return wide_product<int32_t, int16_t>(m, n, k, a, b, c, int32_t(p), int32_t(q));
-    case Dtype::Int8: return wide_product<int32_t, int8_t>(m, n, k, a, b, c, int32_t(p), int32_t(q));
-    case Dtype::UInt8: return wide_product<int32_t, uint8_t>(m, n, k, a, b, c, int32_t(p), int32_t(q));
-    case Dtype::Complex64: return complex_product<complex64>(m, n, k, a, b, c, complex64(alpha), complex64(beta));
+    case Dtype::BFloat16:
+      return wide_product<float, BFloat16>(m, n, k, a, b, c, float(p), float(q));
+    case Dtype::Int16:
+      return wide_product<int32_t, int16_t>(m, n, k, a, b, c, int32_t(p), int32_t(q));
+    case Dtype::Int8:
+      return wide_product<int32_t, int8_t>(m, n, k, a, b, c, int32_t(p), int32_t(q));
+    case Dtype::UInt8:
+      return wide_product<int32_t, uint8_t>(m, n, k, a, b, c, int32_t(p), int32_t(q));
+    case Dtype::Complex64:
+      return complex_product<complex64>(m, n, k, a, b, c, complex64(alpha), complex64(beta));
     case Dtype::Complex128: return complex_product<complex128>(m, n, k, a, b, c, alpha, beta);
     default: fail(Kind::Runtime, "matrix product: not implemented for ", dtype);
   }
 }
 
-void gemm(Dtype dtype, const Batch& batch, int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b,
-          const MatrixOut& c, complex128 alpha, complex128 beta) {
+void gemm(Dtype dtype, const Batch& batch, int64_t m, int64_t n, int64_t k, const Matrix& a,
+          const Matrix& b, const MatrixOut& c, complex128 alpha, complex128 beta) {
   int64_t count = 1, dims = 0, axis = -1;
   for (int d = 0; d < batch.ndim; d++) {
     count *= batch.shape[d];
@@ -346,7 +389,8 @@ void gemm(Dtype dtype, const Batch& batch, int64_t m, int64_t n, int64_t k, cons
   }
   if (count == 0) return;
   if (count == 1) return gemm(dtype, m, n, k, a, b, c, alpha, beta);
-  // One B for all, and rows of A and C that follow on from one matrix to the next: a single tall product.
+  // One B for all, and rows of A and C that follow on from one matrix to the next: a single tall
+  // product.
   if (dims == 1 && batch.b[axis] == 0 && batch.a[axis] == m * a.row && batch.c[axis] == m * c.row)
     return gemm(dtype, m * count, n, k, a, b, c, alpha, beta);
   const int64_t size = item_size(dtype), threads = num_threads();
@@ -366,12 +410,14 @@ void gemm(Dtype dtype, const Batch& batch, int64_t m, int64_t n, int64_t k, cons
     }
   };
   if (count >= threads || m * n * k < kWorkPerThread)
-    parallel_for(count, std::max<int64_t>(1, kWorkPerThread / std::max<int64_t>(1, m * n * k)), run);
+    parallel_for(count, std::max<int64_t>(1, kWorkPerThread / std::max<int64_t>(1, m * n * k)),
+                 run);
   else
     run(0, count);
 }
 
-void dot(Dtype dtype, int64_t n, const void* x, int64_t x_step, const void* y, int64_t y_step, void* out, bool conj) {
+void dot(Dtype dtype, int64_t n, const void* x, int64_t x_step, const void* y, int64_t y_step,
+         void* out, bool conj) {
   const bool turn = y_step != 1 && x_step == 1 && !is_complex(dtype);
   if (turn) std::swap(x, y), std::swap(x_step, y_step);
   gemm(dtype, 1, 1, n, {x, 0, x_step, conj}, {y, y_step, 1}, {out, 1, 1});

@@ -22,8 +22,8 @@ struct MatrixOut {
 
 // C = alpha * A B + beta * C with A of m x k, B of k x n. C is not read when beta is 0.
 // float16 and bfloat16 accumulate in float32; integers wrap around. Not for bool.
-void gemm(Dtype dtype, int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b, const MatrixOut& c,
-          complex128 alpha = 1.0, complex128 beta = 0.0);
+void gemm(Dtype dtype, int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b,
+          const MatrixOut& c, complex128 alpha = 1.0, complex128 beta = 0.0);
 
 // The same for every index of `ndim` batch dimensions; a stride of 0 repeats a matrix.
 struct Batch {
@@ -31,11 +31,11 @@ struct Batch {
   const int64_t* shape;
   const int64_t *a, *b, *c;  // strides
 };
-void gemm(Dtype dtype, const Batch& batch, int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b,
-          const MatrixOut& c, complex128 alpha = 1.0, complex128 beta = 0.0);
+void gemm(Dtype dtype, const Batch& batch, int64_t m, int64_t n, int64_t k, const Matrix& a,
+          const Matrix& b, const MatrixOut& c, complex128 alpha = 1.0, complex128 beta = 0.0);
 
 // out[0] = sum of x[i] * y[i]; `conj` conjugates x (vdot).
-void dot(Dtype dtype, int64_t n, const void* x, int64_t x_step, const void* y, int64_t y_step, void* out,
-         bool conj = false);
+void dot(Dtype dtype, int64_t n, const void* x, int64_t x_step, const void* y, int64_t y_step,
+         void* out, bool conj = false);
 
 }  // namespace ember::cpu

@@ -35,7 +35,8 @@ struct Scratch {
       free(data);
       size = (bytes + 4095) / 4096 * 4096;
       data = aligned_alloc(4096, size);
-      check(data != nullptr, Kind::OutOfMemory, "could not allocate ", size, " bytes of scratch memory");
+      check(data != nullptr, Kind::OutOfMemory, "could not allocate ", size,
+            " bytes of scratch memory");
     }
     return data;
   }
@@ -47,7 +48,7 @@ thread_local Scratch scratch;
 
 void onednn_check(dnnl_status_t status, const char* what) {
   if (status == dnnl_success) return;
-  fail(status == dnnl_out_of_memory ? Kind::OutOfMemory
+  fail(status == dnnl_out_of_memory   ? Kind::OutOfMemory
        : status == dnnl_unimplemented ? Kind::NotImplemented
                                       : Kind::Runtime,
        "oneDNN: ", what, " failed with status ", int(status));
@@ -70,7 +71,8 @@ dnnl_stream_t onednn_stream() {
   // Left to the process: a thread's end may come after the library's.
   static thread_local dnnl_stream_t stream = [] {
     dnnl_stream_t made;
-    onednn_check(onednn().stream_create(&made, onednn().engine, dnnl_stream_default_flags), "creating a stream");
+    onednn_check(onednn().stream_create(&made, onednn().engine, dnnl_stream_default_flags),
+                 "creating a stream");
     return made;
   }();
   return stream;
@@ -80,7 +82,8 @@ dnnl_primitive_attr_t onednn_attributes() {
   static dnnl_primitive_attr_t attributes = [] {
     dnnl_primitive_attr_t made;
     onednn_check(onednn().primitive_attr_create(&made), "creating attributes");
-    onednn_check(onednn().primitive_attr_set_scratchpad_mode(made, dnnl_scratchpad_mode_user), "setting attributes");
+    onednn_check(onednn().primitive_attr_set_scratchpad_mode(made, dnnl_scratchpad_mode_user),
+                 "setting attributes");
     return made;
   }();
   return attributes;
@@ -91,7 +94,8 @@ Primitive::Primitive(dnnl_primitive_desc_t desc) : desc_(desc) {
   dnnl_status_t status = f.primitive_create(&primitive_, desc);
   if (status != dnnl_success) f.primitive_desc_destroy(desc);
   onednn_check(status, "creating a primitive");
-  if (const_dnnl_memory_desc_t wanted = layout(DNNL_ARG_SCRATCHPAD)) scratch_ = layout_bytes(wanted);
+  if (const_dnnl_memory_desc_t wanted = layout(DNNL_ARG_SCRATCHPAD))
+    scratch_ = layout_bytes(wanted);
 }
 
 Primitive::~Primitive() {
@@ -111,7 +115,8 @@ void Primitive::run(std::initializer_list<Argument> arguments) const {
   auto add = [&](int index, const_dnnl_memory_desc_t layout, const void* data) {
     internal_check(count < kMost, "too many arguments for a primitive");
     dnnl_memory_t memory;
-    onednn_check(f.memory_create(&memory, layout, f.engine, const_cast<void*>(data)), "wrapping memory");
+    onednn_check(f.memory_create(&memory, layout, f.engine, const_cast<void*>(data)),
+                 "wrapping memory");
     passed[count++] = {index, memory};
   };
   for (const Argument& a : arguments) add(a.index, a.layout, a.data);
@@ -151,22 +156,26 @@ PrimitivePtr detail::keep_primitive(const PrimitiveKey& key, PrimitivePtr made) 
 }
 
 Layout::Layout(Dtype dtype, int ndim, const int64_t* shape, const int64_t* strides) {
-  onednn_check(onednn().memory_desc_create_with_strides(&desc_, ndim, shape, onednn_type(dtype), strides),
-               "describing a layout");
+  onednn_check(
+      onednn().memory_desc_create_with_strides(&desc_, ndim, shape, onednn_type(dtype), strides),
+      "describing a layout");
 }
 
 Layout::Layout(Dtype dtype, int ndim, const int64_t* shape) {
-  onednn_check(onednn().memory_desc_create_with_tag(&desc_, ndim, shape, onednn_type(dtype), dnnl_format_tag_any),
+  onednn_check(onednn().memory_desc_create_with_tag(&desc_, ndim, shape, onednn_type(dtype),
+                                                    dnnl_format_tag_any),
                "describing a layout");
 }
 
 Layout::~Layout() { onednn().memory_desc_destroy(desc_); }
 
-void onednn_reorder(const_dnnl_memory_desc_t from, const void* x, const_dnnl_memory_desc_t to, void* y) {
+void onednn_reorder(const_dnnl_memory_desc_t from, const void* x, const_dnnl_memory_desc_t to,
+                    void* y) {
   const OneDnn& f = onednn();
   dnnl_primitive_desc_t desc;
-  onednn_check(f.reorder_primitive_desc_create(&desc, from, f.engine, to, f.engine, onednn_attributes()),
-               "describing a reorder");
+  onednn_check(
+      f.reorder_primitive_desc_create(&desc, from, f.engine, to, f.engine, onednn_attributes()),
+      "describing a reorder");
   Primitive(desc).run({{DNNL_ARG_FROM, from, x}, {DNNL_ARG_TO, to, y}});
 }
 

@@ -1,6 +1,6 @@
-// oneDNN, opened on first use: its C functions by name, one engine, and our own cache of primitives keyed by
-// shape (asking oneDNN for a primitive again costs 30-90 us even when its own cache has it).
-// This header needs onednn-devel-cpu-gomp's headers; nothing is linked.
+// oneDNN, opened on first use: its C functions by name, one engine, and our own cache of primitives
+// keyed by shape (asking oneDNN for a primitive again costs 30-90 us even when its own cache has
+// it). This header needs onednn-devel-cpu-gomp's headers; nothing is linked.
 #pragma once
 
 #include <dnnl.h>
@@ -15,19 +15,26 @@
 namespace ember::cpu {
 
 // Every C function that ember calls; a missing one is an error at load.
-#define EMBER_ONEDNN_FUNCTIONS(F)                                                                                   \
-  F(engine_create) F(stream_create) F(memory_create) F(memory_destroy) F(memory_set_data_handle)                    \
-  F(memory_desc_create_with_strides) F(memory_desc_create_with_tag) F(memory_desc_clone) F(memory_desc_destroy)     \
-  F(memory_desc_equal) F(memory_desc_get_size) F(primitive_desc_destroy) F(primitive_desc_query_md)                 \
-  F(primitive_create) F(primitive_execute) F(primitive_destroy) F(primitive_attr_create)                            \
-  F(primitive_attr_destroy) F(primitive_attr_set_scratchpad_mode) F(primitive_attr_set_post_ops) F(post_ops_create) \
-  F(post_ops_destroy) F(post_ops_append_sum) F(post_ops_append_eltwise) F(reorder_primitive_desc_create)            \
-  F(matmul_primitive_desc_create) F(convolution_forward_primitive_desc_create)                                      \
-  F(convolution_backward_data_primitive_desc_create) F(convolution_backward_weights_primitive_desc_create)          \
-  F(deconvolution_forward_primitive_desc_create) F(pooling_forward_primitive_desc_create)                           \
-  F(pooling_backward_primitive_desc_create) F(lstm_forward_primitive_desc_create)                                   \
-  F(lstm_backward_primitive_desc_create) F(gru_forward_primitive_desc_create)                                       \
-  F(gru_backward_primitive_desc_create)
+#define EMBER_ONEDNN_FUNCTIONS(F)                                                                  \
+  F(engine_create)                                                                                 \
+  F(stream_create) F(memory_create) F(memory_destroy) F(memory_set_data_handle) F(                 \
+      memory_desc_create_with_strides) F(memory_desc_create_with_tag) F(memory_desc_clone)         \
+      F(memory_desc_destroy) F(memory_desc_equal) F(memory_desc_get_size) F(                       \
+          primitive_desc_destroy) F(primitive_desc_query_md) F(primitive_create)                   \
+          F(primitive_execute) F(primitive_destroy) F(primitive_attr_create) F(                    \
+              primitive_attr_destroy) F(primitive_attr_set_scratchpad_mode)                        \
+              F(primitive_attr_set_post_ops) F(post_ops_create) F(post_ops_destroy) F(             \
+                  post_ops_append_sum) F(post_ops_append_eltwise) F(reorder_primitive_desc_create) \
+                  F(matmul_primitive_desc_create) F(convolution_forward_primitive_desc_create)     \
+                      F(convolution_backward_data_primitive_desc_create)                           \
+                          F(convolution_backward_weights_primitive_desc_create)                    \
+                              F(deconvolution_forward_primitive_desc_create)                       \
+                                  F(pooling_forward_primitive_desc_create)                         \
+                                      F(pooling_backward_primitive_desc_create)                    \
+                                          F(lstm_forward_primitive_desc_create)                    \
+                                              F(lstm_backward_primitive_desc_create)               \
+                                                  F(gru_forward_primitive_desc_create)             \
+                                                      F(gru_backward_primitive_desc_create)
 
 struct OneDnn {
 #define EMBER_FIELD(name) decltype(&::dnnl_##name) name;
@@ -69,7 +76,8 @@ class PrimitiveKey {
   }
   uint64_t hash() const { return hash_; }
   bool operator==(const PrimitiveKey& o) const {
-    return hash_ == o.hash_ && count_ == o.count_ && !std::memcmp(words_, o.words_, size_t(count_) * sizeof(int64_t));
+    return hash_ == o.hash_ && count_ == o.count_ &&
+           !std::memcmp(words_, o.words_, size_t(count_) * sizeof(int64_t));
   }
 
  private:
@@ -78,7 +86,8 @@ class PrimitiveKey {
   uint64_t hash_ = 0x243f6a8885a308d3u;
 };
 
-// A created primitive with the layouts it wants. Immutable, so threads may share it; scratch memory is per call.
+// A created primitive with the layouts it wants. Immutable, so threads may share it; scratch memory
+// is per call.
 class Primitive {
  public:
   explicit Primitive(dnnl_primitive_desc_t desc);  // takes `desc`
@@ -101,7 +110,8 @@ class Primitive {
 };
 using PrimitivePtr = std::shared_ptr<const Primitive>;
 
-// The attributes every primitive is made with: scratch memory comes from us, so that runs may overlap.
+// The attributes every primitive is made with: scratch memory comes from us, so that runs may
+// overlap.
 dnnl_primitive_attr_t onednn_attributes();
 
 namespace detail {
@@ -109,9 +119,10 @@ PrimitivePtr find_primitive(const PrimitiveKey&);
 PrimitivePtr keep_primitive(const PrimitiveKey&, PrimitivePtr);
 }  // namespace detail
 
-// The primitive under `key`; make() returns a dnnl_primitive_desc_t when it is new. At most 1024 are kept,
-// the least recently used go first.
-template <class Make> PrimitivePtr cached_primitive(const PrimitiveKey& key, Make&& make) {
+// The primitive under `key`; make() returns a dnnl_primitive_desc_t when it is new. At most 1024
+// are kept, the least recently used go first.
+template <class Make>
+PrimitivePtr cached_primitive(const PrimitiveKey& key, Make&& make) {
   if (PrimitivePtr found = detail::find_primitive(key)) return found;
   return detail::keep_primitive(key, std::make_shared<const Primitive>(make()));
 }
@@ -131,7 +142,8 @@ class Layout {
 };
 
 // Copies between layouts (plain to blocked and back).
-void onednn_reorder(const_dnnl_memory_desc_t from, const void* x, const_dnnl_memory_desc_t to, void* y);
+void onednn_reorder(const_dnnl_memory_desc_t from, const void* x, const_dnnl_memory_desc_t to,
+                    void* y);
 inline bool same_layout(const_dnnl_memory_desc_t a, const_dnnl_memory_desc_t b) {
   return onednn().memory_desc_equal(a, b) != 0;
 }

@@ -1,10 +1,12 @@
-// Chooses the type to compute in, plans, and drives the kernels of kernels/reduce.cpp chunk by chunk.
+// Chooses the type to compute in, plans, and drives the kernels of kernels/reduce.cpp chunk by
+// chunk.
 #include "cpu/reduce.h"
 
 #include <cmath>
 #include <limits>
 #include <memory>
 
+#include "cpu/dispatch.h"
 #include "cpu/kernels/reduce_kernels.h"
 #include "cpu/reduce_plan.h"
 
@@ -20,66 +22,91 @@ struct Tables {
   const LoadKernels& load;
 };
 Tables choose() {
-#if defined(EMBER_HAVE_AVX512)
-  if (__builtin_cpu_supports("x86-64-v4")) return {avx512::reduce_kernels(), avx512::load_kernels()};
+  switch (cpu_level()) {
+#ifdef EMBER_HAVE_AVX512
+    case Level::Avx512: return {avx512::reduce_kernels(), avx512::load_kernels()};
 #endif
-#if defined(EMBER_HAVE_AVX2)
-  if (__builtin_cpu_supports("x86-64-v3")) return {avx2::reduce_kernels(), avx2::load_kernels()};
+#ifdef EMBER_HAVE_AVX2
+    case Level::Avx2: return {avx2::reduce_kernels(), avx2::load_kernels()};
 #endif
-  return {baseline::reduce_kernels(), baseline::load_kernels()};
+    default: return {baseline::reduce_kernels(), baseline::load_kernels()};
+  }
 }
 const Tables& tables() {
   static const Tables chosen = choose();
   return chosen;
 }
 
-template <class T> const ReduceKernelsOf<T>& kernels_of() {
+template <class T>
+const ReduceKernelsOf<T>& kernels_of() {
   const ReduceKernels& t = tables().reduce;
-  if constexpr (std::is_same_v<T, float>) return t.f32;
-  else if constexpr (std::is_same_v<T, double>) return t.f64;
-  else if constexpr (std::is_same_v<T, int32_t>) return t.i32;
-  else if constexpr (std::is_same_v<T, int64_t>) return t.i64;
-  else return t.c128;
+  if constexpr (std::is_same_v<T, float>)
+    return t.f32;
+  else if constexpr (std::is_same_v<T, double>)
+    return t.f64;
+  else if constexpr (std::is_same_v<T, int32_t>)
+    return t.i32;
+  else if constexpr (std::is_same_v<T, int64_t>)
+    return t.i64;
+  else
+    return t.c128;
 }
 
-template <class T> Loader loader_of(Dtype from, Map map) {
+template <class T>
+Loader loader_of(Dtype from, Map map) {
   const LoadKernels& t = tables().load;
   if (from == dtype_of<T> && map == Map::Value) return nullptr;  // read in place
   const auto& table = [&]() -> const auto& {
-    if constexpr (std::is_same_v<T, float>) return t.f32;
-    else if constexpr (std::is_same_v<T, double>) return t.f64;
-    else if constexpr (std::is_same_v<T, int32_t>) return t.i32;
-    else if constexpr (std::is_same_v<T, int64_t>) return t.i64;
-    else return t.c128;
+    if constexpr (std::is_same_v<T, float>)
+      return t.f32;
+    else if constexpr (std::is_same_v<T, double>)
+      return t.f64;
+    else if constexpr (std::is_same_v<T, int32_t>)
+      return t.i32;
+    else if constexpr (std::is_same_v<T, int64_t>)
+      return t.i64;
+    else
+      return t.c128;
   }();
   Loader found = table[int(from)][int(map)];
   check(found != nullptr, Kind::NotImplemented, "reduction: not implemented for ", from);
   return found;
 }
 
-template <class A> Storer<A> storer_of(Dtype to) {
+template <class A>
+Storer<A> storer_of(Dtype to) {
   const LoadKernels& t = tables().load;
   Storer<A> found;
-  if constexpr (std::is_same_v<A, double>) found = t.store_f64[int(to)];
-  else if constexpr (std::is_same_v<A, int64_t>) found = t.store_i64[int(to)];
-  else found = t.store_c128[int(to)];
+  if constexpr (std::is_same_v<A, double>)
+    found = t.store_f64[int(to)];
+  else if constexpr (std::is_same_v<A, int64_t>)
+    found = t.store_i64[int(to)];
+  else
+    found = t.store_c128[int(to)];
   check(found != nullptr, Kind::Type, "reduction: the result does not fit ", to);
   return found;
 }
 
-template <class A> A identity_of(Fold fold) {
-  if constexpr (is_complex_type<A>) return A(fold == Fold::Prod ? 1 : 0);
+template <class A>
+A identity_of(Fold fold) {
+  if constexpr (is_complex_type<A>)
+    return A(fold == Fold::Prod ? 1 : 0);
   else if constexpr (std::is_floating_point_v<A>) {
     constexpr A inf = std::numeric_limits<A>::infinity();
     return fold == Fold::Prod ? A(1) : fold == Fold::Min ? inf : fold == Fold::Max ? -inf : A(0);
   } else {
     using Limits = std::numeric_limits<A>;
-    return fold == Fold::Prod ? A(1) : fold == Fold::Min ? Limits::max() : fold == Fold::Max ? Limits::min() : A(0);
+    return fold == Fold::Prod  ? A(1)
+           : fold == Fold::Min ? Limits::max()
+           : fold == Fold::Max ? Limits::min()
+                               : A(0);
   }
 }
 
-// What to read and how to read it: in place when it has the computing type, else by chunks through a loader.
-template <class T> struct Source {
+// What to read and how to read it: in place when it has the computing type, else by chunks through
+// a loader.
+template <class T>
+struct Source {
   const char* data;
   int64_t size;  // bytes of an element
   Loader load;
@@ -87,30 +114,47 @@ template <class T> struct Source {
   double power;
 
   Source(const ReduceInput& x, Map map, double power = 0)
-      : data(static_cast<const char*>(x.data)), size(item_size(x.dtype)), load(loader_of<T>(x.dtype, map)), power(power) {
+      : data(static_cast<const char*>(x.data)),
+        size(item_size(x.dtype)),
+        load(loader_of<T>(x.dtype, map)),
+        power(power) {
     gather = load;
     if (!gather) {
       const LoadKernels& t = tables().load;
-      if constexpr (std::is_same_v<T, float>) gather = t.f32[int(Dtype::Float32)][0];
-      else if constexpr (std::is_same_v<T, double>) gather = t.f64[int(Dtype::Float64)][0];
-      else if constexpr (std::is_same_v<T, int32_t>) gather = t.i32[int(Dtype::Int32)][0];
-      else if constexpr (std::is_same_v<T, int64_t>) gather = t.i64[int(Dtype::Int64)][0];
-      else gather = t.c128[int(Dtype::Complex128)][0];
+      if constexpr (std::is_same_v<T, float>)
+        gather = t.f32[int(Dtype::Float32)][0];
+      else if constexpr (std::is_same_v<T, double>)
+        gather = t.f64[int(Dtype::Float64)][0];
+      else if constexpr (std::is_same_v<T, int32_t>)
+        gather = t.i32[int(Dtype::Int32)][0];
+      else if constexpr (std::is_same_v<T, int64_t>)
+        gather = t.i64[int(Dtype::Int64)][0];
+      else
+        gather = t.c128[int(Dtype::Complex128)][0];
     }
   }
   bool in_place(int64_t step, int64_t n) const { return !load && (step == 1 || n == 1); }
   const T* at(int64_t offset) const { return reinterpret_cast<const T*>(data + offset * size); }
-  void fetch(int64_t offset, int64_t step, int64_t n, T* to) const { gather(n, data + offset * size, step, power, to); }
+  void fetch(int64_t offset, int64_t step, int64_t n, T* to) const {
+    gather(n, data + offset * size, step, power, to);
+  }
+  void fetch_rows(int64_t offset, int64_t rows, int64_t row_stride, int64_t step, int64_t n,
+                  T* to) const {
+    if (row_stride == n * step) return fetch(offset, step, rows * n, to);
+    for (int64_t r = 0; r < rows; r++) fetch(offset + r * row_stride, step, n, to + r * n);
+  }
 };
 
-template <class T> struct Folder {
+template <class T>
+struct Folder {
   using A = Wide<T>;
   const ReducePlan& plan;
   Source<T> source;
   Fold fold;
   const ReduceKernelsOf<T>& kernels = kernels_of<T>();
 
-  // acc[0 .. w) for outputs [k, k + w) of the last kept dimension, over `reduced`, starting at `base`.
+  // acc[0 .. w) for outputs [k, k + w) of the last kept dimension, over `reduced`, starting at
+  // `base`.
   void task(const ReducePlan::Dims& reduced, int64_t base, int64_t w, A* acc) const {
     std::fill(acc, acc + w, identity_of<A>(fold));
     if (reduced.total == 0) return;
@@ -118,8 +162,10 @@ template <class T> struct Folder {
     const bool runs = plan.by_runs();
     for (int64_t i = 0; i < outer; i++) {
       const int64_t at = base + (outer > 1 ? reduced.offset_of(i).in : 0);
-      if (runs) along(reduced.last(), at, w, acc);
-      else across(reduced.last(), at, w, acc);
+      if (runs)
+        along(reduced.last(), at, w, acc);
+      else
+        across(reduced.last(), at, w, acc);
     }
   }
 
@@ -163,26 +209,34 @@ template <class T> struct Folder {
       }
       return;
     }
-    alignas(64) T buffer[kReduceChunk];
+    alignas(64) T buffer[kLoadChunk];
+    const int64_t some = kLoadChunk / w;
     while (i < rows.size) {
       std::fill(part, part + w, identity_of<T>(fold));
-      for (int64_t end = std::min(rows.size, i + kRowBlock); i < end; i++) {
-        source.fetch(at + i * rows.in, step, w, buffer);
-        kernels.outer[int(fold)](1, w, buffer, w, part);
+      for (int64_t end = std::min(rows.size, i + std::max(kRowBlock, some)); i < end;) {
+        const int64_t n = std::min(some, end - i);
+        source.fetch_rows(at + i * rows.in, n, rows.in, step, w, buffer);
+        kernels.outer[int(fold)](n, w, buffer, w, part);
+        i += n;
       }
       kernels.join[int(fold)](w, part, acc);
     }
   }
 };
 
-template <class A> void join_wide(Fold fold, int64_t n, const A* x, A* acc) {
-  if constexpr (std::is_same_v<A, double>) kernels_of<double>().join[int(fold)](n, x, acc);
-  else if constexpr (std::is_same_v<A, int64_t>) kernels_of<int64_t>().join[int(fold)](n, x, acc);
-  else kernels_of<complex128>().join[int(fold)](n, x, acc);
+template <class A>
+void join_wide(Fold fold, int64_t n, const A* x, A* acc) {
+  if constexpr (std::is_same_v<A, double>)
+    kernels_of<double>().join[int(fold)](n, x, acc);
+  else if constexpr (std::is_same_v<A, int64_t>)
+    kernels_of<int64_t>().join[int(fold)](n, x, acc);
+  else
+    kernels_of<complex128>().join[int(fold)](n, x, acc);
 }
 
 // The part of `reduced` that piece `p` covers, and where it starts.
-ReducePlan::Dims piece_of(const ReducePlan::Dims& reduced, const ReduceSchedule& s, int64_t p, int64_t& base) {
+ReducePlan::Dims piece_of(const ReducePlan::Dims& reduced, const ReduceSchedule& s, int64_t p,
+                          int64_t& base) {
   ReducePlan::Dims part = reduced;
   auto& d = part.at[s.split];
   const int64_t from = p * s.piece, size = std::min(s.piece, d.size - from);
@@ -193,7 +247,8 @@ ReducePlan::Dims piece_of(const ReducePlan::Dims& reduced, const ReduceSchedule&
 }
 
 template <class T>
-void run(const ReduceInput& x, const ReduceOutput& y, Fold fold, Map map, double power, double scale, double root) {
+void run(const ReduceInput& x, const ReduceOutput& y, Fold fold, Map map, double power,
+         double scale, double root) {
   using A = Wide<T>;
   ReducePlan plan(x, y.strides, nullptr);
   if (plan.kept.total == 0) return;
@@ -211,16 +266,18 @@ void run(const ReduceInput& x, const ReduceOutput& y, Fold fold, Map map, double
     return at;
   };
   if (s.pieces == 1) {
-    parallel_for(s.tasks, std::max<int64_t>(1, kReduceGrain / std::max<int64_t>(1, plan.reduced.total * s.chunk)),
-                 [&](int64_t begin, int64_t end) {
-                   A acc[kReduceChunk];
-                   for (int64_t t = begin; t < end; t++) {
-                     int64_t w;
-                     const ReducePlan::Dim at = place(t, w);
-                     folder.task(plan.reduced, at.in, w, acc);
-                     store(w, acc, scale, root, static_cast<char*>(y.data) + at.out * out_size, last.out);
-                   }
-                 });
+    parallel_for(
+        s.tasks,
+        std::max<int64_t>(1, kReduceGrain / std::max<int64_t>(1, plan.reduced.total * s.chunk)),
+        [&](int64_t begin, int64_t end) {
+          A acc[kReduceChunk];
+          for (int64_t t = begin; t < end; t++) {
+            int64_t w;
+            const ReducePlan::Dim at = place(t, w);
+            folder.task(plan.reduced, at.in, w, acc);
+            store(w, acc, scale, root, static_cast<char*>(y.data) + at.out * out_size, last.out);
+          }
+        });
     return;
   }
   // Few outputs: pieces of the reduced range side by side, joined in order.
@@ -237,7 +294,8 @@ void run(const ReduceInput& x, const ReduceOutput& y, Fold fold, Map map, double
     int64_t w;
     const ReducePlan::Dim at = place(t, w);
     A* acc = parts.get() + t * s.chunk;
-    for (int64_t p = 1; p < s.pieces; p++) join_wide(fold, w, parts.get() + (p * s.tasks + t) * s.chunk, acc);
+    for (int64_t p = 1; p < s.pieces; p++)
+      join_wide(fold, w, parts.get() + (p * s.tasks + t) * s.chunk, acc);
     store(w, acc, scale, root, static_cast<char*>(y.data) + at.out * out_size, last.out);
   }
 }
@@ -274,7 +332,8 @@ void run_sum(Fold fold, Map map, const ReduceInput& x, const ReduceOutput& y, do
   }
   if (is_floating(x.dtype)) {
     const bool twice = x.dtype == Dtype::Float64 || y.dtype == Dtype::Float64;
-    return twice ? run<double>(x, y, fold, map, 0, scale, 1) : run<float>(x, y, fold, map, 0, scale, 1);
+    return twice ? run<double>(x, y, fold, map, 0, scale, 1)
+                 : run<float>(x, y, fold, map, 0, scale, 1);
   }
   if (is_floating(y.dtype)) return run<double>(x, y, fold, Map::Value, 0, scale, 1);
   run<int64_t>(x, y, fold, Map::Value, 0, 1, 1);
@@ -295,9 +354,12 @@ void run_extreme(Fold fold, const ReduceInput& x, const ReduceOutput& y) {
   }
 }
 
-template <class T> void run_norm(const ReduceInput& x, const ReduceOutput& y, double p) {
+template <class T>
+void run_norm(const ReduceInput& x, const ReduceOutput& y, double p) {
   const bool complex = is_complex(x.dtype);
-  if (p == 2) return run<T>(x, y, complex ? Fold::Sum : Fold::SumSquares, complex ? Map::Square : Map::Value, 0, 1, 2);
+  if (p == 2)
+    return run<T>(x, y, complex ? Fold::Sum : Fold::SumSquares, complex ? Map::Square : Map::Value,
+                  0, 1, 2);
   if (p == 1) return run<T>(x, y, Fold::Sum, Map::Abs, 0, 1, 1);
   if (std::isinf(p)) return run<T>(x, y, p > 0 ? Fold::Max : Fold::Min, Map::Abs, 0, 1, 1);
   run<T>(x, y, Fold::Sum, Map::AbsPower, p, 1, p);
@@ -316,7 +378,9 @@ void reduce(Reduce op, const ReduceInput& x, const ReduceOutput& y, double p) {
     case Reduce::Any:
     case Reduce::All: {
       // max and min of 0s and 1s; nothing at all is neither the largest nor the smallest integer
-      if (reduced_count(x) == 0) return run<int64_t>(x, y, op == Reduce::Any ? Fold::Sum : Fold::Prod, Map::Nonzero, 0, 1, 1);
+      if (reduced_count(x) == 0)
+        return run<int64_t>(x, y, op == Reduce::Any ? Fold::Sum : Fold::Prod, Map::Nonzero, 0, 1,
+                            1);
       return run<int32_t>(x, y, op == Reduce::Any ? Fold::Max : Fold::Min, Map::Nonzero, 0, 1, 1);
     }
     case Reduce::CountNonzero: return run<int64_t>(x, y, Fold::Sum, Map::Nonzero, 0, 1, 1);
@@ -330,12 +394,14 @@ void reduce(Reduce op, const ReduceInput& x, const ReduceOutput& y, double p) {
 
 namespace {
 
-template <class T> bool beats(bool most, const Extreme<T>& a, const Extreme<T>& b) {
+template <class T>
+bool beats(bool most, const Extreme<T>& a, const Extreme<T>& b) {
   if (a.value != a.value) return b.value == b.value;
   return most ? a.value > b.value : a.value < b.value;
 }
 
-template <class T> struct ExtremeFinder {
+template <class T>
+struct ExtremeFinder {
   const ReducePlan& plan;
   Source<T> source;
   bool most;
@@ -353,13 +419,16 @@ template <class T> struct ExtremeFinder {
       return;
     }
     if (source.in_place(last.in, w)) {
-      kernels.extremes(most, true, from, to - from, w, source.at(base + from * run.in), run.in, best, where);
+      kernels.extremes(most, true, from, to - from, w, source.at(base + from * run.in), run.in,
+                       best, where);
       return;
     }
-    alignas(64) T buffer[kReduceChunk];
-    for (int64_t i = from; i < to; i++) {
-      source.fetch(base + i * run.in, last.in, w, buffer);
-      kernels.extremes(most, i == from, i, 1, w, buffer, w, best, where);
+    alignas(64) T buffer[kLoadChunk];
+    const int64_t some = kLoadChunk / w;
+    for (int64_t i = from; i < to; i += some) {
+      const int64_t n = std::min(some, to - i);
+      source.fetch_rows(base + i * run.in, n, run.in, last.in, w, buffer);
+      kernels.extremes(most, i == from, i, n, w, buffer, w, best, where);
     }
   }
 
@@ -382,9 +451,12 @@ template <class T> struct ExtremeFinder {
   }
 };
 
-template <class T> void find_extremes(bool most, const ReduceInput& x, const ReduceOutput& values, const ReduceOutput& indices) {
+template <class T>
+void find_extremes(bool most, const ReduceInput& x, const ReduceOutput& values,
+                   const ReduceOutput& indices) {
   using A = Wide<T>;
-  ReducePlan plan(x, values.data ? values.strides : nullptr, indices.data ? indices.strides : nullptr);
+  ReducePlan plan(x, values.data ? values.strides : nullptr,
+                  indices.data ? indices.strides : nullptr);
   if (plan.kept.total == 0 || plan.reduced.total == 0) return;
   ExtremeFinder<T> finder{plan, Source<T>(x, Map::Value), most};
   ReduceSchedule s(plan, kReduceGrain);
@@ -404,10 +476,12 @@ template <class T> void find_extremes(bool most, const ReduceInput& x, const Red
       store(w, wide, 1, 1, static_cast<char*>(values.data) + at.out * size, last.out);
     }
     if (indices.data)
-      for (int64_t j = 0; j < w; j++) static_cast<int64_t*>(indices.data)[at.out2 + j * last.out2] = where[j];
+      for (int64_t j = 0; j < w; j++)
+        static_cast<int64_t*>(indices.data)[at.out2 + j * last.out2] = where[j];
   };
   if (s.pieces == 1) {
-    parallel_for(s.tasks, std::max<int64_t>(1, kReduceGrain / std::max<int64_t>(1, length * s.chunk)),
+    parallel_for(s.tasks,
+                 std::max<int64_t>(1, kReduceGrain / std::max<int64_t>(1, length * s.chunk)),
                  [&](int64_t begin, int64_t end) {
                    T best[kReduceChunk];
                    int64_t where[kReduceChunk];
@@ -428,7 +502,8 @@ template <class T> void find_extremes(bool most, const ReduceInput& x, const Red
       int64_t w;
       const ReducePlan::Dim at = place(i % s.tasks, w);
       const int64_t from = i / s.tasks * s.piece;
-      finder.task(at.in, from, std::min(length, from + s.piece), w, best.get() + i * s.chunk, where.get() + i * s.chunk);
+      finder.task(at.in, from, std::min(length, from + s.piece), w, best.get() + i * s.chunk,
+                  where.get() + i * s.chunk);
     }
   });
   for (int64_t t = 0; t < s.tasks; t++) {
@@ -447,7 +522,8 @@ template <class T> void find_extremes(bool most, const ReduceInput& x, const Red
 
 }  // namespace
 
-void extremes(bool most, const ReduceInput& x, int dim, const ReduceOutput& values, const ReduceOutput& indices) {
+void extremes(bool most, const ReduceInput& x, int dim, const ReduceOutput& values,
+              const ReduceOutput& indices) {
   ReduceInput one = x;
   one.reduced = uint64_t(1) << dim;
   switch (x.dtype) {
@@ -459,7 +535,8 @@ void extremes(bool most, const ReduceInput& x, int dim, const ReduceOutput& valu
     case Dtype::UInt32: return find_extremes<int64_t>(most, one, values, indices);
     case Dtype::UInt64:
     case Dtype::Complex64:
-    case Dtype::Complex128: fail(Kind::NotImplemented, "argmin, argmax: not implemented for ", x.dtype);
+    case Dtype::Complex128:
+      fail(Kind::NotImplemented, "argmin, argmax: not implemented for ", x.dtype);
     default: return find_extremes<int32_t>(most, one, values, indices);
   }
 }
@@ -473,13 +550,15 @@ Moments join_moments(const Moments& a, const Moments& b) {
   return {count, a.mean + delta * share, a.squares + b.squares + delta * delta * a.count * share};
 }
 
-template <class T> struct Spread {
+template <class T>
+struct Spread {
   const ReducePlan& plan;
   Source<T> source;
   const ReduceKernelsOf<T>& kernels = kernels_of<T>();
 
   // Returns the count, which is the same for every output.
-  double task(const ReducePlan::Dims& reduced, int64_t base, int64_t w, double* mean, double* squares) const {
+  double task(const ReducePlan::Dims& reduced, int64_t base, int64_t w, double* mean,
+              double* squares) const {
     std::fill(mean, mean + w, 0.0);
     std::fill(squares, squares + w, 0.0);
     double count = 0;
@@ -491,7 +570,8 @@ template <class T> struct Spread {
       const int64_t at = base + (outer > 1 ? reduced.offset_of(i).in : 0);
       if (plan.by_runs()) {
         for (int64_t j = 0; j < w; j++) {
-          const Moments all = join_moments({count, mean[j], squares[j]}, along(run, at + j * last.in));
+          const Moments all =
+              join_moments({count, mean[j], squares[j]}, along(run, at + j * last.in));
           mean[j] = all.mean;
           squares[j] = all.squares;
         }
@@ -502,7 +582,7 @@ template <class T> struct Spread {
         const int64_t most = std::max<int64_t>(1, kLoadChunk / w);
         for (int64_t r = 0; r < run.size; r += most) {
           const int64_t n = std::min(most, run.size - r);
-          for (int64_t q = 0; q < n; q++) source.fetch(at + (r + q) * run.in, last.in, w, buffer + q * w);
+          source.fetch_rows(at + r * run.in, n, run.in, last.in, w, buffer);
           kernels.moments_outer(n, w, buffer, w, count + double(r), mean, squares);
         }
       }
@@ -526,7 +606,8 @@ template <class T> struct Spread {
 template <class T>
 void find_variance(const ReduceInput& x, double correction, bool root, const ReduceOutput& variance,
                    const ReduceOutput& mean) {
-  ReducePlan plan(x, variance.data ? variance.strides : nullptr, mean.data ? mean.strides : nullptr);
+  ReducePlan plan(x, variance.data ? variance.strides : nullptr,
+                  mean.data ? mean.strides : nullptr);
   if (plan.kept.total == 0) return;
   Spread<T> spread{plan, Source<T>(x, Map::Value)};
   ReduceSchedule s(plan, kReduceGrain);
@@ -542,28 +623,33 @@ void find_variance(const ReduceInput& x, double correction, bool root, const Red
     if (n == 0) std::fill(means, means + w, std::numeric_limits<double>::quiet_NaN());
     for (int64_t j = 0; j < w; j++) squares[j] /= divisor;
     if (variance.data)
-      storer_of<double>(variance.dtype)(w, squares, 1, root ? 2 : 1,
-                                        static_cast<char*>(variance.data) + at.out * item_size(variance.dtype), last.out);
+      storer_of<double>(variance.dtype)(
+          w, squares, 1, root ? 2 : 1,
+          static_cast<char*>(variance.data) + at.out * item_size(variance.dtype), last.out);
     if (mean.data)
-      storer_of<double>(mean.dtype)(w, means, 1, 1, static_cast<char*>(mean.data) + at.out2 * item_size(mean.dtype),
+      storer_of<double>(mean.dtype)(w, means, 1, 1,
+                                    static_cast<char*>(mean.data) + at.out2 * item_size(mean.dtype),
                                     last.out2);
   };
   if (s.pieces == 1) {
-    parallel_for(s.tasks, std::max<int64_t>(1, kReduceGrain / std::max<int64_t>(1, plan.reduced.total * s.chunk)),
-                 [&](int64_t begin, int64_t end) {
-                   double means[kReduceChunk], squares[kReduceChunk];
-                   for (int64_t t = begin; t < end; t++) {
-                     int64_t w;
-                     const ReducePlan::Dim at = place(t, w);
-                     spread.task(plan.reduced, at.in, w, means, squares);
-                     finish(at, w, means, squares);
-                   }
-                 });
+    parallel_for(
+        s.tasks,
+        std::max<int64_t>(1, kReduceGrain / std::max<int64_t>(1, plan.reduced.total * s.chunk)),
+        [&](int64_t begin, int64_t end) {
+          double means[kReduceChunk], squares[kReduceChunk];
+          for (int64_t t = begin; t < end; t++) {
+            int64_t w;
+            const ReducePlan::Dim at = place(t, w);
+            spread.task(plan.reduced, at.in, w, means, squares);
+            finish(at, w, means, squares);
+          }
+        });
     return;
   }
   const int64_t parts = s.pieces * s.tasks;
   std::unique_ptr<double[]> buffer(new double[size_t(parts * (2 * s.chunk + 1))]);
-  double *means = buffer.get(), *squares = means + parts * s.chunk, *counts = squares + parts * s.chunk;
+  double *means = buffer.get(), *squares = means + parts * s.chunk,
+         *counts = squares + parts * s.chunk;
   parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {
       int64_t w;
@@ -593,8 +679,10 @@ void find_variance(const ReduceInput& x, double correction, bool root, const Red
 void variance(const ReduceInput& x, double correction, bool root, const ReduceOutput& variance,
               const ReduceOutput& mean) {
   const bool twice = x.dtype == Dtype::Float64;
-  if (twice) find_variance<double>(x, correction, root, variance, mean);
-  else find_variance<float>(x, correction, root, variance, mean);
+  if (twice)
+    find_variance<double>(x, correction, root, variance, mean);
+  else
+    find_variance<float>(x, correction, root, variance, mean);
 }
 
 }  // namespace ember::cpu

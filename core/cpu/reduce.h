@@ -19,7 +19,8 @@ enum class Reduce : uint8_t {
   NanSum,
 };
 
-// Strides count elements. An output has `ndim` strides too; those of reduced dimensions are not looked at.
+// Strides count elements. An output has `ndim` strides too; those of reduced dimensions are not
+// looked at.
 struct ReduceInput {
   Dtype dtype;
   int ndim;
@@ -37,9 +38,10 @@ struct ReduceOutput {
 // An empty sum is 0, product 1, mean NaN; Min and Max of nothing is for the caller to refuse.
 void reduce(Reduce op, const ReduceInput& x, const ReduceOutput& y, double p = 2);
 
-// The extremes along one dimension, the first place on ties, NaN before all. Values have the input's dtype,
-// indices are int64; either may be absent.
-void extremes(bool most, const ReduceInput& x, int dim, const ReduceOutput& values, const ReduceOutput& indices);
+// The extremes along one dimension, the first place on ties, NaN before all. Values have the
+// input's dtype, indices are int64; either may be absent.
+void extremes(bool most, const ReduceInput& x, int dim, const ReduceOutput& values,
+              const ReduceOutput& indices);
 
 // Variance (or its root) with `correction` (1: Bessel's), and the mean. Floating input.
 void variance(const ReduceInput& x, double correction, bool root, const ReduceOutput& variance,

@@ -1,5 +1,5 @@
-// The shape of a reduction: dimensions sorted by stride and joined where they follow on, split into those
-// kept and those reduced. Shared by reduce.cpp and scan-like code; not for general use.
+// The shape of a reduction: dimensions sorted by stride and joined where they follow on, split into
+// those kept and those reduced, and how the work is cut up. Shared by the loops of reduce.cpp.
 #pragma once
 
 #include <algorithm>
@@ -25,9 +25,9 @@ struct ReducePlan {
       if (d.size != 1) at[count++] = d;
     }
     // Largest stride first; joined; at least one dimension, so that the last always exists.
-    void settle(bool reorder) {
-      if (reorder)
-        std::stable_sort(at, at + count, [](const Dim& a, const Dim& b) { return a.in > b.in; });
+    void settle() {
+      for (int i = 1; i < count; i++)  // insertion: there are few
+        for (int j = i; j > 0 && at[j - 1].in < at[j].in; j--) std::swap(at[j - 1], at[j]);
       int to = 0;
       for (int d = 1; d < count; d++) {
         const Dim &a = at[to], &b = at[d];
@@ -40,7 +40,7 @@ struct ReducePlan {
       if (count == 0) at[count++] = {1, 0, 0, 0};
     }
     const Dim& last() const { return at[count - 1]; }
-    // Calls f(offset in, out, out2) for index `i` of all dimensions but the last.
+    // Where index `i` of all dimensions but the last lies.
     Dim offset_of(int64_t i) const {
       Dim sum{0, 0, 0, 0};
       for (int d = count - 2; d >= 0; d--) {
@@ -63,28 +63,31 @@ struct ReducePlan {
       else
         kept.add({x.shape[d], x.strides[d], out ? out[d] : 0, out2 ? out2[d] : 0});
     }
-    kept.settle(true);
-    reduced.settle(true);
+    kept.settle();
+    reduced.settle();
   }
 
-  // Runs along the reduced dimension are nearer in memory than across kept ones.
+  // Along the reduced dimension, where that is nearer in memory; but short runs are better taken
+  // many at once.
   bool by_runs() const {
     const Dim &k = kept.last(), &r = reduced.last();
+    if (r.size <= 16 && k.size >= 64) return false;
     return k.size == 1 || (r.size != 1 && r.in < k.in);
   }
 };
 
 constexpr int64_t kReduceChunk = 512;  // outputs computed together
 
-// Cuts the work into tasks (a range of the last kept dimension each); when those are fewer than the threads
-// that pay, also cuts the longest reduced dimension into `pieces`.
+// Cuts the work into tasks (a range of the last kept dimension each); when those are fewer than the
+// threads that pay, also cuts the longest reduced dimension into `pieces`.
 struct ReduceSchedule {
   int64_t chunk, chunks, tasks, pieces = 1, piece = 0;
   int split = 0;
 
   ReduceSchedule(const ReducePlan& plan, int64_t grain) {
     const int64_t work = plan.kept.total * plan.reduced.total, width = plan.kept.last().size;
-    const int64_t threads = in_parallel_region() ? 1 : std::clamp<int64_t>(work / grain, 1, num_threads());
+    const int64_t threads =
+        in_parallel_region() ? 1 : std::clamp<int64_t>(work / grain, 1, num_threads());
     const int64_t smallest = plan.by_runs() ? 1 : 64;
     chunk = std::clamp<int64_t>((width + threads - 1) / threads, smallest, kReduceChunk);
     chunks = (width + chunk - 1) / chunk;
@@ -92,7 +95,8 @@ struct ReduceSchedule {
     if (tasks >= threads || threads == 1) return;
     for (int d = 1; d < plan.reduced.count; d++)
       if (plan.reduced.at[d].size > plan.reduced.at[split].size) split = d;
-    const int64_t size = plan.reduced.at[split].size, wanted = std::min((threads + tasks - 1) / tasks, size);
+    const int64_t size = plan.reduced.at[split].size,
+                  wanted = std::min((threads + tasks - 1) / tasks, size);
     piece = (size + wanted - 1) / wanted;
     // Whole blocks, so that sums do not depend on how many threads share them more than they must.
     if (piece > 4096) piece = (piece + 1023) / 1024 * 1024;

@@ -1,5 +1,5 @@
-// Dropout in its forms: a mask of ones and zeros times the input. The mask is drawn in the input's dtype and
-// memory order, as torch does, so that a seed drops the same elements.
+// Noise in training: dropout in its forms, which is a mask of ones and zeros times the input, and rrelu. The mask is
+// drawn in the input's dtype and memory order, as torch does, so that a seed drops the same elements.
 #include <cmath>
 
 #include "ops/ops.h"
@@ -114,5 +114,40 @@ EMBER_OP("native_dropout(Tensor self, float p, bool? train) -> (Tensor, Tensor)"
            return {self * mask * Scalar(p == 1.0 ? 0.0 : 1.0 / (1.0 - p)), mask};
          }),
          Function, "dropout() that returns its mask too.");
+
+// -- rrelu -------------------------------------------------------------------------------------------------
+
+namespace {
+
+// 1, or a slope for those elements that are not positive; only these draw.
+Tensor random_slopes(const Tensor& self, double lower, double upper, Generator& g) {
+  Tensor host = contiguous(self.device().is_cpu() ? detach(self) : to(detach(self), Device(), self.dtype()));
+  Tensor factor = empty(self.shape(), self.dtype());
+  with_dtype(self.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (!is_complex_type<T>) {
+      double low = double(convert<T>(lower)), span = double(convert<T>(upper)) - low;  // torch rounds them first
+      for (int64_t i = 0; i < host.numel(); i++)
+        factor.data<T>()[i] = convert<T>(host.data<T>()[i] <= T(0) ? g.uniform() * span + low : 1.0);
+    }
+  });
+  return self.device().is_cpu() ? factor : to(factor, self.device(), self.dtype());
+}
+
+Tensor rrelu(const Tensor& self, double lower, double upper, bool training, Generator* generator) {
+  check(is_floating(self.dtype()), Kind::NotImplemented, "\"rrelu_with_noise_out_cpu\" not implemented for '",
+        self.dtype(), "'");
+  check(lower <= upper, Kind::Runtime, "rrelu(): Lower bound should be less than or equal to the upper bound, got ",
+        lower, " and ", upper);
+  if (!training || self.device().is_meta()) return leaky_relu(self, {(lower + upper) / 2.0});
+  return self * random_slopes(self, lower, upper, generator ? *generator : default_generator());
+}
+
+}  // namespace
+
+EMBER_OP("rrelu(Tensor self, float lower=0.125, float upper=0.3333333333333333, bool training=False, "
+         "Generator? generator=None) -> Tensor",
+         &rrelu, Function | InPlace | FunctionInPlace,
+         "Leaky ReLU with slopes drawn from [lower, upper) in training, their mean otherwise.");
 
 }  // namespace ember

@@ -91,6 +91,17 @@ Tensor tensor_from(const Operand& o, Dtype dtype, Device device) {
   fail(Kind::NotImplemented, "derivative for ", name, " is not implemented");
 }
 
+// The conjugate and the sign of a complex number have gradients but no complex derivative, which is all that a
+// row could hold.
+bool is_not_holomorphic(Unary f, Dtype d) {
+  return f == Unary::conj_physical || (f == Unary::sgn && is_complex(d));
+}
+Tensor not_holomorphic_grad(Unary f, const Tensor& g, const Tensor& x) {
+  if (f == Unary::conj_physical) return conj(g);
+  Tensor y = sgn(x);
+  return where(x == Scalar(0), Scalar(0), (g - y * y * conj(g)) / (abs(x) * Scalar(2)));
+}
+
 }  // namespace
 
 Tensor unary(const UnaryRow& row, const Tensor& self, const Params& params, Dest dest) {
@@ -99,12 +110,19 @@ Tensor unary(const UnaryRow& row, const Tensor& self, const Params& params, Dest
   bool record = grad_needed(self);
   Operand x(self);
   Meeting m{self.shape(), self.device(), &self};
-  Tensor before = record && dest.in_place && row.keep == Keep::x ? clone(detach(self)) : self;
+  const bool wirtinger = is_not_holomorphic(row.f, dtype);
+  Tensor before = record && dest.in_place && (row.keep == Keep::x || wirtinger) ? clone(detach(self)) : self;
   Tensor out = result_tensor(row.name, dest, m, to_real ? real_of(dtype) : dtype);
   Backend& backend = backend_of(out);
   write(out, {&x}, [&](const Tensor& to) { backend.unary(row.f, dtype, to, Broadcast(x, to.shape()).input, params); });
   if (dest.tensor) bump_version(out);
   if (!record) return out;
+  if (__builtin_expect(wirtinger, 0)) {
+    auto rule = [f = row.f, x = Saved(before)](const Tensor& g) { return not_holomorphic_grad(f, g, x.get()); };
+    if (!dest.in_place) return tape(out, row.name, wrt(self, rule));
+    tape_inplace(self, row.name, wrt(self, rule));
+    return out;
+  }
   if (row.keep == Keep::none || row.keep == Keep::never) {
     auto rule = [row = &row, params](const Tensor& g) {
       if (row->keep == Keep::never) no_derivative(row->name);
@@ -121,8 +139,9 @@ Tensor unary(const UnaryRow& row, const Tensor& self, const Params& params, Dest
     Dtype dtype = k.dtype() == g.dtype() ? k.dtype() : promote(k.dtype(), g.dtype());
     Operand go(g), ko(k);
     Tensor dx = result_tensor(row->name, {}, meet(row->name, {&go, &ko}), dtype);
-    backend_of(g).unary_grad(row->f, dtype, dx, Broadcast(go, dx.shape()).input, Broadcast(ko, dx.shape()).input, params);
-    return dx;
+    bool fused = backend_of(g).unary_grad(row->f, dtype, dx, Broadcast(go, dx.shape()).input,
+                                          Broadcast(ko, dx.shape()).input, params);
+    return fused ? dx : row->rule(g, k, params);
   };
   if (!dest.in_place) return tape(out, row.name, wrt(self, std::move(rule)));
   tape_inplace(self, row.name, wrt(self, std::move(rule)));

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "ops/ops.h"
+#include "random/reparametrize.h"
 
 namespace ember {
 
@@ -56,8 +57,7 @@ Tensor standard_normal(const Tensor& like, const Shape& shape, Generator* g, dou
   check(std >= 0.0, Kind::Runtime, "normal expects std >= 0.0, but found std ", std);
   check(is_differentiable(like.dtype()), Kind::NotImplemented, "\"normal_kernel_cpu\" not implemented for '",
         like.dtype(), "'");
-  Tensor out = shape == like.shape() ? empty_like(like) : empty(shape, like.dtype(), like.device());
-  return draw(out, g, {Distribution::Normal, 0.0, std});
+  return draw(empty(shape, like.dtype(), like.device()), g, {Distribution::Normal, 0.0, std});
 }
 
 }  // namespace
@@ -121,7 +121,7 @@ void fill_bernoulli(const Tensor& out, const Tensor& p, Generator* g) {
 
 EMBER_OP("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
          ([](const Tensor& self, Generator* g) {
-           Tensor out = empty_like(self);
+           Tensor out = empty(self.shape(), self.dtype(), self.device());
            {
              NoGrad guard;
              fill_bernoulli(out, self, g);
@@ -188,14 +188,53 @@ EMBER_OP("_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor",
            });
          }),
          Function, "Points of the simplex, with concentrations along the last dimension.");
+namespace {
+
+// f(a, b, c) for each element, in double precision.
+template <class F> Tensor each(const Tensor& a, const Tensor& b, const Tensor& c, F f) {
+  check_floating("_standard_gamma_grad", a);
+  NoGrad guard;
+  auto wide = [&](const Tensor& t) { return to(on_host(expand(t, a.shape())), Dtype::Float64); };
+  Tensor out = sampled(a, a.shape(), a.dtype(), [&](void* data) {
+    Tensor x = wide(a), y = wide(b), z = wide(c);
+    with_dtype(a.dtype(), [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      if constexpr (!is_complex_type<T>)
+        for (int64_t i = 0; i < a.numel(); i++)
+          static_cast<T*>(data)[i] = convert<T>(f(x.data<double>()[i], y.data<double>()[i], z.data<double>()[i]));
+    });
+  });
+  return out;
+}
+
+Tensor standard_gamma_grad(const Tensor& self, const Tensor& output) {
+  return each(self, output, output,
+              [](double alpha, double x, double) { return random::gamma_grad(alpha, x); });
+}
+
+}  // namespace
+
 EMBER_OP("_standard_gamma(Tensor self, Generator? generator=None) -> Tensor",
          ([](const Tensor& self, Generator* g) {
            check_floating("gamma_cpu", self);
-           return sampled(self, self.shape(), self.dtype(), [&](void* data) {
+           Tensor out = sampled(self, self.shape(), self.dtype(), [&](void* data) {
              random::standard_gamma(or_default(g), data, on_host(self).data(), self.numel(), self.dtype());
            });
+           if (!grad_needed(self)) return out;
+           return tape(out, "standard_gamma",
+                       wrt(self, [alpha = Saved(self), x = Saved::output(out)](const Tensor& grad) {
+                         return grad * standard_gamma_grad(*alpha, *x);
+                       }));
          }),
          Function, "Gamma numbers of rate 1 with the shapes in `input`.");
+EMBER_OP("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", &standard_gamma_grad, Function,
+         "How the gamma numbers `output` move with their shapes `input`.");
+EMBER_OP("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor",
+         ([](const Tensor& x, const Tensor& alpha, const Tensor& total) {
+           return each(x, alpha, total,
+                       [](double v, double a, double sum) { return random::dirichlet_grad(v, a, sum); });
+         }),
+         Function, "How points of the simplex move with their concentrations.");
 
 // -- multinomial -------------------------------------------------------------------------------------------
 

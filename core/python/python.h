@@ -83,6 +83,8 @@ PyObject* wrap(Tensor t);                              // None for an undefined 
 PyObject* wrap_as(PyTypeObject* type, Tensor t);       // an instance of a subclass
 PyObject* wrap_shape(const Shape& shape);              // ember.Size
 void add_tensor_type(PyObject* module);
+void add_tensor_methods(PyMethodDef* methods);         // which live for ever
+PyObject* list_of(const Tensor& t);                    // nested lists of numbers
 
 // --- values (values.cpp) ---
 
@@ -116,11 +118,25 @@ PyObject* tensor_subscript(PyObject* self, PyObject* index);
 int tensor_assign_subscript(PyObject* self, PyObject* index, PyObject* value);
 extern PyNumberMethods number_methods;
 PyObject* tensor_compare(PyObject* a, PyObject* b, int op);
-void add_autograd(PyObject* module);
-void add_creation(PyObject* module);
+void add_autograd(PyObject* module);      // autograd.cpp; it calls the next three
+void add_node_type(PyObject* module);     // node_type.cpp
+void add_function_type(PyObject* module); // function.cpp
+void add_saved_hooks(PyObject* module);   // saved_hooks.cpp
+void add_hook_methods();                  // hooks.cpp
+void add_methods();
+void add_storage_type(PyObject* module);
+PyObject* wrap_storage(Ref<Storage> storage);
+Tensor tensor_from_data(PyObject* data, std::optional<Dtype> dtype, std::optional<Device> device);  // always a copy
 void add_numpy(PyObject* module);
+bool is_array(PyObject* o);                            // an ndarray
+Tensor tensor_over_array(PyObject* array);             // shares its memory
+Tensor tensor_over_buffer(PyObject* o, Dtype dtype, int64_t count, int64_t offset);
+// Dtype of an object with a one-element buffer (a NumPy scalar), and its bytes if `value` is given.
+std::optional<Dtype> dtype_of_buffer(PyObject* o, char* value);
+extern PyBufferProcs buffer_methods;
+void add_dlpack(PyObject* module);
 void add_runtime(PyObject* module);
-PyObject* wrap_node(const Ref<Node>& node);
+void add_backends(PyObject* module);
 
 // Attributes of ember modules, imported on first use and cached.
 PyObject* imported(const char* module, const char* name);  // borrowed

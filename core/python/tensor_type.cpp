@@ -11,6 +11,7 @@
 #include "autograd/tape.h"
 #include "ops/ops.h"
 #include "python/python.h"
+#include "python/tape.h"
 #include "structmember.h"
 
 namespace ember::python {
@@ -105,9 +106,12 @@ void subclass_dealloc(PyObject* self) {
 int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(as_py(self)->dict);
   Py_VISIT(Py_TYPE(self));
-  return 0;
+  TensorImpl* impl = as_py(self)->impl;
+  return impl && !impl->host_owned ? visit_tape(*impl, visit, arg) : 0;
 }
 int tensor_clear(PyObject* self) {
+  TensorImpl* impl = as_py(self)->impl;
+  if (impl && !impl->host_owned) clear_tape(*impl);
   Py_CLEAR(as_py(self)->dict);
   return 0;
 }
@@ -137,6 +141,7 @@ PyObject* wrap(Tensor t) {
   PyObject* o = allocate(tensor_type);
   as_py(o)->impl = std::move(t).take().detach();
   impl->host_object = o;
+  if (__builtin_expect(tape_is_visible(*impl), 0)) PyObject_GC_Track(o);
   return o;
 }
 
@@ -169,7 +174,8 @@ GET(itemsize, return PyLong_FromLongLong(t.item_size()))
 GET(nbytes, return PyLong_FromLongLong(t.item_size() * t.numel()))
 GET(requires_grad, return PyBool_FromLong(t.requires_grad()))
 GET(is_leaf, return PyBool_FromLong(t.is_leaf()))
-GET(version, return PyLong_FromUnsignedLong(t.version()))
+GET(version, check(!t.impl()->inference, Kind::Runtime, "Inference tensors do not track version counter.");
+    return PyLong_FromUnsignedLong(t.version()))
 GET(output_nr, return PyLong_FromUnsignedLong(t.impl()->autograd ? t.impl()->autograd->output_nr : 0))
 GET(base, return t.is_view() ? wrap(Tensor(t.impl()->base)) : Py_NewRef(Py_None))
 GET(retains_grad, return PyBool_FromLong(t.impl()->autograd && t.impl()->autograd->retains_grad))
@@ -299,7 +305,7 @@ PyGetSetDef attributes[] = {
 // --- protocol methods written by hand ------------------------------------------------------------------
 
 PyObject* tensor_repr(PyObject* self) {
-  return PyObject_CallOneArg(imported("ember._tensor_str", "tensor_str"), self);
+  return guarded([&] { return PyObject_CallOneArg(imported("ember._tensor_str", "tensor_str"), self); });
 }
 Py_ssize_t tensor_len(PyObject* self) {
   return guarded<Py_ssize_t>(-1, [&]() -> Py_ssize_t {
@@ -418,6 +424,8 @@ void add_tensor_type(PyObject* module) {
                          {Py_nb_inplace_xor, (void*)n.nb_inplace_xor},
                          {Py_nb_inplace_lshift, (void*)n.nb_inplace_lshift},
                          {Py_nb_inplace_rshift, (void*)n.nb_inplace_rshift},
+                         {Py_bf_getbuffer, (void*)buffer_methods.bf_getbuffer},
+                         {Py_bf_releasebuffer, (void*)buffer_methods.bf_releasebuffer},
                          {Py_tp_doc, (void*)"An n-dimensional array that remembers how it was computed."},
                          {0, nullptr}};
   PyType_Spec spec = {"ember.Tensor", sizeof(PyTensor), 0,

@@ -117,10 +117,10 @@ PyObject* device_reduce(PyObject* self, PyObject*) {
 }
 // `with ember.device("meta"):` makes it the default device.
 PyObject* device_enter(PyObject* self, PyObject*) {
-  return PyObject_CallFunctionObjArgs(imported("ember._device", "enter"), self, nullptr);
+  return guarded([&] { return PyObject_CallFunctionObjArgs(imported("ember._device", "enter"), self, nullptr); });
 }
 PyObject* device_exit(PyObject* self, PyObject*) {
-  return PyObject_CallFunctionObjArgs(imported("ember._device", "exit"), self, nullptr);
+  return guarded([&] { return PyObject_CallFunctionObjArgs(imported("ember._device", "exit"), self, nullptr); });
 }
 PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullptr},
                                 {"__enter__", device_enter, METH_NOARGS, nullptr},

@@ -82,12 +82,13 @@ void Generator::get_state(uint8_t* out) const {
 
 void Generator::set_state(const uint8_t* state, size_t bytes) {
   check(bytes == kStateBytes || bytes == kOldBytes, Kind::Runtime,
-        "set_state(): expected a state of ", kStateBytes, " or ", kOldBytes, " bytes, got ", bytes);
+        "set_state(): Expected a CPUGeneratorImplState of size ", kStateBytes,
+        " but found the input RNG state size to be ", bytes);
   SavedState saved;
   std::memset(&saved, 0, sizeof saved);
   std::memcpy(&saved, state, bytes);
   check(saved.left >= 1 && saved.left <= kWords && saved.next <= kWords, Kind::Runtime,
-        "set_state(): not the state of a generator: ", saved.left, " outputs left, next one ",
+        "set_state(): Invalid mt19937 state: ", saved.left, " outputs left, next one ",
         saved.next);
   seed_ = saved.seed;
   for (int i = 0; i < kWords; i++) state_[i] = uint32_t(saved.words[i]);

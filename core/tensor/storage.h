@@ -15,10 +15,14 @@ struct Storage final : Pooled<Storage> {
   int64_t bytes = 0;
   Device device;
   bool resizable = true;
+  bool shared = false;      // mapped by other processes too
   Backend* owner = nullptr;                 // frees `data` if there is no `release`
   void (*release)(Storage*) = nullptr;      // for memory that belongs to somebody else
   void* context = nullptr;                  // what `release` needs: a PyObject, a mapping ...
-  Ref<Storage> root;  // for x.data: the same memory under its own version counter
+  Ref<Storage> root;     // for x.data: the same memory under its own version counter
+  bool aliased = false;  // is the root of another: its memory must stay after resizing, too ...
+  Ref<Storage> retired;  // ... and is kept here
+  void* host_object = nullptr;              // the Python object, while there is one
 
   void destroy();  // not for use by hand
 };

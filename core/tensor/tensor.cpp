@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "backend.h"
+#include "tensor/mode.h"
 
 namespace ember {
 
@@ -51,6 +52,7 @@ Ref<Storage> alias_storage(const Ref<Storage>& storage) {
   s->bytes = storage->bytes;
   s->device = storage->device;
   s->root = storage->root ? storage->root : storage;
+  s->root->aliased = true;
   s->resizable = false;
   return s;
 }
@@ -61,7 +63,17 @@ void resize_storage(Storage& s, int64_t bytes) {
   Backend& backend = backend_of(s.device);
   void* data = backend.allocate(bytes);
   if (s.data && bytes && s.bytes) backend.copy_bytes(data, s.data, std::min(bytes, s.bytes));
-  backend.deallocate(s.data, s.bytes);
+  if (s.aliased) {
+    Ref<Storage> old(new Storage);
+    old->data = s.data;
+    old->bytes = s.bytes;
+    old->owner = s.owner;
+    old->retired = std::move(s.retired);
+    s.retired = std::move(old);
+    s.aliased = false;
+  } else {
+    backend.deallocate(s.data, s.bytes);
+  }
   s.data = data;
   s.bytes = bytes;
 }
@@ -92,6 +104,7 @@ Tensor make(Ref<Storage> storage, Dtype dtype, const Shape& shape, const Shape& 
   impl->offset = offset;
   impl->numel = numel_of(shape);
   impl->contiguous = is_contiguous(shape, strides);
+  impl->inference = grad_mode.inference;
   return t;
 }
 
@@ -114,6 +127,7 @@ Tensor empty(const Shape& shape, Dtype dtype, Device device) {
   impl->dtype = dtype;
   impl->shape = shape;
   impl->numel = numel;
+  impl->inference = grad_mode.inference;
   impl->storage = new_storage(numel * item_size(dtype), device);
   impl->device = impl->storage->device;
   return t;

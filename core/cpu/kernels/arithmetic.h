@@ -101,8 +101,24 @@ template <class T> inline T modulo(T a, T b) {
   if constexpr (std::is_signed_v<T>) return b == -1 ? T(0) : T(a % b);
   else return T(a % b);
 }
-inline float modulo(float a, float b) { return __builtin_fmodf(a, b); }
-inline double modulo(double a, double b) { return __builtin_fmod(a, b); }
+// Exact while |a / b| < kModuloLimit and b is finite; kernels take Exact otherwise (kernels/exact.h).
+constexpr double kModuloLimit = 1 << 20;
+inline float modulo(float a, float b) {
+  double q = __builtin_trunc(double(a) / double(b)), r = double(a) - q * double(b);
+  return __builtin_copysignf(float(r), a);
+}
+inline double modulo(double a, double b) {
+#ifdef __FMA__
+  double q = __builtin_trunc(a / b), r = __builtin_fma(-q, b, a);
+  double turned = __builtin_copysign(1., a) * r;  // below 0 if the quotient was rounded up
+  return __builtin_copysign(turned < 0 ? turned + __builtin_fabs(b) : turned, a);
+#else
+  return __builtin_fmod(a, b);
+#endif
+}
+template <class T> inline bool modulo_is_rare(T a, T b) {
+  return !((fabs_(a) < fabs_(b) * T(kModuloLimit)) & isfinite(b));
+}
 
 template <class T> inline T fmod(T a, T b) { return modulo(a, b); }
 template <class T> inline T remainder(T a, T b) {

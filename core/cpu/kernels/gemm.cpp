@@ -1,6 +1,7 @@
-// Matrix products on one thread. The register tile is kRows x kVectors vectors of C; a block of B stays
-// in L2 while panels of kRows rows of A pass over it from L1 (the transpose of Goto's arrangement).
-// Neither A nor B is copied where it can be read in place: that copy is what small products cannot afford.
+// Matrix products on one thread. The register tile is kRows x kVectors vectors of C; a block of B
+// stays in L2 while panels of kRows rows of A pass over it from L1 (the transpose of Goto's
+// arrangement). Neither A nor B is copied where it can be read in place: that copy is what small
+// products cannot afford.
 #include "cpu/kernels/gemm_kernels.h"
 
 #include <immintrin.h>
@@ -21,16 +22,19 @@ constexpr int kBytes = 32, kRows = 6, kVectors = 2;
 constexpr int kBytes = 16, kRows = 4, kVectors = 2;
 #endif
 
-constexpr int64_t kDepth = 384;              // rows of B in a block: as much of kRows rows of A fits L1
-constexpr int64_t kDepthInPlace = 48;        // rows of a large B read in place
-constexpr int64_t kBlockBytes = 640 << 10;   // of B, in L2
-constexpr int64_t kFewRows = 64;             // of C: a copy of B would not pay
+constexpr int64_t kDepth = 384;        // rows of B in a block: as much of kRows rows of A fits L1
+constexpr int64_t kDepthInPlace = 48;  // rows of a large B read in place
+constexpr int64_t kBlockBytes = 640 << 10;  // of B, in L2
+constexpr int64_t kFewRows = 64;            // of C: a copy of B would not pay
 
-template <class T> struct VectorOf {
+template <class T>
+struct VectorOf {
   typedef T type __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));
 };
-template <class T> using Vector = typename VectorOf<T>::type;
-template <class T> constexpr int kLanes = kBytes / int(sizeof(T));
+template <class T>
+using Vector = typename VectorOf<T>::type;
+template <class T>
+constexpr int kLanes = kBytes / int(sizeof(T));
 
 // Grows, never shrinks: one block of B, one panel of A per thread.
 struct Workspace {
@@ -49,7 +53,8 @@ struct Workspace {
 };
 thread_local Workspace workspace;
 
-template <class T> struct Tile {
+template <class T>
+struct Tile {
   int64_t k;
   const T* a;
   int64_t a_row;
@@ -61,9 +66,10 @@ template <class T> struct Tile {
   T* copy;  // where a copying tile leaves its part of B
 };
 
-// One tile of M x N vectors. Packed A holds kRows elements of a column side by side. A copying tile packs B
-// as it goes, so that the first rows of C are computed while B comes from memory.
-template <class T, int M, int N, bool Packed, bool Copy = false> void tile(const Tile<T>& t) {
+// One tile of M x N vectors. Packed A holds kRows elements of a column side by side. A copying tile
+// packs B as it goes, so that the first rows of C are computed while B comes from memory.
+template <class T, int M, int N, bool Packed, bool Copy = false>
+void tile(const Tile<T>& t) {
   using V = Vector<T>;
   constexpr int L = kLanes<T>;
   V sum[M][N] = {};
@@ -104,11 +110,14 @@ template <class T, int M, int N, bool Packed, bool Copy = false> void tile(const
   }
 }
 
-template <class T> using TileFunction = void (*)(const Tile<T>&);
+template <class T>
+using TileFunction = void (*)(const Tile<T>&);
 
-template <class T, bool Packed> struct Tiles {
+template <class T, bool Packed>
+struct Tiles {
   TileFunction<T> at[kRows][kVectors], copying;
-  template <int... I> constexpr explicit Tiles(std::integer_sequence<int, I...>)
+  template <int... I>
+  constexpr explicit Tiles(std::integer_sequence<int, I...>)
       : at{}, copying(tile<T, kRows, kVectors, Packed, true>) {
     ((at[I / kVectors][I % kVectors] = tile<T, I / kVectors + 1, I % kVectors + 1, Packed>), ...);
   }
@@ -116,14 +125,16 @@ template <class T, bool Packed> struct Tiles {
 template <class T, bool Packed>
 constexpr Tiles<T, Packed> tiles{std::make_integer_sequence<int, kRows * kVectors>{}};
 
-// Transposes kLanes x kLanes elements in registers: each round interleaves the first half with the second.
+// Transposes kLanes x kLanes elements in registers: each round interleaves the first half with the
+// second.
 template <class T, bool High, int... I>
 inline Vector<T> interleave(Vector<T> a, Vector<T> b, std::integer_sequence<int, I...>) {
   constexpr int L = kLanes<T>;
   return __builtin_shufflevector(a, b, ((I / 2 + (High ? L / 2 : 0)) + (I % 2) * L)...);
 }
 
-template <class T> void transpose(const T* from, int64_t from_row, T* to, int64_t to_row) {
+template <class T>
+void transpose(const T* from, int64_t from_row, T* to, int64_t to_row) {
   using V = Vector<T>;
   constexpr int L = kLanes<T>;
   V x[L], y[L];
@@ -145,7 +156,8 @@ template <class T> void transpose(const T* from, int64_t from_row, T* to, int64_
 
 // `rows` x `columns` of B into rows of `width` elements, the rest of each row zero.
 template <class T>
-void pack_b(const T* b, int64_t b_row, int64_t b_col, int64_t rows, int64_t columns, int64_t width, T* out) {
+void pack_b(const T* b, int64_t b_row, int64_t b_col, int64_t rows, int64_t columns, int64_t width,
+            T* out) {
   if (b_col == 1) {
     for (int64_t p = 0; p < rows; p++, out += width) {
       const T* from = b + p * b_row;
@@ -169,10 +181,15 @@ void pack_b(const T* b, int64_t b_row, int64_t b_col, int64_t rows, int64_t colu
 }
 
 // A line more than a panel needs, or panels 4 KB apart would crowd one another out of L1.
-template <class T> constexpr int64_t panel_stride(int64_t depth) { return depth * kRows + 64 / int64_t(sizeof(T)); }
+template <class T>
+constexpr int64_t panel_stride(int64_t depth) {
+  return depth * kRows + 64 / int64_t(sizeof(T));
+}
 
-// `rows` x `depth` of A into panels of kRows rows, each panel holding a column's elements side by side.
-template <class T> void pack_a(const T* a, int64_t a_row, int64_t a_col, int64_t rows, int64_t depth, T* out) {
+// `rows` x `depth` of A into panels of kRows rows, each panel holding a column's elements side by
+// side.
+template <class T>
+void pack_a(const T* a, int64_t a_row, int64_t a_col, int64_t rows, int64_t depth, T* out) {
   const int64_t stride = panel_stride<T>(depth);
   if (a_row == 1) {
     constexpr int64_t kStrip = 24 * kRows;
@@ -191,7 +208,8 @@ template <class T> void pack_a(const T* a, int64_t a_row, int64_t a_col, int64_t
   }
   for (int64_t i = 0; i < rows; i += kRows, out += stride)
     for (int64_t p = 0; p < depth; p++)
-      for (int64_t q = 0; q < kRows && i + q < rows; q++) out[p * kRows + q] = a[(i + q) * a_row + p * a_col];
+      for (int64_t q = 0; q < kRows && i + q < rows; q++)
+        out[p * kRows + q] = a[(i + q) * a_row + p * a_col];
 }
 
 // A tile that sticks out of C goes through a buffer.
@@ -214,15 +232,17 @@ void tile_through_buffer(TileFunction<T> run, Tile<T> t, int64_t rows, int64_t c
   }
 }
 
-template <class T> void gemm(const GemmTask<T>& task) {
+template <class T>
+void gemm(const GemmTask<T>& task) {
   constexpr int L = kLanes<T>;
   constexpr int64_t kWidth = int64_t(kVectors) * L;
   const int64_t m = task.m, n = task.n, k = task.k;
-  // Reading B in place is fine while it stays in L2 anyway, or is used only a few times; then few rows of
-  // B are visited at once, because each is on a page of its own.
+  // Reading B in place is fine while it stays in L2 anyway, or is used only a few times; then few
+  // rows of B are visited at once, because each is on a page of its own.
   const bool fits = k * n * int64_t(sizeof(T)) <= kBlockBytes;
   const bool aligned = task.b_row * int64_t(sizeof(T)) % kBytes == 0;
-  const bool b_in_place = task.b_col == 1 && (m < 2 * kRows || (aligned && (fits || m <= kFewRows)));
+  const bool b_in_place =
+      task.b_col == 1 && (m < 2 * kRows || (aligned && (fits || m <= kFewRows)));
   const bool copying = task.b_col == 1 && !b_in_place;
   const bool a_packed = task.a_col != 1 && k > 1;
   const int64_t deepest = b_in_place && !fits ? kDepthInPlace : kDepth;
@@ -254,8 +274,12 @@ template <class T> void gemm(const GemmTask<T>& task) {
       }
       for (int64_t i = 0; i < m; i += kRows) {
         const int64_t rows = m - i < kRows ? m - i : kRows;
-        Tile<T> t{deep,    a_packed ? panels + i / kRows * panel_stride<T>(deep) : a0 + i * task.a_row,
-                  task.a_row, nullptr, 0, nullptr, task.c_row, task.alpha, beta, nullptr};
+        Tile<T> t{
+            deep,       a_packed ? panels + i / kRows * panel_stride<T>(deep) : a0 + i * task.a_row,
+            task.a_row, nullptr,
+            0,          nullptr,
+            task.c_row, task.alpha,
+            beta,       nullptr};
         const auto& run = a_packed ? tiles<T, true>.at[rows - 1] : tiles<T, false>.at[rows - 1];
         const bool copy = copying && i == 0;
         T* c = task.c + i * task.c_row + j0;
@@ -272,8 +296,10 @@ template <class T> void gemm(const GemmTask<T>& task) {
           if (!b_in_place) {
             t.b = block + j * deep;
             t.b_row = kWidth;
-            if (w % L == 0) run[w / L - 1](t);
-            else tile_through_buffer(run[w / L], t, rows, w);
+            if (w % L == 0)
+              run[w / L - 1](t);
+            else
+              tile_through_buffer(run[w / L], t, rows, w);
             continue;
           }
           t.b = b + j;
@@ -291,7 +317,8 @@ template <class T> void gemm(const GemmTask<T>& task) {
   }
 }
 
-template <class T, int R> void dot_some_rows(int64_t n, const T* a, int64_t a_row, const T* x, T* y, int64_t y_step) {
+template <class T, int R>
+void dot_some_rows(int64_t n, const T* a, int64_t a_row, const T* x, T* y, int64_t y_step) {
   using V = Vector<T>;
   constexpr int L = kLanes<T>, U = R == 1 ? 8 : 2;
   V sum[R][U] = {};
@@ -317,15 +344,18 @@ template <class T, int R> void dot_some_rows(int64_t n, const T* a, int64_t a_ro
 }
 
 template <class T>
-void dot_rows(int64_t rows, int64_t n, const T* a, int64_t a_row, const T* x, T* y, int64_t y_step) {
+void dot_rows(int64_t rows, int64_t n, const T* a, int64_t a_row, const T* x, T* y,
+              int64_t y_step) {
   int64_t i = 0;
-  for (; i + 4 <= rows; i += 4) dot_some_rows<T, 4>(n, a + i * a_row, a_row, x, y + i * y_step, y_step);
+  for (; i + 4 <= rows; i += 4)
+    dot_some_rows<T, 4>(n, a + i * a_row, a_row, x, y + i * y_step, y_step);
   for (; i < rows; i++) dot_some_rows<T, 1>(n, a + i * a_row, a_row, x, y + i * y_step, y_step);
 }
 
 // y (+)= the sum of R rows of `a` times their x; a chunk of y stays in L1 between calls.
 template <class T, int R>
-void add_some_rows(int64_t n, const T* a, int64_t a_row, const T* x, int64_t x_step, T* y, bool first) {
+void add_some_rows(int64_t n, const T* a, int64_t a_row, const T* x, int64_t x_step, T* y,
+                   bool first) {
   T f[R];
   for (int r = 0; r < R; r++) f[r] = x[r * x_step];
   if (first) {
@@ -346,7 +376,8 @@ void add_some_rows(int64_t n, const T* a, int64_t a_row, const T* x, int64_t x_s
 }
 
 template <class T>
-void sum_rows(int64_t rows, int64_t n, const T* a, int64_t a_row, const T* x, int64_t x_step, T* y) {
+void sum_rows(int64_t rows, int64_t n, const T* a, int64_t a_row, const T* x, int64_t x_step,
+              T* y) {
   constexpr int64_t kChunk = 16384 / sizeof(T);
   for (int64_t j = 0; j < n; j += kChunk) {
     int64_t w = n - j < kChunk ? n - j : kChunk, i = 0;
@@ -362,7 +393,8 @@ void sum_rows(int64_t rows, int64_t n, const T* a, int64_t a_row, const T* x, in
 void from_half(int64_t n, const uint16_t* x, float* y) {
   int64_t i = 0;
 #if defined(__F16C__)
-  for (; i + 8 <= n; i += 8) _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(x + i))));
+  for (; i + 8 <= n; i += 8)
+    _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(x + i))));
 #endif
   for (; i < n; i++) y[i] = half_to_float(x[i]);
 }
@@ -371,7 +403,8 @@ void to_half(int64_t n, const float* x, uint16_t* y) {
   int64_t i = 0;
 #if defined(__F16C__)
   for (; i + 8 <= n; i += 8)
-    _mm_storeu_si128((__m128i*)(y + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
+    _mm_storeu_si128((__m128i*)(y + i),
+                     _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
 #endif
   for (; i < n; i++) y[i] = float_to_half(x[i]);
 }
@@ -385,13 +418,15 @@ void to_bfloat(int64_t n, const float* x, uint16_t* y) {
   for (int64_t i = 0; i < n; i++) y[i] = float_to_bfloat(x[i]);
 }
 
-template <class T> constexpr GemmKernelsOf<T> kernels_of{gemm<T>, dot_rows<T>, sum_rows<T>};
+template <class T>
+constexpr GemmKernelsOf<T> kernels_of{gemm<T>, dot_rows<T>, sum_rows<T>};
 
 }  // namespace
 
 const GemmKernels& gemm_kernels() {
-  static constexpr GemmKernels table{kernels_of<float>, kernels_of<double>, kernels_of<int32_t>,
-                                       kernels_of<int64_t>, from_half, to_half, from_bfloat, to_bfloat};
+  static constexpr GemmKernels table{kernels_of<float>,   kernels_of<double>, kernels_of<int32_t>,
+                                     kernels_of<int64_t>, from_half,          to_half,
+                                     from_bfloat,         to_bfloat};
   return table;
 }
 

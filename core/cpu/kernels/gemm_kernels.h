@@ -6,9 +6,10 @@
 
 namespace ember::cpu {
 
-// C = alpha * A B + beta * C on one thread, all of one type. Strides count elements; C's columns are
-// adjacent. C is not read when beta is 0.
-template <class T> struct GemmTask {
+// C = alpha * A B + beta * C on one thread, all of one type. Strides count elements; C's columns
+// are adjacent. C is not read when beta is 0.
+template <class T>
+struct GemmTask {
   int64_t m, n, k;
   const T* a;
   int64_t a_row, a_col;
@@ -19,12 +20,15 @@ template <class T> struct GemmTask {
   T alpha, beta;
 };
 
-template <class T> struct GemmKernelsOf {
+template <class T>
+struct GemmKernelsOf {
   void (*gemm)(const GemmTask<T>&);
   // y[i] = sum over j of a[i * a_row + j] * x[j]: rows are adjacent elements.
-  void (*dot_rows)(int64_t rows, int64_t n, const T* a, int64_t a_row, const T* x, T* y, int64_t y_step);
+  void (*dot_rows)(int64_t rows, int64_t n, const T* a, int64_t a_row, const T* x, T* y,
+                   int64_t y_step);
   // y[j] = sum over i of x[i * x_step] * a[i * a_row + j]: adjacent columns, y contiguous.
-  void (*sum_rows)(int64_t rows, int64_t n, const T* a, int64_t a_row, const T* x, int64_t x_step, T* y);
+  void (*sum_rows)(int64_t rows, int64_t n, const T* a, int64_t a_row, const T* x, int64_t x_step,
+                   T* y);
 };
 
 struct GemmKernels {
@@ -38,8 +42,14 @@ struct GemmKernels {
   void (*to_bfloat)(int64_t n, const float* x, uint16_t* y);
 };
 
-namespace baseline { const GemmKernels& gemm_kernels(); }
-namespace avx2 { const GemmKernels& gemm_kernels(); }
-namespace avx512 { const GemmKernels& gemm_kernels(); }
+namespace baseline {
+const GemmKernels& gemm_kernels();
+}
+namespace avx2 {
+const GemmKernels& gemm_kernels();
+}
+namespace avx512 {
+const GemmKernels& gemm_kernels();
+}
 
 }  // namespace ember::cpu

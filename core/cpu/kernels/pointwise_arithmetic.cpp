@@ -24,6 +24,21 @@ void add_bool(Kernels& k) {
   row(Binary::bitwise_xor)[kColumnBool] = row(Binary::bitwise_xor)[kColumnUInt8];
 }
 
+// In float, the next number would be one that float16 and bfloat16 do not have.
+template <int kInfinity> uint16_t next16(uint16_t a, uint16_t b) {
+  const int size_a = a & 0x7fff, size_b = b & 0x7fff;
+  if (size_a > kInfinity || size_b > kInfinity) return size_a > kInfinity ? a : b;
+  const int at = a & 0x8000 ? -size_a : size_a, to = b & 0x8000 ? -size_b : size_b;
+  if (at == to) return b;
+  if (at == 0) return uint16_t((b & 0x8000) | 1);
+  return uint16_t((to > at) == (at > 0) ? a + 1 : a - 1);
+}
+template <int kInfinity> void next16_kernel(const void* a, const void* b, void* out, int64_t n, const Params&) {
+  for (int64_t i = 0; i < n; i++)
+    static_cast<uint16_t*>(out)[i] =
+        next16<kInfinity>(static_cast<const uint16_t*>(a)[i], static_cast<const uint16_t*>(b)[i]);
+}
+
 }  // namespace
 
 void add_arithmetic(Kernels& k) {
@@ -34,6 +49,8 @@ void add_arithmetic(Kernels& k) {
   add_where<uint64_t>(k, {kColumnInt64, kColumnUInt64, kColumnFloat64, kColumnComplex64});
   add_where<complex128>(k, {kColumnComplex128});
   add_bool(k);
+  k.binary[int(Binary::nextafter)][kColumnFloat16] = next16_kernel<0x7c00>;
+  k.binary[int(Binary::nextafter)][kColumnBFloat16] = next16_kernel<0x7f80>;
 }
 
 }  // namespace ember::cpu::EMBER_ISA

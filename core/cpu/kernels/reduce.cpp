@@ -18,54 +18,93 @@ constexpr int kBytes = 16;
 #endif
 constexpr int64_t kBlock = 1024;
 
-template <class T> struct VectorOf {
+template <class T>
+struct VectorOf {
   typedef T type __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));
 };
-template <class T> using Vector = typename VectorOf<T>::type;
-template <class T> constexpr int kLanes = kBytes / int(sizeof(T));
+template <class T>
+using Vector = typename VectorOf<T>::type;
+template <class T>
+constexpr int kLanes = kBytes / int(sizeof(T));
 
 // One functor serves scalars and vectors.
-template <class T> struct Sum {
+template <class T>
+struct Sum {
   static constexpr bool pairwise = std::is_floating_point_v<T>;
   static T identity() { return T(0); }
-  template <class V> static V fold(V acc, V x) { return acc + x; }
-  template <class V> static V take(V x) { return x; }
+  template <class V>
+  static V fold(V acc, V x) {
+    return acc + x;
+  }
+  template <class V>
+  static V take(V x) {
+    return x;
+  }
 };
-template <class T> struct SumSquares : Sum<T> {
-  template <class V> static V take(V x) { return x * x; }
+template <class T>
+struct SumSquares : Sum<T> {
+  template <class V>
+  static V take(V x) {
+    return x * x;
+  }
 };
-template <class T> struct Prod {
+template <class T>
+struct Prod {
   static constexpr bool pairwise = false;
   static T identity() { return T(1); }
-  template <class V> static V fold(V acc, V x) { return acc * x; }
-  template <class V> static V take(V x) { return x; }
+  template <class V>
+  static V fold(V acc, V x) {
+    return acc * x;
+  }
+  template <class V>
+  static V take(V x) {
+    return x;
+  }
 };
-template <class T> struct Min {
+template <class T>
+struct Min {
   static constexpr bool pairwise = false;
   static T identity() {
-    return std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+    return std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity()
+                                       : std::numeric_limits<T>::max();
   }
-  template <class V> static V fold(V acc, V x) {
-    if constexpr (std::is_integral_v<T>) return x < acc ? x : acc;
-    else return ((x < acc) | (x != x)) ? x : acc;
+  template <class V>
+  static V fold(V acc, V x) {
+    if constexpr (std::is_integral_v<T>)
+      return x < acc ? x : acc;
+    else
+      return ((x < acc) | (x != x)) ? x : acc;
   }
-  template <class V> static V take(V x) { return x; }
+  template <class V>
+  static V take(V x) {
+    return x;
+  }
 };
-template <class T> struct Max {
+template <class T>
+struct Max {
   static constexpr bool pairwise = false;
   static T identity() {
-    return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::min();
+    return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
+                                       : std::numeric_limits<T>::min();
   }
-  template <class V> static V fold(V acc, V x) {
-    if constexpr (std::is_integral_v<T>) return x > acc ? x : acc;
-    else return ((x > acc) | (x != x)) ? x : acc;
+  template <class V>
+  static V fold(V acc, V x) {
+    if constexpr (std::is_integral_v<T>)
+      return x > acc ? x : acc;
+    else
+      return ((x > acc) | (x != x)) ? x : acc;
   }
-  template <class V> static V take(V x) { return x; }
+  template <class V>
+  static V take(V x) {
+    return x;
+  }
 };
 
-template <class T> constexpr bool kVectorised = !is_complex_type<T>;
+template <class T>
+constexpr bool kVectorised = !is_complex_type<T>;
 
-template <class T, template <class> class Op> T block(int64_t n, const T* x) {
+template <class T, template <class> class Op>
+T block(int64_t n, const T* x) {
   using O = Op<T>;
   T result = O::identity();
   int64_t i = 0;
@@ -98,7 +137,8 @@ template <class T, template <class> class Op> T block(int64_t n, const T* x) {
   return result;
 }
 
-template <class T, template <class> class Op> T run(int64_t n, const T* x) {
+template <class T, template <class> class Op>
+T run(int64_t n, const T* x) {
   if (n <= kBlock) return block<T, Op>(n, x);
   if constexpr (Op<T>::pairwise) {
     int64_t half = (n / 2 + kBlock - 1) / kBlock * kBlock;
@@ -113,30 +153,50 @@ void inner(int64_t rows, int64_t n, const T* x, int64_t row_stride, T* out) {
   for (int64_t r = 0; r < rows; r++) out[r] = run<T, Op>(n, x + r * row_stride);
 }
 
-template <class T, template <class> class Op>
-void outer(int64_t rows, int64_t n, const T* x, int64_t row_stride, T* acc) {
+template <class T, template <class> class Op, class V>
+inline void outer_columns(int64_t rows, const T* x, int64_t row_stride, T* acc) {
   using O = Op<T>;
-  int64_t r = 0;
-  for (; r + 4 <= rows; r += 4, x += 4 * row_stride) {
-    const T *a = x, *b = x + row_stride, *c = b + row_stride, *d = c + row_stride;
-    for (int64_t j = 0; j < n; j++)
-      acc[j] = O::fold(acc[j], O::fold(O::fold(O::take(a[j]), O::take(b[j])), O::fold(O::take(c[j]), O::take(d[j]))));
+  V sum = *(V*)acc;
+  for (; rows >= 4; rows -= 4, x += 4 * row_stride) {
+    const V a = O::fold(O::take(*(const V*)x), O::take(*(const V*)(x + row_stride)));
+    const V b =
+        O::fold(O::take(*(const V*)(x + 2 * row_stride)), O::take(*(const V*)(x + 3 * row_stride)));
+    sum = O::fold(sum, O::fold(a, b));
   }
-  for (; r < rows; r++, x += row_stride)
-    for (int64_t j = 0; j < n; j++) acc[j] = O::fold(acc[j], O::take(x[j]));
+  for (; rows > 0; rows--, x += row_stride) sum = O::fold(sum, O::take(*(const V*)x));
+  *(V*)acc = sum;
 }
 
-template <class T, template <class> class Op> void join_chunk(int64_t n, const T* x, Wide<T>* acc) {
+// Four rows at a time: each row is then a stream that the prefetcher follows, and acc is touched
+// once in four.
+template <class T, template <class> class Op>
+void outer(int64_t rows, int64_t n, const T* x, int64_t row_stride, T* acc) {
+  for (; rows > 0; rows -= 4, x += 4 * row_stride) {
+    const int64_t some = rows < 4 ? rows : 4;
+    int64_t j = 0;
+    if constexpr (kVectorised<T>)
+      for (; j + kLanes<T> <= n; j += kLanes<T>)
+        outer_columns<T, Op, Vector<T>>(some, x + j, row_stride, acc + j);
+    for (; j < n; j++) outer_columns<T, Op, T>(some, x + j, row_stride, acc + j);
+  }
+}
+
+template <class T, template <class> class Op>
+void join_chunk(int64_t n, const T* x, Wide<T>* acc) {
   for (int64_t i = 0; i < n; i++) acc[i] = Op<Wide<T>>::fold(acc[i], Wide<T>(x[i]));
 }
 
-template <class T> bool beats(bool most, T x, T best) {
-  if constexpr (std::is_integral_v<T>) return most ? x > best : x < best;
-  else return (most ? x > best : x < best) || (x != x && best == best);
+template <class T>
+bool beats(bool most, T x, T best) {
+  if constexpr (std::is_integral_v<T>)
+    return most ? x > best : x < best;
+  else
+    return (most ? x > best : x < best) || (x != x && best == best);
 }
 
 // Each block's extreme by vector; only the block that holds the best is searched for its place.
-template <class T> Extreme<T> extreme(bool most, int64_t n, const T* x) {
+template <class T>
+Extreme<T> extreme(bool most, int64_t n, const T* x) {
   T best{};
   int64_t from = -1;
   for (int64_t i = 0; i < n; i += kBlock) {
@@ -157,9 +217,11 @@ template <class T> Extreme<T> extreme(bool most, int64_t n, const T* x) {
   return {best, from};
 }
 
-// The row numbers of a chunk are kept in integers as wide as T, so that they ride in the same lanes.
+// The row numbers of a chunk are kept in integers as wide as T, so that they ride in the same
+// lanes.
 template <class T, bool Most>
-void extremes_of(int64_t first, int64_t rows, int64_t n, const T* x, int64_t row_stride, T* best, int64_t* where) {
+void extremes_of(int64_t first, int64_t rows, int64_t n, const T* x, int64_t row_stride, T* best,
+                 int64_t* where) {
   using I = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
   constexpr int64_t kColumns = 256;
   for (int64_t j0 = 0; j0 < n; j0 += kColumns) {
@@ -188,8 +250,8 @@ void extremes_of(int64_t first, int64_t rows, int64_t n, const T* x, int64_t row
 }
 
 template <class T>
-void extremes(bool most, bool start, int64_t first, int64_t rows, int64_t n, const T* x, int64_t row_stride, T* best,
-              int64_t* where) {
+void extremes(bool most, bool start, int64_t first, int64_t rows, int64_t n, const T* x,
+              int64_t row_stride, T* best, int64_t* where) {
   if (start) {
     for (int64_t j = 0; j < n; j++) {
       best[j] = x[j];
@@ -199,8 +261,10 @@ void extremes(bool most, bool start, int64_t first, int64_t rows, int64_t n, con
     first++;
     rows--;
   }
-  if (most) extremes_of<T, true>(first, rows, n, x, row_stride, best, where);
-  else extremes_of<T, false>(first, rows, n, x, row_stride, best, where);
+  if (most)
+    extremes_of<T, true>(first, rows, n, x, row_stride, best, where);
+  else
+    extremes_of<T, false>(first, rows, n, x, row_stride, best, where);
 }
 
 inline Moments join(Moments a, Moments b) {  // Chan, Golub, LeVeque
@@ -209,7 +273,8 @@ inline Moments join(Moments a, Moments b) {  // Chan, Golub, LeVeque
   return {count, a.mean + delta * share, a.squares + b.squares + delta * delta * a.count * share};
 }
 
-template <class T> T squares_from(int64_t n, const T* x, T mean) {
+template <class T>
+T squares_from(int64_t n, const T* x, T mean) {
   using V = Vector<T>;
   constexpr int L = kLanes<T>, U = 4;
   V acc[U] = {};
@@ -228,8 +293,10 @@ template <class T> T squares_from(int64_t n, const T* x, T mean) {
   return sum;
 }
 
-// A block is summed, then its distances from its own mean are squared while it is in L1; one pass over memory.
-template <class T> Moments moments(int64_t n, const T* x) {
+// A block is summed, then its distances from its own mean are squared while it is in L1; one pass
+// over memory.
+template <class T>
+Moments moments(int64_t n, const T* x) {
   Moments all{0, 0, 0};
   for (int64_t i = 0; i < n; i += kBlock) {
     int64_t w = n - i < kBlock ? n - i : kBlock;
@@ -241,8 +308,8 @@ template <class T> Moments moments(int64_t n, const T* x) {
 }
 
 template <class T>
-void moments_outer(int64_t rows, int64_t n, const T* x, int64_t row_stride, double before, double* mean,
-                   double* squares) {
+void moments_outer(int64_t rows, int64_t n, const T* x, int64_t row_stride, double before,
+                   double* mean, double* squares) {
   constexpr int64_t kColumns = 256, kStep = 16;
   for (int64_t j0 = 0; j0 < n; j0 += kColumns) {
     const int64_t w = n - j0 < kColumns ? n - j0 : kColumns;
@@ -261,7 +328,8 @@ void moments_outer(int64_t rows, int64_t n, const T* x, int64_t row_stride, doub
           T d = from[q * row_stride + j] - m[j];
           s[j] += d * d;
         }
-      const double total = count + double(height), share = double(height) / total, cross = count * share;
+      const double total = count + double(height), share = double(height) / total,
+                   cross = count * share;
       double* mean_to = mean + j0;
       double* squares_to = squares + j0;
       for (int64_t j = 0; j < w; j++) {
@@ -274,7 +342,8 @@ void moments_outer(int64_t rows, int64_t n, const T* x, int64_t row_stride, doub
   }
 }
 
-template <class T> constexpr ReduceKernelsOf<T> kernels_of() {
+template <class T>
+constexpr ReduceKernelsOf<T> kernels_of() {
   ReduceKernelsOf<T> t{};
   t.inner[int(Fold::Sum)] = inner<T, Sum>;
   t.inner[int(Fold::Prod)] = inner<T, Prod>;
@@ -304,8 +373,9 @@ template <class T> constexpr ReduceKernelsOf<T> kernels_of() {
 }  // namespace
 
 const ReduceKernels& reduce_kernels() {
-  static constexpr ReduceKernels table{kernels_of<float>(), kernels_of<double>(), kernels_of<int32_t>(),
-                                       kernels_of<int64_t>(), kernels_of<complex128>()};
+  static constexpr ReduceKernels table{kernels_of<float>(), kernels_of<double>(),
+                                       kernels_of<int32_t>(), kernels_of<int64_t>(),
+                                       kernels_of<complex128>()};
   return table;
 }
 

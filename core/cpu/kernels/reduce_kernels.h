@@ -1,5 +1,6 @@
-// The tables of reduction kernels that kernels/reduce.cpp and kernels/load.cpp fill once per ISA level.
-// They compute in five types (float, double, int32, int64, complex128); loaders bring everything else to those.
+// The tables of reduction kernels that kernels/reduce.cpp and kernels/load.cpp fill once per ISA
+// level. They compute in five types (float, double, int32, int64, complex128); loaders bring
+// everything else to those.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,8 @@ enum class Fold : uint8_t { Sum, Prod, Min, Max, SumSquares };
 constexpr int kFolds = 5;
 
 // `index` is the first place of the extreme, or of the first NaN.
-template <class T> struct Extreme {
+template <class T>
+struct Extreme {
   T value;
   int64_t index;
 };
@@ -23,13 +25,27 @@ struct Moments {
 };
 
 // Partial results meet in this type: float sums in double.
-template <class T> struct WideOf { using type = int64_t; };
-template <> struct WideOf<float> { using type = double; };
-template <> struct WideOf<double> { using type = double; };
-template <> struct WideOf<complex128> { using type = complex128; };
-template <class T> using Wide = typename WideOf<T>::type;
+template <class T>
+struct WideOf {
+  using type = int64_t;
+};
+template <>
+struct WideOf<float> {
+  using type = double;
+};
+template <>
+struct WideOf<double> {
+  using type = double;
+};
+template <>
+struct WideOf<complex128> {
+  using type = complex128;
+};
+template <class T>
+using Wide = typename WideOf<T>::type;
 
-template <class T> struct ReduceKernelsOf {
+template <class T>
+struct ReduceKernelsOf {
   // out[i] = fold of x[i * row_stride + 0 .. n): one contiguous run for each of `rows`.
   void (*inner[kFolds])(int64_t rows, int64_t n, const T* x, int64_t row_stride, T* out);
   // acc[j] = fold of acc[j] and x[r * row_stride + j] over `rows`.
@@ -39,11 +55,12 @@ template <class T> struct ReduceKernelsOf {
   // The extreme of one contiguous run; `most` picks the maximum. n > 0.
   Extreme<T> (*extreme)(bool most, int64_t n, const T* x);
   // best[j], where[j] over rows first, first + 1, ...; `start` overwrites them.
-  void (*extremes)(bool most, bool start, int64_t first, int64_t rows, int64_t n, const T* x, int64_t row_stride,
-                   T* best, int64_t* where);
-  Moments (*moments)(int64_t n, const T* x);                                      // real types only
-  void (*moments_outer)(int64_t rows, int64_t n, const T* x, int64_t row_stride,  // adds to mean and squares,
-                        double before, double* mean, double* squares);            // which hold `before` rows
+  void (*extremes)(bool most, bool start, int64_t first, int64_t rows, int64_t n, const T* x,
+                   int64_t row_stride, T* best, int64_t* where);
+  Moments (*moments)(int64_t n, const T* x);  // real types only
+  void (*moments_outer)(int64_t rows, int64_t n, const T* x,
+                        int64_t row_stride,                             // adds to mean and squares,
+                        double before, double* mean, double* squares);  // which hold `before` rows
 };
 
 // y[i] = f(x[i * step]), converted to the table's type.
@@ -51,14 +68,17 @@ enum class Map : uint8_t { Value, Nonzero, Abs, Square, AbsPower, NanToZero };
 constexpr int kMaps = 6;
 using Loader = void (*)(int64_t n, const void* x, int64_t step, double power, void* y);
 
-// y[i * step] = x[i] * scale, after the root: x^(1/root); root 1 leaves it alone, 2 is a square root.
-template <class A> using Storer = void (*)(int64_t n, const A* x, double scale, double root, void* y, int64_t step);
+// y[i * step] = x[i] * scale, after the root: x^(1/root); root 1 leaves it alone, 2 is a square
+// root.
+template <class A>
+using Storer = void (*)(int64_t n, const A* x, double scale, double root, void* y, int64_t step);
 
 struct LoadKernels {
   Storer<double> store_f64[kDtypes];
   Storer<int64_t> store_i64[kDtypes];
   Storer<complex128> store_c128[kDtypes];
-  Loader f32[kDtypes][kMaps], f64[kDtypes][kMaps], i32[kDtypes][kMaps], i64[kDtypes][kMaps], c128[kDtypes][kMaps];
+  Loader f32[kDtypes][kMaps], f64[kDtypes][kMaps], i32[kDtypes][kMaps], i64[kDtypes][kMaps],
+      c128[kDtypes][kMaps];
 };
 
 struct ReduceKernels {
@@ -69,10 +89,10 @@ struct ReduceKernels {
   ReduceKernelsOf<complex128> c128;
 };
 
-#define EMBER_DECLARE_LEVEL(level)         \
-  namespace level {                        \
-  const ReduceKernels& reduce_kernels();   \
-  const LoadKernels& load_kernels();       \
+#define EMBER_DECLARE_LEVEL(level)       \
+  namespace level {                      \
+  const ReduceKernels& reduce_kernels(); \
+  const LoadKernels& load_kernels();     \
   }
 EMBER_DECLARE_LEVEL(baseline)
 EMBER_DECLARE_LEVEL(avx2)

@@ -2,6 +2,7 @@
 // add_rows(), which puts them into the tables. Include it last, with EMBER_FAMILY defined; with
 // EMBER_SCALAR_LOOPS too if the formulas do not vectorise.
 #include "cpu/kernels/complex_math.h"
+#include "cpu/kernels/exact.h"
 #include "cpu/kernels/loops.h"
 #include "cpu/kernels/table.h"
 
@@ -57,17 +58,59 @@ template <class T> constexpr bool in_blocks = !kScalarLoops && !is_complex_type<
 template <class Row, class T> constexpr bool to_real = is_complex_type<T> && Row::id == Unary::abs;
 template <class Row, class T> using Result = std::conditional_t<to_real<Row, T>, Real<T>, T>;
 
+template <class A, class Out, class F> EMBER_INLINE void apply(const A* a, Out* out, int64_t n, F f) {
+  if constexpr (in_blocks<A>) {
+    map1(a, out, n, f);
+  } else {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; i++) out[i] = f(a[i]);
+  }
+}
+template <class A, class B, class Out, class F>
+EMBER_INLINE void apply(const A* a, const B* b, Out* out, int64_t n, F f) {
+  if constexpr (in_blocks<B>) {
+    map2(a, b, out, n, f);
+  } else {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; i++) out[i] = f(a[i], b[i]);
+  }
+}
+
+// Arguments that the vector code gets wrong: huge ones of sin and the like, huge quotients of fmod. Where a
+// span holds some, those elements are computed with Exact.
+template <class Row, class T> constexpr bool turns =
+    is_real<T> && (Row::id == Unary::sin || Row::id == Unary::cos || Row::id == Unary::tan || Row::id == Unary::sinc);
+template <class Row, class T> constexpr bool takes_modulo =
+    is_real<T> && (Row::id == Binary::remainder || Row::id == Binary::fmod || Row::id == Binary::floor_divide);
+constexpr int64_t kSpan = 512;
+
+template <class T> EMBER_INLINE bool turns_too_far(T x) { return fabs_(x) > T(kTurnLimit); }
+
+template <class Rare, class Fast, class Slow>
+EMBER_INLINE void in_spans(int64_t n, Rare is_rare, Fast fast, Slow slow) {
+  for (int64_t i = 0; i < n; i += kSpan) {
+    const int64_t end = n - i < kSpan ? n : i + kSpan;
+    int any = 0;
+    for (int64_t j = i; j < end; j++) any |= is_rare(j);
+    if (!any) fast(i, end - i);
+    else for (int64_t j = i; j < end; j++) slow(j);
+  }
+}
+
 template <class Row, class T> void unary_kernel(const void* x_, void* out_, int64_t n, const Params& p) {
   using Out = Result<Row, T>;
   const T* x = static_cast<const T*>(x_);
   Out* out = static_cast<Out*>(out_);
   const T p0 = T(p.p0), p1 = T(p.p1), p2 = T(p.p2);
   auto f = [=](T v) EMBER_LAMBDA { return Out(Row::forward(v, p0, p1, p2)); };
-  if constexpr (in_blocks<T>) {
-    map1(x, out, n, f);
+  if constexpr (turns<Row, T>) {
+    auto exact = [](T v) { return T(Row::forward(Exact(v), Exact(0), Exact(0), Exact(0))); };
+    in_spans(
+        n, [=](int64_t i) EMBER_LAMBDA { return turns_too_far(x[i]); },
+        [=](int64_t i, int64_t m) EMBER_LAMBDA { apply(x + i, out + i, m, f); },
+        [=](int64_t i) EMBER_LAMBDA { out[i] = turns_too_far(x[i]) ? exact(x[i]) : f(x[i]); });
   } else {
-#pragma GCC ivdep
-    for (int64_t i = 0; i < n; i++) out[i] = f(x[i]);
+    apply(x, out, n, f);
   }
 }
 
@@ -78,25 +121,21 @@ void unary_grad_kernel(const void* g_, const void* kept_, void* out_, int64_t n,
   const T* kept = static_cast<const T*>(kept_);
   T* out = static_cast<T*>(out_);
   const T p0 = T(p.p0), p1 = T(p.p1), p2 = T(p.p2);
-  auto f = [=](G dy, T v) EMBER_LAMBDA { return T(dy) * conj(T(Row::derivative(v, p0, p1, p2))); };
-  if constexpr (in_blocks<T>) {
-    map2(g, kept, out, n, f);
+  auto f = [=](G dy, T v) EMBER_LAMBDA { return T(T(dy) * conj(T(Row::derivative(v, p0, p1, p2)))); };
+  if constexpr (turns<Row, T>) {
+    auto exact = [](G dy, T v) { return T(dy * T(Row::derivative(Exact(v), Exact(0), Exact(0), Exact(0)))); };
+    in_spans(
+        n, [=](int64_t i) EMBER_LAMBDA { return turns_too_far(kept[i]); },
+        [=](int64_t i, int64_t m) EMBER_LAMBDA { apply(g + i, kept + i, out + i, m, f); },
+        [=](int64_t i) EMBER_LAMBDA { out[i] = turns_too_far(kept[i]) ? exact(g[i], kept[i]) : f(g[i], kept[i]); });
   } else {
-#pragma GCC ivdep
-    for (int64_t i = 0; i < n; i++) out[i] = f(g[i], kept[i]);
+    apply(g, kept, out, n, f);
   }
 }
 
-template <class Row, class T> void predicate_kernel(const void* x_, void* out_, int64_t n, const Params&) {
-  const T* x = static_cast<const T*>(x_);
-  uint8_t* out = static_cast<uint8_t*>(out_);
-  auto f = [](T v) EMBER_LAMBDA { return uint8_t(Row::forward(v)); };
-  if constexpr (in_blocks<T>) {
-    map1(x, out, n, f);
-  } else {
-#pragma GCC ivdep
-    for (int64_t i = 0; i < n; i++) out[i] = f(x[i]);
-  }
+template <class Row, class T> void predicate_kernel(const void* x, void* out, int64_t n, const Params&) {
+  apply(static_cast<const T*>(x), static_cast<uint8_t*>(out), n,
+        [](T v) EMBER_LAMBDA { return uint8_t(Row::forward(v)); });
 }
 
 template <class Row, class T> constexpr bool may_trap =
@@ -108,36 +147,29 @@ void binary_kernel(const void* a_, const void* b_, void* out_, int64_t n, [[mayb
   const T* a = static_cast<const T*>(a_);
   const T* b = static_cast<const T*>(b_);
   T* out = static_cast<T*>(out_);
-  if constexpr (may_trap<Row, T>) {
-    bool zero = false;
-    for (int64_t i = 0; i < n; i++) zero |= b[i] == 0;
-    if (zero) {
-      __atomic_store_n(p.zero_division, true, __ATOMIC_RELAXED);
-      return;
-    }
-  }
   auto f = [](T u, T v) EMBER_LAMBDA { return Row::forward(u, v); };
-  if constexpr (in_blocks<T> && !may_trap<Row, T>) {
-    map2(a, b, out, n, f);
+  if constexpr (may_trap<Row, T>) {
+    int zero = 0;
+    for (int64_t i = 0; i < n; i++) zero |= b[i] == 0;
+    if (zero) __atomic_store_n(p.zero_division, true, __ATOMIC_RELAXED);
+    else for (int64_t i = 0; i < n; i++) out[i] = f(a[i], b[i]);
+  } else if constexpr (takes_modulo<Row, T>) {
+    in_spans(
+        n, [=](int64_t i) EMBER_LAMBDA { return modulo_is_rare(a[i], b[i]); },
+        [=](int64_t i, int64_t m) EMBER_LAMBDA { apply(a + i, b + i, out + i, m, f); },
+        [=](int64_t i) EMBER_LAMBDA {
+          out[i] = modulo_is_rare(a[i], b[i]) ? T(Row::forward(Exact(a[i]), Exact(b[i]))) : f(a[i], b[i]);
+        });
   } else {
-#pragma GCC ivdep
-    for (int64_t i = 0; i < n; i++) out[i] = f(a[i], b[i]);
+    apply(a, b, out, n, f);
   }
 }
 
 template <class Row, class T>
-void compare_kernel(const void* a_, const void* b_, void* out_, int64_t n, const Params& p) {
-  const T* a = static_cast<const T*>(a_);
-  const T* b = static_cast<const T*>(b_);
-  uint8_t* out = static_cast<uint8_t*>(out_);
+void compare_kernel(const void* a, const void* b, void* out, int64_t n, const Params& p) {
   const T p0 = T(p.p0), p1 = T(p.p1), p2 = T(p.p2);
-  auto f = [=](T u, T v) EMBER_LAMBDA { return uint8_t(Row::forward(u, v, p0, p1, p2)); };
-  if constexpr (in_blocks<T>) {
-    map2(a, b, out, n, f);
-  } else {
-#pragma GCC ivdep
-    for (int64_t i = 0; i < n; i++) out[i] = f(a[i], b[i]);
-  }
+  apply(static_cast<const T*>(a), static_cast<const T*>(b), static_cast<uint8_t*>(out), n,
+        [=](T u, T v) EMBER_LAMBDA { return uint8_t(Row::forward(u, v, p0, p1, p2)); });
 }
 
 template <class Row, class A, class T>

@@ -1,0 +1,66 @@
+// Conversions by name (float(), cpu(), type_as ...) and questions about dtypes.
+#include "ops/ops.h"
+
+namespace ember {
+
+namespace {
+
+using MaybeFormat = std::optional<MemoryFormat>;
+
+template <Dtype dtype> Tensor to_dtype(const Tensor& self, MaybeFormat format) {
+  return to(self, std::nullopt, dtype, false, format);
+}
+
+}  // namespace
+
+#define CONVERSION(name, dtype)                                                                                   \
+  EMBER_OP(#name "(Tensor self, *, Format? memory_format=None) -> Tensor", (to_dtype<Dtype::dtype>), Method, \
+           "The tensor in another dtype, that of this name; itself if it has it.")
+CONVERSION(float, Float32);
+CONVERSION(double, Float64);
+CONVERSION(half, Float16);
+CONVERSION(bfloat16, BFloat16);
+CONVERSION(int, Int32);
+CONVERSION(long, Int64);
+CONVERSION(short, Int16);
+CONVERSION(char, Int8);
+CONVERSION(byte, UInt8);
+CONVERSION(bool, Bool);
+CONVERSION(cfloat, Complex64);
+CONVERSION(cdouble, Complex128);
+#undef CONVERSION
+
+EMBER_OP("cpu(Tensor self, *, Format? memory_format=None) -> Tensor",
+         ([](const Tensor& self, MaybeFormat format) { return to(self, Device(), std::nullopt, false, format); }), Method,
+         "The tensor in host memory; itself if it is there.");
+EMBER_OP("type_as(Tensor self, Tensor other) -> Tensor",
+         ([](const Tensor& self, const Tensor& other) { return to(self, other.device(), other.dtype()); }), Method,
+         "The tensor with the dtype and device of `other`.");
+EMBER_OP("pin_memory(Tensor self, Device? device=None) -> Tensor",
+         ([](const Tensor& self, std::optional<Device>) { return self; }), Method,
+         "The tensor itself: host memory need not be pinned for ember's devices.");
+
+EMBER_OP("is_floating_point(Tensor self) -> bool", ([](const Tensor& t) { return is_floating(t.dtype()); }), kForms,
+         "Whether the elements are real floating point numbers.");
+EMBER_OP("is_complex(Tensor self) -> bool", ([](const Tensor& t) { return is_complex(t.dtype()); }), kForms,
+         "Whether the elements are complex numbers.");
+EMBER_OP("is_signed(Tensor self) -> bool", ([](const Tensor& t) { return is_signed(t.dtype()); }), kForms,
+         "Whether elements can be negative.");
+EMBER_OP("numel(Tensor self) -> int", ([](const Tensor& t) { return t.numel(); }), Function, "Number of elements.");
+EMBER_OP("is_nonzero(Tensor self) -> bool",
+         ([](const Tensor& t) {
+           check(t.numel() != 0, Kind::Runtime, "Boolean value of Tensor with no values is ambiguous");
+           check(t.numel() == 1, Kind::Runtime, "Boolean value of Tensor with more than one value is ambiguous");
+           return item(t).to<bool>();
+         }),
+         kForms, "Whether a tensor with one element is not zero.");
+EMBER_OP("is_same_size(Tensor self, Tensor other) -> bool",
+         ([](const Tensor& a, const Tensor& b) { return a.shape() == b.shape(); }), kForms,
+         "Whether two tensors have the same shape.");
+// Conjugates and negatives are computed at once here, never left for later by a flag.
+EMBER_OP("is_conj(Tensor self) -> bool", ([](const Tensor&) { return false; }), kForms, "Always False.");
+EMBER_OP("is_neg(Tensor self) -> bool", ([](const Tensor&) { return false; }), kForms, "Always False.");
+EMBER_OP("resolve_conj(Tensor self) -> Tensor", ([](const Tensor& t) { return t; }), kForms, "The tensor itself.");
+EMBER_OP("resolve_neg(Tensor self) -> Tensor", ([](const Tensor& t) { return t; }), kForms, "The tensor itself.");
+
+}  // namespace ember

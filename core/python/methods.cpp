@@ -1,0 +1,231 @@
+// Tensor methods that are called so often, or need Python so much, that they are written by hand:
+// geometry, addresses, tolist, type. The others come from the op schemas.
+#include "ops/ops.h"
+#include "python/python.h"
+
+namespace ember::python {
+
+namespace {
+
+// The one optional argument of size() and stride(), by position or as dim=.
+PyObject* dim_argument(const char* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  Py_ssize_t keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  check(n + keywords <= 1, Kind::Type, op, "() takes at most 1 argument (", n + keywords, " given)");
+  if (keywords) {
+    PyObject* name = PyTuple_GET_ITEM(kwnames, 0);
+    check(!PyUnicode_CompareWithASCIIString(name, "dim"), Kind::Type, op, "() got an unexpected keyword argument '",
+          PyUnicode_AsUTF8(name), "'");
+  }
+  if (n + keywords == 0 || args[0] == Py_None) return nullptr;
+  check(is_int(args[0]), Kind::Type, op, "(): argument 'dim' must be int, not ", Py_TYPE(args[0])->tp_name);
+  return args[0];
+}
+
+int64_t entry(const char* op, const Shape& values, PyObject* dim) {
+  int64_t d = int_of(dim);
+  int n = values.size();
+  check(n > 0 || d == 0 || d == -1 ? n > 0 : true, Kind::Index,
+        "Dimension specified as ", d, " but tensor has no dimensions");
+  return values[wrap_dim(op, d, n)];
+}
+
+PyObject* size(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  return guarded([&]() -> PyObject* {
+    PyObject* dim = dim_argument("size", args, n, kwnames);
+    const Tensor& t = tensor_of(self);
+    return dim ? PyLong_FromLongLong(entry("size", t.shape(), dim)) : wrap_shape(t.shape());
+  });
+}
+
+PyObject* stride(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  return guarded([&]() -> PyObject* {
+    PyObject* dim = dim_argument("stride", args, n, kwnames);
+    const Shape& strides = tensor_of(self).strides();
+    if (dim) return PyLong_FromLongLong(entry("stride", strides, dim));
+    Object tuple = checked(PyTuple_New(strides.size()));
+    for (int i = 0; i < strides.size(); i++)
+      PyTuple_SET_ITEM(tuple.get(), i, checked(PyLong_FromLongLong(strides[i])).release());
+    return tuple.release();
+  });
+}
+
+#define SIMPLE(name, value) \
+  PyObject* name(PyObject* self, PyObject*) { return guarded([&]() -> PyObject* { const Tensor& t = tensor_of(self); (void)t; return value; }); }
+SIMPLE(dim, PyLong_FromLong(t.dim()))
+SIMPLE(numel, PyLong_FromLongLong(t.numel()))
+SIMPLE(element_size, PyLong_FromLongLong(t.item_size()))
+SIMPLE(storage_offset, PyLong_FromLongLong(t.offset()))
+SIMPLE(data_ptr, PyLong_FromVoidPtr(t.numel() && t.storage()->data ? t.data() : nullptr))
+SIMPLE(get_device, PyLong_FromLong(t.device().is_cpu() ? -1 : std::max<int>(t.device().index, 0)))
+SIMPLE(is_shared, PyBool_FromLong(t.storage()->shared))
+SIMPLE(is_pinned, PyBool_FromLong(false))
+SIMPLE(is_inference, PyBool_FromLong(t.impl()->inference))
+SIMPLE(size_in_bytes, PyLong_FromLongLong(t.numel() * t.item_size()))
+SIMPLE(has_names, PyBool_FromLong(false))
+#undef SIMPLE
+
+PyObject* requires_grad_(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  return guarded([&]() -> PyObject* {
+    Py_ssize_t keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    check(n + keywords <= 1, Kind::Type, "requires_grad_() takes at most 1 argument (", n + keywords, " given)");
+    check(!keywords || !PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "requires_grad"), Kind::Type,
+          "requires_grad_() got an unexpected keyword argument");
+    bool on = true;
+    if (n + keywords) {
+      check(PyBool_Check(args[0]), Kind::Type, "requires_grad_(): argument 'requires_grad' must be bool, not ",
+            Py_TYPE(args[0])->tp_name);
+      on = args[0] == Py_True;
+    }
+    set_requires_grad(tensor_of(self), on);
+    return Py_NewRef(self);
+  });
+}
+
+PyObject* is_set_to(PyObject* self, PyObject* other) {
+  return guarded([&]() -> PyObject* {
+    check(is_tensor(other), Kind::Type, "is_set_to(): argument 'tensor' must be Tensor, not ", Py_TYPE(other)->tp_name);
+    const Tensor &a = tensor_of(self), &b = tensor_of(other);
+    return PyBool_FromLong(a.storage()->data == b.storage()->data && a.offset() == b.offset() &&
+                           a.shape() == b.shape() && a.strides() == b.strides());
+  });
+}
+
+// --- tolist -----------------------------------------------------------------------------------------------
+
+PyObject* element(Dtype d, const char* at) {
+  switch (d) {
+    case Dtype::Bool: return PyBool_FromLong(*reinterpret_cast<const bool*>(at));
+    case Dtype::Float32: return PyFloat_FromDouble(*reinterpret_cast<const float*>(at));
+    case Dtype::Float64: return PyFloat_FromDouble(*reinterpret_cast<const double*>(at));
+    case Dtype::Int64: return PyLong_FromLongLong(*reinterpret_cast<const int64_t*>(at));
+    case Dtype::UInt64: return PyLong_FromUnsignedLongLong(*reinterpret_cast<const uint64_t*>(at));
+    default: return wrap_scalar(Scalar::load(d, at));
+  }
+}
+
+Object nested(const Tensor& t, const char* at, int dim) {
+  if (dim == t.dim()) return checked(element(t.dtype(), at));
+  int64_t n = t.shape()[dim], step = t.strides()[dim] * t.item_size();
+  Object list = checked(PyList_New(n));
+  for (int64_t i = 0; i < n; i++) PyList_SET_ITEM(list.get(), i, nested(t, at + i * step, dim + 1).release());
+  return list;
+}
+
+PyObject* tolist(PyObject* self, PyObject*) {
+  return guarded([&] { return list_of(tensor_of(self)); });
+}
+
+// --- type() and its legacy names ----------------------------------------------------------------------------
+
+constexpr const char* kTypeNames[kDtypes] = {"Bool",   "Byte",  "Char",   "Short",         "Int",
+                                             "Long",   "Half",  "BFloat16", "Float",       "Double",
+                                             "ComplexFloat", "ComplexDouble", "UInt16", "UInt32", "UInt64"};
+
+std::string legacy_name(Dtype d, Device device) {
+  std::string where = device.is_cpu() ? "" : device_kind_name(device.kind) + ".";
+  return "torch." + where + kTypeNames[int(d)] + "Tensor";
+}
+
+std::pair<Device, Dtype> parse_legacy_name(const std::string& text) {
+  std::string_view rest = text;
+  size_t first = rest.find('.'), last = rest.rfind('.');
+  if (first != std::string_view::npos && (rest.substr(0, first) == "torch" || rest.substr(0, first) == "ember")) {
+    Device device = last > first ? parse_device(rest.substr(first + 1, last - first - 1)) : Device();
+    for (int i = 0; i < kDtypes; i++)
+      if (rest.substr(last + 1) == std::string(kTypeNames[i]) + "Tensor") return {device, Dtype(i)};
+    if (rest.substr(last + 1) == "Tensor") return {device, default_dtype()};
+  }
+  fail(Kind::Value, "invalid type: '", text, "'");
+}
+
+PyObject* type(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    static const char* names[] = {"dtype", "non_blocking", nullptr};
+    PyObject* wanted = Py_None;
+    int non_blocking = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Op:type", const_cast<char**>(names), &wanted, &non_blocking))
+      return nullptr;
+    const Tensor& t = tensor_of(self);
+    if (wanted == Py_None) return PyUnicode_FromString(legacy_name(t.dtype(), t.device()).c_str());
+    if (is_dtype(wanted)) return wrap(to(t, dtype_of_object(wanted)));
+    Object text;
+    if (!PyUnicode_Check(wanted)) {  // a legacy class: ember.FloatTensor
+      text = checked(PyObject_GetAttrString(wanted, "_legacy_name"));
+      wanted = text.get();
+    }
+    const char* utf8 = PyUnicode_AsUTF8(wanted);
+    if (!utf8) throw PythonError{};
+    auto [device, dtype] = parse_legacy_name(utf8);
+    return wrap(to(t, device, dtype));
+  });
+}
+
+PyObject* complex_value(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    complex128 c = item(tensor_of(self)).to<complex128>();
+    return PyComplex_FromDoubles(c.real(), c.imag());
+  });
+}
+
+// x.new(...) and Tensor(...) of the same kind: see ember/_tensor.py.
+
+PyObject* contains(PyObject* self, PyObject* value) {
+  return guarded([&]() -> PyObject* {
+    check(is_tensor(value) || is_number(value), Kind::Runtime,
+          "Tensor.__contains__ only supports Tensor or scalar, but you passed in a ", Py_TYPE(value)->tp_name, ".");
+    Object same = checked(PyObject_RichCompare(self, value, Py_EQ));
+    Object any = checked(PyObject_CallMethod(same.get(), "any", nullptr));
+    return PyBool_FromLong(checked(PyObject_IsTrue(any.get())));
+  });
+}
+
+template <class F> constexpr PyCFunction as_method(F f) { return (PyCFunction)(void (*)())f; }
+
+PyMethodDef methods[] = {
+    {"size", as_method(size), METH_FASTCALL | METH_KEYWORDS,
+     "size(dim=None)\n\nThe size of every dimension, or of one."},
+    {"stride", as_method(stride), METH_FASTCALL | METH_KEYWORDS,
+     "stride(dim=None)\n\nElements to jump along every dimension, or along one."},
+    {"dim", dim, METH_NOARGS, "Number of dimensions."},
+    {"ndimension", dim, METH_NOARGS, "Number of dimensions."},
+    {"numel", numel, METH_NOARGS, "Number of elements."},
+    {"nelement", numel, METH_NOARGS, "Number of elements."},
+    {"element_size", element_size, METH_NOARGS, "Bytes per element."},
+    {"storage_offset", storage_offset, METH_NOARGS, "Position of the first element in the storage."},
+    {"data_ptr", data_ptr, METH_NOARGS, "Address of the first element."},
+    {"get_device", get_device, METH_NOARGS, "Index of the tensor's device; -1 for the CPU."},
+    {"is_shared", is_shared, METH_NOARGS, "Whether the memory is shared with other processes."},
+    {"is_pinned", as_method(is_pinned), METH_VARARGS, "Always False: host memory is not pinned."},
+    {"is_inference", is_inference, METH_NOARGS, "Whether the tensor was made in inference mode."},
+    {"has_names", has_names, METH_NOARGS, "Always False: dimensions have no names."},
+    {"requires_grad_", as_method(requires_grad_), METH_FASTCALL | METH_KEYWORDS,
+     "requires_grad_(requires_grad=True)\n\nSets requires_grad and returns the tensor."},
+    {"is_set_to", is_set_to, METH_O, "Whether both tensors are the same view of the same storage."},
+    {"tolist", tolist, METH_NOARGS, "The elements as nested lists of Python numbers."},
+    {"type", as_method(type), METH_VARARGS | METH_KEYWORDS,
+     "type(dtype=None)\n\nThe tensor in another dtype, or without an argument the name of its type."},
+    {"__complex__", complex_value, METH_NOARGS, nullptr},
+    {"__contains__", contains, METH_O, nullptr},
+    {"__sizeof__", size_in_bytes, METH_NOARGS, nullptr},
+    {}};
+
+}  // namespace
+
+PyObject* list_of(const Tensor& t) {
+  check(!t.device().is_meta(), Kind::NotImplemented, "tolist(): a meta tensor has no data");
+  Tensor host = t.device().is_cpu() ? t : to(detach(t), Device(), std::nullopt);
+  return nested(host, static_cast<const char*>(host.numel() ? host.data() : nullptr), 0).release();
+}
+
+void add_tensor_methods(PyMethodDef* list) {
+  for (PyMethodDef* m = list; m->ml_name; m++) {
+    bool fixed = m->ml_flags & (METH_STATIC | METH_CLASS);
+    internal_check(!fixed, m->ml_name, " must be an ordinary method");
+    Object descriptor = checked(PyDescr_NewMethod(tensor_type, m));
+    checked(PyObject_SetAttrString((PyObject*)tensor_type, m->ml_name, descriptor.get()));
+  }
+}
+
+void add_methods() { add_tensor_methods(methods); }
+
+}  // namespace ember::python

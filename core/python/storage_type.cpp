@@ -1,0 +1,275 @@
+// UntypedStorage: the block of memory that tensors are views of, as Python sees it; tensors over a storage, set_ and
+// resize_.
+#include "ops/ops.h"
+#include "python/python.h"
+
+namespace ember::python {
+
+namespace {
+
+struct PyStorage {
+  PyObject_HEAD
+  Storage* storage;  // owned
+};
+PyTypeObject* storage_type;
+
+bool is_storage(PyObject* o) { return PyObject_TypeCheck(o, storage_type); }
+Storage& storage_in(PyObject* o) { return *reinterpret_cast<PyStorage*>(o)->storage; }
+Ref<Storage> ref_in(PyObject* o) { return Ref<Storage>(&storage_in(o)); }
+
+Ref<Storage> storage_argument(const char* op, PyObject* o) {
+  if (is_storage(o)) return ref_in(o);
+  Object inner = Object::steal(PyObject_GetAttrString(o, "_untyped_storage"));  // a typed one
+  if (!inner) PyErr_Clear();
+  check(inner && is_storage(inner.get()), Kind::Type, op, "(): expected an UntypedStorage, got ", Py_TYPE(o)->tp_name);
+  return ref_in(inner.get());
+}
+
+// The bytes as a tensor: what moves, fills and copies them on any device.
+Tensor bytes_of(const Ref<Storage>& s) { return from_storage(s, Dtype::UInt8, {s->bytes}, {1}, 0); }
+
+Ref<Storage> copy_from(const void* data, int64_t bytes) {
+  Ref<Storage> s = new_storage(bytes, Device());
+  if (bytes) std::memcpy(s->data, data, size_t(bytes));
+  return s;
+}
+
+// --- the type -------------------------------------------------------------------------------------------------
+
+PyObject* storage_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    static const char* names[] = {"data", "device", nullptr};
+    PyObject *data = nullptr, *device = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$O:UntypedStorage", const_cast<char**>(names), &data, &device))
+      return nullptr;
+    Device d = device == Py_None ? Device() : device_of_object(device);
+    if (!data) return wrap_storage(new_storage(0, d));
+    if (is_int(data)) {
+      int64_t n = int_of(data);
+      check(n >= 0, Kind::Runtime, "UntypedStorage(): the size must not be negative, got ", n);
+      return wrap_storage(new_storage(n, d));
+    }
+    Object list = checked(PySequence_Fast(data, "UntypedStorage(): expected a size or a sequence of bytes"));
+    Object bytes = checked(PyBytes_FromObject(list.get()));
+    Ref<Storage> made = copy_from(PyBytes_AS_STRING(bytes.get()), PyBytes_GET_SIZE(bytes.get()));
+    return wrap_storage(d.is_cpu() ? made : to(bytes_of(made), d, std::nullopt).storage());
+  });
+}
+void storage_dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  Storage* s = std::exchange(reinterpret_cast<PyStorage*>(self)->storage, nullptr);
+  s->host_object = nullptr;
+  { auto dropped = Ref<Storage>::adopt(s); }
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+Py_ssize_t storage_len(PyObject* self) { return storage_in(self).bytes; }
+PyObject* storage_nbytes(PyObject* self, PyObject*) { return PyLong_FromLongLong(storage_in(self).bytes); }
+PyObject* storage_data_ptr(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(storage_in(self).data); }
+PyObject* storage_element_size(PyObject*, PyObject*) { return PyLong_FromLong(1); }
+PyObject* storage_resizable(PyObject* self, PyObject*) { return PyBool_FromLong(storage_in(self).resizable); }
+PyObject* storage_is_shared(PyObject* self, PyObject*) { return PyBool_FromLong(storage_in(self).shared); }
+PyObject* storage_device(PyObject* self, void*) { return guarded([&] { return wrap_device(storage_in(self).device); }); }
+PyObject* storage_false(PyObject*, void*) { Py_RETURN_FALSE; }
+PyObject* storage_resize(PyObject* self, PyObject* size) {
+  return guarded([&]() -> PyObject* {
+    int64_t n = int_of(size);
+    check(n >= 0, Kind::Runtime, "resize_(): the size must not be negative, got ", n);
+    resize_storage(storage_in(self), n);
+    return Py_NewRef(self);
+  });
+}
+PyObject* storage_clone(PyObject* self, PyObject*) {
+  return guarded([&] { return wrap_storage(clone(bytes_of(ref_in(self))).storage()); });
+}
+PyObject* storage_cpu(PyObject* self, PyObject*) {
+  return guarded([&] { return wrap_storage(to(bytes_of(ref_in(self)), Device(), std::nullopt).storage()); });
+}
+PyObject* storage_copy(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    static const char* names[] = {"src", "non_blocking", nullptr};
+    PyObject* from;
+    int non_blocking = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|p:copy_", const_cast<char**>(names), &from, &non_blocking))
+      return nullptr;
+    Ref<Storage> source = storage_argument("copy_", from);
+    check(source->bytes == storage_in(self).bytes, Kind::Runtime, "size does not match, self was ",
+          storage_in(self).bytes, " bytes but src was ", source->bytes, " bytes");
+    copy_(bytes_of(ref_in(self)), bytes_of(source));
+    return Py_NewRef(self);
+  });
+}
+PyObject* storage_fill(PyObject* self, PyObject* value) {
+  return guarded([&]() -> PyObject* {
+    Tensor bytes = bytes_of(ref_in(self));
+    backend_of(bytes).fill(bytes, Scalar(int_of(value) & 0xff));
+    return Py_NewRef(self);
+  });
+}
+PyObject* storage_tolist(PyObject* self, PyObject*) {
+  return guarded([&] { return list_of(bytes_of(ref_in(self))); });
+}
+PyObject* storage_untyped(PyObject* self, PyObject*) { return Py_NewRef(self); }
+
+int storage_buffer(PyObject* self, Py_buffer* view, int flags) {
+  Storage& s = storage_in(self);
+  if (!s.device.is_cpu()) {
+    PyErr_SetString(PyExc_BufferError, "only a storage on the CPU has a buffer");
+    return -1;
+  }
+  static char nothing;
+  return PyBuffer_FillInfo(view, self, s.data ? s.data : &nothing, s.bytes, 0, flags);
+}
+PyObject* storage_subscript(PyObject* self, PyObject* key) {
+  return guarded([&]() -> PyObject* {
+    Object list = checked(storage_tolist(self, nullptr));
+    if (PySlice_Check(key)) {
+      Object part = checked(PyObject_GetItem(list.get(), key));
+      Object bytes = checked(PyBytes_FromObject(part.get()));
+      return wrap_storage(copy_from(PyBytes_AS_STRING(bytes.get()), PyBytes_GET_SIZE(bytes.get())));
+    }
+    return PyObject_GetItem(list.get(), key);
+  });
+}
+int storage_assign(PyObject* self, PyObject* key, PyObject* value) {
+  return guarded(-1, [&] {
+    Object bytes = checked(wrap(bytes_of(ref_in(self))));
+    check(value != nullptr, Kind::Type, "a storage's bytes cannot be deleted");
+    return checked(PyObject_SetItem(bytes.get(), key, value));
+  });
+}
+PyObject* storage_reduce(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    Object host = Object::borrow(self);
+    if (!storage_in(self).device.is_cpu()) host = checked(storage_cpu(self, nullptr));
+    Object bytes = checked(PyBytes_FromObject(host.get()));
+    Object make = Object::borrow(imported("ember._C", "_storage_from_bytes"));
+    return Py_BuildValue("O(Os)", make.get(), bytes.get(), storage_in(self).device.name().c_str());
+  });
+}
+PyObject* storage_repr(PyObject* self) {
+  return PyUnicode_FromFormat("<UntypedStorage of %zd bytes on %s at %p>", Py_ssize_t(storage_in(self).bytes),
+                              storage_in(self).device.name().c_str(), storage_in(self).data);
+}
+
+PyMethodDef storage_methods[] = {
+    {"nbytes", storage_nbytes, METH_NOARGS, "Bytes of memory."},
+    {"size", storage_nbytes, METH_NOARGS, "Bytes of memory."},
+    {"data_ptr", storage_data_ptr, METH_NOARGS, "Address of the memory."},
+    {"element_size", storage_element_size, METH_NOARGS, "Always 1."},
+    {"resizable", storage_resizable, METH_NOARGS, "Whether resize_() works."},
+    {"resize_", storage_resize, METH_O, "Changes the size, keeping the bytes that fit."},
+    {"clone", storage_clone, METH_NOARGS, "A copy."},
+    {"cpu", storage_cpu, METH_NOARGS, "The storage in host memory; itself if it is there."},
+    {"copy_", (PyCFunction)(void (*)())storage_copy, METH_VARARGS | METH_KEYWORDS, "Copies the bytes of another storage."},
+    {"fill_", storage_fill, METH_O, "Sets every byte."},
+    {"tolist", storage_tolist, METH_NOARGS, "The bytes as a list of ints."},
+    {"untyped", storage_untyped, METH_NOARGS, "The storage itself."},
+    {"is_shared", storage_is_shared, METH_NOARGS, "Whether other processes have mapped it too."},
+    {"__reduce__", storage_reduce, METH_NOARGS, nullptr},
+    {}};
+PyGetSetDef storage_getset[] = {{"device", storage_device, nullptr, "Where the memory is.", nullptr},
+                                {"is_cuda", storage_false, nullptr, nullptr, nullptr},
+                                {"is_sparse", storage_false, nullptr, nullptr, nullptr},
+                                {}};
+PyType_Slot storage_slots[] = {{Py_tp_new, (void*)storage_new},
+                               {Py_tp_dealloc, (void*)storage_dealloc},
+                               {Py_tp_repr, (void*)storage_repr},
+                               {Py_sq_length, (void*)storage_len},
+                               {Py_mp_length, (void*)storage_len},
+                               {Py_mp_subscript, (void*)storage_subscript},
+                               {Py_mp_ass_subscript, (void*)storage_assign},
+                               {Py_bf_getbuffer, (void*)storage_buffer},
+                               {Py_tp_methods, storage_methods},
+                               {Py_tp_getset, storage_getset},
+                               {Py_tp_doc, (void*)"UntypedStorage(size=0, *, device=None)\n\nA block of memory."},
+                               {0, nullptr}};
+PyType_Spec storage_spec = {"ember.UntypedStorage", sizeof(PyStorage), 0, Py_TPFLAGS_DEFAULT, storage_slots};
+
+// --- tensors and storages ---------------------------------------------------------------------------------------
+
+PyObject* untyped_storage(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const Ref<Storage>& s = tensor_of(self).storage();
+    return wrap_storage(s->root ? s->root : s);
+  });
+}
+PyMethodDef tensor_methods[] = {
+    {"untyped_storage", untyped_storage, METH_NOARGS, "The memory that the tensor is a view of."}, {}};
+
+EMBER_OP("_tensor_from_storage(Any storage, Dtype dtype, int offset, Size size, Size stride) -> Tensor",
+         ([](void* storage, Dtype dtype, int64_t offset, const Shape& size, const Shape& stride) {
+           Ref<Storage> s = storage_argument("_tensor_from_storage", static_cast<PyObject*>(storage));
+           return from_storage(std::move(s), dtype, size, stride, offset);
+         }),
+         Function, "A tensor over a storage.");
+EMBER_OP("_storage_from_bytes(Any data, Device? device=None) -> Any",
+         ([](void* data, std::optional<Device> device) -> void* {
+           Py_buffer view;
+           checked(PyObject_GetBuffer(static_cast<PyObject*>(data), &view, PyBUF_SIMPLE));
+           Ref<Storage> s = copy_from(view.buf, view.len);
+           PyBuffer_Release(&view);
+           if (device && !device->is_cpu()) s = to(bytes_of(s), *device, std::nullopt).storage();
+           return wrap_storage(std::move(s));
+         }),
+         Function, "A storage with a copy of some bytes.");
+EMBER_OP("_storage_from_buffer(Any data) -> Any",
+         ([](void* data) -> void* {
+           auto* o = static_cast<PyObject*>(data);
+           if (PyObject_Length(o) == 0) return wrap_storage(new_storage(0, Device()));
+           return wrap_storage(tensor_over_buffer(o, Dtype::UInt8, -1, 0).storage());
+         }),
+         Function, "A storage over the memory of an object with the buffer protocol.");
+
+void set_storage(const Tensor& self, Ref<Storage> s, const Shape& size, const Shape& stride, int64_t offset) {
+  Tensor made = from_storage(std::move(s), self.dtype(), size, stride, offset);
+  check(!grad_enabled() || !self.requires_grad() || !self.is_leaf(), Kind::Runtime,
+        "a leaf Variable that requires grad is being used in an in-place operation.");
+  self.impl()->storage = made.storage();
+  self.impl()->device = made.device();
+  set_geometry(self, size, stride, offset);
+  bump_version(self);
+}
+EMBER_OP("set_(Tensor self) -> Tensor",
+         ([](const Tensor& self) {
+           set_storage(self, new_storage(0, self.device()), {0}, {1}, 0);
+           return self;
+         }),
+         Method, "Makes the tensor empty, over a storage of its own.");
+EMBER_OP("set_(Tensor self, Tensor source) -> Tensor",
+         ([](const Tensor& self, const Tensor& source) {
+           check(self.dtype() == source.dtype(), Kind::Runtime, "Could not set tensor of type ", source.dtype(),
+                 " to a tensor of type ", self.dtype());
+           set_storage(self, source.storage(), source.shape(), source.strides(), source.offset());
+           return self;
+         }),
+         Method, "Makes the tensor a view of the storage of `source`, of the same geometry.");
+EMBER_OP("set_(Tensor self, Any source, int storage_offset=0, Size? size=None, Size? stride=None) -> Tensor",
+         ([](const Tensor& self, void* source, int64_t offset, const std::optional<Shape>& size,
+             const std::optional<Shape>& stride) {
+           auto* o = static_cast<PyObject*>(source);
+           Ref<Storage> s = is_tensor(o) ? tensor_of(o).storage() : storage_argument("set_", o);
+           Shape shape = size ? *size : Shape{s->bytes / self.item_size()};
+           set_storage(self, std::move(s), shape, stride ? *stride : contiguous_strides(shape), offset);
+           return self;
+         }),
+         Method, "Makes the tensor a view of a storage.");
+
+}  // namespace
+
+PyObject* wrap_storage(Ref<Storage> storage) {
+  if (storage->host_object) return Py_NewRef(static_cast<PyObject*>(storage->host_object));
+  auto* o = PyObject_New(PyStorage, storage_type);
+  if (!o) throw PythonError{};
+  storage->host_object = o;
+  o->storage = storage.detach();
+  return (PyObject*)o;
+}
+
+void add_storage_type(PyObject* module) {
+  storage_type = (PyTypeObject*)checked(PyType_FromSpec(&storage_spec)).release();
+  checked(PyModule_AddObjectRef(module, "UntypedStorage", (PyObject*)storage_type));
+  add_tensor_methods(tensor_methods);
+}
+
+}  // namespace ember::python

@@ -1,0 +1,81 @@
+"""What `import ember` leaves for later: subpackages, and names that live in modules which
+few programs need. `find` is called once per name; the package keeps the result.
+"""
+
+from importlib import import_module
+
+SUBMODULES = frozenset(
+    """
+    autograd amp backends compiler cpu cuda distributed distributions fft func futures
+    hub jit library linalg masked mps multiprocessing nested nn onnx opencl optim
+    overrides package profiler quasirandom quantization random serialization signal
+    sparse special storage testing types utils version xpu functional return_types
+    """.split()
+)
+
+# module -> the names of the top level that it defines
+_DEFINES = {
+    "_legacy": """
+        BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor
+        HalfTensor IntTensor LongTensor ShortTensor set_default_tensor_type
+        """,
+    "_runtime": """
+        are_deterministic_algorithms_enabled get_deterministic_debug_mode
+        get_float32_matmul_precision get_num_interop_threads
+        is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled
+        set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal
+        set_num_interop_threads set_warn_always use_deterministic_algorithms
+        """,
+    "_tensor_str": "get_printoptions set_printoptions",
+    "_type_info": "finfo iinfo",
+    "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
+    "random": "fork_rng get_rng_state initial_seed manual_seed seed set_rng_state",
+    "serialization": "load save",
+    "storage": "TypedStorage",
+    "compiler": "compile",
+    "_functional": """
+        atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes cartesian_prod
+        combinations einsum meshgrid tensordot
+        """,
+}
+NAMES = {name: module for module, names in _DEFINES.items() for name in names.split()}
+
+
+def find(name: str) -> object:
+    """The attribute `name` of the package, imported now."""
+    if name in NAMES:
+        module = _import(NAMES[name])
+        if module is not None and hasattr(module, name):
+            return getattr(module, name)
+    elif name in SUBMODULES:
+        module = _import(name)
+        if module is not None:
+            return module
+    raise AttributeError(f"module 'ember' has no attribute '{name}'")
+
+
+def _import(name: str):
+    """A submodule, or None if there is no such file."""
+    full = f"ember.{name}"
+    try:
+        return import_module(full)
+    except ModuleNotFoundError as error:
+        missing = error.name or ""
+        if full != missing and not full.startswith(missing + "."):
+            raise
+        return None
+
+
+def fill(namespace: dict, prefix: str) -> None:
+    """Put the core's functions called `prefix.name` into a module's globals.
+
+    They are the core's ops with a dot in their name: "linalg.norm" is `norm` of `linalg`.
+    """
+    from ember._C import _ops
+
+    names = namespace.setdefault("__all__", [])
+    for full, op in _ops.items():
+        head, _, name = full.rpartition(".")
+        if head == prefix:
+            namespace.setdefault(name, op)
+            names.append(name)

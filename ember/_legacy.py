@@ -1,0 +1,52 @@
+"""FloatTensor and its kin: constructors and `isinstance` tests by dtype."""
+
+import ember
+from ember._tensor import legacy_constructor
+
+
+class _TensorType(type):
+    """A class whose instances are the tensors of one dtype."""
+
+    dtype = None
+    _legacy_name = ""
+
+    def __instancecheck__(cls, obj: object) -> bool:
+        on_cpu = isinstance(obj, ember.Tensor) and obj.is_cpu
+        return on_cpu and obj.dtype == cls.dtype
+
+    def __call__(cls, *args, **kwargs):
+        return legacy_constructor(*args, dtype=cls.dtype, **kwargs)
+
+    def __repr__(cls) -> str:
+        return f"<class '{cls._legacy_name}'>"
+
+
+def _make(name: str, dtype) -> _TensorType:
+    doc = f"Legacy constructor of {dtype} tensors on the CPU."
+    body = {"dtype": dtype, "_legacy_name": f"torch.{name}", "__doc__": doc}
+    return _TensorType(name, (), body)
+
+
+FloatTensor = _make("FloatTensor", ember.float32)
+DoubleTensor = _make("DoubleTensor", ember.float64)
+HalfTensor = _make("HalfTensor", ember.float16)
+BFloat16Tensor = _make("BFloat16Tensor", ember.bfloat16)
+LongTensor = _make("LongTensor", ember.int64)
+IntTensor = _make("IntTensor", ember.int32)
+ShortTensor = _make("ShortTensor", ember.int16)
+CharTensor = _make("CharTensor", ember.int8)
+ByteTensor = _make("ByteTensor", ember.uint8)
+BoolTensor = _make("BoolTensor", ember.bool)
+
+
+def set_default_tensor_type(t) -> None:
+    """Set the default dtype by the name or class of a tensor type; deprecated.
+
+    >>> import ember
+    >>> ember.set_default_tensor_type("torch.FloatTensor")
+    """
+    name = t if isinstance(t, str) else t._legacy_name
+    found = globals().get(name.rpartition(".")[2])
+    if not isinstance(found, _TensorType):
+        raise TypeError(f"invalid type object: {t!r}")
+    ember.set_default_dtype(found.dtype)

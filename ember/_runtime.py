@@ -1,0 +1,82 @@
+"""Switches of the whole process that PyTorch programs set.
+
+ember's results do not depend on timing or on the number of threads in the first place,
+so the switches for determinism are remembered and change nothing.
+"""
+
+import os
+
+_state = {"deterministic": False, "warn_only": False, "precision": "highest"}
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Ask for deterministic results; they always are."""
+    _state["deterministic"], _state["warn_only"] = bool(mode), bool(warn_only)
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """What `use_deterministic_algorithms` was told."""
+    return _state["deterministic"]
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """What `use_deterministic_algorithms` was told."""
+    return _state["warn_only"]
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """`use_deterministic_algorithms` by another name: "default", "warn" or "error"."""
+    names = {"default": 0, "warn": 1, "error": 2}
+    if debug_mode not in names and debug_mode not in names.values():
+        raise ValueError(
+            "invalid value of debug_mode, expected 'default', 'warn', 'error' or 0, 1, "
+            f"2, but got {debug_mode!r}"
+        )
+    mode = names.get(debug_mode, debug_mode)
+    use_deterministic_algorithms(mode > 0, warn_only=mode == 1)
+
+
+def get_deterministic_debug_mode() -> int:
+    """0, 1 (warn) or 2 (error)."""
+    if not _state["deterministic"]:
+        return 0
+    return 1 if _state["warn_only"] else 2
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Remember "highest", "high" or "medium"; products are always in full float32."""
+    if precision not in ("highest", "high", "medium"):
+        raise RuntimeError(f"Invalid matmul precision: {precision!r}")
+    _state["precision"] = precision
+
+
+def get_float32_matmul_precision() -> str:
+    """What `set_float32_matmul_precision` was told."""
+    return _state["precision"]
+
+
+def get_num_interop_threads() -> int:
+    """Ops of one program do not run beside each other: the count says what could."""
+    return _state.get("interop") or os.cpu_count() or 1
+
+
+def set_num_interop_threads(n: int) -> None:
+    """Remember the number."""
+    if n <= 0:
+        raise RuntimeError("set_num_interop_threads expects a positive integer")
+    _state["interop"] = n
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """Denormal numbers are kept; returns False, as on machines that cannot flush them."""
+    return False
+
+
+def set_warn_always(mode: bool) -> None:
+    """Remember whether warnings should repeat."""
+    _state["warn_always"] = bool(mode)
+
+
+def is_warn_always_enabled() -> bool:
+    """What `set_warn_always` was told."""
+    return _state.get("warn_always", False)

@@ -1,0 +1,113 @@
+"""`finfo` and `iinfo`: limits of the number types."""
+
+import ember
+
+# name: bits, bits of the significand behind the point, largest and least exponent
+_FLOATS = {
+    "float16": (16, 10, 15, -14),
+    "bfloat16": (16, 7, 127, -126),
+    "float32": (32, 23, 127, -126),
+    "float64": (64, 52, 1023, -1022),
+}
+_RESOLUTION = {"float16": 1e-3, "bfloat16": 1e-2, "float32": 1e-6, "float64": 1e-15}
+_INTEGERS = {
+    "uint8": (0, 8),
+    "int8": (1, 8),
+    "int16": (1, 16),
+    "int32": (1, 32),
+    "int64": (1, 64),
+    "uint16": (0, 16),
+    "uint32": (0, 32),
+    "uint64": (0, 64),
+}
+
+
+def _name(dtype) -> str:
+    return str(dtype).rpartition(".")[2]
+
+
+class finfo:
+    """Limits of a floating point dtype (the default one if none is given).
+
+    >>> import ember
+    >>> ember.finfo(ember.float32).eps
+    1.1920928955078125e-07
+    """
+
+    __slots__ = (
+        "bits",
+        "dtype",
+        "eps",
+        "max",
+        "min",
+        "resolution",
+        "smallest_normal",
+        "tiny",
+    )
+
+    def __init__(self, type=None) -> None:
+        dtype = ember.get_default_dtype() if type is None else type
+        if not isinstance(dtype, ember.dtype):
+            raise TypeError(f"finfo(): argument 'type' must be a dtype, not {dtype!r}")
+        if dtype.is_complex:
+            dtype = dtype.to_real()
+        if not dtype.is_floating_point:
+            raise TypeError(
+                "torch.finfo() requires a floating point input type. Use torch.iinfo "
+                f"to handle '{dtype}'"
+            )
+        self.dtype = name = _name(dtype)
+        self.bits, digits, top, least = _FLOATS[name]
+        self.eps = 2.0**-digits
+        self.max = (2.0 - self.eps) * 2.0**top
+        self.min = -self.max
+        self.smallest_normal = self.tiny = 2.0**least
+        self.resolution = _RESOLUTION[name]
+
+    def __repr__(self) -> str:
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, "
+            f"eps={self.eps:g}, smallest_normal={self.smallest_normal:g}, "
+            f"tiny={self.tiny:g}, dtype={self.dtype})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, finfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+
+class iinfo:
+    """Limits of an integer dtype.
+
+    >>> import ember
+    >>> ember.iinfo(ember.int8)
+    iinfo(min=-128, max=127, dtype=int8)
+    """
+
+    __slots__ = ("bits", "dtype", "max", "min")
+
+    def __init__(self, type) -> None:
+        if not isinstance(type, ember.dtype):
+            raise TypeError(f"iinfo(): argument 'type' must be a dtype, not {type!r}")
+        if type == ember.bool:
+            raise TypeError("torch.bool is not supported by torch.iinfo")
+        if type.is_floating_point or type.is_complex:
+            raise TypeError(
+                "torch.iinfo() requires an integer input type. Use torch.finfo to "
+                f"handle '{type}'"
+            )
+        self.dtype = name = _name(type)
+        signed, self.bits = _INTEGERS[name]
+        self.max = 2 ** (self.bits - signed) - 1
+        self.min = -self.max - 1 if signed else 0
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, iinfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)

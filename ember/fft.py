@@ -1,0 +1,5 @@
+"""Discrete Fourier transforms."""
+
+from ember._lazy import fill
+
+fill(globals(), "fft")

@@ -1,0 +1,5 @@
+"""Linear algebra: what NumPy has under the same name, differentiable and batched."""
+
+from ember._lazy import fill
+
+fill(globals(), "linalg")

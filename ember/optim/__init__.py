@@ -1,0 +1,47 @@
+"""Optimizers and learning-rate schedulers.
+
+`optimizer` has what all share; each family has a file with one plain implementation.
+"""
+
+from ember.optim import lr_scheduler
+from ember.optim.adafactor import Adafactor
+from ember.optim.adagrad import Adadelta, Adagrad, RMSprop, Rprop
+from ember.optim.adam import Adam, Adamax, AdamW, NAdam, RAdam
+from ember.optim.asgd import ASGD
+from ember.optim.lbfgs import LBFGS
+from ember.optim.muon import Muon
+from ember.optim.optimizer import (
+    Optimizer,
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
+from ember.optim.sgd import SGD
+from ember.optim.sparse_adam import SparseAdam
+
+__all__ = [
+    "ASGD",
+    "LBFGS",
+    "SGD",
+    "Adadelta",
+    "Adafactor",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "Muon",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "SparseAdam",
+    "lr_scheduler",
+]
+
+
+def __getattr__(name: str):
+    if name == "swa_utils":
+        from importlib import import_module
+
+        return import_module("ember.optim.swa_utils")
+    raise AttributeError(f"module 'ember.optim' has no attribute '{name}'")

@@ -1,0 +1,81 @@
+"""What the optimizers share: checks of options, and the gradients of a group."""
+
+import ember
+from ember import Tensor
+
+
+def check(ok: bool, what: str, value) -> None:
+    """Raise PyTorch's error for an option out of range."""
+    if not ok:
+        raise ValueError(f"Invalid {what}: {value}")
+
+
+def check_lr(lr) -> None:
+    """A learning rate is a non-negative number or a tensor of one."""
+    if isinstance(lr, Tensor):
+        if lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+    else:
+        check(lr >= 0.0, "learning rate", lr)
+
+
+def check_betas(betas) -> None:
+    """Two averaging factors in [0, 1)."""
+    if len({isinstance(beta, Tensor) for beta in betas}) > 1:
+        raise ValueError("betas must be either both floats or both Tensors")
+    for i, beta in enumerate(betas):
+        check(0.0 <= beta < 1.0, f"beta parameter at index {i}", beta)
+
+
+def number(value) -> float:
+    """A learning rate as a number, also if it was given as a tensor."""
+    return value.item() if isinstance(value, Tensor) else value
+
+
+def real(t: Tensor) -> Tensor:
+    """A complex tensor as pairs of reals, which is how its elements are averaged."""
+    return ember.view_as_real(t) if t.is_complex() else t
+
+
+def gradients(optimizer, group: dict, weight_decay: float = 0.0) -> list[tuple]:
+    """(parameter, gradient, state) of the group, complex ones as reals.
+
+    The gradient has its sign changed for `maximize`, and L2 decay added.
+    """
+    found = []
+    for p in group["params"]:
+        grad = p.grad
+        if grad is None:
+            continue
+        if grad.layout != ember.strided:
+            name = type(optimizer).__name__
+            raise RuntimeError(f"{name} does not support sparse gradients")
+        state = optimizer.state[p]
+        if p.is_complex():
+            p, grad = ember.view_as_real(p), ember.view_as_real(grad)
+        if group["maximize"]:
+            grad = -grad
+        if weight_decay:
+            grad = grad.add(p, alpha=weight_decay)
+        found.append((p, grad, state))
+    return found
+
+
+def check_implementation(foreach, fused) -> None:
+    """These choose among PyTorch's implementations; ember has one of each."""
+    if foreach and fused:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+def scalar(value: float) -> Tensor:
+    """A number in an optimizer's state, as PyTorch keeps it."""
+    wide = ember.get_default_dtype() == ember.float64
+    return ember.tensor(value, dtype=ember.float64 if wide else ember.float32)
+
+
+def advance(state: dict) -> float:
+    """Count a step of one parameter; the number of this step."""
+    step = state["step"]
+    if not isinstance(step, Tensor):  # from a checkpoint of PyTorch before 1.12
+        state["step"] = step = scalar(float(step))
+    return step.add_(1).item()

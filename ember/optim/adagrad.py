@@ -1,0 +1,232 @@
+"""Optimizers with a rate for each element: Adagrad, Adadelta, RMSprop and Rprop."""
+
+import ember
+from ember.optim._common import (
+    advance,
+    check,
+    check_implementation,
+    check_lr,
+    gradients,
+    number,
+    real,
+    scalar,
+)
+from ember.optim.optimizer import Optimizer
+
+
+class Adagrad(Optimizer):
+    """Steps divided by the root of the sum of squared gradients."""
+
+    def __init__(
+        self,
+        params,
+        lr=1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_lr(lr)
+        check(lr_decay >= 0.0, "lr_decay value", lr_decay)
+        check(weight_decay >= 0.0, "weight_decay value", weight_decay)
+        start = initial_accumulator_value
+        check(start >= 0.0, "initial_accumulator_value value", start)
+        check(eps >= 0.0, "epsilon value", eps)
+        check_implementation(foreach, fused)
+        defaults = {
+            "lr": lr,
+            "lr_decay": lr_decay,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "initial_accumulator_value": start,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+        for group in self.param_groups:
+            for p in group["params"]:
+                value = complex(start, start) if p.is_complex() else start
+                total = ember.full_like(p, value, requires_grad=False)
+                self.state[p] = {"step": scalar(0.0), "sum": total}
+
+    def share_memory(self) -> None:
+        """Move the sums to memory shared between processes."""
+        for state in self.state.values():
+            state["sum"].share_memory_()
+
+    def _update(self, group: dict) -> None:
+        lr, eps = number(group["lr"]), group["eps"]
+        for p, grad, state in gradients(self, group, group["weight_decay"]):
+            if not state:  # a parameter that was added later
+                state["step"] = scalar(0.0)
+                state["sum"] = ember.zeros_like(p, requires_grad=False)
+            step = advance(state)
+            total = real(state["sum"])
+            total.addcmul_(grad, grad, value=1)
+            rate = lr / (1 + (step - 1) * group["lr_decay"])
+            p.addcdiv_(grad, total.sqrt().add_(eps), value=-rate)
+
+
+class Adadelta(Optimizer):
+    """Steps in units of their own running size (arXiv:1212.5701)."""
+
+    def __init__(
+        self,
+        params,
+        lr=1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        check(0.0 <= rho <= 1.0, "rho value", rho)
+        check(eps >= 0.0, "epsilon value", eps)
+        check(weight_decay >= 0.0, "weight_decay value", weight_decay)
+        defaults = {
+            "lr": lr,
+            "rho": rho,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "capturable": capturable,
+            "foreach": foreach,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _update(self, group: dict) -> None:
+        lr, rho, eps = number(group["lr"]), group["rho"], group["eps"]
+        for p, grad, state in gradients(self, group, group["weight_decay"]):
+            if not state:
+                state["step"] = scalar(0.0)
+                state["square_avg"] = ember.zeros_like(p, requires_grad=False)
+                state["acc_delta"] = ember.zeros_like(p, requires_grad=False)
+            advance(state)
+            square, moved = real(state["square_avg"]), real(state["acc_delta"])
+            square.mul_(rho).addcmul_(grad, grad, value=1 - rho)
+            delta = moved.add(eps).sqrt_().div_(square.add(eps).sqrt_()).mul_(grad)
+            moved.mul_(rho).addcmul_(delta, delta, value=1 - rho)
+            p.add_(delta, alpha=-lr)
+
+
+class RMSprop(Optimizer):
+    """Steps divided by the root of the running mean square."""
+
+    def __init__(
+        self,
+        params,
+        lr=1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        check(eps >= 0.0, "epsilon value", eps)
+        check(momentum >= 0.0, "momentum value", momentum)
+        check(weight_decay >= 0.0, "weight_decay value", weight_decay)
+        check(alpha >= 0.0, "alpha value", alpha)
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "alpha": alpha,
+            "eps": eps,
+            "centered": centered,
+            "weight_decay": weight_decay,
+            "capturable": capturable,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _update(self, group: dict) -> None:
+        lr, alpha, eps = number(group["lr"]), group["alpha"], group["eps"]
+        momentum, centered = group["momentum"], group["centered"]
+        for p, grad, state in gradients(self, group, group["weight_decay"]):
+            if not state:
+                state["step"] = scalar(0.0)
+                names = ["square_avg"] + ["momentum_buffer"] * (momentum > 0)
+                for name in names + ["grad_avg"] * centered:
+                    state[name] = ember.zeros_like(p, requires_grad=False)
+            advance(state)
+            square = real(state["square_avg"])
+            square.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
+            if centered:
+                mean = real(state["grad_avg"])
+                mean.lerp_(grad, 1 - alpha)
+                root = square.addcmul(mean, mean, value=-1).sqrt_().add_(eps)
+            else:
+                root = square.sqrt().add_(eps)
+            if momentum > 0:
+                buffer = real(state["momentum_buffer"])
+                buffer.mul_(momentum).addcdiv_(grad, root)
+                p.add_(buffer, alpha=-lr)
+            else:
+                p.addcdiv_(grad, root, value=-lr)
+
+
+class Rprop(Optimizer):
+    """Steps whose size grows while the gradient keeps its sign."""
+
+    def __init__(
+        self,
+        params,
+        lr=1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        defaults = {
+            "lr": lr,
+            "etas": etas,
+            "step_sizes": step_sizes,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _update(self, group: dict) -> None:
+        (shrink, grow), (low, high) = group["etas"], group["step_sizes"]
+        for p, grad, state in gradients(self, group):
+            if not state:
+                state["step"] = scalar(0.0)
+                state["prev"] = ember.zeros_like(p, requires_grad=False)
+                state["step_size"] = ember.full_like(
+                    p, number(group["lr"]), requires_grad=False
+                )
+            advance(state)
+            previous, size = real(state["prev"]), real(state["step_size"])
+            agreement = grad * previous
+            turned = agreement < 0
+            larger = ember.where(agreement > 0, size * grow, size)
+            size.copy_(ember.where(turned, size * shrink, larger).clamp_(low, high))
+            grad = grad.masked_fill(turned, 0)
+            p.addcmul_(grad.sign(), size, value=-1)
+            previous.copy_(grad)

@@ -1,0 +1,5 @@
+"""Special functions, element by element."""
+
+from ember._lazy import fill
+
+fill(globals(), "special")

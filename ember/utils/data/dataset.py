@@ -1,0 +1,229 @@
+"""Datasets: by index (`Dataset`) or as a stream (`IterableDataset`)."""
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+
+import ember
+from ember import Tensor
+
+
+class Dataset:
+    """Base of datasets that are read by index.
+
+    >>> import ember
+    >>> class Squares(ember.utils.data.Dataset):
+    ...     def __getitem__(self, i):
+    ...         return i * i
+    ...     def __len__(self):
+    ...         return 10
+    >>> Squares()[3]
+    9
+    """
+
+    def __class_getitem__(cls, item) -> type:
+        return cls
+
+    def __getitem__(self, index):
+        raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
+
+    def __add__(self, other: "Dataset") -> "ConcatDataset":
+        return ConcatDataset([self, other])
+
+
+class IterableDataset(Dataset):
+    """Base of datasets that are read as a stream, by `__iter__`."""
+
+    def __iter__(self):
+        raise NotImplementedError(
+            "Subclasses of IterableDataset should implement __iter__."
+        )
+
+    def __add__(self, other: Dataset) -> "ChainDataset":
+        return ChainDataset([self, other])
+
+
+class TensorDataset(Dataset):
+    """Samples are the rows of tensors of equal length.
+
+    >>> import ember
+    >>> ember.utils.data.TensorDataset(ember.arange(3), ember.ones(3))[1]
+    (tensor(1), tensor(1.))
+    """
+
+    tensors: tuple[Tensor, ...]
+
+    def __init__(self, *tensors: Tensor) -> None:
+        if any(t.size(0) != tensors[0].size(0) for t in tensors):
+            raise AssertionError("Size mismatch between tensors")
+        self.tensors = tensors
+
+    def __getitem__(self, index) -> tuple:
+        return tuple(t[index] for t in self.tensors)
+
+    def __len__(self) -> int:
+        return self.tensors[0].size(0)
+
+    def collated(self, indices: list[int]) -> list[Tensor]:
+        """The batch of these samples, as collating them one by one would give it."""
+        rows = ember.tensor(indices, dtype=ember.int64)
+        return [t.index_select(0, rows.to(t.device)) for t in self.tensors]
+
+
+class StackDataset(Dataset):
+    """Samples of several datasets side by side, as tuples or as dictionaries.
+
+    >>> import ember
+    >>> data = ember.utils.data.StackDataset(x=[1, 2], y=[3, 4])
+    >>> data[0]
+    {'x': 1, 'y': 3}
+    """
+
+    def __init__(self, *args, **kwargs) -> None:
+        if args and kwargs:
+            raise ValueError(
+                "Supported either ``tuple``- (via ``args``) or ``dict``- (via "
+                "``kwargs``) like input/output, but both types are given."
+            )
+        if not args and not kwargs:
+            raise ValueError("At least one dataset should be passed")
+        self.datasets = args or kwargs
+        parts = args or tuple(kwargs.values())
+        self._length = len(parts[0])
+        if any(len(part) != self._length for part in parts):
+            raise ValueError("Size mismatch between datasets")
+
+    def __getitem__(self, index):
+        if isinstance(self.datasets, dict):
+            return {name: part[index] for name, part in self.datasets.items()}
+        return tuple(part[index] for part in self.datasets)
+
+    def __len__(self) -> int:
+        return self._length
+
+
+class ConcatDataset(Dataset):
+    """Datasets one after another.
+
+    >>> import ember
+    >>> data = ember.utils.data.ConcatDataset([[1, 2], [3]])
+    >>> len(data), data[2]
+    (3, 3)
+    """
+
+    def __init__(self, datasets: Iterable[Dataset]) -> None:
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise AssertionError("datasets should not be an empty iterable")
+        if any(isinstance(d, IterableDataset) for d in self.datasets):
+            raise AssertionError("ConcatDataset does not support IterableDataset")
+        self.cumulative_sizes = self.cumsum(self.datasets)
+
+    @staticmethod
+    def cumsum(sequence) -> list[int]:
+        """Running sums of the lengths."""
+        return list(accumulate(map(len, sequence)))
+
+    def __len__(self) -> int:
+        return self.cumulative_sizes[-1]
+
+    def __getitem__(self, index: int):
+        if index < 0:
+            if -index > len(self):
+                raise ValueError(
+                    "absolute value of index should not exceed dataset length"
+                )
+            index += len(self)
+        which = bisect_right(self.cumulative_sizes, index)
+        start = self.cumulative_sizes[which - 1] if which else 0
+        return self.datasets[which][index - start]
+
+
+class ChainDataset(IterableDataset):
+    """Streams one after another."""
+
+    def __init__(self, datasets: Iterable[Dataset]) -> None:
+        self.datasets = datasets
+
+    def __iter__(self):
+        for part in self.datasets:
+            if not isinstance(part, IterableDataset):
+                raise AssertionError("ChainDataset only supports IterableDataset")
+            yield from part
+
+    def __len__(self) -> int:
+        return sum(len(part) for part in self.datasets)
+
+
+class Subset(Dataset):
+    """Some samples of a dataset.
+
+    >>> import ember
+    >>> ember.utils.data.Subset("abc", [2, 0])[0]
+    'c'
+    """
+
+    def __init__(self, dataset: Dataset, indices: Sequence[int]) -> None:
+        self.dataset = dataset
+        self.indices = indices
+        if hasattr(dataset, "collated"):
+            self.collated = self._collated
+
+    def __getitem__(self, index):
+        if isinstance(index, list):
+            return self.dataset[[self.indices[i] for i in index]]
+        return self.dataset[self.indices[index]]
+
+    def __getitems__(self, indices: list[int]) -> list:
+        chosen = [self.indices[i] for i in indices]
+        fetch = getattr(self.dataset, "__getitems__", None)
+        return fetch(chosen) if fetch else [self.dataset[i] for i in chosen]
+
+    def _collated(self, indices: list[int]):
+        return self.dataset.collated([self.indices[i] for i in indices])
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+def random_split(
+    dataset: Dataset, lengths: Sequence[int | float], generator=None
+) -> list[Subset]:
+    """Split at random into parts of these lengths, or of these fractions.
+
+    >>> import ember
+    >>> a, b = ember.utils.data.random_split(range(10), [0.7, 0.3])
+    >>> len(a), len(b)
+    (7, 3)
+    """
+    total = len(dataset)
+    if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
+        lengths = _whole_lengths(lengths, total)
+    if sum(lengths) != total:
+        raise ValueError(
+            "Sum of input lengths does not equal the length of the input dataset!"
+        )
+    order = ember.randperm(total, generator=generator).tolist()
+    ends = list(accumulate(lengths))
+    return [Subset(dataset, order[end - n : end]) for end, n in zip(ends, lengths)]
+
+
+def _whole_lengths(fractions: Sequence[float], total: int) -> list[int]:
+    """Lengths for fractions; what rounding leaves over goes to the first ones."""
+    for i, fraction in enumerate(fractions):
+        if fraction < 0 or fraction > 1:
+            raise ValueError(f"Fraction at index {i} is not between 0 and 1")
+    lengths = [math.floor(total * fraction) for fraction in fractions]
+    for i in range(total - sum(lengths)):
+        lengths[i % len(lengths)] += 1
+    for i, length in enumerate(lengths):
+        if length == 0:
+            import warnings
+
+            warnings.warn(
+                f"Length of split at index {i} is 0. This might result in an empty "
+                "dataset.",
+                stacklevel=3,
+            )
+    return lengths

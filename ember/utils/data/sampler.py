@@ -1,0 +1,194 @@
+"""Samplers: the order in which a dataset is read. Orders are PyTorch's for the same
+seeds.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence, Sized
+
+import ember
+
+
+class Sampler:
+    """Base of samplers: an iterable over indices, or over lists of them."""
+
+    def __class_getitem__(cls, item) -> type:
+        return cls
+
+    def __iter__(self) -> Iterator:
+        raise NotImplementedError
+
+
+class SequentialSampler(Sampler):
+    """0, 1, 2, ...
+
+    >>> import ember
+    >>> list(ember.utils.data.SequentialSampler("abc"))
+    [0, 1, 2]
+    """
+
+    def __init__(self, data_source: Sized) -> None:
+        self.data_source = data_source
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self.data_source)))
+
+    def __len__(self) -> int:
+        return len(self.data_source)
+
+
+class RandomSampler(Sampler):
+    """All indices in random order; with replacement, independent draws.
+
+    >>> import ember
+    >>> sorted(ember.utils.data.RandomSampler("abc"))
+    [0, 1, 2]
+    """
+
+    def __init__(
+        self,
+        data_source: Sized,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        generator=None,
+    ) -> None:
+        self.data_source = data_source
+        self.replacement = replacement
+        self._num_samples = num_samples
+        self.generator = generator
+        if not isinstance(replacement, bool):
+            raise TypeError(
+                f"replacement should be a boolean value, but got {replacement=}"
+            )
+        if not isinstance(self.num_samples, int) or self.num_samples < 0:
+            raise ValueError(
+                "num_samples should be a non-negative integer value, but got "
+                f"num_samples={self.num_samples}"
+            )
+
+    @property
+    def num_samples(self) -> int:
+        """How many indices an iteration gives."""
+        if self._num_samples is None:
+            return len(self.data_source)
+        return self._num_samples
+
+    def __iter__(self) -> Iterator[int]:
+        size, count = len(self.data_source), self.num_samples
+        generator = self.generator
+        if generator is None:
+            generator = ember.Generator()
+            generator.manual_seed(draw_seed())
+        if self.replacement:
+            for length in [32] * (count // 32) + [count % 32]:
+                draws = ember.randint(size, (length,), generator=generator)
+                yield from draws.tolist()
+            return
+        for _ in range(count // size if size else 0):
+            yield from ember.randperm(size, generator=generator).tolist()
+        # Drawn even if nothing of it is used, as in PyTorch.
+        rest = ember.randperm(size, generator=generator).tolist()
+        yield from rest[: count % size if size else 0]
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class SubsetRandomSampler(Sampler):
+    """Given indices in random order."""
+
+    def __init__(self, indices: Sequence[int], generator=None) -> None:
+        self.indices = indices
+        self.generator = generator
+
+    def __iter__(self) -> Iterator[int]:
+        order = ember.randperm(len(self.indices), generator=self.generator)
+        for i in order.tolist():
+            yield self.indices[i]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler):
+    """Indices drawn with given weights."""
+
+    def __init__(
+        self,
+        weights: Sequence[float],
+        num_samples: int,
+        replacement: bool = True,
+        generator=None,
+    ) -> None:
+        whole = isinstance(num_samples, int) and not isinstance(num_samples, bool)
+        if not whole or num_samples <= 0:
+            raise ValueError(
+                "num_samples should be a positive integer value, but got "
+                f"{num_samples=}"
+            )
+        if not isinstance(replacement, bool):
+            raise ValueError(
+                f"replacement should be a boolean value, but got {replacement=}"
+            )
+        weights = ember.as_tensor(weights, dtype=ember.double)
+        if weights.dim() != 1:
+            raise ValueError(
+                "weights should be a 1d sequence but given weights have shape "
+                f"{tuple(weights.shape)}"
+            )
+        self.weights = weights
+        self.num_samples = num_samples
+        self.replacement = replacement
+        self.generator = generator
+
+    def __iter__(self) -> Iterator[int]:
+        drawn = ember.multinomial(
+            self.weights, self.num_samples, self.replacement, generator=self.generator
+        )
+        yield from iter(drawn.tolist())
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class BatchSampler(Sampler):
+    """Lists of `batch_size` indices of another sampler.
+
+    >>> import ember
+    >>> list(ember.utils.data.BatchSampler(range(5), 2, drop_last=False))
+    [[0, 1], [2, 3], [4]]
+    """
+
+    def __init__(
+        self, sampler: Iterable[int], batch_size: int, drop_last: bool
+    ) -> None:
+        whole = isinstance(batch_size, int) and not isinstance(batch_size, bool)
+        if not whole or batch_size <= 0:
+            raise ValueError(
+                f"batch_size should be a positive integer value, but got {batch_size=}"
+            )
+        if not isinstance(drop_last, bool):
+            raise ValueError(
+                f"drop_last should be a boolean value, but got {drop_last=}"
+            )
+        self.sampler = sampler
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+
+    def __iter__(self) -> Iterator[list[int]]:
+        batch = []
+        for index in self.sampler:
+            batch.append(index)
+            if len(batch) == self.batch_size:
+                yield batch
+                batch = []
+        if batch and not self.drop_last:
+            yield batch
+
+    def __len__(self) -> int:
+        extra = 0 if self.drop_last else self.batch_size - 1
+        return (len(self.sampler) + extra) // self.batch_size
+
+
+def draw_seed(generator=None) -> int:
+    """A seed for another generator, drawn as PyTorch draws it."""
+    seed = ember.empty((), dtype=ember.int64).random_(generator=generator)
+    return seed.item()

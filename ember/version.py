@@ -1,0 +1,6 @@
+"""The version of the package, and of what it was built with."""
+
+__version__ = "0.1.0"
+cuda = None
+hip = None
+debug = False

@@ -1,0 +1,171 @@
+"""Optimizers: they minimize, keep state, save and load it, and run hooks."""
+
+import io
+import math
+
+import pytest
+
+import ember
+from ember import optim
+
+ALL = {
+    "SGD": {"lr": 0.1, "momentum": 0.9, "nesterov": True},
+    "Adam": {"lr": 0.3},
+    "AdamW": {"lr": 0.3},
+    "Adamax": {"lr": 0.3},
+    "NAdam": {"lr": 0.3},
+    "RAdam": {"lr": 0.3},
+    "RMSprop": {"lr": 0.1, "centered": True, "momentum": 0.5},
+    "Adagrad": {"lr": 1.0},
+    "Adadelta": {"lr": 50.0},
+    "ASGD": {"lr": 0.1},
+    "Rprop": {"lr": 0.1},
+    "Adafactor": {"lr": 0.3},
+    "LBFGS": {"line_search_fn": "strong_wolfe"},
+}
+
+
+def problem():
+    p = ember.nn.Parameter(ember.tensor([[3.0, -2.0], [0.5, 4.0]]))
+
+    def loss():
+        return ((p - 1) ** 2).sum() + (p[0, 0] - p[1, 1]) ** 2
+
+    return p, loss
+
+
+def run(optimizer, loss, steps):
+    def closure():
+        optimizer.zero_grad()
+        value = loss()
+        value.backward()
+        return value
+
+    return [optimizer.step(closure).item() for _ in range(steps)]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_minimizes(name):
+    p, loss = problem()
+    losses = run(getattr(optim, name)([p], **ALL[name]), loss, 60)
+    assert losses[-1] < 0.05 * losses[0]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_state_moves_to_a_new_optimizer(name):
+    p, loss = problem()
+    first = getattr(optim, name)([p], **ALL[name])
+    run(first, loss, 3)
+    q, other = problem()
+    q.data.copy_(p.data)
+    second = getattr(optim, name)([q], **ALL[name])
+    buffer = io.BytesIO()
+    ember.save(first.state_dict(), buffer)
+    buffer.seek(0)
+    second.load_state_dict(ember.load(buffer))
+    assert run(first, loss, 3) == pytest.approx(run(second, other, 3), rel=1e-5)
+    assert p.tolist() == q.tolist()
+
+
+def test_sgd_by_hand():
+    p = ember.nn.Parameter(ember.tensor([1.0]))
+    optimizer = optim.SGD([p], lr=0.1, momentum=0.5, weight_decay=0.1)
+    for want in (1 - 0.1 * 2.1, 0.79 - 0.1 * (0.5 * 2.1 + 2.079)):
+        p.grad = ember.tensor([2.0])
+        optimizer.step()
+        assert p.item() == pytest.approx(want, rel=1e-6)
+
+
+def test_adam_by_hand():
+    p = ember.nn.Parameter(ember.tensor([1.0], dtype=ember.float64))
+    optimizer = optim.Adam([p], lr=0.1)
+    m = v = 0.0
+    want = 1.0
+    for step, g in enumerate([2.0, -1.0, 0.5], 1):
+        p.grad = ember.tensor([g], dtype=ember.float64)
+        optimizer.step()
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+        root = math.sqrt(v / (1 - 0.999**step)) + 1e-8
+        want -= 0.1 * m / (1 - 0.9**step) / root
+        assert p.item() == pytest.approx(want, rel=1e-12)
+    assert optimizer.state[p]["step"].item() == 3
+
+
+def test_groups():
+    a, b = (ember.nn.Parameter(ember.ones(1)) for _ in range(2))
+    optimizer = optim.SGD([{"params": [a], "lr": 1.0}], lr=0.5)
+    optimizer.add_param_group({"params": b})
+    a.grad, b.grad = ember.ones(1), ember.ones(1)
+    optimizer.step()
+    assert (a.item(), b.item()) == (0.0, 0.5)
+    with pytest.raises(ValueError, match="more than one parameter group"):
+        optimizer.add_param_group({"params": [a]})
+    saved = optimizer.state_dict()["param_groups"]
+    assert [g["params"] for g in saved] == [[0], [1]]
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "match"),
+    [
+        (lambda p: optim.SGD([]), ValueError, "empty parameter list"),
+        (lambda p: optim.SGD(p), TypeError, "iterable of Tensors or dicts"),
+        (lambda p: optim.SGD([p], lr=-1), ValueError, "Invalid learning rate: -1"),
+        (lambda p: optim.SGD([p * 2]), ValueError, "non-leaf"),
+        (lambda p: optim.SGD([1]), TypeError, "can only optimize Tensors"),
+        (lambda p: optim.Adam([p], betas=(1, 0)), ValueError, "index 0: 1"),
+        (lambda p: optim.SGD([p], nesterov=True), ValueError, "Nesterov"),
+        (lambda p: optim.Muon([p]), ValueError, "only supports 2D"),
+    ],
+)
+def test_errors(make, kind, match):
+    with pytest.raises(kind, match=match):
+        make(ember.nn.Parameter(ember.ones(2)))
+
+
+def test_load_checks_the_shape_of_groups():
+    a, b = (ember.nn.Parameter(ember.ones(1)) for _ in range(2))
+    with pytest.raises(ValueError, match="doesn't match the size"):
+        optim.SGD([a, b]).load_state_dict(optim.SGD([a]).state_dict())
+
+
+def test_hooks():
+    p, seen = ember.nn.Parameter(ember.ones(1)), []
+    optimizer = optim.SGD([p], lr=1.0)
+    optimizer.register_step_pre_hook(lambda o, args, kwargs: seen.append("pre"))
+    handle = optimizer.register_step_post_hook(lambda *a: seen.append("post"))
+    with optim.optimizer.register_optimizer_step_pre_hook(lambda *a: seen.append("g")):
+        optimizer.step()
+    handle.remove()
+    optimizer.step()
+    assert seen == ["g", "pre", "post", "pre"]
+
+
+def test_zero_grad():
+    p = ember.nn.Parameter(ember.ones(1))
+    optimizer = optim.SGD([p])
+    p.grad = ember.ones(1)
+    optimizer.zero_grad(set_to_none=False)
+    assert p.grad.item() == 0
+    optimizer.zero_grad()
+    assert p.grad is None
+
+
+def test_repr():
+    text = repr(optim.SGD([ember.nn.Parameter(ember.ones(1))], lr=0.1))
+    assert text.startswith("SGD (\nParameter Group 0\n    dampening: 0\n")
+    assert "    lr: 0.1\n" in text and text.endswith("    weight_decay: 0\n)")
+
+
+def test_a_step_leaves_the_gradient_mode_alone():
+    p = ember.nn.Parameter(ember.ones(1))
+    optim.Adam([p]).step()
+    assert ember.is_grad_enabled()
+
+
+def test_muon_steps_are_orthogonal():
+    ember.manual_seed(0)
+    p = ember.nn.Parameter(ember.zeros(4, 4))
+    p.grad = ember.randn(4, 4)
+    optim.Muon([p], lr=1.0, weight_decay=0.0).step()
+    values = ember.linalg.svdvals(p.detach())
+    assert 0.4 < values.min().item() and values.max().item() < 1.4

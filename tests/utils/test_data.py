@@ -1,0 +1,169 @@
+"""Datasets, samplers, collation and the DataLoader."""
+
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+import ember
+from ember.utils.data import (
+    BatchSampler,
+    ChainDataset,
+    ConcatDataset,
+    DataLoader,
+    Dataset,
+    DistributedSampler,
+    IterableDataset,
+    RandomSampler,
+    StackDataset,
+    Subset,
+    SubsetRandomSampler,
+    TensorDataset,
+    WeightedRandomSampler,
+    default_collate,
+    random_split,
+)
+
+
+class Numbers(Dataset):
+    def __init__(self, count):
+        self.count = count
+
+    def __getitem__(self, i):
+        if i >= self.count:
+            raise IndexError
+        return i
+
+    def __len__(self):
+        return self.count
+
+
+class Stream(IterableDataset):
+    def __init__(self, count):
+        self.count = count
+
+    def __iter__(self):
+        return iter(range(self.count))
+
+
+def flat(loader):
+    return [v for batch in loader for v in batch.tolist()]
+
+
+def test_batches():
+    loader = DataLoader(Numbers(7), batch_size=3)
+    assert [b.tolist() for b in loader] == [[0, 1, 2], [3, 4, 5], [6]]
+    assert len(loader) == 3
+    short = DataLoader(Numbers(7), batch_size=3, drop_last=True)
+    assert len(short) == len(list(short)) == 2
+    assert list(DataLoader(Numbers(2), batch_size=None)) == [0, 1]
+
+
+def test_shuffle_follows_the_seed():
+    loader = DataLoader(Numbers(10), batch_size=4, shuffle=True)
+    ember.manual_seed(0)
+    first, second = flat(loader), flat(loader)
+    assert first != second and sorted(first) == list(range(10))
+    ember.manual_seed(0)
+    assert flat(loader) == first
+    # the numbers of torch 2.13 for this seed
+    assert first == [6, 7, 1, 4, 2, 0, 9, 8, 3, 5]
+
+
+def test_generator_is_used():
+    def order():
+        g = ember.Generator().manual_seed(3)
+        return flat(DataLoader(Numbers(9), shuffle=True, generator=g))
+
+    assert order() == order()
+
+
+def test_tensor_dataset_batches_equal_collated_samples():
+    x, y = ember.arange(12.0).view(6, 2), ember.arange(6)
+    data = TensorDataset(x, y)
+    fast = list(DataLoader(Subset(data, [5, 1, 3]), batch_size=2))
+    slow = list(
+        DataLoader(
+            Subset(data, [5, 1, 3]),
+            batch_size=2,
+            collate_fn=lambda b: default_collate(b),
+        )
+    )
+    assert len(fast) == 2 and isinstance(fast[0], list)
+    for a, b in zip(fast, slow):
+        assert [t.tolist() for t in a] == [t.tolist() for t in b]
+    with pytest.raises(AssertionError, match="Size mismatch"):
+        TensorDataset(x, y[:3])
+
+
+def test_streams():
+    assert [b.tolist() for b in DataLoader(Stream(5), batch_size=2)] == [
+        [0, 1],
+        [2, 3],
+        [4],
+    ]
+    assert flat(DataLoader(ChainDataset([Stream(2), Stream(1)]))) == [0, 1, 0]
+    with pytest.raises(ValueError, match="unspecified shuffle"):
+        DataLoader(Stream(5), shuffle=True)
+
+
+def test_combining_datasets():
+    both = Numbers(3) + Numbers(2)
+    assert isinstance(both, ConcatDataset) and [both[i] for i in (0, 3, -1)] == [
+        0,
+        0,
+        1,
+    ]
+    assert StackDataset(Numbers(2), Numbers(2))[1] == (1, 1)
+    with pytest.raises(ValueError, match="Size mismatch"):
+        StackDataset(Numbers(2), Numbers(3))
+
+
+def test_random_split():
+    ember.manual_seed(0)
+    a, b = random_split(Numbers(10), [0.66, 0.34])
+    assert (len(a), len(b)) == (7, 3)
+    assert sorted([*a.indices, *b.indices]) == list(range(10))
+    with pytest.raises(ValueError, match="Sum of input lengths"):
+        random_split(Numbers(10), [3, 3])
+
+
+def test_samplers():
+    ember.manual_seed(0)
+    assert len(list(RandomSampler(range(3), num_samples=8))) == 8
+    drawn = list(RandomSampler(range(3), replacement=True, num_samples=70))
+    assert len(drawn) == 70 and set(drawn) == {0, 1, 2}
+    assert sorted(SubsetRandomSampler([5, 7, 9])) == [5, 7, 9]
+    assert set(WeightedRandomSampler([0.0, 1.0], 5)) == {1}
+    assert list(BatchSampler(range(3), 2, True)) == [[0, 1]]
+    with pytest.raises(ValueError, match="positive integer"):
+        BatchSampler(range(3), 0, False)
+    parts = [list(DistributedSampler(range(10), 4, rank)) for rank in range(4)]
+    assert {i for part in parts for i in part} == set(range(10))
+    assert {len(part) for part in parts} == {3}
+
+
+def test_default_collate():
+    Pair = namedtuple("Pair", "a b")
+    got = default_collate([{"x": 1, "y": [1.0, "s"]}, {"x": 2, "y": [3.0, "t"]}])
+    assert got["x"].tolist() == [1, 2]
+    assert got["y"][0].dtype == ember.float64 and got["y"][1] == ["s", "t"]
+    assert default_collate([Pair(1, 2), Pair(3, 4)]).b.tolist() == [2, 4]
+    arrays = default_collate([np.ones((2,), np.float32), np.zeros((2,), np.float32)])
+    assert arrays.dtype == ember.float32 and arrays.shape == (2, 2)
+    assert default_collate([np.float64(1), np.float64(2)]).tolist() == [1, 2]
+    with pytest.raises(RuntimeError, match="equal size"):
+        default_collate([[1], [1, 2]])
+    with pytest.raises(TypeError, match="default_collate: batch must contain"):
+        default_collate([object()])
+
+
+def test_loader_options():
+    with pytest.raises(ValueError, match="mutually exclusive with shuffle"):
+        DataLoader(Numbers(3), sampler=[0], shuffle=True)
+    with pytest.raises(ValueError, match="batch_sampler option"):
+        DataLoader(Numbers(3), batch_sampler=[[0]], batch_size=2)
+    loader = DataLoader(Numbers(3), batch_sampler=[[2, 0], [1]])
+    assert [b.tolist() for b in loader] == [[2, 0], [1]]
+    with pytest.raises(ValueError, match="should not be set"):
+        loader.batch_size = 3
