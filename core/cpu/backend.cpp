@@ -121,6 +121,7 @@ class CpuBackend final : public Backend {
     cpu::masked_scatter(self, mask, src);
   }
   void flip(const Tensor& out, const Tensor& x, const Shape& dims) override { cpu::flip(out, x, dims); }
+  void join(const Tensor& out, const TensorList& parts, int dim) override { cpu::join(out, parts, dim); }
   Tensor repeated_positions(const Tensor& counts) override { return cpu::repeated_positions(counts); }
   void arange(const Tensor& out, const Scalar& start, const Scalar& step) override {
     cpu::arange(out.dtype(), out.data(), out.numel(), out.dim() ? out.stride(0) : 1, start, step);
