@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator
 from ember._C import Generator, Tensor, default_generator
 
 __all__ = [
+    "default_generator",
+    "fork_rng",
+    "get_rng_state",
+    "initial_seed",
     "manual_seed",
     "seed",
-    "initial_seed",
-    "get_rng_state",
     "set_rng_state",
-    "fork_rng",
-    "default_generator",
 ]
 
 

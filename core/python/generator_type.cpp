@@ -96,14 +96,17 @@ PyObject* clone_state(PyObject* self, PyObject*) {
 }
 
 PyObject* reduce(PyObject* self, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    Object state = checked(get_state(self, nullptr));
-    return Py_BuildValue("(O()O)", Py_TYPE(self), state.get());
-  });
+  uint8_t state[Generator::kStateBytes];
+  self_of(self).get_state(state);
+  return Py_BuildValue("(O()y#)", Py_TYPE(self), state, Py_ssize_t(sizeof state));
 }
 PyObject* set_pickled(PyObject* self, PyObject* state) {
-  Object same = Object::steal(set_state(self, state));
-  return same ? Py_NewRef(Py_None) : nullptr;
+  return guarded([&]() -> PyObject* {
+    check(PyBytes_Check(state), Kind::Type, "__setstate__(): expected bytes, got ", Py_TYPE(state)->tp_name);
+    self_of(self).set_state(reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(state)),
+                            size_t(PyBytes_GET_SIZE(state)));
+    return Py_NewRef(Py_None);
+  });
 }
 
 PyObject* get_offset(PyObject*, PyObject*) {

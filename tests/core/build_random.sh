@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # Builds the stand-alone driver of random/ as $1 (a shared object), without the rest of ember.
 # BASELINE=1 leaves out the AVX2 kernels.
 set -e
@@ -13,6 +13,6 @@ if [ -z "$BASELINE" ]; then
   g++ $flags -O3 -march=x86-64-v3 -DEMBER_ISA=avx2 -c "$kernels" -o "$work/avx2.o"
   flags="$flags -DEMBER_HAVE_AVX2=1"
 fi
-g++ $flags -O2 -shared -o "$out" "$root"/core/random/*.cpp "$root/core/cpu/parallel.cpp" \
+g++ $flags -O2 -shared -o "$out" "$root"/core/random/{distributions,generator,samplers}.cpp "$root/core/cpu/parallel.cpp" \
   "$root/tests/core/random_driver.cpp" "$work"/*.o
 rm -r "$work"
