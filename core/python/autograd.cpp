@@ -20,13 +20,6 @@ void place_arguments(const char* function, PyObject* const* args, Py_ssize_t n, 
   }
 }
 
-void add_tensor_methods(PyMethodDef* methods) {
-  for (PyMethodDef* m = methods; m->ml_name; m++) {
-    Object descriptor = checked(PyDescr_NewMethod(tensor_type, m));
-    checked(PyObject_SetAttrString((PyObject*)tensor_type, m->ml_name, descriptor.get()));
-  }
-}
-
 namespace {
 
 // --- running backward -----------------------------------------------------------------------------------
