@@ -58,11 +58,12 @@ asan: $(VENV)/.build $(VENV)/.test ## Run the tests under ASan and UBSan (build/
 # --- Source -------------------------------------------------------------------------------------
 CXX_FILES = $(shell find core benchmarks -name '*.h' -o -name '*.cpp' -o -name '*.cl' 2>/dev/null)
 
-lint: $(VENV)/.dev ## Check format, style, types and the layout rules
+lint: build $(VENV)/.dev ## Check format, style, types, stubs and the layout rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(if $(CXX_FILES),$(BIN)/clang-format --dry-run -Werror $(CXX_FILES))
 	$(BIN)/python tools/check_layout.py
+	$(PY) tools/make_stubs.py --check
 	$(BIN)/mypy
 
 format: $(VENV)/.dev ## Format C++ and Python, and fix what ruff can
@@ -70,9 +71,8 @@ format: $(VENV)/.dev ## Format C++ and Python, and fix what ruff can
 	$(BIN)/ruff format .
 	$(if $(CXX_FILES),$(BIN)/clang-format -i $(CXX_FILES))
 
-stubs: build ## Write ember/_C.pyi from the compiled module
-	$(PY) -m nanobind.stubgen -q -m ember._C -o build/_C.pyi
-	{ echo '# Written by `make stubs`.'; cat build/_C.pyi; } > ember/_C.pyi
+stubs: build ## Write ember/_C.pyi from the schemas of the compiled module
+	$(PY) tools/make_stubs.py
 
 docs: build $(VENV)/.docs ## Build the documentation into build/docs
 	$(PY) -m sphinx -q -b html docs build/docs

@@ -1,4 +1,2275 @@
-# Stands in until `make stubs` writes this file from the compiled module.
-from typing import Any
+# Written by `make stubs` from the schemas of the compiled module. Do not edit.
+# mypy: disable-error-code="overload-overlap,overload-cannot-match,override,misc"
+from builtins import bool as _bool
+from builtins import complex as _complex
+from builtins import float as _float
+from builtins import int as _int
+from builtins import str as _str
+from collections.abc import Iterator as _Iterator
+from collections.abc import Sequence as _Sequence
+from typing import Any, NamedTuple, Self, TypeAlias, overload
 
-def __getattr__(name: str) -> Any: ...
+_Number: TypeAlias = _bool | _int | _float | _complex
+_Operand: TypeAlias = Tensor | _Number
+_Dims: TypeAlias = _int | _Sequence[_int] | None
+_Size: TypeAlias = _Sequence[_int]
+_dtype: TypeAlias = dtype
+_device: TypeAlias = device
+_layout: TypeAlias = layout
+_DtypeLike: TypeAlias = _dtype | type
+_DeviceLike: TypeAlias = _device | _str | _int
+
+_ops: Any
+_schemas: Any
+bfloat16: dtype
+bool: dtype
+cdouble: dtype
+cfloat: dtype
+channels_last: memory_format
+channels_last_3d: memory_format
+complex128: dtype
+complex64: dtype
+contiguous_format: memory_format
+default_generator: Generator
+double: dtype
+float: dtype
+float16: dtype
+float32: dtype
+float64: dtype
+half: dtype
+int: dtype
+int16: dtype
+int32: dtype
+int64: dtype
+int8: dtype
+long: dtype
+preserve_format: memory_format
+short: dtype
+sparse_bsc: layout
+sparse_bsr: layout
+sparse_coo: layout
+sparse_csc: layout
+sparse_csr: layout
+strided: layout
+uint16: dtype
+uint32: dtype
+uint64: dtype
+uint8: dtype
+
+class _min_max(NamedTuple):
+    min: Tensor
+    max: Tensor
+
+class _values_indices(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class Generator:
+    def clone_state(self, *args: Any, **kwargs: Any) -> Any: ...
+    @property
+    def device(self) -> Any: ...
+    @device.setter
+    def device(self, value: Any) -> None: ...
+    def get_offset(self, *args: Any, **kwargs: Any) -> Any: ...
+    def get_state(self, *args: Any, **kwargs: Any) -> Any: ...
+    def initial_seed(self, *args: Any, **kwargs: Any) -> Any: ...
+    def manual_seed(self, *args: Any, **kwargs: Any) -> Any: ...
+    def seed(self, *args: Any, **kwargs: Any) -> Any: ...
+    def set_offset(self, *args: Any, **kwargs: Any) -> Any: ...
+    def set_state(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class Node:
+    def _sequence_nr(self, *args: Any, **kwargs: Any) -> Any: ...
+    @property
+    def metadata(self) -> Any: ...
+    @metadata.setter
+    def metadata(self, value: Any) -> None: ...
+    def name(self, *args: Any, **kwargs: Any) -> Any: ...
+    @property
+    def next_functions(self) -> Any: ...
+    @next_functions.setter
+    def next_functions(self, value: Any) -> None: ...
+    @property
+    def variable(self) -> Any: ...
+    @variable.setter
+    def variable(self, value: Any) -> None: ...
+
+class Op:
+    @property
+    def schemas(self) -> Any: ...
+    @schemas.setter
+    def schemas(self, value: Any) -> None: ...
+
+class Size(tuple[_int, ...]):
+    def __new__(cls, sizes: _Sequence[_int] = ...) -> Self: ...
+    def numel(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class Tensor:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
+    @property
+    def H(self) -> Tensor: ...
+    @property
+    def T(self) -> Tensor: ...
+    @property
+    def _base(self) -> Tensor | None: ...
+    @property
+    def _version(self) -> _int: ...
+    @property
+    def data(self) -> Tensor: ...
+    @data.setter
+    def data(self, value: Any) -> None: ...
+    @property
+    def device(self) -> _device: ...
+    @property
+    def dtype(self) -> _dtype: ...
+    @property
+    def grad(self) -> Tensor | None: ...
+    @grad.setter
+    def grad(self, value: Any) -> None: ...
+    @property
+    def grad_fn(self) -> Node | None: ...
+    @property
+    def imag(self) -> Tensor: ...
+    @imag.setter
+    def imag(self, value: Any) -> None: ...
+    @property
+    def is_cpu(self) -> _bool: ...
+    @property
+    def is_cuda(self) -> _bool: ...
+    @property
+    def is_leaf(self) -> _bool: ...
+    @property
+    def is_meta(self) -> _bool: ...
+    @property
+    def is_mkldnn(self) -> _bool: ...
+    @property
+    def is_mps(self) -> _bool: ...
+    @property
+    def is_nested(self) -> _bool: ...
+    @property
+    def is_quantized(self) -> _bool: ...
+    @property
+    def is_sparse(self) -> _bool: ...
+    @property
+    def is_sparse_csr(self) -> _bool: ...
+    @property
+    def is_xpu(self) -> _bool: ...
+    @property
+    def itemsize(self) -> _int: ...
+    @property
+    def layout(self) -> _layout: ...
+    @property
+    def mH(self) -> Tensor: ...
+    @property
+    def mT(self) -> Tensor: ...
+    @property
+    def names(self) -> tuple[None, ...]: ...
+    @property
+    def nbytes(self) -> _int: ...
+    @property
+    def ndim(self) -> _int: ...
+    @property
+    def output_nr(self) -> _int: ...
+    @property
+    def real(self) -> Tensor: ...
+    @real.setter
+    def real(self, value: Any) -> None: ...
+    @property
+    def requires_grad(self) -> _bool: ...
+    @requires_grad.setter
+    def requires_grad(self, value: Any) -> None: ...
+    @property
+    def retains_grad(self) -> _bool: ...
+    @property
+    def shape(self) -> Size: ...
+    def __add__(self, other: Any) -> Tensor: ...
+    def __sub__(self, other: Any) -> Tensor: ...
+    def __mul__(self, other: Any) -> Tensor: ...
+    def __truediv__(self, other: Any) -> Tensor: ...
+    def __floordiv__(self, other: Any) -> Tensor: ...
+    def __mod__(self, other: Any) -> Tensor: ...
+    def __pow__(self, other: Any) -> Tensor: ...
+    def __and__(self, other: Any) -> Tensor: ...
+    def __or__(self, other: Any) -> Tensor: ...
+    def __xor__(self, other: Any) -> Tensor: ...
+    def __lshift__(self, other: Any) -> Tensor: ...
+    def __rshift__(self, other: Any) -> Tensor: ...
+    def __radd__(self, other: Any) -> Tensor: ...
+    def __rsub__(self, other: Any) -> Tensor: ...
+    def __rmul__(self, other: Any) -> Tensor: ...
+    def __rtruediv__(self, other: Any) -> Tensor: ...
+    def __rfloordiv__(self, other: Any) -> Tensor: ...
+    def __rmod__(self, other: Any) -> Tensor: ...
+    def __rpow__(self, other: Any) -> Tensor: ...
+    def __rand__(self, other: Any) -> Tensor: ...
+    def __ror__(self, other: Any) -> Tensor: ...
+    def __rxor__(self, other: Any) -> Tensor: ...
+    def __rlshift__(self, other: Any) -> Tensor: ...
+    def __rrshift__(self, other: Any) -> Tensor: ...
+    def __iadd__(self, other: Any) -> Self: ...
+    def __isub__(self, other: Any) -> Self: ...
+    def __imul__(self, other: Any) -> Self: ...
+    def __itruediv__(self, other: Any) -> Self: ...
+    def __ifloordiv__(self, other: Any) -> Self: ...
+    def __imod__(self, other: Any) -> Self: ...
+    def __ipow__(self, other: Any) -> Self: ...
+    def __iand__(self, other: Any) -> Self: ...
+    def __ior__(self, other: Any) -> Self: ...
+    def __ixor__(self, other: Any) -> Self: ...
+    def __ilshift__(self, other: Any) -> Self: ...
+    def __irshift__(self, other: Any) -> Self: ...
+    def __matmul__(self, other: Tensor) -> Tensor: ...
+    def __rmatmul__(self, other: Tensor) -> Tensor: ...
+    def __lt__(self, other: Any) -> Tensor: ...
+    def __le__(self, other: Any) -> Tensor: ...
+    def __gt__(self, other: Any) -> Tensor: ...
+    def __ge__(self, other: Any) -> Tensor: ...
+    def __eq__(self, other: Any) -> Tensor: ...
+    def __ne__(self, other: Any) -> Tensor: ...
+    def __neg__(self) -> Tensor: ...
+    def __pos__(self) -> Tensor: ...
+    def __abs__(self) -> Tensor: ...
+    def __invert__(self) -> Tensor: ...
+    def __bool__(self) -> _bool: ...
+    def __int__(self) -> _int: ...
+    def __float__(self) -> _float: ...
+    def __index__(self) -> _int: ...
+    def __len__(self) -> _int: ...
+    def __hash__(self) -> _int: ...
+    def __iter__(self) -> _Iterator[Tensor]: ...
+    def __getitem__(self, index: Any) -> Tensor: ...
+    def __setitem__(self, index: Any, value: Any) -> None: ...
+    @staticmethod
+    def _make_subclass(*args: Any, **kwargs: Any) -> Any: ...
+    def as_subclass(self, *args: Any, **kwargs: Any) -> Any: ...
+    def abs(self, *, out: Tensor | None = ...) -> Tensor:
+        """Absolute value of each element; of a complex one, its modulus."""
+    def abs_(self) -> Self:
+        """Absolute value of each element; of a complex one, its modulus."""
+    def acos(self, *, out: Tensor | None = ...) -> Tensor:
+        """Inverse cosine of each element."""
+    def acos_(self) -> Self:
+        """Inverse cosine of each element."""
+    def acosh(self, *, out: Tensor | None = ...) -> Tensor:
+        """Inverse hyperbolic cosine of each element."""
+    def acosh_(self) -> Self:
+        """Inverse hyperbolic cosine of each element."""
+    @overload
+    def add(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Sum of two tensors, broadcast together."""
+    @overload
+    def add(self, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def add_(self, other: _Operand) -> Self:
+        """Sum of two tensors, broadcast together."""
+    @overload
+    def add_(self, other: _Operand, *, alpha: _Number = ...) -> Self: ...
+    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+        """beta * self + alpha * the sum of batch1 @ batch2 over the batch."""
+    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _Number = ..., alpha: _Number = ...) -> Self:
+        """beta * self + alpha * the sum of batch1 @ batch2 over the batch."""
+    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+        """beta * self + alpha * (mat1 @ mat2)."""
+    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alpha: _Number = ...) -> Self:
+        """beta * self + alpha * (mat1 @ mat2)."""
+    def addmv(self, mat: Tensor, vec: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+        """beta * self + alpha * (mat @ vec)."""
+    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: _Number = ..., alpha: _Number = ...) -> Self:
+        """beta * self + alpha * (mat @ vec)."""
+    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+        """beta * self + alpha * the outer product of vec1 and vec2."""
+    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: _Number = ..., alpha: _Number = ...) -> Self:
+        """beta * self + alpha * the outer product of vec1 and vec2."""
+    def airy_ai(self, *, out: Tensor | None = ...) -> Tensor:
+        """Airy function Ai."""
+    def airy_ai_(self) -> Self:
+        """Airy function Ai."""
+    def all(self, dim: _Dims = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Whether all elements over `dim` are nonzero."""
+    def amax(self, dim: _Dims = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Largest element over `dim`; the gradient is shared among ties."""
+    def amin(self, dim: _Dims = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Smallest element over `dim`; the gradient is shared among ties."""
+    def aminmax(self, *, dim: _int | None = ..., keepdim: _bool = ..., out: _Sequence[Tensor] | None = ...) -> _min_max:
+        """Smallest and largest element, of all or along `dim`."""
+    def angle(self, *, out: Tensor | None = ...) -> Tensor:
+        """Angle of each element with the positive real axis: 0 or pi for a real one."""
+    def angle_(self) -> Self:
+        """Angle of each element with the positive real axis: 0 or pi for a real one."""
+    def any(self, dim: _Dims = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Whether any element over `dim` is nonzero."""
+    def argmax(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Index of the largest element, of all or along `dim`."""
+    def argmin(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Index of the smallest element, of all or along `dim`."""
+    def argwhere(self) -> Tensor:
+        """The positions of the elements that are not zero."""
+    def as_strided(self, size: _Size, stride: _Size, storage_offset: _int | None = ...) -> Tensor:
+        """A view of the storage with the given size, strides and offset."""
+    def asin(self, *, out: Tensor | None = ...) -> Tensor:
+        """Inverse sine of each element."""
+    def asin_(self) -> Self:
+        """Inverse sine of each element."""
+    def asinh(self, *, out: Tensor | None = ...) -> Tensor:
+        """Inverse hyperbolic sine of each element."""
+    def asinh_(self) -> Self:
+        """Inverse hyperbolic sine of each element."""
+    def atan(self, *, out: Tensor | None = ...) -> Tensor:
+        """Inverse tangent of each element."""
+    def atan2(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Angle of the point (b, a)."""
+    def atan2_(self, other: _Operand) -> Self:
+        """Angle of the point (b, a)."""
+    def atan_(self) -> Self:
+        """Inverse tangent of each element."""
+    def atanh(self, *, out: Tensor | None = ...) -> Tensor:
+        """Inverse hyperbolic tangent of each element."""
+    def atanh_(self) -> Self:
+        """Inverse hyperbolic tangent of each element."""
+    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+        """beta * self + alpha * (batch1 @ batch2), batch by batch."""
+    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _Number = ..., alpha: _Number = ...) -> Self:
+        """beta * self + alpha * (batch1 @ batch2), batch by batch."""
+    @overload
+    def bernoulli(self, *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
+        """1 with the probability that `input` gives for each element, else 0."""
+    @overload
+    def bernoulli(self, p: _float, *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def bernoulli_(self, p: Tensor, *, generator: Generator | None = ...) -> Self:
+        """Fills the tensor with 1 with the probabilities `p`, else 0."""
+    @overload
+    def bernoulli_(self, p: _float = ..., *, generator: Generator | None = ...) -> Self: ...
+    def bessel_j0(self, *, out: Tensor | None = ...) -> Tensor:
+        """Bessel function of the first kind, order 0."""
+    def bessel_j0_(self) -> Self:
+        """Bessel function of the first kind, order 0."""
+    def bessel_j1(self, *, out: Tensor | None = ...) -> Tensor:
+        """Bessel function of the first kind, order 1."""
+    def bessel_j1_(self) -> Self:
+        """Bessel function of the first kind, order 1."""
+    def bessel_y0(self, *, out: Tensor | None = ...) -> Tensor:
+        """Bessel function of the second kind, order 0."""
+    def bessel_y0_(self) -> Self:
+        """Bessel function of the second kind, order 0."""
+    def bessel_y1(self, *, out: Tensor | None = ...) -> Tensor:
+        """Bessel function of the second kind, order 1."""
+    def bessel_y1_(self) -> Self:
+        """Bessel function of the second kind, order 1."""
+    def bitwise_and(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Bitwise and; for bool, logical and."""
+    def bitwise_and_(self, other: _Operand) -> Self:
+        """Bitwise and; for bool, logical and."""
+    def bitwise_left_shift(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Bits shifted left."""
+    def bitwise_left_shift_(self, other: _Operand) -> Self:
+        """Bits shifted left."""
+    def bitwise_not(self, *, out: Tensor | None = ...) -> Tensor:
+        """Bitwise complement; for bool, logical not."""
+    def bitwise_not_(self) -> Self:
+        """Bitwise complement; for bool, logical not."""
+    def bitwise_or(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Bitwise or; for bool, logical or."""
+    def bitwise_or_(self, other: _Operand) -> Self:
+        """Bitwise or; for bool, logical or."""
+    def bitwise_right_shift(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Bits shifted right, keeping the sign."""
+    def bitwise_right_shift_(self, other: _Operand) -> Self:
+        """Bits shifted right, keeping the sign."""
+    def bitwise_xor(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Bitwise exclusive or."""
+    def bitwise_xor_(self, other: _Operand) -> Self:
+        """Bitwise exclusive or."""
+    def bmm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """Products of two batches of matrices."""
+    def cauchy_(self, median: _float = ..., sigma: _float = ..., *, generator: Generator | None = ...) -> Self:
+        """Fills the tensor with numbers of the Cauchy distribution."""
+    def ceil(self, *, out: Tensor | None = ...) -> Tensor:
+        """Smallest integer not below each element."""
+    def ceil_(self) -> Self:
+        """Smallest integer not below each element."""
+    def chebyshev_polynomial_t(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Chebyshev polynomial of the first kind of degree b."""
+    def chebyshev_polynomial_t_(self, other: _Operand) -> Self:
+        """Chebyshev polynomial of the first kind of degree b."""
+    def chebyshev_polynomial_u(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Chebyshev polynomial of the second kind of degree b."""
+    def chebyshev_polynomial_u_(self, other: _Operand) -> Self:
+        """Chebyshev polynomial of the second kind of degree b."""
+    def chebyshev_polynomial_v(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Chebyshev polynomial of the third kind of degree b."""
+    def chebyshev_polynomial_v_(self, other: _Operand) -> Self:
+        """Chebyshev polynomial of the third kind of degree b."""
+    def chebyshev_polynomial_w(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Chebyshev polynomial of the fourth kind of degree b."""
+    def chebyshev_polynomial_w_(self, other: _Operand) -> Self:
+        """Chebyshev polynomial of the fourth kind of degree b."""
+    def clamp_max(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Elements above a bound replaced by it."""
+    def clamp_max_(self, other: _Operand) -> Self:
+        """Elements above a bound replaced by it."""
+    def clamp_min(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Elements below a bound replaced by it."""
+    def clamp_min_(self, other: _Operand) -> Self:
+        """Elements below a bound replaced by it."""
+    def clone(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """A copy of the tensor, recorded by the tape."""
+    def conj_physical(self, *, out: Tensor | None = ...) -> Tensor:
+        """Complex conjugate of each element."""
+    def conj_physical_(self) -> Self:
+        """Complex conjugate of each element."""
+    def contiguous(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor itself if it is laid out in `memory_format`, else a copy that is."""
+    def copy_(self, src: Tensor, non_blocking: _bool = ...) -> Self:
+        """Copies the elements of `src`, broadcast and cast, into the tensor."""
+    def copysign(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Magnitude of the first with the sign of the second."""
+    def copysign_(self, other: _Operand) -> Self:
+        """Magnitude of the first with the sign of the second."""
+    def cos(self, *, out: Tensor | None = ...) -> Tensor:
+        """Cosine of each element."""
+    def cos_(self) -> Self:
+        """Cosine of each element."""
+    def cosh(self, *, out: Tensor | None = ...) -> Tensor:
+        """Hyperbolic cosine of each element."""
+    def cosh_(self) -> Self:
+        """Hyperbolic cosine of each element."""
+    def count_nonzero(self, dim: _Dims = ...) -> Tensor:
+        """Number of nonzero elements over `dim`."""
+    def deg2rad(self, *, out: Tensor | None = ...) -> Tensor:
+        """Degrees to radians."""
+    def deg2rad_(self) -> Self:
+        """Degrees to radians."""
+    def detach(self) -> Tensor:
+        """The same elements without history."""
+    def digamma(self, *, out: Tensor | None = ...) -> Tensor:
+        """Derivative of lgamma."""
+    def digamma_(self) -> Self:
+        """Derivative of lgamma."""
+    def div(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Quotient of two tensors, broadcast together."""
+    def div_(self, other: _Operand) -> Self:
+        """Quotient of two tensors, broadcast together."""
+    def dot(self, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """Dot product of two vectors."""
+    def entr(self, *, out: Tensor | None = ...) -> Tensor:
+        """-x * log(x); 0 at zero, -inf below."""
+    def entr_(self) -> Self:
+        """-x * log(x); 0 at zero, -inf below."""
+    def eq(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """True where the two elements are equal."""
+    def eq_(self, other: _Operand) -> Self:
+        """True where the two elements are equal."""
+    def erf(self, *, out: Tensor | None = ...) -> Tensor:
+        """Error function of each element."""
+    def erf_(self) -> Self:
+        """Error function of each element."""
+    def erfc(self, *, out: Tensor | None = ...) -> Tensor:
+        """1 - erf(x), accurate where that is small."""
+    def erfc_(self) -> Self:
+        """1 - erf(x), accurate where that is small."""
+    def erfcx(self, *, out: Tensor | None = ...) -> Tensor:
+        """exp(x * x) * erfc(x)."""
+    def erfcx_(self) -> Self:
+        """exp(x * x) * erfc(x)."""
+    def erfinv(self, *, out: Tensor | None = ...) -> Tensor:
+        """Inverse error function."""
+    def erfinv_(self) -> Self:
+        """Inverse error function."""
+    def exp(self, *, out: Tensor | None = ...) -> Tensor:
+        """e to the power of each element."""
+    def exp2(self, *, out: Tensor | None = ...) -> Tensor:
+        """2 to the power of each element."""
+    def exp2_(self) -> Self:
+        """2 to the power of each element."""
+    def exp_(self) -> Self:
+        """e to the power of each element."""
+    @overload
+    def expand(self, size: _Size, *, implicit: _bool = ...) -> Tensor:
+        """A view in which dimensions of size 1 are repeated, without copying."""
+    @overload
+    def expand(self, *size: _int, implicit: _bool = ...) -> Tensor: ...
+    def expm1(self, *, out: Tensor | None = ...) -> Tensor:
+        """exp(x) - 1, accurate near zero."""
+    def expm1_(self) -> Self:
+        """exp(x) - 1, accurate near zero."""
+    def exponential_(self, lambd: _float = ..., *, generator: Generator | None = ...) -> Self:
+        """Fills the tensor with exponential numbers of rate `lambd`."""
+    def floor(self, *, out: Tensor | None = ...) -> Tensor:
+        """Largest integer not above each element."""
+    def floor_(self) -> Self:
+        """Largest integer not above each element."""
+    def floor_divide(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Quotient rounded towards minus infinity."""
+    def floor_divide_(self, other: _Operand) -> Self:
+        """Quotient rounded towards minus infinity."""
+    def fmax(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Larger of two elements; a NaN loses."""
+    def fmax_(self, other: _Operand) -> Self:
+        """Larger of two elements; a NaN loses."""
+    def fmin(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Smaller of two elements; a NaN loses."""
+    def fmin_(self, other: _Operand) -> Self:
+        """Smaller of two elements; a NaN loses."""
+    def fmod(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Remainder of the division, with the dividend's sign."""
+    def fmod_(self, other: _Operand) -> Self:
+        """Remainder of the division, with the dividend's sign."""
+    def frac(self, *, out: Tensor | None = ...) -> Tensor:
+        """Fractional part of each element, with its sign."""
+    def frac_(self) -> Self:
+        """Fractional part of each element, with its sign."""
+    def gcd(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Greatest common divisor."""
+    def gcd_(self, other: _Operand) -> Self:
+        """Greatest common divisor."""
+    def ge(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """True where the first is at least the second."""
+    def ge_(self, other: _Operand) -> Self:
+        """True where the first is at least the second."""
+    def gelu(self, *, out: Tensor | None = ...) -> Tensor:
+        """x times the normal distribution function of x."""
+    def gelu_(self) -> Self:
+        """x times the normal distribution function of x."""
+    def gelu_tanh(self, *, out: Tensor | None = ...) -> Tensor:
+        """gelu by its approximation with tanh."""
+    def gelu_tanh_(self) -> Self:
+        """gelu by its approximation with tanh."""
+    def geometric_(self, p: _float, *, generator: Generator | None = ...) -> Self:
+        """Fills the tensor with the number of tries until a success of probability `p`."""
+    def ger(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """Outer product of two vectors."""
+    def gt(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """True where the first is greater than the second."""
+    def gt_(self, other: _Operand) -> Self:
+        """True where the first is greater than the second."""
+    def hardsigmoid(self, *, out: Tensor | None = ...) -> Tensor:
+        """relu6(x + 3) / 6."""
+    def hardsigmoid_(self) -> Self:
+        """relu6(x + 3) / 6."""
+    def hardswish(self, *, out: Tensor | None = ...) -> Tensor:
+        """x * relu6(x + 3) / 6."""
+    def hardswish_(self) -> Self:
+        """x * relu6(x + 3) / 6."""
+    def heaviside(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """0 below zero, 1 above it, the second operand at zero."""
+    def heaviside_(self, other: _Operand) -> Self:
+        """0 below zero, 1 above it, the second operand at zero."""
+    def hermite_polynomial_h(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Physicists' Hermite polynomial of degree b."""
+    def hermite_polynomial_h_(self, other: _Operand) -> Self:
+        """Physicists' Hermite polynomial of degree b."""
+    def hermite_polynomial_he(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Probabilists' Hermite polynomial of degree b."""
+    def hermite_polynomial_he_(self, other: _Operand) -> Self:
+        """Probabilists' Hermite polynomial of degree b."""
+    def hypot(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """sqrt(a * a + b * b) without overflow."""
+    def hypot_(self, other: _Operand) -> Self:
+        """sqrt(a * a + b * b) without overflow."""
+    def i0(self, *, out: Tensor | None = ...) -> Tensor:
+        """Modified Bessel function of the first kind, order 0."""
+    def i0_(self) -> Self:
+        """Modified Bessel function of the first kind, order 0."""
+    def i0e(self, *, out: Tensor | None = ...) -> Tensor:
+        """exp(-abs(x)) * i0(x)."""
+    def i0e_(self) -> Self:
+        """exp(-abs(x)) * i0(x)."""
+    def i1(self, *, out: Tensor | None = ...) -> Tensor:
+        """Modified Bessel function of the first kind, order 1."""
+    def i1_(self) -> Self:
+        """Modified Bessel function of the first kind, order 1."""
+    def i1e(self, *, out: Tensor | None = ...) -> Tensor:
+        """exp(-abs(x)) * i1(x)."""
+    def i1e_(self) -> Self:
+        """exp(-abs(x)) * i1(x)."""
+    def igamma(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Regularised lower incomplete gamma function."""
+    def igamma_(self, other: _Operand) -> Self:
+        """Regularised lower incomplete gamma function."""
+    def igammac(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Regularised upper incomplete gamma function."""
+    def igammac_(self, other: _Operand) -> Self:
+        """Regularised upper incomplete gamma function."""
+    def index_put(self, indices: _Sequence[Tensor], values: Tensor, accumulate: _bool = ...) -> Tensor:
+        """A copy with the elements at `indices` replaced by `values`, or increased by them
+        if `accumulate`.
+        """
+    def index_put_(self, indices: _Sequence[Tensor], values: Tensor, accumulate: _bool = ...) -> Self:
+        """Replaces the elements at `indices` by `values`, or adds to them if `accumulate`.
+        """
+    def inner(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """Sum of products over the last dimension of both tensors."""
+    def is_contiguous(self, *, memory_format: memory_format | None = ...) -> _bool:
+        """Whether the elements lie in memory in the order of `memory_format`."""
+    def isclose(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """True where abs(a - b) <= atol + rtol * abs(b); p0 rtol, p1 atol, p2 whether NaN
+        equals NaN.
+        """
+    def isclose_(self, other: _Operand) -> Self:
+        """True where abs(a - b) <= atol + rtol * abs(b); p0 rtol, p1 atol, p2 whether NaN
+        equals NaN.
+        """
+    def isfinite(self, *, out: Tensor | None = ...) -> Tensor:
+        """True where an element is neither infinite nor NaN."""
+    def isfinite_(self) -> Self:
+        """True where an element is neither infinite nor NaN."""
+    def isinf(self, *, out: Tensor | None = ...) -> Tensor:
+        """True where an element is infinite."""
+    def isinf_(self) -> Self:
+        """True where an element is infinite."""
+    def isnan(self, *, out: Tensor | None = ...) -> Tensor:
+        """True where an element is not a number."""
+    def isnan_(self) -> Self:
+        """True where an element is not a number."""
+    def isneginf(self, *, out: Tensor | None = ...) -> Tensor:
+        """True where an element is minus infinity."""
+    def isneginf_(self) -> Self:
+        """True where an element is minus infinity."""
+    def isposinf(self, *, out: Tensor | None = ...) -> Tensor:
+        """True where an element is plus infinity."""
+    def isposinf_(self) -> Self:
+        """True where an element is plus infinity."""
+    def isreal(self, *, out: Tensor | None = ...) -> Tensor:
+        """True where the imaginary part is zero."""
+    def isreal_(self) -> Self:
+        """True where the imaginary part is zero."""
+    def item(self) -> Any:
+        """The value of a tensor with one element, as a Python number."""
+    def laguerre_polynomial_l(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Laguerre polynomial of degree b."""
+    def laguerre_polynomial_l_(self, other: _Operand) -> Self:
+        """Laguerre polynomial of degree b."""
+    def lcm(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Least common multiple."""
+    def lcm_(self, other: _Operand) -> Self:
+        """Least common multiple."""
+    def ldexp(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """The first times 2 to the power of the second."""
+    def ldexp_(self, other: _Operand) -> Self:
+        """The first times 2 to the power of the second."""
+    def le(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """True where the first is at most the second."""
+    def le_(self, other: _Operand) -> Self:
+        """True where the first is at most the second."""
+    def legendre_polynomial_p(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Legendre polynomial of degree b."""
+    def legendre_polynomial_p_(self, other: _Operand) -> Self:
+        """Legendre polynomial of degree b."""
+    def lgamma(self, *, out: Tensor | None = ...) -> Tensor:
+        """Logarithm of the absolute value of gamma(x)."""
+    def lgamma_(self) -> Self:
+        """Logarithm of the absolute value of gamma(x)."""
+    def log(self, *, out: Tensor | None = ...) -> Tensor:
+        """Natural logarithm of each element."""
+    def log10(self, *, out: Tensor | None = ...) -> Tensor:
+        """Base-10 logarithm of each element."""
+    def log10_(self) -> Self:
+        """Base-10 logarithm of each element."""
+    def log1p(self, *, out: Tensor | None = ...) -> Tensor:
+        """log(1 + x), accurate near zero."""
+    def log1p_(self) -> Self:
+        """log(1 + x), accurate near zero."""
+    def log2(self, *, out: Tensor | None = ...) -> Tensor:
+        """Base-2 logarithm of each element."""
+    def log2_(self) -> Self:
+        """Base-2 logarithm of each element."""
+    def log_(self) -> Self:
+        """Natural logarithm of each element."""
+    def log_ndtr(self, *, out: Tensor | None = ...) -> Tensor:
+        """Logarithm of ndtr(x)."""
+    def log_ndtr_(self) -> Self:
+        """Logarithm of ndtr(x)."""
+    def log_normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Self:
+        """Fills the tensor with the exponentials of normal numbers."""
+    def logaddexp(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """log(exp(a) + exp(b)) without overflow."""
+    def logaddexp2(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """log2(2**a + 2**b) without overflow."""
+    def logaddexp2_(self, other: _Operand) -> Self:
+        """log2(2**a + 2**b) without overflow."""
+    def logaddexp_(self, other: _Operand) -> Self:
+        """log(exp(a) + exp(b)) without overflow."""
+    def logical_and(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """True where both elements are nonzero."""
+    def logical_and_(self, other: _Operand) -> Self:
+        """True where both elements are nonzero."""
+    def logical_not(self, *, out: Tensor | None = ...) -> Tensor:
+        """True where an element is zero."""
+    def logical_not_(self) -> Self:
+        """True where an element is zero."""
+    def logical_or(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """True where one of the elements is nonzero."""
+    def logical_or_(self, other: _Operand) -> Self:
+        """True where one of the elements is nonzero."""
+    def logical_xor(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """True where just one element is nonzero."""
+    def logical_xor_(self, other: _Operand) -> Self:
+        """True where just one element is nonzero."""
+    def logit(self, *, out: Tensor | None = ...) -> Tensor:
+        """log(x / (1 - x))."""
+    def logit_(self) -> Self:
+        """log(x / (1 - x))."""
+    def logsigmoid(self, *, out: Tensor | None = ...) -> Tensor:
+        """log(sigmoid(x))."""
+    def logsigmoid_(self) -> Self:
+        """log(sigmoid(x))."""
+    def logsumexp(self, dim: _Dims, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Logarithm of the sum of exponentials over `dim`, without overflow."""
+    def lt(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """True where the first is less than the second."""
+    def lt_(self, other: _Operand) -> Self:
+        """True where the first is less than the second."""
+    def matmul(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """Matrix product of two tensors: vectors, matrices or batches, broadcast together.
+        """
+    @overload
+    def max(self, *, out: Tensor | None = ...) -> Tensor:
+        """Largest of all elements."""
+    @overload
+    def max(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
+    @overload
+    def max(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+    def maximum(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Larger of two elements; NaN if either is."""
+    def maximum_(self, other: _Operand) -> Self:
+        """Larger of two elements; NaN if either is."""
+    @overload
+    def mean(self, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
+        """Mean over `dim`, or of all elements."""
+    @overload
+    def mean(self, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def min(self, *, out: Tensor | None = ...) -> Tensor:
+        """Smallest of all elements."""
+    @overload
+    def min(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
+    @overload
+    def min(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+    def minimum(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Smaller of two elements; NaN if either is."""
+    def minimum_(self, other: _Operand) -> Self:
+        """Smaller of two elements; NaN if either is."""
+    def mish(self, *, out: Tensor | None = ...) -> Tensor:
+        """x * tanh(softplus(x))."""
+    def mish_(self) -> Self:
+        """x * tanh(softplus(x))."""
+    def mm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """Product of two matrices."""
+    def modified_bessel_i0(self, *, out: Tensor | None = ...) -> Tensor:
+        """Modified Bessel function of the first kind, order 0."""
+    def modified_bessel_i0_(self) -> Self:
+        """Modified Bessel function of the first kind, order 0."""
+    def modified_bessel_i1(self, *, out: Tensor | None = ...) -> Tensor:
+        """Modified Bessel function of the first kind, order 1."""
+    def modified_bessel_i1_(self) -> Self:
+        """Modified Bessel function of the first kind, order 1."""
+    def modified_bessel_k0(self, *, out: Tensor | None = ...) -> Tensor:
+        """Modified Bessel function of the second kind, order 0."""
+    def modified_bessel_k0_(self) -> Self:
+        """Modified Bessel function of the second kind, order 0."""
+    def modified_bessel_k1(self, *, out: Tensor | None = ...) -> Tensor:
+        """Modified Bessel function of the second kind, order 1."""
+    def modified_bessel_k1_(self) -> Self:
+        """Modified Bessel function of the second kind, order 1."""
+    def mul(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Product of two tensors, broadcast together."""
+    def mul_(self, other: _Operand) -> Self:
+        """Product of two tensors, broadcast together."""
+    def multinomial(self, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
+        """Indices drawn with the weights in each row of `input`."""
+    def mv(self, vec: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """Product of a matrix and a vector."""
+    def nanmean(self, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
+        """Mean over `dim` of what is not NaN."""
+    def nansum(self, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
+        """Sum over `dim` with NaN counting as zero."""
+    def ndtr(self, *, out: Tensor | None = ...) -> Tensor:
+        """Normal distribution function."""
+    def ndtr_(self) -> Self:
+        """Normal distribution function."""
+    def ndtri(self, *, out: Tensor | None = ...) -> Tensor:
+        """Inverse of the normal distribution function."""
+    def ndtri_(self) -> Self:
+        """Inverse of the normal distribution function."""
+    def ne(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """True where the two elements differ."""
+    def ne_(self, other: _Operand) -> Self:
+        """True where the two elements differ."""
+    def neg(self, *, out: Tensor | None = ...) -> Tensor:
+        """Each element with its sign changed."""
+    def neg_(self) -> Self:
+        """Each element with its sign changed."""
+    def nextafter(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Next number after the first towards the second."""
+    def nextafter_(self, other: _Operand) -> Self:
+        """Next number after the first towards the second."""
+    def nonzero(self, *, as_tuple: _bool = ..., out: Tensor | None = ...) -> Tensor:
+        """The positions of the elements that are not zero: one row for each, or with
+        `as_tuple` one tensor for each dimension.
+        """
+    def normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Self:
+        """Fills the tensor with normal numbers."""
+    def outer(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """Outer product of two vectors."""
+    @overload
+    def permute(self, dims: _Size) -> Tensor:
+        """A view with its dimensions reordered."""
+    @overload
+    def permute(self, *dims: _int) -> Tensor: ...
+    def pow(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """The first to the power of the second."""
+    def pow_(self, other: _Operand) -> Self:
+        """The first to the power of the second."""
+    def prelu(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """x where it is positive, weight * x elsewhere."""
+    def prelu_(self, other: _Operand) -> Self:
+        """x where it is positive, weight * x elsewhere."""
+    @overload
+    def prod(self, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
+        """Product of all elements."""
+    @overload
+    def prod(self, dim: _int, keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
+    def rad2deg(self, *, out: Tensor | None = ...) -> Tensor:
+        """Radians to degrees."""
+    def rad2deg_(self) -> Self:
+        """Radians to degrees."""
+    @overload
+    def random_(self, *, generator: Generator | None = ...) -> Self:
+        """Fills the tensor with non-negative integers, of those that its dtype holds
+        exactly.
+        """
+    @overload
+    def random_(self, to: _int, *, generator: Generator | None = ...) -> Self: ...
+    @overload
+    def random_(self, from_: _int, to: _int | None, *, generator: Generator | None = ...) -> Self: ...
+    def reciprocal(self, *, out: Tensor | None = ...) -> Tensor:
+        """1 / x for each element."""
+    def reciprocal_(self) -> Self:
+        """1 / x for each element."""
+    def relu(self, *, out: Tensor | None = ...) -> Tensor:
+        """max(x, 0) for each element."""
+    def relu6(self, *, out: Tensor | None = ...) -> Tensor:
+        """x limited to the range from 0 to 6."""
+    def relu6_(self) -> Self:
+        """x limited to the range from 0 to 6."""
+    def relu_(self) -> Self:
+        """max(x, 0) for each element."""
+    def remainder(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Remainder of the division, with the divisor's sign."""
+    def remainder_(self, other: _Operand) -> Self:
+        """Remainder of the division, with the divisor's sign."""
+    @overload
+    def reshape(self, shape: _Size) -> Tensor:
+        """The same elements under another shape: a view if possible, else a copy."""
+    @overload
+    def reshape(self, *shape: _int) -> Tensor: ...
+    def round(self, *, out: Tensor | None = ...) -> Tensor:
+        """Nearest integer to each element, halves to even."""
+    def round_(self) -> Self:
+        """Nearest integer to each element, halves to even."""
+    def rrelu_(self, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Self:
+        """Leaky ReLU with slopes drawn from [lower, upper) in training, their mean
+        otherwise.
+        """
+    def rsqrt(self, *, out: Tensor | None = ...) -> Tensor:
+        """1 / sqrt(x) for each element."""
+    def rsqrt_(self) -> Self:
+        """1 / sqrt(x) for each element."""
+    def scaled_modified_bessel_k0(self, *, out: Tensor | None = ...) -> Tensor:
+        """exp(x) * modified_bessel_k0(x)."""
+    def scaled_modified_bessel_k0_(self) -> Self:
+        """exp(x) * modified_bessel_k0(x)."""
+    def scaled_modified_bessel_k1(self, *, out: Tensor | None = ...) -> Tensor:
+        """exp(x) * modified_bessel_k1(x)."""
+    def scaled_modified_bessel_k1_(self) -> Self:
+        """exp(x) * modified_bessel_k1(x)."""
+    def select(self, dim: _int, index: _int) -> Tensor:
+        """A view of one index along a dimension."""
+    def sgn(self, *, out: Tensor | None = ...) -> Tensor:
+        """Sign of each element; of a complex one, x / abs(x)."""
+    def sgn_(self) -> Self:
+        """Sign of each element; of a complex one, x / abs(x)."""
+    def shifted_chebyshev_polynomial_t(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Chebyshev polynomial of the first kind of 2a - 1."""
+    def shifted_chebyshev_polynomial_t_(self, other: _Operand) -> Self:
+        """Chebyshev polynomial of the first kind of 2a - 1."""
+    def shifted_chebyshev_polynomial_u(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Chebyshev polynomial of the second kind of 2a - 1."""
+    def shifted_chebyshev_polynomial_u_(self, other: _Operand) -> Self:
+        """Chebyshev polynomial of the second kind of 2a - 1."""
+    def shifted_chebyshev_polynomial_v(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Chebyshev polynomial of the third kind of 2a - 1."""
+    def shifted_chebyshev_polynomial_v_(self, other: _Operand) -> Self:
+        """Chebyshev polynomial of the third kind of 2a - 1."""
+    def shifted_chebyshev_polynomial_w(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Chebyshev polynomial of the fourth kind of 2a - 1."""
+    def shifted_chebyshev_polynomial_w_(self, other: _Operand) -> Self:
+        """Chebyshev polynomial of the fourth kind of 2a - 1."""
+    def sigmoid(self, *, out: Tensor | None = ...) -> Tensor:
+        """1 / (1 + exp(-x)) for each element."""
+    def sigmoid_(self) -> Self:
+        """1 / (1 + exp(-x)) for each element."""
+    def sign(self, *, out: Tensor | None = ...) -> Tensor:
+        """-1, 0 or 1 by the sign of each element."""
+    def sign_(self) -> Self:
+        """-1, 0 or 1 by the sign of each element."""
+    def signbit(self, *, out: Tensor | None = ...) -> Tensor:
+        """True where the sign bit is set, that of -0. included."""
+    def signbit_(self) -> Self:
+        """True where the sign bit is set, that of -0. included."""
+    def silu(self, *, out: Tensor | None = ...) -> Tensor:
+        """x * sigmoid(x)."""
+    def silu_(self) -> Self:
+        """x * sigmoid(x)."""
+    def sin(self, *, out: Tensor | None = ...) -> Tensor:
+        """Sine of each element."""
+    def sin_(self) -> Self:
+        """Sine of each element."""
+    def sinc(self, *, out: Tensor | None = ...) -> Tensor:
+        """sin(pi x) / (pi x), which is 1 at zero."""
+    def sinc_(self) -> Self:
+        """sin(pi x) / (pi x), which is 1 at zero."""
+    def sinh(self, *, out: Tensor | None = ...) -> Tensor:
+        """Hyperbolic sine of each element."""
+    def sinh_(self) -> Self:
+        """Hyperbolic sine of each element."""
+    def softsign(self, *, out: Tensor | None = ...) -> Tensor:
+        """x / (1 + abs(x))."""
+    def softsign_(self) -> Self:
+        """x / (1 + abs(x))."""
+    def spherical_bessel_j0(self, *, out: Tensor | None = ...) -> Tensor:
+        """Spherical Bessel function of the first kind, order 0."""
+    def spherical_bessel_j0_(self) -> Self:
+        """Spherical Bessel function of the first kind, order 0."""
+    def sqrt(self, *, out: Tensor | None = ...) -> Tensor:
+        """Square root of each element."""
+    def sqrt_(self) -> Self:
+        """Square root of each element."""
+    def square(self, *, out: Tensor | None = ...) -> Tensor:
+        """Square of each element."""
+    def square_(self) -> Self:
+        """Square of each element."""
+    def squeeze(self, dim: _Dims = ...) -> Tensor:
+        """A view without dimensions of size 1, or without those among `dim`."""
+    @overload
+    def std(self, unbiased: _bool) -> Tensor:
+        """Standard deviation of all elements."""
+    @overload
+    def std(self, dim: _Dims, unbiased: _bool, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def std(self, dim: _Dims = ..., *, correction: _Number | None = ..., keepdim: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
+    def sub(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Difference of two tensors, broadcast together."""
+    def sub_(self, other: _Operand) -> Self:
+        """Difference of two tensors, broadcast together."""
+    @overload
+    def sum(self, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
+        """Sum over `dim`, or over every axis when `dim` is None."""
+    @overload
+    def sum(self, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
+    def tan(self, *, out: Tensor | None = ...) -> Tensor:
+        """Tangent of each element."""
+    def tan_(self) -> Self:
+        """Tangent of each element."""
+    def tanh(self, *, out: Tensor | None = ...) -> Tensor:
+        """Hyperbolic tangent of each element."""
+    def tanh_(self) -> Self:
+        """Hyperbolic tangent of each element."""
+    def tanhshrink(self, *, out: Tensor | None = ...) -> Tensor:
+        """x - tanh(x)."""
+    def tanhshrink_(self) -> Self:
+        """x - tanh(x)."""
+    @overload
+    def to(self, dtype: _DtypeLike, non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype."""
+    @overload
+    def to(self, device: _DeviceLike | None = ..., dtype: _DtypeLike | None = ..., non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: memory_format | None = ...) -> Tensor: ...
+    @overload
+    def to(self, other: Tensor, non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: memory_format | None = ...) -> Tensor: ...
+    def transpose(self, dim0: _int, dim1: _int) -> Tensor:
+        """A view with two dimensions swapped."""
+    def trigamma(self, *, out: Tensor | None = ...) -> Tensor:
+        """Derivative of digamma."""
+    def trigamma_(self) -> Self:
+        """Derivative of digamma."""
+    def trunc(self, *, out: Tensor | None = ...) -> Tensor:
+        """Integer part of each element."""
+    def trunc_(self) -> Self:
+        """Integer part of each element."""
+    def trunc_divide(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Quotient rounded towards zero."""
+    def trunc_divide_(self, other: _Operand) -> Self:
+        """Quotient rounded towards zero."""
+    def uniform_(self, from_: _float = ..., to: _float = ..., *, generator: Generator | None = ...) -> Self:
+        """Fills the tensor with uniform numbers in [from, to)."""
+    def unsqueeze(self, dim: _int) -> Tensor:
+        """A view with a dimension of size 1 put in."""
+    @overload
+    def var(self, unbiased: _bool) -> Tensor:
+        """Variance of all elements."""
+    @overload
+    def var(self, dim: _Dims, unbiased: _bool, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def var(self, dim: _Dims = ..., *, correction: _Number | None = ..., keepdim: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
+    def vdot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """Dot product of the conjugate of a vector with another."""
+    @overload
+    def view(self, size: _Size) -> Tensor:
+        """The same elements under another shape, as a view."""
+    @overload
+    def view(self, *size: _int) -> Tensor: ...
+    def xlog1py(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """a * log(1 + b), which is 0 where a is."""
+    def xlog1py_(self, other: _Operand) -> Self:
+        """a * log(1 + b), which is 0 where a is."""
+    def xlogy(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """a * log(b), which is 0 where a is."""
+    def xlogy_(self, other: _Operand) -> Self:
+        """a * log(b), which is 0 where a is."""
+    def zeta(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Hurwitz zeta function."""
+    def zeta_(self, other: _Operand) -> Self:
+        """Hurwitz zeta function."""
+
+class device:
+    def __init__(self, type: Any, index: _int | None = None) -> None: ...
+    def __enter__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __exit__(self, *args: Any, **kwargs: Any) -> Any: ...
+    @property
+    def index(self) -> _int | None: ...
+    @property
+    def type(self) -> _str: ...
+
+class dtype:
+    @property
+    def is_complex(self) -> _bool: ...
+    @property
+    def is_floating_point(self) -> _bool: ...
+    @property
+    def is_signed(self) -> _bool: ...
+    @property
+    def itemsize(self) -> _int: ...
+    def to_complex(self, *args: Any, **kwargs: Any) -> Any: ...
+    def to_real(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class layout:
+    ...
+
+class memory_format:
+    ...
+
+def _empty_cache(*args: Any, **kwargs: Any) -> Any: ...
+def _memory_of(*args: Any, **kwargs: Any) -> Any: ...
+def _memory_stats(*args: Any, **kwargs: Any) -> Any: ...
+def _register_backend(*args: Any, **kwargs: Any) -> Any: ...
+def _reset_peak_memory_stats(*args: Any, **kwargs: Any) -> Any: ...
+def _run_backward(*args: Any, **kwargs: Any) -> Any: ...
+def _set_grad_enabled(*args: Any, **kwargs: Any) -> Any: ...
+def _set_inference_mode(*args: Any, **kwargs: Any) -> Any: ...
+def get_num_threads(*args: Any, **kwargs: Any) -> Any: ...
+def is_grad_enabled(*args: Any, **kwargs: Any) -> Any: ...
+def is_inference_mode_enabled(*args: Any, **kwargs: Any) -> Any: ...
+def set_num_threads(*args: Any, **kwargs: Any) -> Any: ...
+
+def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
+    """How points of the simplex move with their concentrations."""
+
+def _sample_dirichlet(input: Tensor, generator: Generator | None = ...) -> Tensor:
+    """Points of the simplex, with concentrations along the last dimension."""
+
+def _standard_gamma(input: Tensor, generator: Generator | None = ...) -> Tensor:
+    """Gamma numbers of rate 1 with the shapes in `input`."""
+
+def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
+    """How the gamma numbers `output` move with their shapes `input`."""
+
+def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Absolute value of each element; of a complex one, its modulus."""
+
+def abs_(input: Tensor) -> Tensor:
+    """Absolute value of each element; of a complex one, its modulus."""
+
+def acos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Inverse cosine of each element."""
+
+def acos_(input: Tensor) -> Tensor:
+    """Inverse cosine of each element."""
+
+def acosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Inverse hyperbolic cosine of each element."""
+
+def acosh_(input: Tensor) -> Tensor:
+    """Inverse hyperbolic cosine of each element."""
+
+@overload
+def add(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Sum of two tensors, broadcast together."""
+@overload
+def add(input: _Operand, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor: ...
+
+@overload
+def add_(input: _Operand, other: _Operand) -> Tensor:
+    """Sum of two tensors, broadcast together."""
+@overload
+def add_(input: _Operand, other: _Operand, *, alpha: _Number = ...) -> Tensor: ...
+
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+    """beta * self + alpha * the sum of batch1 @ batch2 over the batch."""
+
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+    """beta * self + alpha * (mat1 @ mat2)."""
+
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+    """beta * self + alpha * (mat @ vec)."""
+
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+    """beta * self + alpha * the outer product of vec1 and vec2."""
+
+def airy_ai(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Airy function Ai."""
+
+def airy_ai_(input: Tensor) -> Tensor:
+    """Airy function Ai."""
+
+def all(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Whether all elements over `dim` are nonzero."""
+
+def alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """Dropout that keeps mean and variance, for use after SELU."""
+
+def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """alpha_dropout() in place."""
+
+def amax(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Largest element over `dim`; the gradient is shared among ties."""
+
+def amin(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Smallest element over `dim`; the gradient is shared among ties."""
+
+def aminmax(input: Tensor, *, dim: _int | None = ..., keepdim: _bool = ..., out: _Sequence[Tensor] | None = ...) -> _min_max:
+    """Smallest and largest element, of all or along `dim`."""
+
+def angle(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Angle of each element with the positive real axis: 0 or pi for a real one."""
+
+def angle_(input: Tensor) -> Tensor:
+    """Angle of each element with the positive real axis: 0 or pi for a real one."""
+
+def any(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Whether any element over `dim` is nonzero."""
+
+def argmax(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Index of the largest element, of all or along `dim`."""
+
+def argmin(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Index of the smallest element, of all or along `dim`."""
+
+def argwhere(input: Tensor) -> Tensor:
+    """The positions of the elements that are not zero."""
+
+def as_strided(input: Tensor, size: _Size, stride: _Size, storage_offset: _int | None = ...) -> Tensor:
+    """A view of the storage with the given size, strides and offset."""
+
+def asin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Inverse sine of each element."""
+
+def asin_(input: Tensor) -> Tensor:
+    """Inverse sine of each element."""
+
+def asinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Inverse hyperbolic sine of each element."""
+
+def asinh_(input: Tensor) -> Tensor:
+    """Inverse hyperbolic sine of each element."""
+
+def atan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Inverse tangent of each element."""
+
+def atan2(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Angle of the point (b, a)."""
+
+def atan2_(input: _Operand, other: _Operand) -> Tensor:
+    """Angle of the point (b, a)."""
+
+def atan_(input: Tensor) -> Tensor:
+    """Inverse tangent of each element."""
+
+def atanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Inverse hyperbolic tangent of each element."""
+
+def atanh_(input: Tensor) -> Tensor:
+    """Inverse hyperbolic tangent of each element."""
+
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+    """beta * self + alpha * (batch1 @ batch2), batch by batch."""
+
+@overload
+def bernoulli(input: Tensor, *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
+    """1 with the probability that `input` gives for each element, else 0."""
+@overload
+def bernoulli(input: Tensor, p: _float, *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor: ...
+
+def bessel_j0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Bessel function of the first kind, order 0."""
+
+def bessel_j0_(input: Tensor) -> Tensor:
+    """Bessel function of the first kind, order 0."""
+
+def bessel_j1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Bessel function of the first kind, order 1."""
+
+def bessel_j1_(input: Tensor) -> Tensor:
+    """Bessel function of the first kind, order 1."""
+
+def bessel_y0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Bessel function of the second kind, order 0."""
+
+def bessel_y0_(input: Tensor) -> Tensor:
+    """Bessel function of the second kind, order 0."""
+
+def bessel_y1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Bessel function of the second kind, order 1."""
+
+def bessel_y1_(input: Tensor) -> Tensor:
+    """Bessel function of the second kind, order 1."""
+
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = ...) -> Tensor:
+    """How many of `count` tries succeed with probability `prob`."""
+
+def bitwise_and(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Bitwise and; for bool, logical and."""
+
+def bitwise_and_(input: _Operand, other: _Operand) -> Tensor:
+    """Bitwise and; for bool, logical and."""
+
+def bitwise_left_shift(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Bits shifted left."""
+
+def bitwise_left_shift_(input: _Operand, other: _Operand) -> Tensor:
+    """Bits shifted left."""
+
+def bitwise_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Bitwise complement; for bool, logical not."""
+
+def bitwise_not_(input: Tensor) -> Tensor:
+    """Bitwise complement; for bool, logical not."""
+
+def bitwise_or(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Bitwise or; for bool, logical or."""
+
+def bitwise_or_(input: _Operand, other: _Operand) -> Tensor:
+    """Bitwise or; for bool, logical or."""
+
+def bitwise_right_shift(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Bits shifted right, keeping the sign."""
+
+def bitwise_right_shift_(input: _Operand, other: _Operand) -> Tensor:
+    """Bits shifted right, keeping the sign."""
+
+def bitwise_xor(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Bitwise exclusive or."""
+
+def bitwise_xor_(input: _Operand, other: _Operand) -> Tensor:
+    """Bitwise exclusive or."""
+
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Products of two batches of matrices."""
+
+def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Smallest integer not below each element."""
+
+def ceil_(input: Tensor) -> Tensor:
+    """Smallest integer not below each element."""
+
+def chebyshev_polynomial_t(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Chebyshev polynomial of the first kind of degree b."""
+
+def chebyshev_polynomial_t_(input: _Operand, other: _Operand) -> Tensor:
+    """Chebyshev polynomial of the first kind of degree b."""
+
+def chebyshev_polynomial_u(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Chebyshev polynomial of the second kind of degree b."""
+
+def chebyshev_polynomial_u_(input: _Operand, other: _Operand) -> Tensor:
+    """Chebyshev polynomial of the second kind of degree b."""
+
+def chebyshev_polynomial_v(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Chebyshev polynomial of the third kind of degree b."""
+
+def chebyshev_polynomial_v_(input: _Operand, other: _Operand) -> Tensor:
+    """Chebyshev polynomial of the third kind of degree b."""
+
+def chebyshev_polynomial_w(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Chebyshev polynomial of the fourth kind of degree b."""
+
+def chebyshev_polynomial_w_(input: _Operand, other: _Operand) -> Tensor:
+    """Chebyshev polynomial of the fourth kind of degree b."""
+
+def clamp_max(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Elements above a bound replaced by it."""
+
+def clamp_max_(input: _Operand, other: _Operand) -> Tensor:
+    """Elements above a bound replaced by it."""
+
+def clamp_min(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Elements below a bound replaced by it."""
+
+def clamp_min_(input: _Operand, other: _Operand) -> Tensor:
+    """Elements below a bound replaced by it."""
+
+def clone(input: Tensor, *, memory_format: memory_format | None = ...) -> Tensor:
+    """A copy of the tensor, recorded by the tape."""
+
+def conj_physical(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Complex conjugate of each element."""
+
+def conj_physical_(input: Tensor) -> Tensor:
+    """Complex conjugate of each element."""
+
+def copysign(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Magnitude of the first with the sign of the second."""
+
+def copysign_(input: _Operand, other: _Operand) -> Tensor:
+    """Magnitude of the first with the sign of the second."""
+
+def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Cosine of each element."""
+
+def cos_(input: Tensor) -> Tensor:
+    """Cosine of each element."""
+
+def cosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Hyperbolic cosine of each element."""
+
+def cosh_(input: Tensor) -> Tensor:
+    """Hyperbolic cosine of each element."""
+
+def count_nonzero(input: Tensor, dim: _Dims = ...) -> Tensor:
+    """Number of nonzero elements over `dim`."""
+
+def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Degrees to radians."""
+
+def deg2rad_(input: Tensor) -> Tensor:
+    """Degrees to radians."""
+
+def detach(input: Tensor) -> Tensor:
+    """The same elements without history."""
+
+def digamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Derivative of lgamma."""
+
+def digamma_(input: Tensor) -> Tensor:
+    """Derivative of lgamma."""
+
+def div(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Quotient of two tensors, broadcast together."""
+
+def div_(input: _Operand, other: _Operand) -> Tensor:
+    """Quotient of two tensors, broadcast together."""
+
+def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Dot product of two vectors."""
+
+def dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """Zeroes elements with probability `p` and scales the others by 1 / (1 - p)."""
+
+def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """dropout() in place."""
+
+@overload
+def empty(size: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., memory_format: memory_format | None = ..., out: Tensor | None = ...) -> Tensor:
+    """A tensor with uninitialised elements."""
+@overload
+def empty(*size: _int, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., memory_format: memory_format | None = ..., out: Tensor | None = ...) -> Tensor: ...
+
+def entr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """-x * log(x); 0 at zero, -inf below."""
+
+def entr_(input: Tensor) -> Tensor:
+    """-x * log(x); 0 at zero, -inf below."""
+
+def eq(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """True where the two elements are equal."""
+
+def eq_(input: _Operand, other: _Operand) -> Tensor:
+    """True where the two elements are equal."""
+
+def erf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Error function of each element."""
+
+def erf_(input: Tensor) -> Tensor:
+    """Error function of each element."""
+
+def erfc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """1 - erf(x), accurate where that is small."""
+
+def erfc_(input: Tensor) -> Tensor:
+    """1 - erf(x), accurate where that is small."""
+
+def erfcx(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """exp(x * x) * erfc(x)."""
+
+def erfcx_(input: Tensor) -> Tensor:
+    """exp(x * x) * erfc(x)."""
+
+def erfinv(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Inverse error function."""
+
+def erfinv_(input: Tensor) -> Tensor:
+    """Inverse error function."""
+
+def exp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """e to the power of each element."""
+
+def exp2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """2 to the power of each element."""
+
+def exp2_(input: Tensor) -> Tensor:
+    """2 to the power of each element."""
+
+def exp_(input: Tensor) -> Tensor:
+    """e to the power of each element."""
+
+def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """exp(x) - 1, accurate near zero."""
+
+def expm1_(input: Tensor) -> Tensor:
+    """exp(x) - 1, accurate near zero."""
+
+def feature_alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """alpha_dropout() of whole channels."""
+
+def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """feature_alpha_dropout() in place."""
+
+def feature_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """Zeroes whole channels with probability `p`."""
+
+def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
+    """feature_dropout() in place."""
+
+def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Largest integer not above each element."""
+
+def floor_(input: Tensor) -> Tensor:
+    """Largest integer not above each element."""
+
+def floor_divide(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Quotient rounded towards minus infinity."""
+
+def floor_divide_(input: _Operand, other: _Operand) -> Tensor:
+    """Quotient rounded towards minus infinity."""
+
+def fmax(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Larger of two elements; a NaN loses."""
+
+def fmax_(input: _Operand, other: _Operand) -> Tensor:
+    """Larger of two elements; a NaN loses."""
+
+def fmin(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Smaller of two elements; a NaN loses."""
+
+def fmin_(input: _Operand, other: _Operand) -> Tensor:
+    """Smaller of two elements; a NaN loses."""
+
+def fmod(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Remainder of the division, with the dividend's sign."""
+
+def fmod_(input: _Operand, other: _Operand) -> Tensor:
+    """Remainder of the division, with the dividend's sign."""
+
+def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Fractional part of each element, with its sign."""
+
+def frac_(input: Tensor) -> Tensor:
+    """Fractional part of each element, with its sign."""
+
+def full(size: _Size, fill_value: _Number, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """A tensor filled with a number."""
+
+def gcd(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Greatest common divisor."""
+
+def gcd_(input: _Operand, other: _Operand) -> Tensor:
+    """Greatest common divisor."""
+
+def ge(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """True where the first is at least the second."""
+
+def ge_(input: _Operand, other: _Operand) -> Tensor:
+    """True where the first is at least the second."""
+
+def gelu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """x times the normal distribution function of x."""
+
+def gelu_(input: Tensor) -> Tensor:
+    """x times the normal distribution function of x."""
+
+def gelu_tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """gelu by its approximation with tanh."""
+
+def gelu_tanh_(input: Tensor) -> Tensor:
+    """gelu by its approximation with tanh."""
+
+def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Outer product of two vectors."""
+
+def gt(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """True where the first is greater than the second."""
+
+def gt_(input: _Operand, other: _Operand) -> Tensor:
+    """True where the first is greater than the second."""
+
+def hardsigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """relu6(x + 3) / 6."""
+
+def hardsigmoid_(input: Tensor) -> Tensor:
+    """relu6(x + 3) / 6."""
+
+def hardswish(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """x * relu6(x + 3) / 6."""
+
+def hardswish_(input: Tensor) -> Tensor:
+    """x * relu6(x + 3) / 6."""
+
+def heaviside(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """0 below zero, 1 above it, the second operand at zero."""
+
+def heaviside_(input: _Operand, other: _Operand) -> Tensor:
+    """0 below zero, 1 above it, the second operand at zero."""
+
+def hermite_polynomial_h(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Physicists' Hermite polynomial of degree b."""
+
+def hermite_polynomial_h_(input: _Operand, other: _Operand) -> Tensor:
+    """Physicists' Hermite polynomial of degree b."""
+
+def hermite_polynomial_he(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Probabilists' Hermite polynomial of degree b."""
+
+def hermite_polynomial_he_(input: _Operand, other: _Operand) -> Tensor:
+    """Probabilists' Hermite polynomial of degree b."""
+
+def hypot(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """sqrt(a * a + b * b) without overflow."""
+
+def hypot_(input: _Operand, other: _Operand) -> Tensor:
+    """sqrt(a * a + b * b) without overflow."""
+
+def i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Modified Bessel function of the first kind, order 0."""
+
+def i0_(input: Tensor) -> Tensor:
+    """Modified Bessel function of the first kind, order 0."""
+
+def i0e(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """exp(-abs(x)) * i0(x)."""
+
+def i0e_(input: Tensor) -> Tensor:
+    """exp(-abs(x)) * i0(x)."""
+
+def i1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Modified Bessel function of the first kind, order 1."""
+
+def i1_(input: Tensor) -> Tensor:
+    """Modified Bessel function of the first kind, order 1."""
+
+def i1e(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """exp(-abs(x)) * i1(x)."""
+
+def i1e_(input: Tensor) -> Tensor:
+    """exp(-abs(x)) * i1(x)."""
+
+def igamma(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Regularised lower incomplete gamma function."""
+
+def igamma_(input: _Operand, other: _Operand) -> Tensor:
+    """Regularised lower incomplete gamma function."""
+
+def igammac(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Regularised upper incomplete gamma function."""
+
+def igammac_(input: _Operand, other: _Operand) -> Tensor:
+    """Regularised upper incomplete gamma function."""
+
+def index_put(input: Tensor, indices: _Sequence[Tensor], values: Tensor, accumulate: _bool = ...) -> Tensor:
+    """A copy with the elements at `indices` replaced by `values`, or increased by them
+    if `accumulate`.
+    """
+
+def index_put_(input: Tensor, indices: _Sequence[Tensor], values: Tensor, accumulate: _bool = ...) -> Tensor:
+    """Replaces the elements at `indices` by `values`, or adds to them if `accumulate`.
+    """
+
+def inner(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Sum of products over the last dimension of both tensors."""
+
+def isclose(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """True where abs(a - b) <= atol + rtol * abs(b); p0 rtol, p1 atol, p2 whether NaN
+    equals NaN.
+    """
+
+def isclose_(input: _Operand, other: _Operand) -> Tensor:
+    """True where abs(a - b) <= atol + rtol * abs(b); p0 rtol, p1 atol, p2 whether NaN
+    equals NaN.
+    """
+
+def isfinite(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """True where an element is neither infinite nor NaN."""
+
+def isfinite_(input: Tensor) -> Tensor:
+    """True where an element is neither infinite nor NaN."""
+
+def isinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """True where an element is infinite."""
+
+def isinf_(input: Tensor) -> Tensor:
+    """True where an element is infinite."""
+
+def isnan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """True where an element is not a number."""
+
+def isnan_(input: Tensor) -> Tensor:
+    """True where an element is not a number."""
+
+def isneginf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """True where an element is minus infinity."""
+
+def isneginf_(input: Tensor) -> Tensor:
+    """True where an element is minus infinity."""
+
+def isposinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """True where an element is plus infinity."""
+
+def isposinf_(input: Tensor) -> Tensor:
+    """True where an element is plus infinity."""
+
+def isreal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """True where the imaginary part is zero."""
+
+def isreal_(input: Tensor) -> Tensor:
+    """True where the imaginary part is zero."""
+
+def laguerre_polynomial_l(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Laguerre polynomial of degree b."""
+
+def laguerre_polynomial_l_(input: _Operand, other: _Operand) -> Tensor:
+    """Laguerre polynomial of degree b."""
+
+def lcm(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Least common multiple."""
+
+def lcm_(input: _Operand, other: _Operand) -> Tensor:
+    """Least common multiple."""
+
+def ldexp(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """The first times 2 to the power of the second."""
+
+def ldexp_(input: _Operand, other: _Operand) -> Tensor:
+    """The first times 2 to the power of the second."""
+
+def le(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """True where the first is at most the second."""
+
+def le_(input: _Operand, other: _Operand) -> Tensor:
+    """True where the first is at most the second."""
+
+def legendre_polynomial_p(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Legendre polynomial of degree b."""
+
+def legendre_polynomial_p_(input: _Operand, other: _Operand) -> Tensor:
+    """Legendre polynomial of degree b."""
+
+def lgamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Logarithm of the absolute value of gamma(x)."""
+
+def lgamma_(input: Tensor) -> Tensor:
+    """Logarithm of the absolute value of gamma(x)."""
+
+def log(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Natural logarithm of each element."""
+
+def log10(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Base-10 logarithm of each element."""
+
+def log10_(input: Tensor) -> Tensor:
+    """Base-10 logarithm of each element."""
+
+def log1p(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """log(1 + x), accurate near zero."""
+
+def log1p_(input: Tensor) -> Tensor:
+    """log(1 + x), accurate near zero."""
+
+def log2(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Base-2 logarithm of each element."""
+
+def log2_(input: Tensor) -> Tensor:
+    """Base-2 logarithm of each element."""
+
+def log_(input: Tensor) -> Tensor:
+    """Natural logarithm of each element."""
+
+def log_ndtr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Logarithm of ndtr(x)."""
+
+def log_ndtr_(input: Tensor) -> Tensor:
+    """Logarithm of ndtr(x)."""
+
+def logaddexp(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """log(exp(a) + exp(b)) without overflow."""
+
+def logaddexp2(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """log2(2**a + 2**b) without overflow."""
+
+def logaddexp2_(input: _Operand, other: _Operand) -> Tensor:
+    """log2(2**a + 2**b) without overflow."""
+
+def logaddexp_(input: _Operand, other: _Operand) -> Tensor:
+    """log(exp(a) + exp(b)) without overflow."""
+
+def logical_and(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """True where both elements are nonzero."""
+
+def logical_and_(input: _Operand, other: _Operand) -> Tensor:
+    """True where both elements are nonzero."""
+
+def logical_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """True where an element is zero."""
+
+def logical_not_(input: Tensor) -> Tensor:
+    """True where an element is zero."""
+
+def logical_or(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """True where one of the elements is nonzero."""
+
+def logical_or_(input: _Operand, other: _Operand) -> Tensor:
+    """True where one of the elements is nonzero."""
+
+def logical_xor(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """True where just one element is nonzero."""
+
+def logical_xor_(input: _Operand, other: _Operand) -> Tensor:
+    """True where just one element is nonzero."""
+
+def logit(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """log(x / (1 - x))."""
+
+def logit_(input: Tensor) -> Tensor:
+    """log(x / (1 - x))."""
+
+def logsigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """log(sigmoid(x))."""
+
+def logsigmoid_(input: Tensor) -> Tensor:
+    """log(sigmoid(x))."""
+
+def logsumexp(input: Tensor, dim: _Dims, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Logarithm of the sum of exponentials over `dim`, without overflow."""
+
+def lt(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """True where the first is less than the second."""
+
+def lt_(input: _Operand, other: _Operand) -> Tensor:
+    """True where the first is less than the second."""
+
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Matrix product of two tensors: vectors, matrices or batches, broadcast together.
+    """
+
+@overload
+def max(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Largest of all elements."""
+@overload
+def max(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
+@overload
+def max(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+
+def maximum(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Larger of two elements; NaN if either is."""
+
+def maximum_(input: _Operand, other: _Operand) -> Tensor:
+    """Larger of two elements; NaN if either is."""
+
+@overload
+def mean(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
+    """Mean over `dim`, or of all elements."""
+@overload
+def mean(input: Tensor, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
+
+@overload
+def min(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Smallest of all elements."""
+@overload
+def min(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
+@overload
+def min(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+
+def minimum(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Smaller of two elements; NaN if either is."""
+
+def minimum_(input: _Operand, other: _Operand) -> Tensor:
+    """Smaller of two elements; NaN if either is."""
+
+def mish(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """x * tanh(softplus(x))."""
+
+def mish_(input: Tensor) -> Tensor:
+    """x * tanh(softplus(x))."""
+
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Product of two matrices."""
+
+def modified_bessel_i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Modified Bessel function of the first kind, order 0."""
+
+def modified_bessel_i0_(input: Tensor) -> Tensor:
+    """Modified Bessel function of the first kind, order 0."""
+
+def modified_bessel_i1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Modified Bessel function of the first kind, order 1."""
+
+def modified_bessel_i1_(input: Tensor) -> Tensor:
+    """Modified Bessel function of the first kind, order 1."""
+
+def modified_bessel_k0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Modified Bessel function of the second kind, order 0."""
+
+def modified_bessel_k0_(input: Tensor) -> Tensor:
+    """Modified Bessel function of the second kind, order 0."""
+
+def modified_bessel_k1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Modified Bessel function of the second kind, order 1."""
+
+def modified_bessel_k1_(input: Tensor) -> Tensor:
+    """Modified Bessel function of the second kind, order 1."""
+
+def mul(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Product of two tensors, broadcast together."""
+
+def mul_(input: _Operand, other: _Operand) -> Tensor:
+    """Product of two tensors, broadcast together."""
+
+def multinomial(input: Tensor, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
+    """Indices drawn with the weights in each row of `input`."""
+
+def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Product of a matrix and a vector."""
+
+def nanmean(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
+    """Mean over `dim` of what is not NaN."""
+
+def nansum(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
+    """Sum over `dim` with NaN counting as zero."""
+
+def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]:
+    """dropout() that returns its mask too."""
+
+def ndtr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Normal distribution function."""
+
+def ndtr_(input: Tensor) -> Tensor:
+    """Normal distribution function."""
+
+def ndtri(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Inverse of the normal distribution function."""
+
+def ndtri_(input: Tensor) -> Tensor:
+    """Inverse of the normal distribution function."""
+
+def ne(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """True where the two elements differ."""
+
+def ne_(input: _Operand, other: _Operand) -> Tensor:
+    """True where the two elements differ."""
+
+def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Each element with its sign changed."""
+
+def neg_(input: Tensor) -> Tensor:
+    """Each element with its sign changed."""
+
+def nextafter(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Next number after the first towards the second."""
+
+def nextafter_(input: _Operand, other: _Operand) -> Tensor:
+    """Next number after the first towards the second."""
+
+def nonzero(input: Tensor, *, as_tuple: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """The positions of the elements that are not zero: one row for each, or with
+    `as_tuple` one tensor for each dimension.
+    """
+
+@overload
+def normal(mean: _float, std: _float, size: _Size, *, generator: Generator | None = ..., dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """Normal numbers with the given mean and standard deviation."""
+@overload
+def normal(mean: Tensor, std: Tensor, *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor: ...
+@overload
+def normal(mean: Tensor, std: _float = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor: ...
+@overload
+def normal(mean: _float, std: Tensor, *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor: ...
+
+@overload
+def ones(size: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """A tensor filled with 1."""
+@overload
+def ones(*size: _int, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
+
+def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Outer product of two vectors."""
+
+@overload
+def permute(input: Tensor, dims: _Size) -> Tensor:
+    """A view with its dimensions reordered."""
+@overload
+def permute(input: Tensor, *dims: _int) -> Tensor: ...
+
+def poisson(input: Tensor, generator: Generator | None = ...) -> Tensor:
+    """Poisson numbers with the rates in `input`."""
+
+def pow(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """The first to the power of the second."""
+
+def pow_(input: _Operand, other: _Operand) -> Tensor:
+    """The first to the power of the second."""
+
+def prelu(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """x where it is positive, weight * x elsewhere."""
+
+def prelu_(input: _Operand, other: _Operand) -> Tensor:
+    """x where it is positive, weight * x elsewhere."""
+
+@overload
+def prod(input: Tensor, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
+    """Product of all elements."""
+@overload
+def prod(input: Tensor, dim: _int, keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
+
+def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Radians to degrees."""
+
+def rad2deg_(input: Tensor) -> Tensor:
+    """Radians to degrees."""
+
+@overload
+def rand(size: _Size, *, generator: Generator | None = ..., dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """Uniform numbers in [0, 1)."""
+@overload
+def rand(*size: _int, generator: Generator | None = ..., dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
+
+def rand_like(input: Tensor, *, generator: Generator | None = ..., dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., memory_format: memory_format | None = ...) -> Tensor:
+    """Uniform numbers in [0, 1), with the shape, dtype and device of `input`."""
+
+@overload
+def randint(high: _int, size: _Size, *, generator: Generator | None = ..., dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """Integers from 0 to `high` - 1, all as likely."""
+@overload
+def randint(low: _int, high: _int, size: _Size, *, generator: Generator | None = ..., dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
+
+@overload
+def randint_like(input: Tensor, high: _int, *, generator: Generator | None = ..., dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., memory_format: memory_format | None = ...) -> Tensor:
+    """Integers from 0 to `high` - 1, with the shape, dtype and device of `input`."""
+@overload
+def randint_like(input: Tensor, low: _int, high: _int, *, generator: Generator | None = ..., dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., memory_format: memory_format | None = ...) -> Tensor: ...
+
+@overload
+def randn(size: _Size, *, generator: Generator | None = ..., dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """Normal numbers with mean 0 and variance 1."""
+@overload
+def randn(*size: _int, generator: Generator | None = ..., dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
+
+def randn_like(input: Tensor, *, generator: Generator | None = ..., dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., memory_format: memory_format | None = ...) -> Tensor:
+    """Normal numbers with mean 0 and variance 1, with the shape, dtype and device of
+    `input`.
+    """
+
+def randperm(n: _int, *, generator: Generator | None = ..., dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """The numbers from 0 to n - 1 in random order."""
+
+def reciprocal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """1 / x for each element."""
+
+def reciprocal_(input: Tensor) -> Tensor:
+    """1 / x for each element."""
+
+def relu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """max(x, 0) for each element."""
+
+def relu6(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """x limited to the range from 0 to 6."""
+
+def relu6_(input: Tensor) -> Tensor:
+    """x limited to the range from 0 to 6."""
+
+def relu_(input: Tensor) -> Tensor:
+    """max(x, 0) for each element."""
+
+def remainder(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Remainder of the division, with the divisor's sign."""
+
+def remainder_(input: _Operand, other: _Operand) -> Tensor:
+    """Remainder of the division, with the divisor's sign."""
+
+@overload
+def reshape(input: Tensor, shape: _Size) -> Tensor:
+    """The same elements under another shape: a view if possible, else a copy."""
+@overload
+def reshape(input: Tensor, *shape: _int) -> Tensor: ...
+
+def round(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Nearest integer to each element, halves to even."""
+
+def round_(input: Tensor) -> Tensor:
+    """Nearest integer to each element, halves to even."""
+
+def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
+    """Leaky ReLU with slopes drawn from [lower, upper) in training, their mean
+    otherwise.
+    """
+
+def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
+    """Leaky ReLU with slopes drawn from [lower, upper) in training, their mean
+    otherwise.
+    """
+
+def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """1 / sqrt(x) for each element."""
+
+def rsqrt_(input: Tensor) -> Tensor:
+    """1 / sqrt(x) for each element."""
+
+def scaled_modified_bessel_k0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """exp(x) * modified_bessel_k0(x)."""
+
+def scaled_modified_bessel_k0_(input: Tensor) -> Tensor:
+    """exp(x) * modified_bessel_k0(x)."""
+
+def scaled_modified_bessel_k1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """exp(x) * modified_bessel_k1(x)."""
+
+def scaled_modified_bessel_k1_(input: Tensor) -> Tensor:
+    """exp(x) * modified_bessel_k1(x)."""
+
+def select(input: Tensor, dim: _int, index: _int) -> Tensor:
+    """A view of one index along a dimension."""
+
+def sgn(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Sign of each element; of a complex one, x / abs(x)."""
+
+def sgn_(input: Tensor) -> Tensor:
+    """Sign of each element; of a complex one, x / abs(x)."""
+
+def shifted_chebyshev_polynomial_t(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Chebyshev polynomial of the first kind of 2a - 1."""
+
+def shifted_chebyshev_polynomial_t_(input: _Operand, other: _Operand) -> Tensor:
+    """Chebyshev polynomial of the first kind of 2a - 1."""
+
+def shifted_chebyshev_polynomial_u(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Chebyshev polynomial of the second kind of 2a - 1."""
+
+def shifted_chebyshev_polynomial_u_(input: _Operand, other: _Operand) -> Tensor:
+    """Chebyshev polynomial of the second kind of 2a - 1."""
+
+def shifted_chebyshev_polynomial_v(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Chebyshev polynomial of the third kind of 2a - 1."""
+
+def shifted_chebyshev_polynomial_v_(input: _Operand, other: _Operand) -> Tensor:
+    """Chebyshev polynomial of the third kind of 2a - 1."""
+
+def shifted_chebyshev_polynomial_w(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Chebyshev polynomial of the fourth kind of 2a - 1."""
+
+def shifted_chebyshev_polynomial_w_(input: _Operand, other: _Operand) -> Tensor:
+    """Chebyshev polynomial of the fourth kind of 2a - 1."""
+
+def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """1 / (1 + exp(-x)) for each element."""
+
+def sigmoid_(input: Tensor) -> Tensor:
+    """1 / (1 + exp(-x)) for each element."""
+
+def sign(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """-1, 0 or 1 by the sign of each element."""
+
+def sign_(input: Tensor) -> Tensor:
+    """-1, 0 or 1 by the sign of each element."""
+
+def signbit(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """True where the sign bit is set, that of -0. included."""
+
+def signbit_(input: Tensor) -> Tensor:
+    """True where the sign bit is set, that of -0. included."""
+
+def silu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """x * sigmoid(x)."""
+
+def silu_(input: Tensor) -> Tensor:
+    """x * sigmoid(x)."""
+
+def sin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Sine of each element."""
+
+def sin_(input: Tensor) -> Tensor:
+    """Sine of each element."""
+
+def sinc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """sin(pi x) / (pi x), which is 1 at zero."""
+
+def sinc_(input: Tensor) -> Tensor:
+    """sin(pi x) / (pi x), which is 1 at zero."""
+
+def sinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Hyperbolic sine of each element."""
+
+def sinh_(input: Tensor) -> Tensor:
+    """Hyperbolic sine of each element."""
+
+def softsign(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """x / (1 + abs(x))."""
+
+def softsign_(input: Tensor) -> Tensor:
+    """x / (1 + abs(x))."""
+
+def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Spherical Bessel function of the first kind, order 0."""
+
+def spherical_bessel_j0_(input: Tensor) -> Tensor:
+    """Spherical Bessel function of the first kind, order 0."""
+
+def sqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Square root of each element."""
+
+def sqrt_(input: Tensor) -> Tensor:
+    """Square root of each element."""
+
+def square(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Square of each element."""
+
+def square_(input: Tensor) -> Tensor:
+    """Square of each element."""
+
+def squeeze(input: Tensor, dim: _Dims = ...) -> Tensor:
+    """A view without dimensions of size 1, or without those among `dim`."""
+
+@overload
+def std(input: Tensor, unbiased: _bool) -> Tensor:
+    """Standard deviation of all elements."""
+@overload
+def std(input: Tensor, dim: _Dims, unbiased: _bool, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor: ...
+@overload
+def std(input: Tensor, dim: _Dims = ..., *, correction: _Number | None = ..., keepdim: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
+
+@overload
+def std_mean(input: Tensor, unbiased: _bool) -> tuple[Tensor, Tensor]:
+    """Standard deviation and mean of all elements."""
+@overload
+def std_mean(input: Tensor, dim: _Dims, unbiased: _bool, keepdim: _bool = ...) -> tuple[Tensor, Tensor]: ...
+@overload
+def std_mean(input: Tensor, dim: _Dims = ..., *, correction: _Number | None = ..., keepdim: _bool = ...) -> tuple[Tensor, Tensor]: ...
+
+def sub(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Difference of two tensors, broadcast together."""
+
+def sub_(input: _Operand, other: _Operand) -> Tensor:
+    """Difference of two tensors, broadcast together."""
+
+@overload
+def sum(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
+    """Sum over `dim`, or over every axis when `dim` is None."""
+@overload
+def sum(input: Tensor, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
+
+def tan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Tangent of each element."""
+
+def tan_(input: Tensor) -> Tensor:
+    """Tangent of each element."""
+
+def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Hyperbolic tangent of each element."""
+
+def tanh_(input: Tensor) -> Tensor:
+    """Hyperbolic tangent of each element."""
+
+def tanhshrink(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """x - tanh(x)."""
+
+def tanhshrink_(input: Tensor) -> Tensor:
+    """x - tanh(x)."""
+
+def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
+    """A view with two dimensions swapped."""
+
+def trigamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Derivative of digamma."""
+
+def trigamma_(input: Tensor) -> Tensor:
+    """Derivative of digamma."""
+
+def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Integer part of each element."""
+
+def trunc_(input: Tensor) -> Tensor:
+    """Integer part of each element."""
+
+def trunc_divide(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Quotient rounded towards zero."""
+
+def trunc_divide_(input: _Operand, other: _Operand) -> Tensor:
+    """Quotient rounded towards zero."""
+
+def unsqueeze(input: Tensor, dim: _int) -> Tensor:
+    """A view with a dimension of size 1 put in."""
+
+@overload
+def var(input: Tensor, unbiased: _bool) -> Tensor:
+    """Variance of all elements."""
+@overload
+def var(input: Tensor, dim: _Dims, unbiased: _bool, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor: ...
+@overload
+def var(input: Tensor, dim: _Dims = ..., *, correction: _Number | None = ..., keepdim: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
+
+@overload
+def var_mean(input: Tensor, unbiased: _bool) -> tuple[Tensor, Tensor]:
+    """Variance and mean of all elements."""
+@overload
+def var_mean(input: Tensor, dim: _Dims, unbiased: _bool, keepdim: _bool = ...) -> tuple[Tensor, Tensor]: ...
+@overload
+def var_mean(input: Tensor, dim: _Dims = ..., *, correction: _Number | None = ..., keepdim: _bool = ...) -> tuple[Tensor, Tensor]: ...
+
+def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Dot product of the conjugate of a vector with another."""
+
+def view_as_complex(input: Tensor) -> Tensor:
+    """A complex view of a real tensor whose last dimension has size 2."""
+
+def view_as_real(input: Tensor) -> Tensor:
+    """A real view of a complex tensor, with a last dimension of size 2."""
+
+def xlog1py(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """a * log(1 + b), which is 0 where a is."""
+
+def xlog1py_(input: _Operand, other: _Operand) -> Tensor:
+    """a * log(1 + b), which is 0 where a is."""
+
+def xlogy(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """a * log(b), which is 0 where a is."""
+
+def xlogy_(input: _Operand, other: _Operand) -> Tensor:
+    """a * log(b), which is 0 where a is."""
+
+@overload
+def zeros(size: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """A tensor filled with 0."""
+@overload
+def zeros(*size: _int, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
+
+def zeta(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Hurwitz zeta function."""
+
+def zeta_(input: _Operand, other: _Operand) -> Tensor:
+    """Hurwitz zeta function."""

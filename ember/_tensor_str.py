@@ -165,8 +165,9 @@ def _edges(t):
     edge = PRINT_OPTS.edgeitems
     for dim, size in enumerate(t.shape):
         if size > 2 * edge:
-            ends = [t.narrow(dim, 0, edge), t.narrow(dim, size - edge, edge)]
-            t = ember.cat(ends, dim)
+            before = (slice(None),) * dim
+            first, last = slice(edge), slice(size - edge, size)
+            t = ember.cat([t[(*before, first)], t[(*before, last)]], dim)
     return t
 
 

@@ -1,65 +1,35 @@
 // The engine: runs nodes in reverse order of their making, on the calling thread, without recursion.
 // It, not the rules, sums gradients, reduces them to the shape of what they are for and casts them.
+//
+// Note [Passes]
+// A pass finds a node's state by an index that it keeps in the node itself. A node can belong to several passes at
+// once: one may run inside a rule or hook of another, or on another thread while a kernel runs there. The first
+// pass to reach a node claims it (Node::pass); others keep the node in a table of their own. The host's lock is
+// given up only inside kernels, so none of this needs atomics.
 #include "autograd/engine.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
+#include <unordered_map>
 
 #include "autograd/saved.h"
+#include "runtime.h"
 
 namespace ember {
 
 namespace {
 
-// Everything about one node in one backward pass. Passes on other threads have tables of their own.
+// Everything about one node in one backward pass.
 struct State {
-  Node* node = nullptr;
-  int64_t dependencies = 0;
-  int32_t first_capture = -1;  // index into Pass::captures
+  Node* node;
+  uint32_t dependencies = 0;
+  int32_t first_capture = -1;  // index into Work::captures
   bool needed = true;          // some wanted gradient depends on it
   bool leads = true;           // and lies beyond it, so its rules must run
+  bool seen = false;
   Grads grads;
-};
-
-// Node -> index of its state: open addressing, as most graphs are small and every nanosecond counts.
-class NodeTable {
- public:
-  NodeTable() : slots_(64, Slot{nullptr, 0}) {}
-  // Index of the node's state; `fresh` tells whether it was added now.
-  size_t find_or_add(Node* node, bool& fresh) {
-    if (2 * (states.size() + 1) > slots_.size()) grow();
-    size_t i = locate(node);
-    fresh = !slots_[i].node;
-    if (fresh) {
-      slots_[i] = {node, uint32_t(states.size())};
-      states.emplace_back();
-      states.back().node = node;
-    }
-    return slots_[i].index;
-  }
-  State* find(Node* node) {
-    Slot& s = slots_[locate(node)];
-    return s.node ? &states[s.index] : nullptr;
-  }
-  std::vector<State> states;
-
- private:
-  struct Slot {
-    Node* node;
-    uint32_t index;
-  };
-  size_t locate(Node* node) const {
-    size_t mask = slots_.size() - 1;
-    size_t i = (reinterpret_cast<uintptr_t>(node) >> 4) * 0x9e3779b97f4a7c15ull >> 20 & mask;
-    while (slots_[i].node && slots_[i].node != node) i = (i + 1) & mask;
-    return i;
-  }
-  void grow() {
-    std::vector<Slot> old(slots_.size() * 4, Slot{nullptr, 0});
-    old.swap(slots_);
-    for (const Slot& s : old)
-      if (s.node) slots_[locate(s.node)] = s;
-  }
-  std::vector<Slot> slots_;
+  explicit State(Node* n) : node(n) {}
 };
 
 struct Capture {
@@ -68,270 +38,355 @@ struct Capture {
   size_t position;  // in the result
 };
 
-thread_local int depth = 0;
-thread_local std::vector<std::function<void()>> callbacks;
+// The memory of a pass, kept for the next one of the thread.
+struct Work {
+  std::vector<State> states;
+  std::vector<Node*> ready, stack;
+  std::vector<std::pair<Node*, size_t>> path;
+  std::vector<Capture> captures;
+  std::vector<std::function<void()>> callbacks;
+  std::unordered_map<Node*, uint32_t> shared;  // states of nodes that another pass has claimed
+
+  void clear() {
+    constexpr size_t kMostKept = 4096;
+    bool small = states.capacity() <= kMostKept;
+    if (!small) *this = Work();  // do not sit on the memory of a huge graph
+    states.clear();
+    ready.clear();
+    captures.clear();
+    callbacks.clear();
+    if (!shared.empty()) shared.clear();
+  }
+};
+thread_local std::vector<std::unique_ptr<Work>> spare_work;
+
+class Pass;
+thread_local Pass* running_pass = nullptr;
+int64_t passes_started = 0;
+
+std::string forward_traces(const Node& node) {
+  std::string text = "Error detected in " + node.display_name() + ".";
+  if (!node.trace)
+    return text + " No forward pass information available. Enable detect anomaly during forward pass for more information.";
+  text += " Traceback of forward call that caused the error:\n" + node.trace->text;
+  for (const Trace* t = node.trace.get(); !t->parent_name.empty(); t = t->parent.get()) {
+    text += "\n\nPrevious calculation was induced by " + t->parent_name + ".";
+    if (!t->parent) return text + " No forward pass information available.";
+    text += " Traceback of forward call that induced the previous calculation:\n" + t->parent->text;
+  }
+  return text;
+}
 
 class Pass {
  public:
-  explicit Pass(BackwardCall& call) : call_(call), result_(call.inputs.size()) {}
+  explicit Pass(BackwardCall& call) : call_(call), result_(call.inputs.size()), outer_(running_pass), id_(passes_started++) {
+    if (spare_work.empty()) {
+      work_ = std::make_unique<Work>();
+    } else {
+      work_ = std::move(spare_work.back());
+      spare_work.pop_back();
+    }
+    running_pass = this;
+  }
+  ~Pass() {
+    running_pass = outer_;
+    for (State& s : work_->states)
+      if (s.node->pass == this) s.node->pass = nullptr;
+    work_->clear();
+    spare_work.push_back(std::move(work_));
+  }
+  Pass(const Pass&) = delete;
+  Pass& operator=(const Pass&) = delete;
 
   std::vector<Tensor> run() {
     count_dependencies();
     if (!call_.inputs.empty()) find_needed();
     for (size_t i = 0; i < call_.roots.size(); i++)
-      if (call_.roots[i].node) deliver(call_.roots[i], std::move(call_.grads[i]), nullptr);
-    for (State& s : table_.states)
-      if (s.dependencies == 0) push(s.node);
-    while (!ready_.empty()) {
-      std::pop_heap(ready_.begin(), ready_.end(), later_last);
-      Node* node = ready_.back();
-      ready_.pop_back();
-      run_node(*table_.find(node));
+      deliver(call_.roots[i], std::move(call_.grads[i]), nullptr);
+    for (const Edge& root : call_.roots) {
+      State& s = state_of(root.node.get());
+      if (s.dependencies == 0 && !std::exchange(s.seen, true)) push(s.node);
+    }
+    while (!work_->ready.empty()) run_node(pop());
+    auto queued = std::move(work_->callbacks);
+    for (size_t i = 0; i < queued.size(); i++) {
+      queued[i]();
+      for (auto& f : std::exchange(work_->callbacks, {})) queued.push_back(std::move(f));
     }
     return std::move(result_);
   }
 
+  int64_t id() const { return id_; }
+  std::vector<std::function<void()>>& callbacks() { return work_->callbacks; }
+  bool will_run(Node* node) {
+    State* s = find(node);
+    return s && (node->is_leaf() ? s->needed && call_.accumulate : s->leads);
+  }
+
  private:
+  // --- states: Note [Passes] ---
+  State* find(Node* node) {
+    if (__builtin_expect(node->pass == this, 1)) return &work_->states[node->slot];
+    auto it = work_->shared.find(node);
+    return it == work_->shared.end() ? nullptr : &work_->states[it->second];
+  }
+  State& state_of(Node* node) { return *find(node); }
+  State& add(Node* node, bool& fresh) {
+    State* s = find(node);
+    fresh = !s;
+    if (s) return *s;
+    auto slot = uint32_t(work_->states.size());
+    if (!node->pass) {
+      node->pass = this;
+      node->slot = slot;
+    } else {
+      work_->shared.emplace(node, slot);
+    }
+    return work_->states.emplace_back(node);
+  }
+
+  // --- the queue: of the nodes that wait for nothing, the one made last runs first ---
   static bool later_last(const Node* a, const Node* b) { return a->sequence < b->sequence; }
   void push(Node* node) {
-    ready_.push_back(node);
-    std::push_heap(ready_.begin(), ready_.end(), later_last);
+    work_->ready.push_back(node);
+    std::push_heap(work_->ready.begin(), work_->ready.end(), later_last);
+  }
+  Node* pop() {
+    std::pop_heap(work_->ready.begin(), work_->ready.end(), later_last);
+    Node* node = work_->ready.back();
+    work_->ready.pop_back();
+    return node;
+  }
+  void arrived(State& s) {
+    if (--s.dependencies == 0) push(s.node);
   }
 
   void count_dependencies() {
-    std::vector<Node*> stack;
-    auto visit = [&](Node* node, bool is_root) {
-      bool fresh;
-      size_t i = table_.find_or_add(node, fresh);
-      if (!is_root) table_.states[i].dependencies++;
-      if (fresh) stack.push_back(node);
-    };
-    for (const Edge& root : call_.roots)
-      if (root.node) visit(root.node.get(), true);
+    std::vector<Node*>& stack = work_->stack;
+    bool fresh;
+    for (const Edge& root : call_.roots) {
+      add(root.node.get(), fresh);
+      if (fresh) stack.push_back(root.node.get());
+    }
     while (!stack.empty()) {
       Node* node = stack.back();
       stack.pop_back();
-      for (const Edge& e : node->edges)
-        if (e.node) visit(e.node.get(), false);
+      for (const Edge& e : node->edges) {
+        if (!e.node) continue;
+        add(e.node.get(), fresh).dependencies++;
+        if (fresh) stack.push_back(e.node.get());
+      }
     }
   }
 
   // Marks the nodes from which one of the wanted inputs can be reached.
   void find_needed() {
-    for (State& s : table_.states) s.needed = s.leads = false;
+    for (State& s : work_->states) s.needed = s.leads = false;
     for (size_t i = 0; i < call_.inputs.size(); i++) {
       const Edge& e = call_.inputs[i];
-      State* s = e.node ? table_.find(e.node.get()) : nullptr;
+      State* s = e.node ? find(e.node.get()) : nullptr;
       if (!s) continue;
-      captures_.push_back({e.nr, s->first_capture, i});
-      s->first_capture = int32_t(captures_.size() - 1);
+      work_->captures.push_back({e.nr, s->first_capture, i});
+      s->first_capture = int32_t(work_->captures.size() - 1);
     }
     // Depth first; a node is judged when all its successors are.
-    std::vector<std::pair<Node*, size_t>> stack;
-    std::vector<bool> seen(table_.states.size());
-    auto index = [&](Node* n) { return size_t(table_.find(n) - table_.states.data()); };
+    auto& path = work_->path;
+    path.clear();
     auto enter = [&](Node* n) {
-      size_t i = index(n);
-      if (seen[i]) return;
-      seen[i] = true;
-      stack.push_back({n, 0});
+      if (!std::exchange(state_of(n).seen, true)) path.push_back({n, 0});
     };
     for (const Edge& root : call_.roots) {
-      if (!root.node) continue;
       enter(root.node.get());
-      while (!stack.empty()) {
-        auto& [node, at] = stack.back();
+      while (!path.empty()) {
+        auto& [node, at] = path.back();
         if (at < node->edges.size()) {
-          Node* next = node->edges[at++].node.get();
-          if (next) enter(next);
+          if (Node* next = node->edges[at++].node.get()) enter(next);
           continue;
         }
-        State& s = *table_.find(node);
+        State& s = state_of(node);
         for (const Edge& e : node->edges)
-          if (e.node && table_.find(e.node.get())->needed) s.leads = true;
+          if (e.node && state_of(e.node.get()).needed) s.leads = true;
         s.needed = s.leads || s.first_capture >= 0;
-        stack.pop_back();
+        path.pop_back();
       }
     }
+    for (State& s : work_->states) s.seen = false;
   }
 
-  // Adds a gradient to what has arrived for an output of a node.
-  void deliver(const Edge& to, Tensor g, const Node* from) {
-    State& s = *table_.find(to.node.get());
-    if (!g || !s.needed) return;
-    fit(g, s.node->output_info(to.nr), from);
-    if (s.grads.size() == 0) s.grads.resize(s.node->outputs());
-    Tensor& slot = s.grads[to.nr];
+  // Adds a gradient to what has arrived for an output of a node; returns the node's state.
+  State& deliver(const Edge& to, Tensor g, const Node* from, size_t position = 0) {
+    State* s = find(to.node.get());
+    if (!g || !s->needed) return *s;
+    fit(g, s->node->output_info(to.nr), from, position);
+    if (s->grads.size() == 0) s->grads.resize(s->node->outputs());
+    Tensor& slot = s->grads[to.nr];
     if (!slot) {
       slot = std::move(g);
-      return;
+      return *s;
     }
     // Add in place when the sum so far is ours alone and the addition need not be recorded.
-    bool ours = !grad_enabled() && slot.impl()->refs == 1 && slot.storage()->refs == 1 && !has_internal_overlap(slot);
+    bool ours = !grad_enabled() && slot.impl()->refs == 1 && slot.storage()->refs == 1 && !slot.storage()->release &&
+                !has_internal_overlap(slot);
     if (ours)
       engine_ops.add_inplace(slot, g);
     else
       slot = engine_ops.add(slot, g);
+    return *s;
   }
 
-  static void fit(Tensor& g, const OutputInfo& info, const Node* from) {
-    if (!(g.shape() == info.shape)) {
+  static void fit(Tensor& g, const OutputInfo& info, const Node* from, size_t position) {
+    if (__builtin_expect(!(g.shape() == info.shape), 0)) {
       bool reducible = g.dim() >= info.shape.size();
       for (int i = 1; reducible && i <= info.shape.size(); i++) {
         int64_t have = g.size(-i), want = info.shape[info.shape.size() - i];
         reducible = have == want || want == 1;
       }
       check(reducible, Kind::Runtime, "Function ", from ? from->display_name() : "backward",
-            " returned an invalid gradient: got ", g.shape(), " but expected shape compatible with ", info.shape);
+            " returned an invalid gradient at index ", position, " - got ", g.shape(), " but expected shape compatible with ",
+            info.shape);
       g = engine_ops.sum_to(g, info.shape);
     }
-    if (g.dtype() != info.dtype) {
-      check(is_differentiable(g.dtype()), Kind::Runtime, "Function ", from ? from->display_name() : "backward",
-            " returned a gradient of dtype ", g.dtype(), "; expected ", info.dtype);
+    if (__builtin_expect(g.dtype() != info.dtype, 0)) {
+      check(is_differentiable(g.dtype()) || is_integral(g.dtype(), true), Kind::Runtime, "Function ",
+            from ? from->display_name() : "backward", " returned an invalid gradient at index ", position,
+            " - expected type ", info.dtype, " but got ", g.dtype());
       g = engine_ops.cast(g, info.dtype);
     }
     check(g.device().kind == info.device.kind, Kind::Runtime, "Function ", from ? from->display_name() : "backward",
-          " returned a gradient on device ", g.device(), " but expected device ", info.device);
+          " returned an invalid gradient at index ", position, " - expected device ", info.device, " but got ", g.device());
   }
 
-  static void run_tensor_hooks(NodeHooks& hooks, Grads& grads) {
-    for (size_t i = 0; i < hooks.tensor.size(); i++) {
-      auto hook = hooks.tensor[i];  // a copy: the hook may remove itself
-      if (hook.nr >= grads.size() || !grads[hook.nr]) continue;
-      if (Tensor replaced = hook.call(grads[hook.nr])) grads[hook.nr] = std::move(replaced);
-    }
-    for (size_t i = 0; i < hooks.pre.size(); i++) {
-      auto hook = hooks.pre[i];
-      hook.call(grads);
-    }
-    for (auto& [nr, impl] : hooks.retain) {
-      if (!grads[nr]) continue;
+  // As in torch: hooks on tensors in the order of their registration, then retain_grad.
+  static void run_tensor_hooks(Node& node, Grads& g) {
+    if (node.is_leaf())
+      if (auto& hooks = leaf_of(node)->impl()->autograd->leaf_hooks) hooks->on_tensor(g[0]);
+    if (!node.hooks) return;
+    for (size_t i = 0; i < node.hooks->tensor.size(); i++)
+      node.hooks->tensor[i].second->on_tensor(g[node.hooks->tensor[i].first]);
+    for (auto& [nr, impl] : node.hooks->retain) {
+      if (!g[nr]) continue;
       Tensor t{Ref<TensorImpl>(impl)};
       Tensor& grad = ensure_autograd(t).grad;
-      grad = !grad ? grads[nr] : engine_ops.add(grad, grads[nr]);
+      grad = !grad ? g[nr] : engine_ops.add(grad, g[nr]);
     }
   }
 
-  void run_node(State& s) {
-    Node& node = *s.node;
+  void run_node(Node* node) {
+    State& s = state_of(node);
     Grads g = std::move(s.grads);
-    bool any = false;
-    if (g.size() == 0) g.resize(node.outputs());
-    for (const Tensor& t : g) any = any || t.defined();
-    if (any && s.needed) {
-      if (node.is_leaf())
-        if (auto& hooks = leaf_of(node)->impl()->autograd->leaf_hooks) run_tensor_hooks(*hooks, g);
-      if (node.hooks) run_tensor_hooks(*node.hooks, g);
-      for (int32_t c = s.first_capture; c >= 0; c = captures_[size_t(c)].next)
-        result_[captures_[size_t(c)].position] = g[captures_[size_t(c)].nr];
-      bool runs = node.is_leaf() ? call_.accumulate : s.leads;
-      if (runs) return apply(node, g);
+    bool runs = false;
+    if (s.needed) {
+      if (g.size() == 0) g.resize(node->outputs());
+      int32_t capture = s.first_capture;
+      runs = node->is_leaf() ? call_.accumulate : s.leads;
+      if (node->hooks || node->is_leaf()) run_tensor_hooks(*node, g);
+      for (int32_t c = capture; c >= 0; c = work_->captures[size_t(c)].next)
+        result_[work_->captures[size_t(c)].position] = g[work_->captures[size_t(c)].nr];
     }
-    satisfy(node);
-  }
-
-  // The node did not run: its successors must not wait for it.
-  void satisfy(Node& node) {
-    for (const Edge& e : node.edges)
-      if (e.node) arrived(e.node.get());
-  }
-  void arrived(Node* node) {
-    if (--table_.find(node)->dependencies == 0) push(node);
+    if (runs) return apply(*node, g);
+    // The node does not run: its successors must not wait for it.
+    for (const Edge& e : node->edges)
+      if (e.node) arrived(state_of(e.node.get()));
   }
 
   void apply(Node& node, Grads& g) {
     Grads dx(node.edges.size());
-    Grads kept;
-    bool post = node.hooks && !node.hooks->post.empty();
-    if (post) {
-      kept.resize(g.size());
-      for (size_t i = 0; i < g.size(); i++) kept[i] = g[i];
-    }
     Node* outer = std::exchange(running_node, &node);
-    Ref<Node> alive(&node);
     try {
-      node.apply(g, dx);
+      if (__builtin_expect(bool(node.hooks), 0))
+        apply_with_hooks(node, g, dx);
+      else
+        node.apply(g, dx);
+      if (!call_.keep_graph) node.release();
+      if (__builtin_expect(anomaly.enabled && anomaly.check_nan, 0)) check_nan(node, dx);
     } catch (...) {
       running_node = outer;
-      if (node.forward_trace && host_warn)
-        host_warn("Error detected in " + node.display_name() + ". Traceback of forward call that caused the error:\n" +
-                  *node.forward_trace);
+      if (anomaly.enabled && host_warn) host_warn(forward_traces(node));
       throw;
     }
     running_node = outer;
-    if (!call_.keep_graph) node.release();
-    if (post)
-      for (size_t i = 0; i < node.hooks->post.size(); i++) {
-        auto hook = node.hooks->post[i];
-        hook.call(dx, kept);
-      }
-    if (__builtin_expect(anomaly.enabled && anomaly.check_nan, 0)) check_nan(node, dx);
-    for (Tensor& t : g) t = Tensor();  // so that a gradient on its way to a leaf is ours alone
+    g = Grads();  // so that a gradient on its way to a leaf is ours alone
     for (size_t i = 0; i < node.edges.size(); i++) {
       const Edge& e = node.edges[i];
-      if (!e.node) continue;
-      deliver(e, std::move(dx[i]), &node);
-      arrived(e.node.get());
+      if (e.node) arrived(deliver(e, std::move(dx[i]), &node, i));
     }
   }
 
+  static void apply_with_hooks(Node& node, Grads& g, Grads& dx) {
+    if (node.hooks->pre) node.hooks->pre->before(g);
+    if (!node.hooks->post) return node.apply(g, dx);
+    Grads kept(g.size());
+    for (size_t i = 0; i < g.size(); i++) kept[i] = g[i];
+    node.apply(g, dx);
+    node.hooks->post->after(dx, kept);
+  }
+
   static void check_nan(Node& node, const Grads& dx) {
-    for (size_t i = 0; i < dx.size(); i++) {
-      if (!dx[i] || !engine_ops.any_nan(dx[i])) continue;
-      if (node.forward_trace && host_warn)
-        host_warn("Error detected in " + node.display_name() + ". Traceback of forward call that caused the error:\n" +
-                  *node.forward_trace);
-      fail(Kind::Runtime, "Function '", node.display_name(), "' returned nan values in its ", i, "th output.");
-    }
+    for (size_t i = 0; i < dx.size(); i++)
+      check(!dx[i] || !engine_ops.any_nan(dx[i]), Kind::Runtime, "Function '", node.display_name(),
+            "' returned nan values in its ", i, "th output.");
   }
 
   BackwardCall& call_;
   std::vector<Tensor> result_;
-  std::vector<Capture> captures_;
-  NodeTable table_;
-  std::vector<Node*> ready_;
+  std::unique_ptr<Work> work_;
+  Pass* outer_;
+  int64_t id_;
+};
+
+// A sum over several threads must not lose a part: the kernel that adds may let another thread run, which then waits
+// here for the leaf to be free again.
+class LeafLock {
+ public:
+  explicit LeafLock(Autograd& a) : a_(a) {
+    while (__builtin_expect(a.busy, 0)) {
+      Unlocked others(true);
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+    a.busy = true;
+  }
+  ~LeafLock() { a_.busy = false; }
+  LeafLock(const LeafLock&) = delete;
+  LeafLock& operator=(const LeafLock&) = delete;
+
+ private:
+  Autograd& a_;
 };
 
 }  // namespace
 
 std::vector<Tensor> run_backward(BackwardCall call) {
   GradGuard guard(call.create_graph);
-  depth++;
-  std::vector<Tensor> result;
-  try {
-    Pass pass(call);
-    result = pass.run();
-  } catch (...) {
-    if (--depth == 0) callbacks.clear();
-    throw;
-  }
-  if (--depth == 0) {
-    auto queued = std::exchange(callbacks, {});
-    for (auto& f : queued) f();
-  }
-  return result;
+  Pass pass(call);
+  return pass.run();
 }
 
 void accumulate_grad(const Tensor& leaf, Tensor g) {
-  if (!g) return;
   Autograd& a = ensure_autograd(leaf);
-  if (!a.grad) {
-    bool ours = !grad_enabled() && g.impl()->refs == 1 && g.storage()->refs == 1 && g.strides() == leaf.strides() &&
-                !g.storage()->release;
-    a.grad = ours ? std::move(g) : engine_ops.clone_like(g, leaf);
-  } else if (grad_enabled()) {
-    a.grad = engine_ops.add(a.grad, g);
-  } else {
-    engine_ops.add_inplace(a.grad, g);
+  if (g) {
+    LeafLock lock(a);
+    if (!a.grad) {
+      bool ours = !grad_enabled() && g.impl()->refs == 1 && g.storage()->refs == 1 && g.strides() == leaf.strides() &&
+                  !g.storage()->release;
+      a.grad = ours ? std::move(g) : engine_ops.clone_like(g, leaf);
+    } else if (grad_enabled()) {
+      a.grad = engine_ops.add(a.grad, g);
+    } else {
+      engine_ops.add_inplace(a.grad, g);
+    }
   }
-  for (size_t i = 0; i < a.post_accumulate.size(); i++) {
-    auto hook = a.post_accumulate[i].second;
-    hook(leaf);
-  }
+  if (a.post_accumulate) a.post_accumulate->accumulated(leaf);
 }
 
 Node* current_node() { return running_node; }
-void queue_callback(std::function<void()> f) { callbacks.push_back(std::move(f)); }
-bool backward_running() { return depth > 0; }
+int64_t current_pass() { return running_pass ? running_pass->id() : -1; }
+bool will_run(Node* node) {
+  check(running_pass, Kind::Runtime, "_will_engine_execute_node(): only valid while a backward pass runs");
+  return running_pass->will_run(node);
+}
+void queue_callback(std::function<void()> f) {
+  check(running_pass, Kind::Runtime, "Final callbacks can only be installed during backward pass.");
+  running_pass->callbacks().push_back(std::move(f));
+}
 
 }  // namespace ember

@@ -5,6 +5,14 @@
 
 namespace ember {
 
+// Which elements of a storage a tensor consists of.
+struct Geometry {
+  Shape shape, strides;
+  int64_t offset;
+  Dtype dtype;
+  explicit Geometry(const Tensor& t) : shape(t.shape()), strides(t.strides()), offset(t.offset()), dtype(t.dtype()) {}
+};
+
 // The few tensor operations the engine itself needs; ops/grad_support.cpp provides them (ops stand above
 // autograd, so they cannot be called by name from here).
 struct EngineOps {
@@ -16,14 +24,11 @@ struct EngineOps {
   Tensor (*ones_like)(const Tensor& t);
   Tensor (*zeros)(const OutputInfo& info);
   bool (*any_nan)(const Tensor& t);
-  // Note [In-place on views], node.cpp: a gradient in its base's layout; the part under a view; and the rest
-  // with that part replaced.
-  Tensor (*base_like)(const Tensor& g, const Shape& shape, const Shape& strides);
-  Tensor (*take_slice)(const Tensor& g, int64_t base_offset, const Shape& shape, const Shape& strides, int64_t offset);
-  Tensor (*put_slice)(const Tensor& g, int64_t base_offset, const Shape& shape, const Shape& strides, int64_t offset,
-                      const Tensor& part);
-  Tensor (*strided_grad)(const Tensor& g, const Shape& base_shape, const Shape& base_strides, int64_t base_offset,
-                         const Shape& shape, const Shape& strides, int64_t offset);
+  // A base's gradient and that of a view of it: the part under the view; the whole with that part replaced (by
+  // zeros if undefined; in the memory of `whole` if it is `ours`); and the whole that is 0 but for that part.
+  Tensor (*region_take)(const Tensor& whole, const Geometry& base, const Geometry& view);
+  Tensor (*region_put)(Tensor whole, const Geometry& base, const Geometry& view, const Tensor& part, bool ours);
+  Tensor (*region_grad)(const Tensor& part, const Geometry& base, const Geometry& view);
 };
 inline EngineOps engine_ops;
 
@@ -44,8 +49,10 @@ void accumulate_grad(const Tensor& leaf, Tensor g);
 const Tensor* leaf_of(const Node& node);
 // The node running on this thread, if any.
 Node* current_node();
-// Calls `f` when the outermost backward pass on this thread is done.
+// Calls `f` when the backward pass that runs on this thread is done.
 void queue_callback(std::function<void()> f);
-bool backward_running();
+// The number of the pass running on this thread, -1 outside; and whether that pass will run `node`.
+int64_t current_pass();
+bool will_run(Node* node);
 
 }  // namespace ember

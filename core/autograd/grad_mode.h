@@ -1,15 +1,12 @@
 // Whether ops are put on the tape: per thread, as torch.no_grad and torch.inference_mode do.
 #pragma once
 
+#include "tensor/mode.h"
+
 namespace ember {
 
-struct GradMode {
-  bool enabled = true;
-  bool inference = false;
-};
-inline thread_local GradMode grad_mode;
-
-inline bool grad_enabled() { return grad_mode.enabled; }
+// Inference mode beats enable_grad: what is made in it cannot be recorded.
+inline bool grad_enabled() { return grad_mode.enabled && !grad_mode.inference; }
 inline bool inference_mode() { return grad_mode.inference; }
 
 // Sets whether gradients are recorded until the end of the scope.

@@ -52,7 +52,13 @@ template <class T, int N> class Few {
 };
 
 class Node;
-using Grads = Few<Tensor, 2>;
+using Grads = Few<Tensor, 3>;
+
+inline bool any_defined(const Grads& g) {
+  for (const Tensor& t : g)
+    if (t) return true;
+  return false;
+}
 
 struct Edge {
   Ref<Node> node;
@@ -66,20 +72,28 @@ struct OutputInfo {
   Device device;
 };
 
+// Hooks of one kind on one thing, kept and called by the host language (python/hooks.cpp).
+class HookList {
+ public:
+  virtual ~HookList() = default;
+  virtual void on_tensor(Tensor& g) = 0;                     // may replace the gradient
+  virtual void before(Grads& g) = 0;                         // may replace what arrived at a node
+  virtual void after(Grads& dx, const Grads& g) = 0;         // may replace what a node computed
+  virtual void accumulated(const Tensor& leaf) = 0;
+};
+
 // Hooks are rare; a node or tensor without them pays for one null pointer.
 struct NodeHooks {
-  using TensorHook = std::function<Tensor(const Tensor&)>;       // returns a replacement or nothing
-  using PreHook = std::function<bool(Grads&)>;                   // may replace the incoming gradients
-  using PostHook = std::function<void(Grads& inputs_grads, const Grads& outputs_grads)>;
-  template <class F> struct Entry {
-    uint64_t id;
-    uint32_t nr;
-    F call;
-  };
-  std::vector<Entry<TensorHook>> tensor;                         // per output
-  std::vector<Entry<PreHook>> pre;
-  std::vector<Entry<PostHook>> post;
-  std::vector<std::pair<uint32_t, TensorImpl*>> retain;          // retain_grad(): outputs that want .grad
+  std::vector<std::pair<uint32_t, std::unique_ptr<HookList>>> tensor;  // for one output each
+  std::unique_ptr<HookList> pre, post;
+  std::vector<std::pair<uint32_t, TensorImpl*>> retain;                // retain_grad(): outputs that want .grad
+};
+
+// Where an op was called, in anomaly mode; `parent` is the node whose backward made the call.
+struct Trace {
+  std::string text;
+  std::string parent_name;
+  std::shared_ptr<Trace> parent;
 };
 
 class Node {
@@ -94,7 +108,10 @@ class Node {
   std::vector<OutputInfo> more; // of outputs 1, 2 ...
   std::unique_ptr<NodeHooks> hooks;
   void* host_object = nullptr;  // the Python object, while there is one
-  std::unique_ptr<std::string> forward_trace;  // where the op was called, in anomaly mode
+  bool host_owned = false;      // the Python object survives only through us (python/node_type.cpp)
+  uint32_t slot = 0;            // index of the node's state in the pass that has claimed it (engine.cpp)
+  const void* pass = nullptr;
+  std::shared_ptr<Trace> trace;
 
   explicit Node(const char* op);
   virtual ~Node();
@@ -119,12 +136,12 @@ struct Autograd final : Pooled<Autograd> {
   Tensor grad;
   Ref<Node> grad_fn;
   uint32_t output_nr = 0;
-  uint32_t view_version = 0;    // of the storage when grad_fn was made, for views
   bool requires_grad = false;   // for leaves; others follow from grad_fn
   bool retains_grad = false;
   Node* accumulator = nullptr;  // the leaf's node, while some graph holds it
-  std::unique_ptr<NodeHooks> leaf_hooks;  // survive the accumulator
-  std::vector<std::pair<uint64_t, std::function<void(const Tensor&)>>> post_accumulate;
+  bool busy = false;            // a thread is adding to `grad` (accumulate_grad)
+  std::unique_ptr<HookList> leaf_hooks;  // of a leaf's gradient; they survive the accumulator
+  std::unique_ptr<HookList> post_accumulate;
 };
 
 Autograd& ensure_autograd(const Tensor& t);
@@ -132,21 +149,27 @@ Autograd& ensure_autograd(const Tensor& t);
 const Ref<Node>& grad_fn_of(const Tensor& t);
 // Where the gradient of `t` goes: its node, or the accumulator of a leaf, or nowhere.
 Edge gradient_edge(const Tensor& t);
+// What is wrong with changing a view of this kind in place (or its base, while the view has a history).
+[[noreturn]] void fail_view(const Tensor& view, bool itself);
 void set_grad_fn(const Tensor& t, Ref<Node> node, uint32_t output_nr = 0);
 void set_requires_grad(const Tensor& t, bool on);
 void retain_grad(const Tensor& t);
+// A tensor that dies (or gets a new node) no longer wants a gradient from its node.
+void forget_retained(Autograd& a, const TensorImpl* impl);
 Tensor detach(const Tensor& t);
+void detach_in_place(const Tensor& t);
 
+// A view requires a gradient if its base does, even one made without recording, as in torch.
 inline bool Tensor::requires_grad() const {
-  const Autograd* a = impl_->autograd;
-  if (a && (a->requires_grad || a->grad_fn)) return true;
-  return impl_->base && impl_->view_kind != ViewKind::None && impl_->base->autograd &&
-         impl_->base->autograd->grad_fn && bool(grad_fn_of(*this));
+  auto marked = [](const Autograd* a) { return a && (a->requires_grad || a->grad_fn); };
+  if (marked(impl_->autograd)) return true;
+  return impl_->base && impl_->view_kind != ViewKind::None && marked(impl_->base->autograd) &&
+         is_differentiable(impl_->dtype);
 }
 
 inline bool grad_needed() { return false; }
 template <class... More> bool grad_needed(const Tensor& t, const More&... more) {
-  return grad_mode.enabled && ((t.defined() && t.requires_grad() && is_differentiable(t.dtype())) || grad_needed(more...));
+  return grad_enabled() && ((t.defined() && t.requires_grad() && is_differentiable(t.dtype())) || grad_needed(more...));
 }
 inline bool grad_needed(const TensorList& list) {
   for (const Tensor& t : list)
@@ -163,6 +186,7 @@ struct Anomaly {
 };
 inline Anomaly anomaly;
 inline std::string (*host_traceback)() = nullptr;
+// Warns; an error of the host that is on its way stays so.
 inline void (*host_warn)(const std::string& message) = nullptr;
 
 }  // namespace ember

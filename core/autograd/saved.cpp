@@ -2,53 +2,70 @@
 
 namespace ember {
 
-Saved::Saved(const Tensor& t, bool output) : output_(output) {
+namespace {
+
+// "..., which is output 0 of Mul," for a message; the node's name without its ending, as torch has it.
+std::string origin(const Node& node, uint32_t nr) {
+  std::string name = node.display_name();
+  if (size_t end = name.rfind("Backward"); end != std::string::npos) name.resize(end);
+  return ", which is output " + std::to_string(nr) + " of " + name + ",";
+}
+
+}  // namespace
+
+Saved::Saved(const Tensor& t, bool output, uint32_t nr) : output_nr_(nr), output_(output) {
   if (!t) return;
   saved_something = true;
-  check(!t.impl()->inference || inference_mode(), Kind::Runtime,
+  check(!t.impl()->inference, Kind::Runtime,
         "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
         "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it "
-        "in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`.");
+        "in autograd, or use `no_grad()` instead of `inference_mode()`.");
+  if (__builtin_expect(saved_hooks != nullptr, 0)) {
+    pack(t);
+    return;
+  }
   version_ = t.version();
   // An output has no node yet; its alias gets the running node back in get().
   tensor_ = output ? alias(t) : t;
-  if (__builtin_expect(saved_hooks.empty(), 1)) return;
-  check(!saved_hooks_disabled, Kind::Runtime, saved_hooks_disabled ? saved_hooks_disabled : "");
-  auto hooks = saved_hooks.back();
+}
+
+void Saved::pack(const Tensor& t) {
+  Ref<SavedHooks> hooks(saved_hooks);
   NoGrad guard;
-  packed_ = std::make_shared<Packed>(Packed{hooks, hooks->pack(output ? alias(t) : t)});
-  tensor_ = Tensor();
+  Tensor given = output_ ? alias(t) : t;
+  uint32_t version = t.version();
+  void* value = hooks->pack(given);
+  packed_ = Ref<Packed>(new Packed);
+  packed_->hooks = std::move(hooks);
+  packed_->value = value;
+  check(t.version() == version, Kind::Runtime,
+        "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
+        "modified by in-place operations as this can lead to unexpected side-effects.");
+}
+
+// An output as the rules of its node see it: with the node as its history, if they are recorded.
+Tensor Saved::with_history(const Tensor& t) const {
+  if (!output_ || !running_node || !t || !grad_enabled()) return t;
+  Tensor out = alias(t);
+  set_grad_fn(out, Ref<Node>(running_node), output_nr_);
+  return out;
 }
 
 Tensor Saved::get() const {
-  if (packed_) {
-    Tensor t = packed_->hooks->unpack(packed_->value);
-    if (output_ && running_node && t) {
-      t = alias(t);
-      set_grad_fn(t, Ref<Node>(running_node), output_nr_);
-    }
-    return t;
-  }
+  if (packed_) return with_history(packed_->hooks->unpack(packed_->value));
   if (!tensor_) return tensor_;
-  if (tensor_.version() != version_ && !tensor_.impl()->inference) {
-    std::string from;
-    if (tensor_.impl()->autograd && tensor_.impl()->autograd->grad_fn)
-      from = ", which is output " + std::to_string(tensor_.impl()->autograd->output_nr) + " of " +
-             tensor_.impl()->autograd->grad_fn->display_name() + ",";
-    else if (output_ && running_node)
-      from = ", which is output " + std::to_string(output_nr_) + " of " + running_node->display_name() + ",";
-    fail(Kind::Runtime, running_node ? running_node->name : "backward",
-         "(): one of the variables needed for gradient computation has been modified by an inplace operation: [",
-         tensor_, "]", from, " is at version ", tensor_.version(), "; expected version ", version_,
-         " instead. Hint: clone it before changing it, or enable anomaly detection to find the operation that failed "
-         "to compute its gradient, with ember.autograd.set_detect_anomaly(True).");
+  if (__builtin_expect(tensor_.version() != version_, 0)) {
+    const Autograd* a = tensor_.impl()->autograd;
+    std::string from = a && a->grad_fn           ? origin(*a->grad_fn, a->output_nr)
+                       : output_ && running_node ? origin(*running_node, output_nr_)
+                                                 : std::string();
+    fail(Kind::Runtime, running_node ? running_node->display_name() : "backward",
+         ": one of the variables needed for gradient computation has been modified by an inplace operation: [", tensor_,
+         "]", from, " is at version ", tensor_.version(), "; expected version ", version_,
+         " instead. Hint: clone it before changing it, or enable anomaly detection to find the operation that failed to "
+         "compute its gradient, with autograd.set_detect_anomaly(True, check_nan=False).");
   }
-  if (output_ && running_node && grad_enabled()) {
-    Tensor t = alias(tensor_);
-    set_grad_fn(t, Ref<Node>(running_node), output_nr_);
-    return t;
-  }
-  return tensor_;
+  return with_history(tensor_);
 }
 
 }  // namespace ember

@@ -6,13 +6,18 @@
 
 namespace ember {
 
-// pack/unpack hooks (autograd.graph.saved_tensors_hooks), one pair for each nested context.
-struct SavedHooks {
-  std::function<std::shared_ptr<void>(const Tensor&)> pack;
-  std::function<Tensor(const std::shared_ptr<void>&)> unpack;
+// pack/unpack hooks of the host (autograd.graph.saved_tensors_hooks); the innermost pair counts.
+class SavedHooks {
+ public:
+  std::atomic<uint32_t> refs{0};
+  Ref<SavedHooks> outer;
+  virtual ~SavedHooks() = default;
+  virtual void* pack(const Tensor& t) = 0;      // an object of the host, owned by the caller
+  virtual Tensor unpack(void* value) = 0;
+  virtual void drop(void* value) = 0;
+  void destroy() { delete this; }
 };
-inline thread_local std::vector<std::shared_ptr<SavedHooks>> saved_hooks;
-inline thread_local const char* saved_hooks_disabled = nullptr;  // the message to raise, if disabled
+inline thread_local SavedHooks* saved_hooks = nullptr;  // counted by hand (python/saved_hooks.cpp)
 inline thread_local bool saved_something = false;  // since the last node was made (Node::has_saved)
 inline thread_local Node* running_node = nullptr;  // whose rules are being applied
 
@@ -20,8 +25,9 @@ class Saved {
  public:
   Saved() = default;
   // An input of the op, or something computed on the way.
-  explicit Saved(const Tensor& t) : Saved(t, false) {}
-  static Saved output(const Tensor& t) { return Saved(t, true); }
+  explicit Saved(const Tensor& t) : Saved(t, false, 0) {}
+  // Output `nr` of the op.
+  static Saved output(const Tensor& t, uint32_t nr = 0) { return Saved(t, true, nr); }
 
   Tensor get() const;
   operator Tensor() const { return get(); }
@@ -30,15 +36,20 @@ class Saved {
 
  private:
   struct Packed {
-    std::shared_ptr<SavedHooks> hooks;
-    std::shared_ptr<void> value;
+    std::atomic<uint32_t> refs{0};
+    Ref<SavedHooks> hooks;
+    void* value = nullptr;
+    ~Packed() { hooks->drop(value); }
+    void destroy() { delete this; }
   };
-  Saved(const Tensor& t, bool output);
+  Saved(const Tensor& t, bool output, uint32_t nr);
+  void pack(const Tensor& t);
+  Tensor with_history(const Tensor& t) const;
   Tensor tensor_;
+  Ref<Packed> packed_;
   uint32_t version_ = 0;
   uint32_t output_nr_ = 0;
   bool output_ = false;
-  std::shared_ptr<Packed> packed_;
 };
 
 }  // namespace ember

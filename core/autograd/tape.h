@@ -41,6 +41,7 @@ template <class... F> class RuleNode final : public Node, public Pooled<RuleNode
 
   void apply(Grads& g, Grads& dx) override {
     if (released) fail_released(*this);
+    if (!any_defined(g)) return;
     apply_each(g, dx, std::index_sequence_for<F...>{});
   }
   void release() override {
@@ -65,9 +66,9 @@ template <class... F> class RuleNode final : public Node, public Pooled<RuleNode
 
 void finish_node(Node& node);  // notes has_saved, and the traceback in anomaly mode
 void describe_output(OutputInfo& info, const Tensor& out);
-// Makes `node` the history of `self`, which an op has just changed in place; edge 0 of the node leads to
-// what `self` was before. If `self` is a view, its base is rebased as well.
-void rebase_history(const Tensor& self, Ref<Node> node);
+// Makes output `nr` of `node` the history of `self`, which an op has just changed in place; edge `before` of the
+// node leads to what `self` was. If `self` is a view, its base is rebased as well.
+void rebase_history(const Tensor& self, Ref<Node> node, uint32_t nr = 0, size_t before = 0);
 
 template <class... F> Ref<Node> make_node(const char* op, Wrt<F>&... w) {
   auto* node = new RuleNode<F...>(op);
@@ -94,7 +95,7 @@ template <class... F> void tape_inplace(const Tensor& self, const char* op, Wrt<
 
 // For an op with several outputs: rules take `const Grads& g`, with an undefined tensor for each output that
 // received no gradient. Outputs that are not differentiable (indices) are left out.
-template <class... F> void tape_many(const Few<Tensor, 2>& outs, const char* op, Wrt<F>... w) {
+template <int N, class... F> void tape_many(const Few<Tensor, N>& outs, const char* op, Wrt<F>... w) {
   Ref<Node> node = make_node(op, w...);
   node->more.resize(outs.size() - 1);
   for (size_t i = 0; i < outs.size(); i++) {
@@ -114,6 +115,7 @@ template <class F> class ListNode final : public Node {
   }
   void apply(Grads& g, Grads& dx) override {
     if (released) fail_released(*this);
+    if (!any_defined(g)) return;
     std::vector<bool> needed(edges.size());
     for (size_t i = 0; i < edges.size(); i++) needed[i] = bool(edges[i].node);
     std::vector<Tensor> result;
@@ -140,8 +142,8 @@ template <class F> Tensor tape_list(Tensor out, const char* op, const TensorList
   set_grad_fn(out, std::move(node));
   return out;
 }
-template <class F>
-void tape_list_many(const Few<Tensor, 2>& outs, const char* op, const TensorList& inputs, F rule) {
+template <int N, class F>
+void tape_list_many(const Few<Tensor, N>& outs, const char* op, const TensorList& inputs, F rule) {
   Ref<Node> node(new ListNode<F>(op, inputs, std::move(rule)));
   finish_node(*node);
   node->more.resize(outs.size() - 1);

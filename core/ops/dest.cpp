@@ -24,17 +24,9 @@ void check_in_place(const char* op, const Tensor& self) {
   const Autograd* base = impl.base->autograd;
   check(!(base && base->requires_grad && !base->grad_fn), Kind::Runtime, op,
         "(): a view of a leaf Variable that requires grad is being used in an in-place operation.");
-  if (!self.requires_grad() && !(base && base->grad_fn)) return;
-  check(impl.view_kind != ViewKind::MultiOutput, Kind::Runtime, op,
-        "(): Output 0 of a function that returns multiple views is a view and is being modified inplace. Such functions "
-        "do not allow the output views to be modified inplace. You should replace the inplace operation by an "
-        "out-of-place one.");
-  check(impl.view_kind != ViewKind::NoGrad, Kind::Runtime, op,
-        "(): A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use "
-        "case is ambiguous and error-prone, it is forbidden.");
-  check(impl.view_kind != ViewKind::CustomFunction, Kind::Runtime, op,
-        "(): Output 0 of a custom Function is a view and is being modified inplace. This view was created inside a custom "
-        "Function and the autograd logic to handle view+inplace would override the custom backward associated with it.");
+  // Where only another operand requires a gradient, rebase_history checks the same.
+  if (impl.view_kind != ViewKind::Plain && impl.view_kind != ViewKind::None && self.requires_grad())
+    fail_view(self, true);
 }
 
 Tensor output_for(const char* op, Dest dest, const Shape& shape, Dtype dtype, Device device) {

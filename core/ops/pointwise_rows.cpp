@@ -93,7 +93,9 @@ Tensor tensor_from(const Operand& o, Dtype dtype, Device device) {
 
 // The conjugate and the sign of a complex number have gradients but no complex derivative, which is all that a
 // row could hold.
-bool is_not_holomorphic(Unary f, Dtype d) { return is_complex(d) && (f == Unary::conj_physical || f == Unary::sgn); }
+bool is_not_holomorphic(Unary f, Dtype d) {
+  return f == Unary::conj_physical || (f == Unary::sgn && is_complex(d));
+}
 Tensor not_holomorphic_grad(Unary f, const Tensor& g, const Tensor& x) {
   if (f == Unary::conj_physical) return conj(g);
   Tensor y = sgn(x);

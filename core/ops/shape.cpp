@@ -7,10 +7,14 @@ namespace ember {
 Tensor make_view(const Tensor& self, Shape shape, Shape strides, int64_t offset) {
   Tensor out = alias(self, std::move(shape), std::move(strides), offset);
   TensorImpl& impl = *out.impl();
-  if (inference_mode() || self.impl()->inference) return out;
+  if (self.impl()->inference) return out;
   impl.base = self.is_view() ? self.impl()->base : self.ref();
+  impl.view_version = impl.storage->version;
   bool differentiable = self.impl()->view_kind == ViewKind::None || self.impl()->view_kind == ViewKind::Plain;
-  impl.view_kind = !differentiable ? self.impl()->view_kind : grad_enabled() ? ViewKind::Plain : ViewKind::NoGrad;
+  impl.view_kind = !differentiable    ? self.impl()->view_kind
+                   : inference_mode() ? ViewKind::Inference
+                   : grad_enabled()   ? ViewKind::Plain
+                                      : ViewKind::NoGrad;
   return out;
 }
 
@@ -144,9 +148,8 @@ Tensor as_strided(const Tensor& self, const Shape& size, const Shape& stride, st
   Tensor out = make_view(self, size, stride, start);
   if (!grad_needed(self)) return out;
   return tape(out, "as_strided",
-              wrt(self, [shape = self.shape(), strides = self.strides(), first = self.offset(), size, stride,
-                         start](const Tensor& g) {
-                return engine_ops.strided_grad(g, shape, strides, first, size, stride, start);
+              wrt(self, [base = Geometry(self), view = Geometry(out)](const Tensor& g) {
+                return engine_ops.region_grad(g, base, view);
               }));
 }
 EMBER_OP("as_strided(Tensor self, Size size, Size stride, int? storage_offset=None) -> Tensor", &as_strided, kForms,

@@ -1,132 +1,122 @@
-// The tape in Python: grad_fn objects, hooks, grad mode and the call that runs backward.
-#include "autograd/engine.h"
-#include "autograd/saved.h"
+// The tape in Python: running backward, the modes of recording, and the methods of Tensor that belong to it.
 #include "ops/ops.h"
-#include "python/python.h"
+#include "python/tape.h"
 
 namespace ember::python {
 
+void place_arguments(const char* function, PyObject* const* args, Py_ssize_t n, PyObject* kwnames,
+                     const char* const* names, PyObject** values) {
+  Py_ssize_t count = 0;
+  while (names[count]) values[count++] = nullptr;
+  check(n <= count, Kind::Type, function, "() takes at most ", count, " arguments, got ", n);
+  for (Py_ssize_t i = 0; i < n; i++) values[i] = args[i];
+  for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); k++) {
+    PyObject* keyword = PyTuple_GET_ITEM(kwnames, k);
+    Py_ssize_t i = 0;
+    while (names[i] && PyUnicode_CompareWithASCIIString(keyword, names[i])) i++;
+    check(names[i], Kind::Type, function, "() got an unexpected keyword argument '", PyUnicode_AsUTF8(keyword), "'");
+    check(!values[i], Kind::Type, function, "() got multiple values for argument '", names[i], "'");
+    values[i] = args[n + k];
+  }
+}
+
 namespace {
 
-// --- nodes --------------------------------------------------------------------------------------------
+// --- running backward -----------------------------------------------------------------------------------
 
-struct PyNode {
-  PyObject_HEAD
-  Node* node;  // owned
-  PyObject* dict;
-};
-PyTypeObject* node_type;
+bool truth(PyObject* o, bool otherwise) { return !o || o == Py_None ? otherwise : bool(checked(PyObject_IsTrue(o))); }
 
-const Node& node_of(PyObject* o) { return *reinterpret_cast<PyNode*>(o)->node; }
-
-void node_dealloc(PyObject* self) {
-  auto* o = reinterpret_cast<PyNode*>(self);
-  PyTypeObject* type = Py_TYPE(self);
-  PyObject_GC_UnTrack(self);
-  if (Node* node = std::exchange(o->node, nullptr)) {
-    node->host_object = nullptr;
-    auto dropped = Ref<Node>::adopt(node);
+void add_root(BackwardCall& call, size_t i, PyObject* root, PyObject* grad) {
+  Edge edge = edge_of(root);
+  check(bool(edge.node), Kind::Runtime, "element ", i, " of tensors does not require grad and does not have a grad_fn");
+  if (grad && grad != Py_None) {
+    check(is_tensor(grad), Kind::Type, "gradients can be either Tensors or None, but got ", Py_TYPE(grad)->tp_name);
+    call.grads.push_back(tensor_of(grad));
+  } else {
+    check(is_tensor(root), Kind::Runtime, "grad must be given for an output that is a GradientEdge");
+    const Tensor& t = tensor_of(root);
+    check(t.numel() == 1, Kind::Runtime, "grad can be implicitly created only for scalar outputs");
+    check(!is_complex(t.dtype()), Kind::Runtime, "grad can be implicitly created only for real scalar outputs but got ", t.dtype());
+    call.grads.push_back(engine_ops.ones_like(detach(t)));
   }
-  Py_CLEAR(o->dict);
-  type->tp_free(self);
-  Py_DECREF(type);
+  const OutputInfo& info = edge.node->output_info(edge.nr);
+  const Tensor& g = call.grads.back();
+  check(g.shape() == info.shape, Kind::Runtime, "Mismatch in shape: grad_output[", i, "] has a shape of ", g.shape(),
+        " and output[", i, "] has a shape of ", info.shape, ".");
+  check(is_complex(g.dtype()) == is_complex(info.dtype), Kind::Runtime,
+        "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: grad_output[",
+        i, "] has a dtype of ", g.dtype(), " and output[", i, "] has a dtype of ", info.dtype, ".");
+  call.roots.push_back(std::move(edge));
 }
-int node_traverse(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(reinterpret_cast<PyNode*>(self)->dict);
-  Py_VISIT(Py_TYPE(self));
-  return 0;
-}
-PyObject* node_repr(PyObject* self) {
-  return PyUnicode_FromFormat("<%s object at %p>", node_of(self).display_name().c_str(), self);
-}
-PyObject* node_name(PyObject* self, PyObject*) { return PyUnicode_FromString(node_of(self).display_name().c_str()); }
-PyObject* node_next_functions(PyObject* self, void*) {
-  return guarded([&]() -> PyObject* {
-    const Node& node = node_of(self);
-    Object list = checked(PyTuple_New(Py_ssize_t(node.edges.size())));
-    for (size_t i = 0; i < node.edges.size(); i++) {
-      Object pair = checked(Py_BuildValue("(NI)", wrap_node(node.edges[i].node), node.edges[i].nr));
-      PyTuple_SET_ITEM(list.get(), Py_ssize_t(i), pair.release());
-    }
-    return list.release();
-  });
-}
-PyObject* node_variable(PyObject* self, void*) {
-  const Tensor* leaf = leaf_of(node_of(self));
-  if (!leaf) {
-    PyErr_SetString(PyExc_AttributeError, "only AccumulateGrad nodes have a variable");
-    return nullptr;
-  }
-  return wrap(*leaf);
-}
-PyObject* node_metadata(PyObject* self, void*) {
-  auto* o = reinterpret_cast<PyNode*>(self);
-  if (!o->dict) o->dict = PyDict_New();
-  return Py_XNewRef(o->dict);
-}
-PyObject* node_sequence(PyObject* self, PyObject*) { return PyLong_FromUnsignedLongLong(node_of(self).sequence); }
 
-PyMethodDef node_methods[] = {{"name", node_name, METH_NOARGS, "The name of the op's gradient, such as 'MulBackward0'."},
-                              {"_sequence_nr", node_sequence, METH_NOARGS, nullptr},
-                              {}};
-PyGetSetDef node_getset[] = {
-    {"next_functions", node_next_functions, nullptr, "The nodes of the op's inputs, with output numbers.", nullptr},
-    {"variable", node_variable, nullptr, "The leaf of an AccumulateGrad node.", nullptr},
-    {"metadata", node_metadata, nullptr, "A dict for notes.", nullptr},
-    {}};
-PyType_Slot node_slots[] = {{Py_tp_dealloc, (void*)node_dealloc},
-                            {Py_tp_traverse, (void*)node_traverse},
-                            {Py_tp_repr, (void*)node_repr},
-                            {Py_tp_methods, node_methods},
-                            {Py_tp_getset, node_getset},
-                            {0, nullptr}};
-PyType_Spec node_spec = {"ember.autograd.graph.Node", sizeof(PyNode), 0,
-                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, node_slots};
-
-// --- running backward ---------------------------------------------------------------------------------
+void add_input(BackwardCall& call, PyObject* input) {
+  Edge edge = edge_of(input);
+  check(!is_tensor(input) || tensor_of(input).requires_grad(), Kind::Runtime,
+        "One of the differentiated Tensors does not require grad");
+  if (call.accumulate && is_tensor(input) && !tensor_of(input).is_leaf()) retain_grad(tensor_of(input));
+  call.inputs.push_back(std::move(edge));
+}
 
 // _run_backward(tensors, grad_tensors, retain_graph, create_graph, inputs, allow_unreachable, accumulate)
-PyObject* py_run_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
+PyObject* run_backward_of(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
     check(n == 7, Kind::Type, "_run_backward() takes 7 arguments, got ", n);
+    check(PyTuple_Check(args[0]) && PyTuple_Check(args[1]) && PyTuple_Check(args[4]) &&
+              PyTuple_GET_SIZE(args[0]) == PyTuple_GET_SIZE(args[1]),
+          Kind::Type, "_run_backward(): tensors, grad_tensors and inputs must be tuples, with a gradient for each tensor");
     BackwardCall call;
-    Py_ssize_t roots = PyTuple_GET_SIZE(args[0]);
-    for (Py_ssize_t i = 0; i < roots; i++) {
-      const Tensor& t = tensor_of(PyTuple_GET_ITEM(args[0], i));
-      Edge edge = gradient_edge(t);
-      check(bool(edge.node), Kind::Runtime, "element ", i, " of tensors does not require grad and does not have a grad_fn");
-      PyObject* g = PyTuple_GET_ITEM(args[1], i);
-      if (g == Py_None) {
-        check(t.numel() == 1, Kind::Runtime, "grad can be implicitly created only for scalar outputs");
-        call.grads.push_back(engine_ops.ones_like(detach(t)));
-      } else {
-        call.grads.push_back(tensor_of(g));
-      }
-      call.roots.push_back(std::move(edge));
-    }
-    call.keep_graph = args[2] == Py_True;
-    call.create_graph = args[3] == Py_True;
-    bool allow_unreachable = args[5] == Py_True;
-    call.accumulate = args[6] == Py_True;
-    Py_ssize_t inputs = PyTuple_GET_SIZE(args[4]);
-    for (Py_ssize_t i = 0; i < inputs; i++) {
-      const Tensor& t = tensor_of(PyTuple_GET_ITEM(args[4], i));
-      check(t.requires_grad(), Kind::Runtime, "One of the differentiated Tensors does not require grad");
-      if (call.accumulate && !t.is_leaf()) retain_grad(t);
-      call.inputs.push_back(gradient_edge(t));
-    }
-    bool accumulate = call.accumulate;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); i++)
+      add_root(call, size_t(i), PyTuple_GET_ITEM(args[0], i), PyTuple_GET_ITEM(args[1], i));
+    call.keep_graph = truth(args[2], false);
+    call.create_graph = truth(args[3], false);
+    call.accumulate = truth(args[6], true);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[4]); i++) add_input(call, PyTuple_GET_ITEM(args[4], i));
+    bool wants_result = !call.inputs.empty() && !call.accumulate;
     std::vector<Tensor> result = run_backward(std::move(call));
-    if (inputs == 0 || accumulate) Py_RETURN_NONE;
+    if (!wants_result) Py_RETURN_NONE;
     for (const Tensor& t : result)
-      check(t.defined() || allow_unreachable, Kind::Runtime,
+      check(t.defined() || truth(args[5], false), Kind::Runtime,
             "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this "
             "is the desired behavior.");
     return static_cast<PyObject*>(to_host(std::move(result)));
   });
 }
 
-// --- grad mode ----------------------------------------------------------------------------------------
+PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  return guarded([&]() -> PyObject* {
+    static const char* const names[] = {"gradient", "retain_graph", "create_graph", "inputs", nullptr};
+    PyObject* given[4];
+    place_arguments("backward", args, n, kwnames, names, given);
+    BackwardCall call;
+    add_root(call, 0, self, given[0]);
+    call.create_graph = truth(given[2], false);
+    call.keep_graph = truth(given[1], call.create_graph);
+    if (PyObject* inputs = given[3]; inputs && inputs != Py_None) {
+      bool one = is_tensor(inputs) || (PyTuple_Check(inputs) && PyTuple_GET_SIZE(inputs) == 2 && is_node(PyTuple_GET_ITEM(inputs, 0)));
+      Object list = one ? checked(PyTuple_Pack(1, inputs)) : checked(PySequence_Tuple(inputs));
+      check(PyTuple_GET_SIZE(list.get()) > 0, Kind::Runtime, "`inputs` argument to `backward()` cannot be empty.");
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(list.get()); i++) add_input(call, PyTuple_GET_ITEM(list.get(), i));
+    }
+    run_backward(std::move(call));
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* graph_task_id(PyObject*, PyObject*) { return PyLong_FromLongLong(current_pass()); }
+PyObject* will_execute(PyObject*, PyObject* node) {
+  return guarded([&]() -> PyObject* {
+    check(is_node(node), Kind::Type, "_will_engine_execute_node(): expected a Node, got ", Py_TYPE(node)->tp_name);
+    return PyBool_FromLong(will_run(&node_of(node)));
+  });
+}
+PyObject* queue_python_callback(PyObject*, PyObject* f) {
+  return guarded([&]() -> PyObject* {
+    queue_callback([call = Object::borrow(f)] { checked(PyObject_CallNoArgs(call.get())); });
+    Py_RETURN_NONE;
+  });
+}
+
+// --- modes ----------------------------------------------------------------------------------------------
 
 PyObject* set_grad_enabled(PyObject*, PyObject* on) {
   grad_mode.enabled = on == Py_True;
@@ -139,35 +129,110 @@ PyObject* set_inference_mode(PyObject*, PyObject* on) {
 }
 PyObject* is_inference_mode(PyObject*, PyObject*) { return PyBool_FromLong(grad_mode.inference); }
 
+PyObject* set_anomaly_enabled(PyObject*, PyObject* args) {
+  int enabled, check_nan = 1;
+  if (!PyArg_ParseTuple(args, "p|p", &enabled, &check_nan)) return nullptr;
+  anomaly.enabled = enabled;
+  anomaly.check_nan = check_nan;
+  Py_RETURN_NONE;
+}
+PyObject* is_anomaly_enabled(PyObject*, PyObject*) { return PyBool_FromLong(anomaly.enabled); }
+PyObject* is_anomaly_check_nan_enabled(PyObject*, PyObject*) { return PyBool_FromLong(anomaly.check_nan); }
+
+std::string current_traceback() {
+  Object lines = checked(PyObject_CallNoArgs(imported("traceback", "format_stack")));
+  Object empty = checked(PyUnicode_FromString(""));
+  Object text = checked(PyUnicode_Join(empty.get(), lines.get()));
+  return PyUnicode_AsUTF8(text.get());
+}
+
+void warn(const std::string& message) {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  int status = PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1);
+  if (type) {
+    PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+  } else if (status < 0) {
+    throw PythonError{};
+  }
+}
+
+PyObject* increment_version(PyObject*, PyObject* t) {
+  return guarded([&]() -> PyObject* {
+    check(is_tensor(t), Kind::Type, "increment_version expects each element of the iterable to be a tensor");
+    check(!tensor_of(t).impl()->inference, Kind::Runtime, "Inference tensors do not track version counter.");
+    bump_version(tensor_of(t));
+    Py_RETURN_NONE;
+  });
+}
+
+// --- methods of Tensor ------------------------------------------------------------------------------------
+
+PyObject* requires_grad_(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  return guarded([&]() -> PyObject* {
+    static const char* const names[] = {"requires_grad", nullptr};
+    PyObject* on;
+    place_arguments("requires_grad_", args, n, kwnames, names, &on);
+    check(!on || PyBool_Check(on), Kind::Type, "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not ",
+          on ? Py_TYPE(on)->tp_name : "");
+    set_requires_grad(tensor_of(self), on != Py_False);
+    return Py_NewRef(self);
+  });
+}
+PyObject* detach_(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    detach_in_place(tensor_of(self));
+    return Py_NewRef(self);
+  });
+}
+PyObject* tensor_retain_grad(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    retain_grad(tensor_of(self));
+    Py_RETURN_NONE;
+  });
+}
+PyObject* is_view(PyObject* self, PyObject*) { return PyBool_FromLong(tensor_of(self).is_view()); }
+PyObject* is_inference(PyObject* self, PyObject*) { return PyBool_FromLong(tensor_of(self).impl()->inference); }
+
+PyMethodDef methods[] = {
+    {"backward", as_function(tensor_backward), METH_FASTCALL | METH_KEYWORDS,
+     "backward(gradient=None, retain_graph=None, create_graph=False, inputs=None)\n\n"
+     "Adds the gradient of the tensor with respect to the leaves of its graph to their .grad."},
+    {"requires_grad_", as_function(requires_grad_), METH_FASTCALL | METH_KEYWORDS,
+     "Sets whether gradients are computed for this tensor; returns it."},
+    {"detach_", detach_, METH_NOARGS, "Makes the tensor a leaf that requires no gradient; returns it."},
+    {"retain_grad", tensor_retain_grad, METH_NOARGS, "Lets a tensor that is not a leaf have its .grad set by backward()."},
+    {"_is_view", is_view, METH_NOARGS, "Whether the tensor is a view of another."},
+    {"is_inference", is_inference, METH_NOARGS, "Whether the tensor was made in inference mode."},
+    {}};
+
 PyMethodDef functions[] = {
-    {"_run_backward", (PyCFunction)(void (*)())py_run_backward, METH_FASTCALL, nullptr},
+    {"_run_backward", as_function(run_backward_of), METH_FASTCALL, nullptr},
+    {"_current_graph_task_id", graph_task_id, METH_NOARGS, "The number of the running backward pass, or -1."},
+    {"_will_engine_execute_node", will_execute, METH_O, "Whether the running backward pass will run a node."},
+    {"_queue_callback", queue_python_callback, METH_O, "Calls a function when the running backward pass is done."},
     {"_set_grad_enabled", set_grad_enabled, METH_O, nullptr},
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "Whether ops are recorded on this thread."},
     {"_set_inference_mode", set_inference_mode, METH_O, nullptr},
     {"is_inference_mode_enabled", is_inference_mode, METH_NOARGS, "Whether inference mode is on for this thread."},
+    {"_set_anomaly_enabled", set_anomaly_enabled, METH_VARARGS, nullptr},
+    {"is_anomaly_enabled", is_anomaly_enabled, METH_NOARGS, "Whether anomaly detection is on."},
+    {"is_anomaly_check_nan_enabled", is_anomaly_check_nan_enabled, METH_NOARGS, "Whether it looks for NaN."},
+    {"_increment_version", increment_version, METH_O, nullptr},
     {}};
 
 }  // namespace
 
-PyObject* wrap_node(const Ref<Node>& node) {
-  if (!node) Py_RETURN_NONE;
-  if (node->host_object) return Py_NewRef(static_cast<PyObject*>(node->host_object));
-  auto* o = PyObject_GC_New(PyNode, node_type);
-  if (!o) throw PythonError{};
-  o->dict = nullptr;
-  o->node = Ref<Node>(node).detach();
-  o->node->host_object = o;
-  PyObject_GC_Track((PyObject*)o);
-  return (PyObject*)o;
-}
-
 void add_autograd(PyObject* module) {
-  node_type = (PyTypeObject*)checked(PyType_FromSpec(&node_spec)).release();
-  checked(PyModule_AddObjectRef(module, "Node", (PyObject*)node_type));
+  add_node_type(module);
+  add_function_type(module);
+  add_saved_hooks(module);
+  add_hook_methods();
+  add_tensor_methods(methods);
   checked(PyModule_AddFunctions(module, functions));
-  host_warn = [](const std::string& message) {
-    if (PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1) < 0) throw PythonError{};
-  };
+  host_warn = warn;
+  host_traceback = current_traceback;
 }
 
 }  // namespace ember::python

@@ -118,7 +118,11 @@ PyObject* tensor_subscript(PyObject* self, PyObject* index);
 int tensor_assign_subscript(PyObject* self, PyObject* index, PyObject* value);
 extern PyNumberMethods number_methods;
 PyObject* tensor_compare(PyObject* a, PyObject* b, int op);
-void add_autograd(PyObject* module);
+void add_autograd(PyObject* module);      // autograd.cpp; it calls the next three
+void add_node_type(PyObject* module);     // node_type.cpp
+void add_function_type(PyObject* module); // function.cpp
+void add_saved_hooks(PyObject* module);   // saved_hooks.cpp
+void add_hook_methods();                  // hooks.cpp
 void add_methods();
 void add_storage_type(PyObject* module);
 PyObject* wrap_storage(Ref<Storage> storage);
@@ -133,7 +137,6 @@ extern PyBufferProcs buffer_methods;
 void add_dlpack(PyObject* module);
 void add_runtime(PyObject* module);
 void add_backends(PyObject* module);
-PyObject* wrap_node(const Ref<Node>& node);
 
 // Attributes of ember modules, imported on first use and cached.
 PyObject* imported(const char* module, const char* name);  // borrowed

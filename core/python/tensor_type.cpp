@@ -11,6 +11,7 @@
 #include "autograd/tape.h"
 #include "ops/ops.h"
 #include "python/python.h"
+#include "python/tape.h"
 #include "structmember.h"
 
 namespace ember::python {
@@ -105,9 +106,12 @@ void subclass_dealloc(PyObject* self) {
 int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(as_py(self)->dict);
   Py_VISIT(Py_TYPE(self));
-  return 0;
+  TensorImpl* impl = as_py(self)->impl;
+  return impl && !impl->host_owned ? visit_tape(*impl, visit, arg) : 0;
 }
 int tensor_clear(PyObject* self) {
+  TensorImpl* impl = as_py(self)->impl;
+  if (impl && !impl->host_owned) clear_tape(*impl);
   Py_CLEAR(as_py(self)->dict);
   return 0;
 }
@@ -137,6 +141,7 @@ PyObject* wrap(Tensor t) {
   PyObject* o = allocate(tensor_type);
   as_py(o)->impl = std::move(t).take().detach();
   impl->host_object = o;
+  if (__builtin_expect(tape_is_visible(*impl), 0)) PyObject_GC_Track(o);
   return o;
 }
 
@@ -169,7 +174,8 @@ GET(itemsize, return PyLong_FromLongLong(t.item_size()))
 GET(nbytes, return PyLong_FromLongLong(t.item_size() * t.numel()))
 GET(requires_grad, return PyBool_FromLong(t.requires_grad()))
 GET(is_leaf, return PyBool_FromLong(t.is_leaf()))
-GET(version, return PyLong_FromUnsignedLong(t.version()))
+GET(version, check(!t.impl()->inference, Kind::Runtime, "Inference tensors do not track version counter.");
+    return PyLong_FromUnsignedLong(t.version()))
 GET(output_nr, return PyLong_FromUnsignedLong(t.impl()->autograd ? t.impl()->autograd->output_nr : 0))
 GET(base, return t.is_view() ? wrap(Tensor(t.impl()->base)) : Py_NewRef(Py_None))
 GET(retains_grad, return PyBool_FromLong(t.impl()->autograd && t.impl()->autograd->retains_grad))

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "backend.h"
+#include "tensor/mode.h"
 
 namespace ember {
 
@@ -103,6 +104,7 @@ Tensor make(Ref<Storage> storage, Dtype dtype, const Shape& shape, const Shape& 
   impl->offset = offset;
   impl->numel = numel_of(shape);
   impl->contiguous = is_contiguous(shape, strides);
+  impl->inference = grad_mode.inference;
   return t;
 }
 
@@ -125,6 +127,7 @@ Tensor empty(const Shape& shape, Dtype dtype, Device device) {
   impl->dtype = dtype;
   impl->shape = shape;
   impl->numel = numel;
+  impl->inference = grad_mode.inference;
   impl->storage = new_storage(numel * item_size(dtype), device);
   impl->device = impl->storage->device;
   return t;

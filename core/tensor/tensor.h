@@ -14,7 +14,7 @@ namespace ember {
 struct Autograd;  // autograd/node.h
 
 // How a view came about: what an in-place change of it may do to its base.
-enum class ViewKind : uint8_t { None, Plain, NoGrad, MultiOutput, CustomFunction };
+enum class ViewKind : uint8_t { None, Plain, NoGrad, Inference, MultiOutput, CustomFunction };
 
 class Tensor;
 
@@ -26,6 +26,7 @@ struct TensorImpl final : Pooled<TensorImpl> {
   bool contiguous = true;
   bool inference = false;      // made in inference mode: no versions, no tape
   bool host_owned = false;     // the host object survives only through us (python/tensor_type.cpp)
+  uint32_t view_version = 0;   // the storage's when a view's history was last brought up to date
   int64_t numel = 0;
   int64_t offset = 0;          // in elements
   Shape shape, strides;        // strides in elements

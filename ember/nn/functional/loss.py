@@ -214,6 +214,10 @@ def cross_entropy(
     dim = 0 if input.dim() == 1 else 1
     logp = ember.log_softmax(input, dim)
     if target.is_floating_point() and target.shape == input.shape:
+        if ignore_index >= 0:
+            raise RuntimeError(
+                "ignore_index is not supported for floating point target"
+            )
         return _soft_targets(logp, target, weight, reduction, label_smoothing, dim)
     loss, weights = _nll(logp, target, weight, ignore_index)
     if label_smoothing > 0:

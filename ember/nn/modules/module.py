@@ -1,6 +1,7 @@
 """`Module`: a tree of parameters, buffers and submodules with a `forward`.
 
-Hooks are in `_hooks`, saving and loading in `_state`.
+Hooks are in `_hooks`, saving and loading in `_state`, moving between devices and
+dtypes in `_convert`.
 """
 
 from collections.abc import Callable, Iterator
@@ -8,6 +9,7 @@ from collections.abc import Callable, Iterator
 from ember._C import Tensor
 
 import ember
+from ember.nn.modules._convert import ConversionMethods
 from ember.nn.modules._hooks import (  # noqa: F401 (the global hooks are public here)
     HookMethods,
     active,
@@ -32,7 +34,7 @@ _HOOK_TABLES = (
 ).split()
 
 
-class Module(HookMethods, StateMethods):
+class Module(HookMethods, StateMethods, ConversionMethods):
     """Base of all layers and models. Subclasses assign parameters and submodules in
     `__init__` and define `forward`.
 
@@ -319,25 +321,26 @@ class Module(HookMethods, StateMethods):
             raise AttributeError(f"`{name}` is not an nn.Module")
         setattr(parent, name, module)
 
-    def get_parameter(self, target: str) -> Parameter:
-        """The parameter of a dotted name."""
+    def _get_member(self, target: str) -> tuple["Module", str, object]:
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         if not hasattr(module, name):
             raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
-        if not isinstance(getattr(module, name), Parameter):
+        return module, name, getattr(module, name)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter of a dotted name."""
+        _, name, found = self._get_member(target)
+        if not isinstance(found, Parameter):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
-        return getattr(module, name)
+        return found
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer of a dotted name."""
-        path, _, name = target.rpartition(".")
-        module = self.get_submodule(path)
-        if not hasattr(module, name):
-            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+        module, name, found = self._get_member(target)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
-        return getattr(module, name)
+        return found
 
     # --- changing all of a tree -----------------------------------------------------
 
@@ -364,66 +367,6 @@ class Module(HookMethods, StateMethods):
                 self._buffers[name] = fn(buffer)
         return self
 
-    def to(self, *args, **kwargs) -> "Module":
-        """Move to a device, to a floating dtype, or both; changes the module itself.
-
-        >>> import ember
-        >>> ember.nn.Linear(1, 1).to(ember.float64).weight.dtype == ember.float64
-        True
-        """
-        device, dtype, options = _parse_to(*args, **kwargs)
-        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-            raise TypeError(
-                "nn.Module.to only accepts floating point or complex dtypes, but got "
-                f"desired dtype={dtype}"
-            )
-
-        def convert(t):
-            wanted = dtype if t.is_floating_point() or t.is_complex() else None
-            return t.to(device or t.device, wanted or t.dtype, **options)
-
-        return self._apply(convert)
-
-    def type(self, dst_type) -> "Module":
-        """Cast all parameters and buffers."""
-        return self._apply(lambda t: t.to(dst_type))
-
-    def _to_float(self, dtype) -> "Module":
-        return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
-
-    def float(self) -> "Module":
-        """Cast floating parameters and buffers to float32."""
-        return self._to_float(ember.float32)
-
-    def double(self) -> "Module":
-        """Cast floating parameters and buffers to float64."""
-        return self._to_float(ember.float64)
-
-    def half(self) -> "Module":
-        """Cast floating parameters and buffers to float16."""
-        return self._to_float(ember.float16)
-
-    def bfloat16(self) -> "Module":
-        """Cast floating parameters and buffers to bfloat16."""
-        return self._to_float(ember.bfloat16)
-
-    def cpu(self) -> "Module":
-        """Move to the CPU."""
-        return self._apply(lambda t: t.cpu())
-
-    def cuda(self, device=None) -> "Module":
-        """Move to a CUDA device."""
-        return self._apply(lambda t: t.cuda(device))
-
-    def to_empty(self, *, device, recurse: bool = True) -> "Module":
-        """Move to a device without copying values."""
-        empty = lambda t: ember.empty_like(t, device=device)
-        return self._apply(empty, recurse=recurse)
-
-    def share_memory(self) -> "Module":
-        """Move parameters and buffers to memory shared between processes."""
-        return self._apply(lambda t: t.share_memory_())
-
     def train(self, mode: bool = True) -> "Module":
         """Set training mode (dropout drops, batch norm updates) on the tree."""
         if not isinstance(mode, bool):
@@ -448,10 +391,7 @@ class Module(HookMethods, StateMethods):
         for param in self.parameters():
             if param.grad is None:
                 continue
-            if set_to_none:
-                param.grad = None
-            else:
-                param.grad = ember.zeros_like(param.grad)
+            param.grad = None if set_to_none else ember.zeros_like(param.grad)
 
     def compile(self, *args, **kwargs) -> None:
         """Let `ember.compile` replace forward."""
@@ -489,18 +429,3 @@ def _expect(ok: bool, name: str, what: str, wanted: str, value) -> None:
             f"cannot assign '{_type_name(value)}' as {what} '{name}' "
             f"({wanted} or None expected)"
         )
-
-
-def _parse_to(*args, device=None, dtype=None, non_blocking=False, **options):
-    """The arguments of `to`: a device, a dtype, or a tensor to be like."""
-    for arg in args:
-        if isinstance(arg, Tensor):
-            device, dtype = arg.device, arg.dtype
-        elif isinstance(arg, ember.dtype):
-            dtype = arg
-        elif isinstance(arg, bool):
-            non_blocking = arg
-        elif arg is not None:
-            device = ember.device(arg)
-    options["non_blocking"] = non_blocking
-    return device, dtype, options

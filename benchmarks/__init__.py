@@ -1,0 +1,1 @@
+"""Speed and memory of ember beside torch, in one run: `python -m benchmarks`."""

@@ -1,0 +1,217 @@
+"""What is measured. `t` stands for torch or for ember: the same text runs with both."""
+
+from __future__ import annotations
+
+from benchmarks.timing import Case
+
+SMALL = "a, b = t.ones(4), t.ones(4)"
+SMALL_GRAD = "a, b = t.ones(4, requires_grad=True), t.ones(4)"
+
+OVERHEAD = [
+    Case("a + b", "a + b", SMALL),
+    Case("a * 2.0", "a * 2.0", SMALL),
+    Case("a + b, int64", "a + b", "a = b = t.ones(4, dtype=t.int64)"),
+    Case("a + b, broadcast", "a + b", "a, b = t.ones(4, 1), t.ones(4)"),
+    Case("a + b, float64 and float32", "a + b", "a, b = t.ones(4).double(), t.ones(4)"),
+    Case("a += b", "a += b", SMALL),
+    Case("exp(a)", "t.exp(a)", SMALL),
+    Case("a.relu()", "a.relu()", SMALL),
+    Case("a == b", "a == b", SMALL),
+    Case("where(c, a, b)", "t.where(c, a, b)", SMALL + "\nc = a == b"),
+    Case("a.view(2, 2)", "a.view(2, 2)", SMALL),
+    Case("a.reshape(2, 2)", "a.reshape(2, 2)", SMALL),
+    Case("m.t()", "m.t()", "m = t.ones(3, 4)"),
+    Case("m.transpose(0, 1)", "m.transpose(0, 1)", "m = t.ones(3, 4)"),
+    Case("m[1]", "m[1]", "m = t.ones(3, 4)"),
+    Case("m[:, 1:3]", "m[:, 1:3]", "m = t.ones(3, 4)"),
+    Case("m[1, 2] = 3.0", "m[1, 2] = 3.0", "m = t.ones(3, 4)"),
+    Case("m[index]", "m[i]", "m, i = t.ones(3, 4), t.tensor([0, 2])"),
+    Case("a.sum()", "a.sum()", SMALL),
+    Case("m.sum(1)", "m.sum(1)", "m = t.ones(3, 4)"),
+    Case("m.mean(0, keepdim=True)", "m.mean(0, keepdim=True)", "m = t.ones(3, 4)"),
+    Case("m.max(1)", "m.max(1)", "m = t.ones(3, 4)"),
+    Case("m @ m, 4x4", "m @ m", "m = t.ones(4, 4)"),
+    Case("m @ v", "m @ v", "m, v = t.ones(4, 4), t.ones(4)"),
+    Case("softmax(m, 1)", "t.softmax(m, 1)", "m = t.ones(3, 4)"),
+    Case("cat([a, b])", "t.cat([a, b])", SMALL),
+    Case("a.item()", "x.item()", "x = t.ones(())"),
+    Case("a.shape", "a.shape", SMALL),
+    Case("a.clone()", "a.clone()", SMALL),
+    Case("a.detach()", "a.detach()", SMALL),
+    Case("a.to(float64)", "a.to(t.float64)", SMALL),
+    Case("tensor([1., 2.])", "t.tensor([1.0, 2.0])"),
+    Case("zeros(4)", "t.zeros(4)"),
+    Case("empty(1000)", "t.empty(1000)"),
+    Case("randn(4)", "t.randn(4)"),
+    Case("linear(x, w, b)", "f(x, w, b)", """
+        f = t.nn.functional.linear
+        x, w, b = t.ones(2, 4), t.ones(4, 4), t.ones(4)"""),
+]  # fmt: skip
+
+OVERHEAD_GRAD = [
+    Case("a + b", "a + b", SMALL_GRAD),
+    Case("a * b", "a * b", SMALL_GRAD),
+    Case("a * 2.0", "a * 2.0", SMALL_GRAD),
+    Case("exp(a)", "t.exp(a)", SMALL_GRAD),
+    Case("a.view(2, 2)", "a.view(2, 2)", SMALL_GRAD),
+    Case("m[1]", "m[1]", "m = t.ones(3, 4, requires_grad=True)"),
+    Case("a.sum()", "a.sum()", SMALL_GRAD),
+    Case("m @ m, 4x4", "m @ m", "m = t.ones(4, 4, requires_grad=True)"),
+    Case("a.detach()", "a.detach()", SMALL_GRAD),
+]
+
+BACKWARD = [
+    Case("(a * b + a).sum().backward()", "(a * b + a).sum().backward()", SMALL_GRAD),
+    Case("10 ops and back", "x = a\nfor _ in range(10): x = x * b\nx.sum().backward()",
+         SMALL_GRAD),
+    Case("grad of grad", """
+y = (a * a * a).sum()
+g, = t.autograd.grad(y, a, create_graph=True)
+g.sum().backward()""", SMALL_GRAD),
+]  # fmt: skip
+
+MLP = """
+t.manual_seed(0)
+nn = t.nn
+model = nn.Sequential({layers})
+optimizer = t.optim.{optimizer}
+x, y = t.randn(8, {size}), t.randn(8, {size})
+def step():
+    optimizer.zero_grad()
+    loss = ((model(x) - y) ** 2).mean()
+    loss.backward()
+    optimizer.step()
+"""
+TINY = "nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4)"
+SGD = "SGD(model.parameters(), lr=0.01)"
+ADAM = "Adam(model.parameters(), lr=0.01)"
+STEP = [
+    Case("MLP 4-4-4, SGD", "step()", MLP.format(layers=TINY, optimizer=SGD, size=4)),
+    Case("MLP 4-4-4, Adam", "step()", MLP.format(layers=TINY, optimizer=ADAM, size=4)),
+    Case("MLP forward, no grad", "model(x)", MLP.format(
+        layers=TINY, optimizer=SGD, size=4) + "t.set_grad_enabled(False)",
+    ),
+]  # fmt: skip
+
+
+def _pointwise(size: int, label: str) -> list[Case]:
+    base = f"x = t.rand({size}) + 0.5\ny = t.rand({size}) + 0.5\n"
+    square = int(size**0.5)
+    matrix = f"m = t.rand({square}, {square})\n"
+    return [
+        Case(f"{name}, {label}", run, setup)
+        for name, run, setup in (
+            ("x + y", "x + y", base),
+            ("x * y", "x * y", base),
+            ("x * 2", "x * 2.0", base),
+            ("x += y", "x += y", base),
+            ("add(x, y, out=z)", "t.add(x, y, out=z)", base + f"z = t.empty({size})"),
+            ("exp", "t.exp(x)", base),
+            ("log", "t.log(x)", base),
+            ("sqrt", "t.sqrt(x)", base),
+            ("sin", "t.sin(x)", base),
+            ("tanh", "t.tanh(x)", base),
+            ("sigmoid", "t.sigmoid(x)", base),
+            ("relu", "t.relu(x)", base),
+            ("gelu", "t.nn.functional.gelu(x)", base),
+            ("erf", "t.erf(x)", base),
+            ("x ** 2.5", "x ** 2.5", base),
+            ("x > y", "x > y", base),
+            ("where", "t.where(c, x, y)", base + "c = x > y"),
+            ("clone", "x.clone()", base),
+            ("fill", "x.fill_(1.5)", base),
+            ("zeros", f"t.zeros({size})", ""),
+            ("float32 to float64", "x.double()", base),
+            ("float32 to int64", "x.long()", base),
+            ("float32 to bfloat16", "x.bfloat16()", base),
+            ("x + y, bfloat16", "x + y", base + "x, y = x.bfloat16(), y.bfloat16()"),
+            ("x + y, int64", "x + y", base + "x = y = x.long()"),
+            ("transposed copy", "m.t().contiguous()", matrix),
+            ("m + m.t()", "m + m.t()", matrix),
+            ("m + row", "m + r", matrix + "r = m[0].clone()"),
+            ("m + column", "m + c", matrix + "c = m[:, :1].clone()"),
+            ("every second", "s + s", base + "s = x[::2]"),
+            ("cat", "t.cat([x, y])", base),
+            ("exp and back", "t.exp(x).backward(y)", base + "x.requires_grad_()"),
+        )
+    ]
+
+
+def _reductions(size: int, label: str) -> list[Case]:
+    square = int(size**0.5)
+    base = f"x = t.rand({size})\nm = t.rand({square}, {square})\n"
+    return [
+        Case(f"{name}, {label}", run, base)
+        for name, run in (
+            ("sum", "x.sum()"),
+            ("sum of rows", "m.sum(1)"),
+            ("sum of columns", "m.sum(0)"),
+            ("mean", "x.mean()"),
+            ("max", "x.max()"),
+            ("max of rows", "m.max(1)"),
+            ("argmax", "x.argmax()"),
+            ("argmax of columns", "m.argmax(0)"),
+            ("prod", "x.prod()"),
+            ("var", "x.var()"),
+            ("var of rows", "m.var(1)"),
+            ("norm", "x.norm()"),
+            ("cumsum", "m.cumsum(1)"),
+            ("softmax", "m.softmax(1)"),
+            ("log_softmax, columns", "m.log_softmax(0)"),
+            ("any", "(x > 2).any()"),
+        )
+    ]
+
+
+KERNELS = [
+    *_pointwise(1_000_000, "1e6"),
+    *_reductions(1_000_000, "1e6"),
+    *_pointwise(10_000_000, "1e7")[:16],
+    *_reductions(10_000_000, "1e7")[:6],
+]
+
+GEMM = [
+    Case(f"{n}x{n} @ {n}x{n}, {dtype}", "a @ b",
+         f"a, b = (t.rand({n}, {n}, dtype=t.{dtype}) for _ in range(2))")
+    for dtype in ("float32", "float64")
+    for n in (64, 128, 256, 512, 1024)
+] + [
+    Case("batch of 64, 64x64", "a @ a", "a = t.rand(64, 64, 64)"),
+    Case("256x512 @ (128x512).T", "a @ b.t()",
+         "a, b = t.rand(256, 512), t.rand(128, 512)"),
+    Case("matrix @ vector, 2048", "a @ b", "a, b = t.rand(2048, 2048), t.rand(2048)"),
+    Case("linear, 128 rows, 512 to 512", "f(x, w, b)", """
+        f = t.nn.functional.linear
+        x, w, b = t.rand(128, 512), t.rand(512, 512), t.rand(512)"""),
+]  # fmt: skip
+
+ALLOCATOR = [
+    Case("empty(1e4)", "t.empty(10_000)"),
+    Case("empty(1e6)", "t.empty(1_000_000)"),
+    Case("x + x, then dropped, 1e5", "x + x", "x = t.ones(100_000)"),
+    Case("growing sizes", "[t.empty(n) for n in range(1000, 30000, 1000)]"),
+]
+
+
+# group -> (cases, budget of the geometric mean, budget of a single case)
+GROUPS: dict[str, tuple[list[Case], float, float | None]] = {
+    "overhead": (OVERHEAD, 0.25, None),
+    "grad": (OVERHEAD_GRAD, 0.3, None),
+    "backward": (BACKWARD, 0.15, None),
+    "step": (STEP, 0.2, None),
+    "kernels": (KERNELS, 0.8, 1.2),
+    "gemm": (GEMM, 1.05, None),
+    "allocator": (ALLOCATOR, 1.0, None),
+}
+TITLES = {
+    "overhead": "Cost of an op on 4 elements",
+    "grad": "The same, recorded for the backward pass",
+    "backward": "Forward and backward of a few ops",
+    "step": "A training step of a tiny network",
+    "kernels": "Memory-bound work on 1e6 and 1e7 elements",
+    "gemm": "Matrix products",
+    "allocator": "Memory taken and given back",
+    "import": "Import, in fresh interpreters",
+    "size": "Installed size, with dependencies",
+    "memory": "Peak memory of a training step",
+}

@@ -1,0 +1,125 @@
+"""What needs processes of its own: import time, peak memory; and installed sizes."""
+
+from __future__ import annotations
+
+import importlib.metadata as metadata
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+from benchmarks.timing import Case, Result
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def run(code: str) -> float:
+    """The number that a fresh interpreter prints."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+    )
+    return float(done.stdout.split()[-1])
+
+
+def import_time(rounds: int = 5) -> list[Result]:
+    clock = "time.perf_counter()"
+    code = f"import time; t = {clock}; import {{}}; print({clock} - t)"
+    results = []
+    for label, more in (
+        ("import", ""),
+        ("import, with nn and optim", "{0}.nn, {0}.optim"),
+    ):
+        result = Result(Case(label, "", group="import"))
+        for _ in range(rounds):
+            for name in ("torch", "ember"):
+                modules = ", ".join(filter(None, [name, more.format(name)]))
+                try:
+                    took = run(code.format(modules))
+                except subprocess.CalledProcessError as error:
+                    result.missing = error.stderr.strip().splitlines()[-1]
+                    continue
+                result.seconds[name] = min(took, result.seconds.get(name, took))
+        results.append(result)
+    return results
+
+
+MEMORY = """
+import resource, {name} as t
+t.set_num_threads(2)
+def peak():
+    with open("/proc/self/status") as status:
+        return [int(l.split()[1]) for l in status if l.startswith("VmHWM")][0] / 1024
+nn = t.nn
+model = nn.Sequential(*[m for _ in "1234" for m in (nn.Linear(1024, 1024), nn.ReLU())])
+optimizer = t.optim.{optimizer}(model.parameters(), lr=1e-3)
+x = t.randn(1024, 1024)
+before = peak()
+for _ in range(3):
+    optimizer.zero_grad()
+    model(x).square().mean().backward()
+    optimizer.step()
+print(peak() - {base})
+"""
+
+
+def memory() -> list[Result]:
+    """Peak resident memory, in MB."""
+    results = []
+    for label, optimizer, base in (
+        ("4 layers of 1024, SGD, above the start", "SGD", "before"),
+        ("4 layers of 1024, Adam, above the start", "Adam", "before"),
+        ("the whole process, SGD", "SGD", "0"),
+    ):
+        result = Result(Case(label, "", group="memory"))
+        for name in ("torch", "ember"):
+            code = MEMORY.format(name=name, optimizer=optimizer, base=base)
+            try:
+                result.seconds[name] = min(run(code) for _ in range(2))
+            except subprocess.CalledProcessError as error:
+                result.missing = error.stderr.strip().splitlines()[-1]
+        results.append(result)
+    return results
+
+
+def _closure(names: list[str]) -> set[str]:
+    """The installed distributions that `names` need."""
+    found: set[str] = set()
+    while names:
+        name = re.split(r"[ ;<>=!~\[(]", names.pop())[0].lower().replace("_", "-")
+        if name in found:
+            continue
+        try:
+            needs = metadata.requires(name) or []
+        except metadata.PackageNotFoundError:
+            continue
+        found.add(name)
+        names += [need for need in needs if "extra ==" not in need]
+    return found
+
+
+def _bytes(name: str) -> int:
+    files = metadata.files(name) or []
+    paths = [Path(str(file.locate())) for file in files if file.suffix != ".pyc"]
+    return sum(path.stat().st_size for path in paths if path.is_file())
+
+
+def size() -> list[Result]:
+    """Bytes in site-packages, in MB, without what Python compiles at run time."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    torch = sum(map(_bytes, _closure(["torch", "numpy"])))
+    ember = sum(map(_bytes, _closure(list(project["dependencies"]))))
+    package = [*(ROOT / "ember").rglob("*.py"), *(ROOT / "ember").glob("*.so")]
+    ember += sum(file.stat().st_size for file in package)
+    site = Path(next(iter(metadata.files("numpy") or [])).locate()).parent.parent
+    bundled = site.parent.parent.parent.rglob("libdnnl.so.*.*")
+    ember += max((p.stat().st_size for p in bundled if p.is_file()), default=0)
+    result = Result(Case("site-packages", "", group="size"))
+    result.seconds = {"torch": torch / 1e6, "ember": ember / 1e6}
+    return [result]

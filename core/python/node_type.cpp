@@ -1,0 +1,180 @@
+// Nodes of the tape as Python sees them: tensor.grad_fn.
+//
+// A node's object is dropped and made anew as needed, unless it carries state (the context of a custom Function,
+// metadata, weak references); then, once Python lets go of it, the node owns it: Note [Identity], tensor_type.cpp.
+#include "ops/ops.h"
+#include "python/tape.h"
+#include "structmember.h"
+
+namespace ember::python {
+
+PyTypeObject* node_type;
+
+Node& node_of(PyObject* o) {
+  Node* node = as_py_node(o)->node;
+  check(node, Kind::Runtime, "this node of the graph has been freed");
+  return *node;
+}
+
+namespace {
+
+bool carries_state(PyObject* self) {
+  PyNode* o = as_py_node(self);
+  return Py_TYPE(self) != node_type || (o->dict && PyDict_GET_SIZE(o->dict)) || o->weakrefs;
+}
+
+}  // namespace
+
+void node_dealloc(PyObject* self) {
+  PyNode* o = as_py_node(self);
+  Node* node = o->node;
+  if (node && node->refs.load() > 1 && carries_state(self)) {
+    Py_SET_REFCNT(self, 1);
+    node->host_owned = true;
+    node->refs.fetch_sub(1);  // ours; others remain
+    return;
+  }
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (o->weakrefs) PyObject_ClearWeakRefs(self);
+  o->node = nullptr;
+  if (node) {
+    node->host_object = nullptr;
+    auto dropped = Ref<Node>::adopt(node);
+  }
+  type->tp_clear(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+int node_traverse(PyObject* self, visitproc visit, void* arg) {
+  PyNode* o = as_py_node(self);
+  Py_VISIT(o->dict);
+  Py_VISIT(Py_TYPE(self));
+  if (o->node && !o->node->host_owned && o->node->refs.load() == 1) return visit_hooks(*o->node, visit, arg);
+  return 0;
+}
+
+int node_clear(PyObject* self) {
+  Py_CLEAR(as_py_node(self)->dict);
+  return 0;
+}
+
+PyObject* wrap_node(const Ref<Node>& node) {
+  if (!node) Py_RETURN_NONE;
+  if (auto* o = static_cast<PyObject*>(node->host_object)) {
+    if (!node->host_owned) return Py_NewRef(o);
+    node->host_owned = false;  // Python takes over again
+    Ref<Node>(node).detach();
+    return o;
+  }
+  auto* o = PyObject_GC_New(PyNode, node_type);
+  if (!o) throw PythonError{};
+  o->dict = o->weakrefs = nullptr;
+  o->node = Ref<Node>(node).detach();
+  o->node->host_object = o;
+  PyObject_GC_Track((PyObject*)o);
+  return (PyObject*)o;
+}
+
+Edge edge_of(PyObject* o) {
+  if (is_tensor(o)) return gradient_edge(tensor_of(o));
+  check(PyTuple_Check(o) && PyTuple_GET_SIZE(o) == 2 && is_node(PyTuple_GET_ITEM(o, 0)), Kind::Type,
+        "expected a Tensor or a GradientEdge, got ", Py_TYPE(o)->tp_name);
+  Node& node = node_of(PyTuple_GET_ITEM(o, 0));
+  int64_t nr = int_of(PyTuple_GET_ITEM(o, 1));
+  check(nr >= 0 && size_t(nr) < node.outputs(), Kind::Index, "GradientEdge: node ", node.display_name(), " has no output ", nr);
+  return {Ref<Node>(&node), uint32_t(nr)};
+}
+
+namespace {
+
+PyObject* node_repr(PyObject* self) {
+  return guarded([&] { return PyUnicode_FromFormat("<%s object at %p>", node_of(self).display_name().c_str(), self); });
+}
+PyObject* node_name(PyObject* self, PyObject*) {
+  return guarded([&] { return PyUnicode_FromString(node_of(self).display_name().c_str()); });
+}
+PyObject* node_next_functions(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    const Node& node = node_of(self);
+    Object list = checked(PyTuple_New(Py_ssize_t(node.edges.size())));
+    for (size_t i = 0; i < node.edges.size(); i++) {
+      Object pair = checked(Py_BuildValue("(NI)", wrap_node(node.edges[i].node), node.edges[i].nr));
+      PyTuple_SET_ITEM(list.get(), Py_ssize_t(i), pair.release());
+    }
+    return list.release();
+  });
+}
+PyObject* node_variable(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    if (const Tensor* leaf = leaf_of(node_of(self))) return wrap(*leaf);
+    PyErr_SetString(PyExc_AttributeError, "only AccumulateGrad nodes have a variable");
+    return nullptr;
+  });
+}
+PyObject* node_metadata(PyObject* self, void*) {
+  PyNode* o = as_py_node(self);
+  if (!o->dict && !(o->dict = PyDict_New())) return nullptr;
+  if (Py_TYPE(self) == node_type) return Py_NewRef(o->dict);
+  // The context of a custom Function keeps its attributes in its dict; notes go beside them.
+  PyObject* notes = PyDict_GetItemString(o->dict, "_metadata");
+  if (notes) return Py_NewRef(notes);
+  Object made = Object::steal(PyDict_New());
+  if (!made || PyDict_SetItemString(o->dict, "_metadata", made.get()) < 0) return nullptr;
+  return made.release();
+}
+PyObject* node_requires_grad(PyObject*, void*) { Py_RETURN_TRUE; }
+PyObject* node_sequence(PyObject* self, PyObject*) {
+  return guarded([&] { return PyLong_FromUnsignedLongLong(node_of(self).sequence); });
+}
+PyObject* node_register_hook(PyObject* self, PyObject* hook) {
+  return guarded([&] { return add_hook(node_of(self).ensure_hooks().post, hook); });
+}
+PyObject* node_register_prehook(PyObject* self, PyObject* hook) {
+  return guarded([&] { return add_hook(node_of(self).ensure_hooks().pre, hook); });
+}
+
+PyMethodDef node_methods[] = {
+    {"name", node_name, METH_NOARGS, "The name of the op's gradient, such as 'MulBackward0'."},
+    {"register_hook", node_register_hook, METH_O, "Calls hook(grad_inputs, grad_outputs) after the node has run."},
+    {"register_prehook", node_register_prehook, METH_O, "Calls hook(grad_outputs) before the node runs."},
+    {"_sequence_nr", node_sequence, METH_NOARGS, "The order of the node among those of its thread."},
+    {}};
+PyGetSetDef node_getset[] = {
+    {"next_functions", node_next_functions, nullptr, "The nodes of the op's inputs, with output numbers.", nullptr},
+    {"variable", node_variable, nullptr, "The leaf of an AccumulateGrad node.", nullptr},
+    {"metadata", node_metadata, nullptr, "A dict for notes.", nullptr},
+    {"requires_grad", node_requires_grad, nullptr, "Always True.", nullptr},
+    {}};
+PyMemberDef node_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(PyNode, weakrefs), READONLY, nullptr},
+    {}};
+PyType_Slot node_slots[] = {{Py_tp_dealloc, (void*)node_dealloc},
+                            {Py_tp_traverse, (void*)node_traverse},
+                            {Py_tp_clear, (void*)node_clear},
+                            {Py_tp_repr, (void*)node_repr},
+                            {Py_tp_methods, node_methods},
+                            {Py_tp_getset, node_getset},
+                            {Py_tp_members, node_members},
+                            {Py_tp_doc, (void*)"A node of the recorded graph."},
+                            {0, nullptr}};
+PyType_Spec node_spec = {
+    "ember.autograd.graph.Node", sizeof(PyNode), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, node_slots};
+
+}  // namespace
+
+void add_node_type(PyObject* module) {
+  node_type = (PyTypeObject*)checked(PyType_FromSpec(&node_spec)).release();
+  checked(PyModule_AddObjectRef(module, "Node", (PyObject*)node_type));
+  drop_host_node = [](Node* node) {
+    auto* o = static_cast<PyObject*>(std::exchange(node->host_object, nullptr));
+    PyGILState_STATE gil = PyGILState_Ensure();
+    as_py_node(o)->node = nullptr;
+    if (node->host_owned) Py_DECREF(o);
+    PyGILState_Release(gil);
+  };
+}
+
+}  // namespace ember::python

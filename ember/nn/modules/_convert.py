@@ -1,0 +1,84 @@
+"""The part of Module that moves it to other devices and dtypes."""
+
+from ember._C import Tensor
+
+import ember
+
+
+class ConversionMethods:
+    """`to` and its special cases, mixed into Module; all change the module itself."""
+
+    def to(self, *args, **kwargs) -> "ConversionMethods":
+        """Move to a device, to a floating dtype, or both; changes the module itself.
+
+        >>> import ember
+        >>> ember.nn.Linear(1, 1).to(ember.float64).weight.dtype == ember.float64
+        True
+        """
+        device, dtype, options = _parse_to(*args, **kwargs)
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise TypeError(
+                "nn.Module.to only accepts floating point or complex dtypes, but got "
+                f"desired dtype={dtype}"
+            )
+
+        def convert(t):
+            wanted = dtype if t.is_floating_point() or t.is_complex() else None
+            return t.to(device or t.device, wanted or t.dtype, **options)
+
+        return self._apply(convert)
+
+    def type(self, dst_type) -> "ConversionMethods":
+        """Cast all parameters and buffers."""
+        return self._apply(lambda t: t.to(dst_type))
+
+    def _to_float(self, dtype) -> "ConversionMethods":
+        return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
+
+    def float(self) -> "ConversionMethods":
+        """Cast floating parameters and buffers to float32."""
+        return self._to_float(ember.float32)
+
+    def double(self) -> "ConversionMethods":
+        """Cast floating parameters and buffers to float64."""
+        return self._to_float(ember.float64)
+
+    def half(self) -> "ConversionMethods":
+        """Cast floating parameters and buffers to float16."""
+        return self._to_float(ember.float16)
+
+    def bfloat16(self) -> "ConversionMethods":
+        """Cast floating parameters and buffers to bfloat16."""
+        return self._to_float(ember.bfloat16)
+
+    def cpu(self) -> "ConversionMethods":
+        """Move to the CPU."""
+        return self._apply(lambda t: t.cpu())
+
+    def cuda(self, device=None) -> "ConversionMethods":
+        """Move to a CUDA device."""
+        return self._apply(lambda t: t.cuda(device))
+
+    def to_empty(self, *, device, recurse: bool = True) -> "ConversionMethods":
+        """Move to a device without copying values."""
+        empty = lambda t: ember.empty_like(t, device=device)
+        return self._apply(empty, recurse=recurse)
+
+    def share_memory(self) -> "ConversionMethods":
+        """Move parameters and buffers to memory shared between processes."""
+        return self._apply(lambda t: t.share_memory_())
+
+
+def _parse_to(*args, device=None, dtype=None, non_blocking=False, **options):
+    """The arguments of `to`: a device, a dtype, or a tensor to be like."""
+    for arg in args:
+        if isinstance(arg, Tensor):
+            device, dtype = arg.device, arg.dtype
+        elif isinstance(arg, ember.dtype):
+            dtype = arg
+        elif isinstance(arg, bool):
+            non_blocking = arg
+        elif arg is not None:
+            device = ember.device(arg)
+    options["non_blocking"] = non_blocking
+    return device, dtype, options

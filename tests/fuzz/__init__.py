@@ -1,0 +1,1 @@
+"""Random programs, the same for ember and a reference: see docs/testing.md."""

@@ -1,0 +1,53 @@
+"""The code of the documentation runs: fenced Python blocks of docs/*.md and the README.
+
+The blocks of a page share one namespace, from top to bottom. A block with `>>>` is a
+doctest; any other is executed. A page is run in an empty directory.
+"""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path) -> list[tuple[int, str]]:
+    """The code of a page, with the line on which each block starts."""
+    text = page.read_text()
+    return [(text.count("\n", 0, m.start(1)), m[1]) for m in BLOCK.finditer(text)]
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda p: p.name)
+def test_code_of_page(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    namespace: dict = {"__name__": "__docs__"}
+    for line, code in blocks(page):
+        if ">>>" in code:
+            test = doctest.DocTestParser().get_doctest(
+                code, namespace, page.name, str(page), line
+            )
+            runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+            runner.run(test, clear_globs=False)
+            namespace.update(test.globs)
+            assert runner.summarize().failed == 0, f"{page.name}, line {line + 1}"
+        else:
+            exec(compile("\n" * line + code, str(page), "exec"), namespace)
+
+
+def test_cpp_in_the_guides_is_that_of_the_tree() -> None:
+    def bare(text: str) -> str:
+        return "".join(text.split())
+
+    tree = [bare(f.read_text()) for f in (ROOT / "core").rglob("*.*") if f.is_file()]
+    guide = (ROOT / "docs" / "adding_an_op.md").read_text()
+    for code in re.findall(r"^```cpp\n(.*?)^```", guide, re.MULTILINE | re.DOTALL):
+        assert any(bare(code) in text for text in tree), f"not in core/:\n{code}"

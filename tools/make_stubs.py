@@ -1,0 +1,388 @@
+"""Writes ember/_C.pyi from the compiled module: `make stubs`; `--check` only compares.
+
+Ops come from their schemas (tools/schemas.py): functions, methods, in-place and out=
+forms, overloads. What is not an op is found by looking at the module.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import inspect
+import keyword
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tools.schemas import (  # noqa: E402
+    FUNCTION,
+    FUNCTION_IN_PLACE,
+    IN_PLACE,
+    METHOD,
+    OUT,
+    Param,
+    Schema,
+    registered,
+)
+
+STUB = ROOT / "ember" / "_C.pyi"
+
+HEADER = """\
+# Written by `make stubs` from the schemas of the compiled module. Do not edit.
+# mypy: disable-error-code="overload-overlap,overload-cannot-match,override,misc"
+from builtins import bool as _bool
+from builtins import complex as _complex
+from builtins import float as _float
+from builtins import int as _int
+from builtins import str as _str
+from collections.abc import Iterator as _Iterator
+from collections.abc import Sequence as _Sequence
+from typing import Any, NamedTuple, Self, TypeAlias, overload
+
+_Number: TypeAlias = _bool | _int | _float | _complex
+_Operand: TypeAlias = Tensor | _Number
+_Dims: TypeAlias = _int | _Sequence[_int] | None
+_Size: TypeAlias = _Sequence[_int]
+_dtype: TypeAlias = dtype
+_device: TypeAlias = device
+_layout: TypeAlias = layout
+_DtypeLike: TypeAlias = _dtype | type
+_DeviceLike: TypeAlias = _device | _str | _int
+"""
+
+TYPES = {
+    "Tensor": "Tensor",
+    "Tensor[]": "_Sequence[Tensor]",
+    "Number": "_Operand",
+    "Scalar": "_Number",
+    "int": "_int",
+    "float": "_float",
+    "bool": "_bool",
+    "str": "_str",
+    "Dims": "_Dims",
+    "Size": "_Size",
+    "Dtype": "_DtypeLike",
+    "Device": "_DeviceLike",
+    "Format": "memory_format",
+    "Generator": "Generator",
+    "Any": "Any",
+}
+RESULTS = {
+    "Tensor": "Tensor",
+    "Tensor[]": "tuple[Tensor, ...]",
+    "Scalar": "Any",
+    "bool": "_bool",
+    "int": "_int",
+    "float": "_float",
+    "str": "_str",
+    "Size": "Size",
+    "None": "None",
+    "Any": "Any",
+}
+
+# Attributes of Tensor that are not ops; others that are found are Any.
+ATTRIBUTES = {
+    "shape": "Size",
+    "dtype": "_dtype",
+    "device": "_device",
+    "layout": "_layout",
+    "grad": "Tensor | None",
+    "grad_fn": "Node | None",
+    "_base": "Tensor | None",
+    "names": "tuple[None, ...]",
+    "__dict__": None,
+    "__doc__": None,
+    **dict.fromkeys(("T", "mT", "H", "mH", "real", "imag", "data"), "Tensor"),
+    **dict.fromkeys(("ndim", "itemsize", "nbytes", "output_nr", "_version"), "_int"),
+    **dict.fromkeys(("requires_grad", "is_leaf", "retains_grad"), "_bool"),
+}
+WRITABLE = {"grad", "data", "requires_grad", "real", "imag", "__dict__"}
+
+BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow"]
+BINARY += ["and", "or", "xor", "lshift", "rshift"]
+COMPARISONS = ["lt", "le", "gt", "ge", "eq", "ne"]
+OPERATORS = [
+    *(f"def __{n}__(self, other: Any) -> Tensor: ..." for n in BINARY),
+    *(f"def __r{n}__(self, other: Any) -> Tensor: ..." for n in BINARY),
+    *(f"def __i{n}__(self, other: Any) -> Self: ..." for n in BINARY),
+    *(
+        f"def __{n}__(self, other: Tensor) -> Tensor: ..."
+        for n in ("matmul", "rmatmul")
+    ),
+    *(f"def __{n}__(self, other: Any) -> Tensor: ..." for n in COMPARISONS),
+    *(f"def __{n}__(self) -> Tensor: ..." for n in ("neg", "pos", "abs", "invert")),
+    "def __bool__(self) -> _bool: ...",
+    "def __int__(self) -> _int: ...",
+    "def __float__(self) -> _float: ...",
+    "def __index__(self) -> _int: ...",
+    "def __len__(self) -> _int: ...",
+    "def __hash__(self) -> _int: ...",
+    "def __iter__(self) -> _Iterator[Tensor]: ...",
+    "def __getitem__(self, index: Any) -> Tensor: ...",
+    "def __setitem__(self, index: Any, value: Any) -> None: ...",
+]
+# What is known of classes other than Tensor; other members are found.
+SIGNATURES = {
+    "device": ["def __init__(self, type: Any, index: _int | None = None) -> None: ..."],
+    "Size": ["def __new__(cls, sizes: _Sequence[_int] = ...) -> Self: ..."],
+}
+BASES = {"Size": "tuple[_int, ...]"}
+MEMBERS = {
+    ("dtype", "is_floating_point"): "_bool",
+    ("dtype", "is_complex"): "_bool",
+    ("dtype", "is_signed"): "_bool",
+    ("dtype", "itemsize"): "_int",
+    ("device", "type"): "_str",
+    ("device", "index"): "_int | None",
+}
+
+
+class Results:
+    """The classes of results with named parts, each written once."""
+
+    def __init__(self) -> None:
+        self.classes: dict[tuple[str, ...], str] = {}
+
+    def type_of(self, text: str) -> str:
+        if not text.startswith("("):
+            return RESULTS[text]
+        parts = [part.split() for part in text.strip("()").split(",")]
+        if all(len(part) == 2 for part in parts):
+            fields = tuple(f"{name}: {RESULTS[kind]}" for kind, name in parts)
+            name = "_" + "_".join(part[1] for part in parts)
+            return self.classes.setdefault(fields, name)
+        return f"tuple[{', '.join(RESULTS[part[0]] for part in parts)}]"
+
+    def text(self) -> list[str]:
+        lines = []
+        for fields, name in self.classes.items():
+            lines += ["", f"class {name}(NamedTuple):"]
+            lines += [f"    {field}" for field in fields]
+        return lines
+
+
+def parameter(p: Param) -> str:
+    kind = TYPES[p.type]
+    if p.optional and p.type not in ("Dims", "Any"):
+        kind += " | None"
+    name = p.name + "_" if keyword.iskeyword(p.name) else p.name
+    return f"{name}: {kind}" + (" = ..." if p.default is not None else "")
+
+
+def signature(schema: Schema, method: bool, in_place: bool, varargs: bool) -> str:
+    """The parameter list of one form of an op."""
+    parts, star = [], False
+    for i, p in enumerate(schema.params):
+        if i == 0 and method:
+            parts.append("self")
+        elif i == 0 and p.name == "self":
+            parts.append(parameter(p).replace("self", "input", 1))
+        elif varargs and p.type == "Size" and not star:
+            parts.append(f"*{p.name}: _int")
+            star = True
+        else:
+            if p.keyword_only and not star:
+                parts.append("*")
+                star = True
+            parts.append(parameter(p))
+    if schema.has(OUT) and not in_place:
+        tuple_result = schema.result.startswith("(")
+        out = "_Sequence[Tensor]" if tuple_result else "Tensor"
+        parts += ([] if star else ["*"]) + [f"out: {out} | None = ..."]
+    return ", ".join(parts)
+
+
+def takes_varargs(schema: Schema) -> bool:
+    """Whether sizes may be given one by one: view(2, 3)."""
+    positional = [p for p in schema.params if not p.keyword_only]
+    place = next((i for i, p in enumerate(positional) if p.type == "Size"), -1)
+    if place != len(positional) - 1:
+        return False
+    return place == 0 or (place == 1 and positional[0].type == "Tensor")
+
+
+def define(
+    name: str, schemas: list[Schema], results: Results, method: bool, in_place: bool
+) -> list[str]:
+    """One op as a function or method, with its overloads."""
+    forms = []
+    for schema in schemas:
+        result = results.type_of(schema.result)
+        if in_place:
+            result = "Self" if method else "Tensor"
+        elif method and schema.short_name.endswith("_") and result == "Tensor":
+            result = "Self"
+        for varargs in [False, True] if takes_varargs(schema) else [False]:
+            parameters = signature(schema, method, in_place, varargs)
+            forms.append(f"def {name}({parameters}) -> {result}:")
+    forms = list(dict.fromkeys(forms))
+    lines: list[str] = []
+    for i, form in enumerate(forms):
+        if len(forms) > 1:
+            lines.append("@overload")
+        doc = schemas[0].doc if i == 0 else ""
+        lines += [form, *documented(doc)] if doc else [form + " ..."]
+    return lines
+
+
+def documented(doc: str) -> list[str]:
+    """A body that consists of a docstring."""
+    text = doc.replace("\\", "\\\\").replace('"""', "'''").strip()
+    if text.endswith('"'):
+        text += " "
+    if len(text) <= 78 and "\n" not in text:
+        return [f'    """{text}"""']
+    if "\n" in text:
+        lines = text.splitlines()
+    else:
+        lines = textwrap.wrap(text, 80)
+    body = [f'    """{lines[0]}', *(f"    {line}".rstrip() for line in lines[1:])]
+    return [*body, '    """']
+
+
+def op_functions(ops: dict[str, list[Schema]]) -> dict[str, tuple[list[Schema], bool]]:
+    found: dict[str, tuple[list[Schema], bool]] = {}
+    for name, schemas in ops.items():
+        if "." in name:
+            continue
+        if plain := [s for s in schemas if s.has(FUNCTION)]:
+            found[name] = (plain, False)
+        if changing := [s for s in schemas if s.has(FUNCTION_IN_PLACE)]:
+            found[name + "_"] = (changing, True)
+    return found
+
+
+def op_methods(ops: dict[str, list[Schema]]) -> dict[str, tuple[list[Schema], bool]]:
+    found: dict[str, tuple[list[Schema], bool]] = {}
+    for schemas in ops.values():
+        for form, suffix in ((METHOD, ""), (IN_PLACE, "_")):
+            if chosen := [s for s in schemas if s.has(form)]:
+                name = chosen[0].short_name + suffix
+                known, changes = found.get(name, ([], bool(suffix)))
+                found[name] = ([*known, *chosen], changes)
+    return found
+
+
+def attribute(name: str, kind: str, writable: bool) -> list[str]:
+    lines = ["@property", f"def {name}(self) -> {kind}: ..."]
+    if writable:
+        lines += [f"@{name}.setter", f"def {name}(self, value: Any) -> None: ..."]
+    return lines
+
+
+def found_members(cls: type, known: set[str]) -> list[str]:
+    """What else a class has, with as much as its descriptors tell."""
+    lines: list[str] = []
+    for name, value in sorted(vars(cls).items()):
+        special = name.startswith("__") and name not in ("__enter__", "__exit__")
+        if special or name in known:
+            continue
+        if inspect.isgetsetdescriptor(value) or inspect.ismemberdescriptor(value):
+            kind = MEMBERS.get((cls.__name__, name), "Any")
+            lines += attribute(name, kind, kind == "Any")
+        elif isinstance(value, staticmethod):
+            lines += [
+                "@staticmethod",
+                f"def {name}(*args: Any, **kwargs: Any) -> Any: ...",
+            ]
+        elif (
+            isinstance(value, classmethod)
+            or type(value).__name__ == "classmethod_descriptor"
+        ):
+            lines += [
+                "@classmethod",
+                f"def {name}(cls, *args: Any, **kwargs: Any) -> Any: ...",
+            ]
+        elif callable(value):
+            lines.append(f"def {name}(self, *args: Any, **kwargs: Any) -> Any: ...")
+        else:
+            lines.append(f"{name}: Any")
+    return lines
+
+
+def tensor_class(
+    tensor: type, ops: dict[str, list[Schema]], results: Results
+) -> list[str]:
+    methods = op_methods(ops)
+    lines = ["def __new__(cls, *args: Any, **kwargs: Any) -> Self: ..."]
+    for name in sorted(vars(tensor)):
+        kind = ATTRIBUTES.get(name, "_bool" if name.startswith("is_") else "Any")
+        value = vars(tensor)[name]
+        if inspect.isgetsetdescriptor(value) and kind and name not in methods:
+            lines += attribute(name, kind, name in WRITABLE)
+    lines += OPERATORS
+    known = {line.split("(")[0].removeprefix("def ") for line in lines} | set(
+        ATTRIBUTES
+    )
+    known |= {n for n, v in vars(tensor).items() if inspect.isgetsetdescriptor(v)}
+    lines += found_members(tensor, known | set(methods))
+    for name, (schemas, changes) in sorted(methods.items()):
+        if f"__{name.strip('_')}__" != name:
+            lines += define(name, schemas, results, True, changes)
+    return ["", "class Tensor:", *(f"    {line}".rstrip() for line in lines)]
+
+
+def other_class(cls: type, name: str) -> list[str]:
+    lines = list(SIGNATURES.get(name, ()))
+    lines += found_members(cls, set())
+    base = f"({BASES[name]})" if name in BASES else ""
+    return ["", f"class {name}{base}:", *(f"    {line}" for line in lines or ["..."])]
+
+
+def make(module: Any) -> str:
+    """The text of the stub."""
+    ops, results = registered(module), Results()
+    functions = op_functions(ops)
+    classes: list[str] = []
+    plain: list[str] = []
+    values: list[str] = []
+    for name in sorted(dir(module)):
+        value = getattr(module, name)
+        if name in functions or (name.startswith("__") and name.endswith("__")):
+            continue
+        if name == "Tensor":
+            classes += tensor_class(value, ops, results)
+        elif inspect.isclass(value):
+            classes += other_class(value, name)
+        elif callable(value) and not isinstance(value, module.dtype):
+            plain += [f"def {name}(*args: Any, **kwargs: Any) -> Any: ..."]
+        else:
+            kind = type(value).__name__
+            known = inspect.isclass(getattr(module, kind, None))
+            values.append(f"{name}: {kind if known else 'Any'}")
+    body: list[str] = []
+    for name, (schemas, changes) in sorted(functions.items()):
+        body += ["", *define(name, schemas, results, False, changes)]
+    named = results.text()
+    return "\n".join([HEADER, *values, *named, *classes, "", *plain, *body, ""])
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--check", action="store_true", help="fail if it would change")
+    check = options.parse_args().check
+    from ember import _C
+
+    text = make(_C)
+    old = STUB.read_text() if STUB.exists() else ""
+    if text == old:
+        print(f"stubs: {len(_C._schemas)} schemas, up to date")
+        return 0
+    if not check:
+        STUB.write_text(text)
+        print(f"stubs: {len(_C._schemas)} schemas, written")
+        return 0
+    changes = list(
+        difflib.unified_diff(old.splitlines(), text.splitlines(), lineterm="")
+    )
+    print("\n".join(changes[:20]))
+    print("stubs: ember/_C.pyi differs from the compiled module; run `make stubs`")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
