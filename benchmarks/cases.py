@@ -13,7 +13,7 @@ OVERHEAD = [
     Case("a + b, int64", "a + b", "a = b = t.ones(4, dtype=t.int64)"),
     Case("a + b, broadcast", "a + b", "a, b = t.ones(4, 1), t.ones(4)"),
     Case("a + b, float64 and float32", "a + b", "a, b = t.ones(4).double(), t.ones(4)"),
-    Case("a += b", "a += b", SMALL),
+    Case("a.add_(b)", "a.add_(b)", SMALL),
     Case("exp(a)", "t.exp(a)", SMALL),
     Case("a.relu()", "a.relu()", SMALL),
     Case("a == b", "a == b", SMALL),

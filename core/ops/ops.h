@@ -75,6 +75,9 @@ Tensor ones_like(const Tensor& t);
 Tensor full_like(const Tensor& t, const Scalar& value);
 Tensor scalar_tensor(const Scalar& value, Dtype dtype, Device device = {});
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, Dtype dtype, Device device = {});
+Tensor tril(const Tensor& self, int64_t diagonal = 0);
+Tensor triu(const Tensor& self, int64_t diagonal = 0);
+Tensor complex(const Tensor& real, const Tensor& imag, Dest dest = {});
 
 // --- shape.cpp: views ----------------------------------------------------------------------------------
 // A view of `self` with new geometry; the caller puts its rule on the tape.

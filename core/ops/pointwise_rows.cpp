@@ -107,6 +107,7 @@ Tensor not_holomorphic_grad(Unary f, const Tensor& g, const Tensor& x) {
 Tensor unary(const UnaryRow& row, const Tensor& self, const Params& params, Dest dest) {
   Dtype dtype = row_dtype(row.name, types_of(row.f), self.dtype());
   bool to_real = row.f == Unary::abs && is_complex(dtype);
+  check(!(to_real && dest.in_place), Kind::Runtime, "In-place abs is not supported for complex tensors.");
   bool record = grad_needed(self);
   Operand x(self);
   Meeting m{self.shape(), self.device(), &self};
