@@ -61,6 +61,7 @@ TYPES = {
     "Scalar": "_Number",
     "int": "_int",
     "float": "_float",
+    "float[]": "_Sequence[_float]",
     "bool": "_bool",
     "str": "_str",
     "Dims": "_Dims",

@@ -177,7 +177,6 @@ Tensor all(const Tensor& self, const Dims& dim = {}, bool keepdim = false);
 Tensor var(const Tensor& self, const Dims& dim, double correction, bool keepdim);
 Tensor std(const Tensor& self, const Dims& dim, double correction, bool keepdim);
 Tensor norm_over(const char* op, const Tensor& self, double p, const Dims& dim, bool keepdim, std::optional<Dtype> dtype);
-Tensor logsumexp(const Tensor& self, const Dims& dim, bool keepdim);
 
 // --- extremes.cpp --------------------------------------------------------------------------------------
 Tensor amin(const Tensor& self, const Dims& dim = {}, bool keepdim = false);
@@ -190,6 +189,20 @@ Tensor select_back(const Tensor& g, const Tensor& indices, const Shape& shape, i
 // --- scan.cpp ------------------------------------------------------------------------------------------
 Tensor cumsum(const Tensor& self, int64_t dim, std::optional<Dtype> dtype = std::nullopt);
 Tensor cumprod(const Tensor& self, int64_t dim, std::optional<Dtype> dtype = std::nullopt);
+Tensor logcumsumexp(const Tensor& self, int64_t dim);
+Tensor diff(const Tensor& self, int64_t n = 1, int64_t dim = -1, const Tensor& prepend = {}, const Tensor& append = {});
+
+// --- softmax.cpp ---------------------------------------------------------------------------------------
+Tensor softmax(const Tensor& self, int64_t dim, std::optional<Dtype> dtype = std::nullopt);
+Tensor log_softmax(const Tensor& self, int64_t dim, std::optional<Dtype> dtype = std::nullopt);
+Tensor logsumexp(const Tensor& self, const Dims& dim, bool keepdim);
+
+// --- sort.cpp, unique.cpp, histogram.cpp ---------------------------------------------------------------
+std::tuple<Tensor, Tensor> sort(const Tensor& self, int64_t dim = -1, bool descending = false);
+Tensor argsort(const Tensor& self, int64_t dim = -1, bool descending = false);
+std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true);
+// How many elements of a sorted line are less than each value (`right`: not greater).
+Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right = false);
 
 // --- matmul.cpp ----------------------------------------------------------------------------------------
 Tensor mm(const Tensor& self, const Tensor& mat2);

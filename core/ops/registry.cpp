@@ -62,6 +62,7 @@ class SchemaParser {
     static const std::pair<std::string_view, ArgType> types[] = {
         {"Tensor", ArgType::Tensor}, {"Tensor[]", ArgType::TensorList}, {"Number", ArgType::Number},
         {"Scalar", ArgType::Scalar}, {"int", ArgType::Int},             {"float", ArgType::Float},
+        {"float[]", ArgType::FloatList},
         {"bool", ArgType::Bool},     {"str", ArgType::Str},             {"Dims", ArgType::Dims},
         {"Size", ArgType::Size},     {"Dtype", ArgType::Dtype},         {"Device", ArgType::Device},
         {"Format", ArgType::Format}, {"Generator", ArgType::Generator}, {"Any", ArgType::Any}};

@@ -346,6 +346,7 @@ std::string type_text(const Param& p) {
     case ArgType::Scalar: return "Number";
     case ArgType::Int: return "int";
     case ArgType::Float: return "float";
+    case ArgType::FloatList: return "tuple of floats";
     case ArgType::Bool: return "bool";
     case ArgType::Str: return "str";
     case ArgType::Dims:
