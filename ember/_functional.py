@@ -58,7 +58,6 @@ def meshgrid(*tensors, indexing: str | None = None) -> tuple[Tensor, ...]:
         own[i] = -1 if t.numel() else 0
         grids.append(t.reshape(own).expand(shape))
     if swap:
-        grids = [g.transpose(0, 1) for g in grids]
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
 
