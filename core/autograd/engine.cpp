@@ -277,16 +277,21 @@ class Pass {
     bool runs = false;
     if (s.needed) {
       if (g.size() == 0) g.resize(node->outputs());
-      int32_t capture = s.first_capture;
       runs = node->is_leaf() ? call_.accumulate : s.leads;
+      // As in torch: a gradient on its way through a node is captured as it arrived, one that ends here after hooks.
+      if (runs) capture(s, g);
       if (node->hooks || node->is_leaf()) run_tensor_hooks(*node, g);
-      for (int32_t c = capture; c >= 0; c = work_->captures[size_t(c)].next)
-        result_[work_->captures[size_t(c)].position] = g[work_->captures[size_t(c)].nr];
+      if (!runs) capture(s, g);
     }
     if (runs) return apply(*node, g);
     // The node does not run: its successors must not wait for it.
     for (const Edge& e : node->edges)
       if (e.node) arrived(state_of(e.node.get()));
+  }
+
+  void capture(const State& s, const Grads& g) {
+    for (int32_t c = s.first_capture; c >= 0; c = work_->captures[size_t(c)].next)
+      result_[work_->captures[size_t(c)].position] = g[work_->captures[size_t(c)].nr];
   }
 
   void apply(Node& node, Grads& g) {
