@@ -88,6 +88,11 @@ class Backend {
   virtual Tensor repeated_positions(const Tensor& counts);  // i, counts[i] times, for each i
   virtual void join(const Tensor& out, const TensorList& parts, int dim);  // cat
 
+  // --- sequences and triangles, with a default --------------------------------------------------
+  virtual void arange(const Tensor& out, const Scalar& start, const Scalar& step);  // out (n): start + i * step
+  // out and x (..., M, N): x on and below (or above) a diagonal, 0 elsewhere.
+  virtual void triangle(const Tensor& out, const Tensor& x, int64_t diagonal, bool upper);
+
   // --- matrix products (required) -------------------------------------------------------------
   // out = beta * out + alpha * (a @ b): out (..., M, N), a (..., M, K), b (..., K, N), any strides; the batch
   // dimensions agree (stride 0 where a matrix is repeated).

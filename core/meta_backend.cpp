@@ -32,6 +32,8 @@ class MetaBackend final : public Backend {
   void reduce(Reduction, const Tensor&, const Tensor&, const Shape&, double) override {}
   void extremes(const Tensor&, const Tensor&, const Tensor&, int, bool) override {}
   void variance(const Tensor&, const Tensor&, const Tensor&, const Shape&, double, bool) override {}
+  void arange(const Tensor&, const Scalar&, const Scalar&) override {}
+  void triangle(const Tensor&, const Tensor&, int64_t, bool) override {}
   void random(const Tensor&, Generator&, const Draw&) override {}
   void matmul(const Tensor&, const Tensor&, const Tensor&, const Scalar&, const Scalar&) override {}
 };

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "cpu/create.h"
 #include "cpu/gemm.h"
 #include "cpu/index.h"
 #include "cpu/parallel.h"
@@ -120,7 +121,17 @@ class CpuBackend final : public Backend {
     cpu::masked_scatter(self, mask, src);
   }
   void flip(const Tensor& out, const Tensor& x, const Shape& dims) override { cpu::flip(out, x, dims); }
+  void join(const Tensor& out, const TensorList& parts, int dim) override { cpu::join(out, parts, dim); }
   Tensor repeated_positions(const Tensor& counts) override { return cpu::repeated_positions(counts); }
+  void arange(const Tensor& out, const Scalar& start, const Scalar& step) override {
+    cpu::arange(out.dtype(), out.data(), out.numel(), out.dim() ? out.stride(0) : 1, start, step);
+  }
+  void triangle(const Tensor& out, const Tensor& x, int64_t diagonal, bool upper) override {
+    if (!out.is_contiguous() || !x.is_contiguous() || out.dtype() != x.dtype() || x.data() == out.data())
+      return Backend::triangle(out, x, diagonal, upper);
+    cpu::triangle(out.data(), x.data(), x.numel(), x.size(-2), x.size(-1), x.item_size(), diagonal, upper);
+  }
+
   void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha, const Scalar& beta) override {
     int batch = out.dim() - 2;
     int64_t m = out.size(-2), n = out.size(-1), k = a.size(-1);

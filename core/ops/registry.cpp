@@ -80,6 +80,10 @@ class SchemaParser {
       }
     expect(known, "unknown type");
     if (p.type == ArgType::Tensor && p.optional) p.type = ArgType::TensorOrNone;
+    if (peek() == '*') {
+      p.varargs = true;
+      at_++;
+    }
     size_t from = at_;
     while (std::isalnum(peek()) || peek() == '_') at_++;
     p.name = std::string(text_.substr(from, at_ - from));

@@ -13,6 +13,7 @@
 //     Size    const Shape& (ints, also as varargs if it is the first parameter after self)
 //     Size?   const std::optional<Shape>&      Dtype? std::optional<Dtype>      Device?  std::optional<Device>
 //     Format? std::optional<MemoryFormat>      Generator?  Generator*           Any      void* (the host's object)
+// "Tensor[] *tensors" also takes the tensors as separate arguments: f(a, b).
 // A `*` in the list makes what follows keyword-only. Results: Tensor, a tuple "(Tensor values, Tensor indices)"
 // (named tuples if the parts are named), Tensor[], Scalar, bool, int, float or None.
 //
@@ -94,6 +95,7 @@ struct Param {
   ArgType type;
   bool optional = false;      // "?": accepts None
   bool keyword_only = false;
+  bool varargs = false;       // "Tensor[] *tensors"
   bool has_default = false;
   std::string default_text;   // as in the schema
   Scalar default_scalar;      // parsed
