@@ -56,7 +56,7 @@ void Backend::flip(const Tensor& out, const Tensor& x, const Shape& dims) {
     for (int64_t i = 0; i < n; i++) host.data<int64_t>()[i] = n - 1 - i;
     copy_from_host(index, host.data());
     Tensor to = empty(x.shape(), x.dtype(), x.device());
-    index_get(to, from, {{index}, d, {d}});
+    index_get(to, from, {{index}, d, {d}, false});
     from = to;
   }
   copy(out, from);

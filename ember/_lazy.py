@@ -49,6 +49,11 @@ def find(name: str) -> object:
         module = _import(name)
         if module is not None:
             return module
+    elif name.startswith("_"):  # ops such as _standard_gamma, not in `import *`
+        from ember._C import _ops
+
+        if name in _ops:
+            return _ops[name]
     raise AttributeError(f"module 'ember' has no attribute '{name}'")
 
 

@@ -165,15 +165,6 @@ def _storage(self: Tensor):
     return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
 
 
-def _backward(
-    self: Tensor, gradient=None, retain_graph=None, create_graph=False, inputs=None
-) -> None:
-    """Add the gradients of this tensor with respect to the leaves to their `.grad`."""
-    from ember.autograd import backward
-
-    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
-
-
 def legacy_constructor(*args, dtype=None, device=None) -> Tensor:
     """`Tensor(2, 3)`, `Tensor([1, 2])` and `Tensor(tensor)`.
 
@@ -214,7 +205,6 @@ for _name, _method in {
     "__format__": _format,
     "__reversed__": _reversed,
     "apply_": _apply,
-    "backward": _backward,
     "cuda": _cuda,
     "map2_": _map2,
     "map_": _map,

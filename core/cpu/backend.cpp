@@ -6,6 +6,7 @@
 #include "cpu/create.h"
 #include "cpu/gemm.h"
 #include "cpu/index.h"
+#include "cpu/lines.h"
 #include "cpu/parallel.h"
 #include "cpu/pointwise.h"
 #include "cpu/reduce.h"
@@ -121,6 +122,7 @@ class CpuBackend final : public Backend {
     cpu::masked_scatter(self, mask, src);
   }
   void flip(const Tensor& out, const Tensor& x, const Shape& dims) override { cpu::flip(out, x, dims); }
+  void join(const Tensor& out, const TensorList& parts, int dim) override { cpu::join(out, parts, dim); }
   Tensor repeated_positions(const Tensor& counts) override { return cpu::repeated_positions(counts); }
   void arange(const Tensor& out, const Scalar& start, const Scalar& step) override {
     cpu::arange(out.dtype(), out.data(), out.numel(), out.dim() ? out.stride(0) : 1, start, step);
@@ -141,6 +143,26 @@ class CpuBackend final : public Backend {
     Batch over{batch, out.shape().data(), a.strides().data(), b.strides().data(), out.strides().data()};
     gemm(out.dtype(), over, m, n, k, x, y, z, by, keep);
   }
+  void scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int dim) override {
+    cpu::scan(f, out, indices, x, dim);
+  }
+  void sort(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool descending) override {
+    cpu::sort(values, indices, x, dim, descending);
+  }
+  void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool largest, bool sorted) override {
+    cpu::topk(values, indices, x, dim, largest, sorted);
+  }
+  void pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, Rank rank, int64_t k) override {
+    cpu::pick(values, indices, x, dim, rank, k);
+  }
+  void search(const Tensor& out, const Tensor& sorted, const Tensor& values, const Tensor& sorter, bool right) override {
+    cpu::search(out, sorted, values, sorter, right);
+  }
+  void softmax(const Tensor& out, const Tensor& x, int dim, bool log) override { cpu::softmax(out, x, dim, log); }
+  void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim, bool log) override {
+    cpu::softmax_grad(out, g, y, dim, log);
+  }
+  void logsumexp(const Tensor& out, const Tensor& x, int dim) override { cpu::logsumexp(out, x, dim); }
 };
 
 const bool registered = (register_backend("cpu", new CpuBackend), true);

@@ -74,10 +74,10 @@ PyObject* run_backward_of(PyObject*, PyObject* const* args, Py_ssize_t n) {
     bool wants_result = !call.inputs.empty() && !call.accumulate;
     std::vector<Tensor> result = run_backward(std::move(call));
     if (!wants_result) Py_RETURN_NONE;
-    for (const Tensor& t : result)
-      check(t.defined() || truth(args[5], false), Kind::Runtime,
-            "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this "
-            "is the desired behavior.");
+    bool allow_unused = truth(args[5], false);
+    for (size_t i = 0; i < result.size(); i++)
+      check(result[i].defined() || allow_unused, Kind::Runtime, "The differentiated Tensor at index ", i,
+            " appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.");
     return static_cast<PyObject*>(to_host(std::move(result)));
   });
 }
@@ -102,6 +102,16 @@ PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t n, P
   });
 }
 
+// (node, output_nr): where the gradient of a tensor goes.
+PyObject* gradient_edge_of(PyObject*, PyObject* t) {
+  return guarded([&]() -> PyObject* {
+    check(is_tensor(t), Kind::Type, "_gradient_edge(): expected a Tensor, got ", Py_TYPE(t)->tp_name);
+    check(tensor_of(t).requires_grad(), Kind::Runtime,
+          "It is not possible to get the gradient edge for a Tensor that does not require gradients");
+    Edge edge = gradient_edge(tensor_of(t));
+    return Py_BuildValue("(NI)", wrap_node(edge.node), edge.nr);
+  });
+}
 PyObject* graph_task_id(PyObject*, PyObject*) { return PyLong_FromLongLong(current_pass()); }
 PyObject* will_execute(PyObject*, PyObject* node) {
   return guarded([&]() -> PyObject* {
@@ -169,17 +179,6 @@ PyObject* increment_version(PyObject*, PyObject* t) {
 
 // --- methods of Tensor ------------------------------------------------------------------------------------
 
-PyObject* requires_grad_(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
-  return guarded([&]() -> PyObject* {
-    static const char* const names[] = {"requires_grad", nullptr};
-    PyObject* on;
-    place_arguments("requires_grad_", args, n, kwnames, names, &on);
-    check(!on || PyBool_Check(on), Kind::Type, "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not ",
-          on ? Py_TYPE(on)->tp_name : "");
-    set_requires_grad(tensor_of(self), on != Py_False);
-    return Py_NewRef(self);
-  });
-}
 PyObject* detach_(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     detach_in_place(tensor_of(self));
@@ -193,22 +192,19 @@ PyObject* tensor_retain_grad(PyObject* self, PyObject*) {
   });
 }
 PyObject* is_view(PyObject* self, PyObject*) { return PyBool_FromLong(tensor_of(self).is_view()); }
-PyObject* is_inference(PyObject* self, PyObject*) { return PyBool_FromLong(tensor_of(self).impl()->inference); }
 
 PyMethodDef methods[] = {
     {"backward", as_function(tensor_backward), METH_FASTCALL | METH_KEYWORDS,
      "backward(gradient=None, retain_graph=None, create_graph=False, inputs=None)\n\n"
      "Adds the gradient of the tensor with respect to the leaves of its graph to their .grad."},
-    {"requires_grad_", as_function(requires_grad_), METH_FASTCALL | METH_KEYWORDS,
-     "Sets whether gradients are computed for this tensor; returns it."},
     {"detach_", detach_, METH_NOARGS, "Makes the tensor a leaf that requires no gradient; returns it."},
     {"retain_grad", tensor_retain_grad, METH_NOARGS, "Lets a tensor that is not a leaf have its .grad set by backward()."},
     {"_is_view", is_view, METH_NOARGS, "Whether the tensor is a view of another."},
-    {"is_inference", is_inference, METH_NOARGS, "Whether the tensor was made in inference mode."},
     {}};
 
 PyMethodDef functions[] = {
     {"_run_backward", as_function(run_backward_of), METH_FASTCALL, nullptr},
+    {"_gradient_edge", gradient_edge_of, METH_O, nullptr},
     {"_current_graph_task_id", graph_task_id, METH_NOARGS, "The number of the running backward pass, or -1."},
     {"_will_engine_execute_node", will_execute, METH_O, "Whether the running backward pass will run a node."},
     {"_queue_callback", queue_python_callback, METH_O, "Calls a function when the running backward pass is done."},

@@ -43,7 +43,6 @@ void clear_tape(TensorImpl& impl);
 // Places the arguments of a vectorcall on `names` (a null-terminated list); what is not given stays null.
 void place_arguments(const char* function, PyObject* const* args, Py_ssize_t n, PyObject* kwnames,
                      const char* const* names, PyObject** values);
-void add_tensor_methods(PyMethodDef* methods);
 template <class F> PyCFunction as_function(F* f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); }
 
 }  // namespace ember::python

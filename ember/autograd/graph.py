@@ -27,20 +27,7 @@ def get_gradient_edge(tensor: "ember.Tensor") -> GradientEdge:
     >>> ember.autograd.graph.get_gradient_edge(x * 2).output_nr
     0
     """
-    if not tensor.requires_grad:
-        raise RuntimeError(
-            "It is not possible to get the gradient edge for a Tensor that does not "
-            "require gradients"
-        )
-    return GradientEdge(_node_of(tensor), tensor.output_nr)
-
-
-def _node_of(tensor):
-    """The node that made `tensor`, or the one that accumulates into a leaf."""
-    if tensor.grad_fn is not None:
-        return tensor.grad_fn
-    with ember.enable_grad():
-        return tensor.view_as(tensor).grad_fn.next_functions[0][0]
+    return GradientEdge(*_C._gradient_edge(tensor))
 
 
 def increment_version(tensor) -> None:
@@ -144,7 +131,7 @@ def register_multi_grad_hook(
     if mode == "any":
         return _register_any(tensors, fn, lock)
 
-    nodes = [_node_of(t) for t in tensors]
+    nodes = [_C._gradient_edge(t)[0] for t in tensors]
     passes: dict[int, list] = {}  # graph task -> [gradients, count, number expected]
 
     def hook_of(index):
