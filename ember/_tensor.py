@@ -1,4 +1,4 @@
-"""Methods of Tensor that are easier in Python than in C++: copies, pickles, legacy forms.
+"""Methods of Tensor that are easier in Python than in C++: copies, pickles, legacy.
 
 They are put on the type of the core when ember is imported, so this module imports
 nothing but the core.
@@ -38,7 +38,7 @@ def typename(obj: object) -> str:
     return prefix + kind.__qualname__
 
 
-# --- copies and pickles -----------------------------------------------------------------
+# --- copies and pickles ---------------------------------------------------------------
 
 
 def _geometry(t: Tensor) -> tuple:
@@ -104,7 +104,7 @@ def _rebuild_subclass(cls: type, args: tuple, state: dict) -> Tensor:
     return made
 
 
-# --- the rest ---------------------------------------------------------------------------
+# --- the rest -------------------------------------------------------------------------
 
 
 def _format(self: Tensor, spec: str) -> str:

@@ -5,7 +5,7 @@ import pytest
 
 import ember
 
-# --- tensor() -------------------------------------------------------------------------------
+# --- tensor() -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -84,10 +84,18 @@ def test_tensor_options():
 @pytest.mark.parametrize(
     ("data", "error", "text"),
     [
-        ([[1, 2], [3]], ValueError, r"expected sequence of length 2 at dim 1 \(got 1\)"),
+        (
+            [[1, 2], [3]],
+            ValueError,
+            r"expected sequence of length 2 at dim 1 \(got 1\)",
+        ),
         ([[1, 2], 3], TypeError, "not a sequence"),
         ([3, [1, 2]], TypeError, "cannot be interpreted as an integer"),
-        ([np.ones(2), np.ones(3)], ValueError, "expected sequence of length 2 at dim 1"),
+        (
+            [np.ones(2), np.ones(3)],
+            ValueError,
+            "expected sequence of length 2 at dim 1",
+        ),
         ("abc", TypeError, "invalid data type 'str'"),
         (["abc"], ValueError, "too many dimensions 'str'"),
         (None, RuntimeError, "Could not infer dtype of NoneType"),
@@ -133,7 +141,7 @@ def test_a_list_that_changes_while_it_is_read():
         ember.tensor(data, dtype=ember.float32)
 
 
-# --- legacy constructors ------------------------------------------------------------------
+# --- legacy constructors --------------------------------------------------------------
 
 
 def test_legacy_constructors():
@@ -153,7 +161,7 @@ def test_legacy_constructors():
         ember.Tensor(2, device="meta")
 
 
-# --- from nothing -------------------------------------------------------------------------
+# --- from nothing ---------------------------------------------------------------------
 
 
 def test_like_keeps_the_memory_order():
@@ -212,7 +220,9 @@ def test_meshgrid():
     a, b = ember.arange(2), ember.arange(3)
     for indexing in ("ij", "xy"):
         want = np.meshgrid(a.numpy(), b.numpy(), indexing=indexing)
-        for got, grid in zip(ember.meshgrid(a, b, indexing=indexing), want, strict=True):
+        for got, grid in zip(
+            ember.meshgrid(a, b, indexing=indexing), want, strict=True
+        ):
             np.testing.assert_array_equal(got.numpy(), grid)
     assert ember.meshgrid([a, ember.tensor(5)], indexing="xy")[0].shape == (1, 2)
     with pytest.raises(RuntimeError, match="same dtype"):

@@ -126,7 +126,9 @@ def test_set_number(key):
 @pytest.mark.parametrize("key", VIEWS + COPIES, ids=repr)
 def test_set_tensor(key):
     a = fresh()
-    values = np.arange(expected(a, key).size, dtype=float).reshape(expected(a, key).shape)
+    values = np.arange(expected(a, key).size, dtype=float).reshape(
+        expected(a, key).shape
+    )
     values += 100
     x = ember.tensor(a)
     x[to_ember(key)] = ember.tensor(values)
@@ -311,7 +313,7 @@ def test_meta():
     x[ember.tensor([0, 1])] = 1
 
 
-# --- any index at all ---------------------------------------------------------------------
+# --- any index at all -----------------------------------------------------------------
 
 
 def one_index(size: int):

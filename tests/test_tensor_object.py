@@ -1,4 +1,4 @@
-"""The Tensor object: identity, life and death, copies, pickles, subclasses, attributes."""
+"""The Tensor object: identity, life and death, copies, subclasses, attributes."""
 
 import copy
 import gc
@@ -20,7 +20,7 @@ class Named(ember.Tensor):
     name = "none"
 
 
-# --- identity -----------------------------------------------------------------------------
+# --- identity -------------------------------------------------------------------------
 
 
 def test_the_same_tensor_is_the_same_object():
@@ -62,7 +62,7 @@ def test_gradient_keeps_its_attributes():
     assert x.grad.note == 1
 
 
-# --- life and death -----------------------------------------------------------------------
+# --- life and death -------------------------------------------------------------------
 
 
 def test_memory_is_freed_at_once():
@@ -141,7 +141,7 @@ def test_exit_with_live_tensors():
     assert run.returncode == 0, run.stderr.decode()
 
 
-# --- copies and pickles ---------------------------------------------------------------------
+# --- copies and pickles ---------------------------------------------------------------
 
 
 def pickled(obj):
@@ -226,7 +226,7 @@ def test_shallow_copy():
     assert y.tolist() == [1, 1]
 
 
-# --- storages -------------------------------------------------------------------------------
+# --- storages -------------------------------------------------------------------------
 
 
 def test_storage():
@@ -257,7 +257,7 @@ def test_set_():
         x.set_(ember.arange(3))
 
 
-# --- subclasses -----------------------------------------------------------------------------
+# --- subclasses -----------------------------------------------------------------------
 
 
 def test_subclass_with_slots_and_constructor():
@@ -284,7 +284,7 @@ def test_class_can_change():
     assert type(x).__name__ == "Other"
 
 
-# --- attributes and conversions -----------------------------------------------------------
+# --- attributes and conversions -------------------------------------------------------
 
 
 def test_geometry():
@@ -355,7 +355,7 @@ def test_numbers():
     with pytest.raises(TypeError, match="unsupported format"):
         f"{ember.ones(2):.3f}"
     with pytest.raises(RuntimeError, match="__contains__"):
-        "a" in ember.ones(2)  # noqa: B015
+        "a" in ember.ones(2)
 
 
 def test_equality_with_other_things():
@@ -365,7 +365,7 @@ def test_equality_with_other_things():
     assert x is not None and hash(x) == hash(x)
     assert {x: 1}[x] == 1
     with pytest.raises(TypeError):
-        x < None  # noqa: B015
+        x < None
     with pytest.raises(TypeError):
         x + None
 

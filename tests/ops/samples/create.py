@@ -30,7 +30,7 @@ op("empty_permuted", S((2, 3), (1, 0)), skip="leaks",
            (S((2, 3), (0,)), RuntimeError, "dimensions")])
 
 ANY = "bifhc"
-NEW = dict(dtypes=ANY, grad=False)
+NEW = {"dtypes": ANY, "grad": False}
 op("empty_like", T(2, 3), T(), result="same", skip="leaks noncontiguous", **NEW)
 op("zeros_like", T(2, 3), T(), ref=np.zeros_like, result="same", **NEW)
 op("ones_like", T(2, 3), T(), ref=np.ones_like, result="same", **NEW)
