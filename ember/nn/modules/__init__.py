@@ -79,6 +79,8 @@ from ember.nn.modules.loss import (
 from ember.nn.modules.module import Module
 from ember.nn.modules.normalization import LayerNorm
 from ember.nn.modules.parameter_container import ParameterDict, ParameterList
+from ember.nn.modules.rnn import GRU, LSTM, RNN, RNNBase
+from ember.nn.modules.rnn_cell import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from ember.nn.modules.sparse import Embedding
 
 __all__ = [name for name in dir() if name[0].isupper()]
