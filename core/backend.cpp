@@ -56,7 +56,7 @@ void Backend::flip(const Tensor& out, const Tensor& x, const Shape& dims) {
     for (int64_t i = 0; i < n; i++) host.data<int64_t>()[i] = n - 1 - i;
     copy_from_host(index, host.data());
     Tensor to = empty(x.shape(), x.dtype(), x.device());
-    index_get(to, from, {{index}, d, {d}});
+    index_get(to, from, {{index}, d, {d}, false});
     from = to;
   }
   copy(out, from);
@@ -91,6 +91,28 @@ void Backend::random(const Tensor& out, Generator& g, const Draw& draw) {
   Tensor moved = whole ? ordered : empty(ordered.shape(), out.dtype(), out.device());
   copy_from_host(moved, drawn.data());
   if (!whole) copy(ordered, moved);
+}
+
+void Backend::arange(const Tensor& out, const Scalar& start, const Scalar& step) {
+  Tensor host = empty(out.shape(), out.dtype());
+  backend_of(host).arange(host, start, step);
+  if (out.is_contiguous()) return copy_from_host(out, host.data());
+  Tensor line = empty(out.shape(), out.dtype(), out.device());
+  copy_from_host(line, host.data());
+  copy(out, line);
+}
+
+void Backend::triangle(const Tensor& out, const Tensor& x, int64_t diagonal, bool upper) {
+  int64_t m = x.size(-2), n = x.size(-1);
+  Tensor rows = empty({m, 1}, Dtype::Int64, x.device()), columns = empty({n}, Dtype::Int64, x.device());
+  arange(alias(rows, {m}, {1}, 0), Scalar(diagonal), Scalar(1));
+  arange(columns, Scalar(0), Scalar(1));
+  Tensor inside = empty({m, n}, Dtype::Bool, x.device());
+  Shape down{1, 0}, across{0, 1};
+  Input row{&rows, &down, {}}, column{&columns, &across, {}};
+  compare(upper ? Compare::ge : Compare::le, Dtype::Int64, inside, column, row, {});
+  Shape strides = broadcast_strides(inside.shape(), inside.strides(), x.shape());
+  ternary(Ternary::where, x.dtype(), out, {&inside, &strides, {}}, {&x, nullptr, {}}, {nullptr, nullptr, Scalar(0)}, {});
 }
 
 }  // namespace ember

@@ -17,6 +17,8 @@
 namespace ember {
 
 enum class Reduction : uint8_t { Sum, Mean, Prod, Min, Max, Any, All, CountNonzero, Norm, NanSum };
+enum class Scan : uint8_t { Sum, Prod, LogSumExp, Max, Min };
+enum class Rank : uint8_t { Kth, Median, NanMedian };
 enum class ScatterMode : uint8_t { Set, Add, Mul, Max, Min };
 
 // An operand of a pointwise primitive: a tensor broadcast to the output's shape, or a number.
@@ -88,10 +90,33 @@ class Backend {
   virtual Tensor repeated_positions(const Tensor& counts);  // i, counts[i] times, for each i
   virtual void join(const Tensor& out, const TensorList& parts, int dim);  // cat
 
+  // --- sequences and triangles, with a default --------------------------------------------------
+  virtual void arange(const Tensor& out, const Scalar& start, const Scalar& step);  // out (n): start + i * step
+  // out and x (..., M, N): x on and below (or above) a diagonal, 0 elsewhere.
+  virtual void triangle(const Tensor& out, const Tensor& x, int64_t diagonal, bool upper);
+
   // --- matrix products (required) -------------------------------------------------------------
   // out = beta * out + alpha * (a @ b): out (..., M, N), a (..., M, K), b (..., K, N), any strides; the batch
   // dimensions agree (stride 0 where a matrix is repeated).
   virtual void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha, const Scalar& beta) = 0;
+
+  // --- along one dimension --------------------------------------------------------------------
+  // What lies up to each element, folded; computed in the dtype of `out`. Max and Min also give its place (`indices`;
+  // the latest of equals), and NaN stays.
+  virtual void scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int dim);
+  // Stable; NaN counts as the largest. Here and in topk, either output may be undefined.
+  virtual void sort(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool descending);
+  // As many of the largest (or smallest) as the outputs have room for; if not `sorted`, in any order.
+  virtual void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool largest, bool sorted);
+  // The element of rank k (from 0) along `dim`, or the lower median: of all, where one NaN decides, or of what is not NaN.
+  virtual void pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, Rank rank, int64_t k);
+  // How many elements of a sorted line are less than each value (`right`: not greater). `sorted` has one line, or one
+  // for each line of `values`; it may be sorted only when read in the order of `sorter`.
+  virtual void search(const Tensor& out, const Tensor& sorted, const Tensor& values, const Tensor& sorter, bool right);
+  // These have defaults. `y` is the softmax; logsumexp's output has size 1 along `dim`.
+  virtual void softmax(const Tensor& out, const Tensor& x, int dim, bool log);
+  virtual void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim, bool log);
+  virtual void logsumexp(const Tensor& out, const Tensor& x, int dim);
 
   // --- random numbers -------------------------------------------------------------------------
   // Fills `out` in the order of its memory. The default draws on the host and copies, so that a seed gives the

@@ -32,8 +32,18 @@ class MetaBackend final : public Backend {
   void reduce(Reduction, const Tensor&, const Tensor&, const Shape&, double) override {}
   void extremes(const Tensor&, const Tensor&, const Tensor&, int, bool) override {}
   void variance(const Tensor&, const Tensor&, const Tensor&, const Shape&, double, bool) override {}
+  void arange(const Tensor&, const Scalar&, const Scalar&) override {}
+  void triangle(const Tensor&, const Tensor&, int64_t, bool) override {}
   void random(const Tensor&, Generator&, const Draw&) override {}
   void matmul(const Tensor&, const Tensor&, const Tensor&, const Scalar&, const Scalar&) override {}
+  void scan(Scan, const Tensor&, const Tensor&, const Tensor&, int) override {}
+  void sort(const Tensor&, const Tensor&, const Tensor&, int, bool) override {}
+  void topk(const Tensor&, const Tensor&, const Tensor&, int, bool, bool) override {}
+  void pick(const Tensor&, const Tensor&, const Tensor&, int, Rank, int64_t) override {}
+  void search(const Tensor&, const Tensor&, const Tensor&, const Tensor&, bool) override {}
+  void softmax(const Tensor&, const Tensor&, int, bool) override {}
+  void softmax_grad(const Tensor&, const Tensor&, const Tensor&, int, bool) override {}
+  void logsumexp(const Tensor&, const Tensor&, int) override {}
 };
 
 const bool registered = (register_backend("meta", new MetaBackend), true);

@@ -33,10 +33,8 @@ _DEFINES = {
     "serialization": "load save",
     "storage": "TypedStorage",
     "compiler": "compile",
-    "_functional": """
-        atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes cartesian_prod
-        combinations einsum meshgrid tensordot
-        """,
+    "_einsum": "einsum tensordot",
+    "_functional": "broadcast_shapes cartesian_prod combinations meshgrid",
 }
 NAMES = {name: module for module, names in _DEFINES.items() for name in names.split()}
 
@@ -51,6 +49,11 @@ def find(name: str) -> object:
         module = _import(name)
         if module is not None:
             return module
+    elif name.startswith("_"):  # ops such as _standard_gamma, not in `import *`
+        from ember._C import _ops
+
+        if name in _ops:
+            return _ops[name]
     raise AttributeError(f"module 'ember' has no attribute '{name}'")
 
 

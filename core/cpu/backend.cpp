@@ -3,8 +3,10 @@
 
 #include <cstring>
 
+#include "cpu/create.h"
 #include "cpu/gemm.h"
 #include "cpu/index.h"
+#include "cpu/lines.h"
 #include "cpu/parallel.h"
 #include "cpu/pointwise.h"
 #include "cpu/reduce.h"
@@ -120,7 +122,17 @@ class CpuBackend final : public Backend {
     cpu::masked_scatter(self, mask, src);
   }
   void flip(const Tensor& out, const Tensor& x, const Shape& dims) override { cpu::flip(out, x, dims); }
+  void join(const Tensor& out, const TensorList& parts, int dim) override { cpu::join(out, parts, dim); }
   Tensor repeated_positions(const Tensor& counts) override { return cpu::repeated_positions(counts); }
+  void arange(const Tensor& out, const Scalar& start, const Scalar& step) override {
+    cpu::arange(out.dtype(), out.data(), out.numel(), out.dim() ? out.stride(0) : 1, start, step);
+  }
+  void triangle(const Tensor& out, const Tensor& x, int64_t diagonal, bool upper) override {
+    if (!out.is_contiguous() || !x.is_contiguous() || out.dtype() != x.dtype() || x.data() == out.data())
+      return Backend::triangle(out, x, diagonal, upper);
+    cpu::triangle(out.data(), x.data(), x.numel(), x.size(-2), x.size(-1), x.item_size(), diagonal, upper);
+  }
+
   void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha, const Scalar& beta) override {
     int batch = out.dim() - 2;
     int64_t m = out.size(-2), n = out.size(-1), k = a.size(-1);
@@ -131,6 +143,26 @@ class CpuBackend final : public Backend {
     Batch over{batch, out.shape().data(), a.strides().data(), b.strides().data(), out.strides().data()};
     gemm(out.dtype(), over, m, n, k, x, y, z, by, keep);
   }
+  void scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int dim) override {
+    cpu::scan(f, out, indices, x, dim);
+  }
+  void sort(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool descending) override {
+    cpu::sort(values, indices, x, dim, descending);
+  }
+  void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool largest, bool sorted) override {
+    cpu::topk(values, indices, x, dim, largest, sorted);
+  }
+  void pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, Rank rank, int64_t k) override {
+    cpu::pick(values, indices, x, dim, rank, k);
+  }
+  void search(const Tensor& out, const Tensor& sorted, const Tensor& values, const Tensor& sorter, bool right) override {
+    cpu::search(out, sorted, values, sorter, right);
+  }
+  void softmax(const Tensor& out, const Tensor& x, int dim, bool log) override { cpu::softmax(out, x, dim, log); }
+  void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim, bool log) override {
+    cpu::softmax_grad(out, g, y, dim, log);
+  }
+  void logsumexp(const Tensor& out, const Tensor& x, int dim) override { cpu::logsumexp(out, x, dim); }
 };
 
 const bool registered = (register_backend("cpu", new CpuBackend), true);

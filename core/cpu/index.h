@@ -13,6 +13,7 @@ Tensor nonzero(const Tensor& x);
 Tensor masked_select(const Tensor& x, const Tensor& mask);
 void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& src);
 void flip(const Tensor& out, const Tensor& x, const Shape& dims);
+void join(const Tensor& out, const TensorList& parts, int dim);
 Tensor repeated_positions(const Tensor& counts);
 
 }  // namespace ember::cpu

@@ -48,6 +48,7 @@ void predicate(Predicate f, Dtype compute, int ndim, const int64_t* shape, Opera
 void binary(Binary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand a, Operand b,
             const Params& p) {
   const auto& row = kernels().binary[int(f)];
+  if (f == Binary::nextafter) compute = out.dtype;  // which float is next depends on the type
   const Dtype native = native_of(row, compute);
   bool zero_division = false;
   Params params = p;
@@ -68,8 +69,10 @@ void compare(Compare f, Dtype compute, int ndim, const int64_t* shape, Operand o
 void ternary(Ternary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand a, Operand b, Operand c,
              const Params& p) {
   const auto& row = kernels().ternary[int(f)];
+  const bool chooses = f == Ternary::where;
+  if (chooses && b.dtype == c.dtype) compute = b.dtype;  // nothing to compute, and so nothing to convert
   const Dtype native = native_of(row, compute);
-  const Dtype first = f == Ternary::where ? Dtype::Bool : native;
+  const Dtype first = chooses ? Dtype::Bool : native;
   const Strided operands[] = {strided(out, native), strided(a, first), strided(b, native), strided(c, native)};
   run(Call(kernel_of(row, native, f, compute), p), ndim, shape, operands);
 }

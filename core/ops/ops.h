@@ -45,6 +45,7 @@ EMBER_OPERATOR(|, bitwise_or)
 // self + alpha * other
 Tensor add_scaled(const Operand& self, const Operand& other, const Scalar& alpha, Dest dest = {});
 Tensor conj(const Tensor& self);  // the tensor itself if it is real
+Tensor round(const Tensor& self, int64_t decimals, Dest dest = {});
 
 // --- dest.cpp: where results go ------------------------------------------------------------------------
 // The tensor an op writes to: new, or `dest` (resized if it is out=, checked if it is in place).
@@ -75,6 +76,9 @@ Tensor ones_like(const Tensor& t);
 Tensor full_like(const Tensor& t, const Scalar& value);
 Tensor scalar_tensor(const Scalar& value, Dtype dtype, Device device = {});
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, Dtype dtype, Device device = {});
+Tensor tril(const Tensor& self, int64_t diagonal = 0);
+Tensor triu(const Tensor& self, int64_t diagonal = 0);
+Tensor complex(const Tensor& real, const Tensor& imag, Dest dest = {});
 
 // --- shape.cpp: views ----------------------------------------------------------------------------------
 // A view of `self` with new geometry; the caller puts its rule on the tape.
@@ -94,6 +98,27 @@ Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length);
 Tensor numpy_T(const Tensor& self);
 Tensor matrix_transpose(const Tensor& self);
 Tensor matrix_adjoint(const Tensor& self, const char* op);
+Tensor flatten(const Tensor& self, int64_t start_dim = 0, int64_t end_dim = -1);
+Tensor unflatten(const Tensor& self, int64_t dim, const Shape& sizes);
+Tensor movedim(const Tensor& self, const Shape& source, const Shape& destination);
+Tensor t(const Tensor& self);
+Tensor atleast(const Tensor& self, int n);  // atleast_1d, atleast_2d, atleast_3d
+TensorList broadcast_tensors(const TensorList& tensors);
+Tensor view_dtype(const Tensor& self, Dtype dtype);
+Tensor diagonal(const Tensor& self, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);
+Tensor diag_embed(const Tensor& self, int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1);
+Tensor diag(const Tensor& self, int64_t diagonal = 0);
+Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step);
+Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index);
+Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start,
+                     std::optional<int64_t> end, int64_t step);
+Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1, int64_t dim2);
+TensorList unbind(const Tensor& self, int64_t dim = 0);
+TensorList split(const Tensor& self, int64_t split_size, int64_t dim = 0);
+TensorList split_with_sizes(const Tensor& self, const Shape& split_sizes, int64_t dim = 0);
+TensorList chunk(const Tensor& self, int64_t chunks, int64_t dim = 0);
+TensorList tensor_split(const Tensor& self, int64_t sections, int64_t dim);
+TensorList tensor_split(const Tensor& self, const Shape& indices, int64_t dim);
 Tensor real(const Tensor& self);
 Tensor imag(const Tensor& self);
 Tensor view_as_real(const Tensor& self);
@@ -108,10 +133,37 @@ Tensor index_put(const Tensor& self, const TensorList& indices, const Tensor& va
 Tensor index_put_(const Tensor& self, const TensorList& indices, const Tensor& values, bool accumulate = false);
 Tensor nonzero(const Tensor& self);
 TensorList nonzero_tuple(const Tensor& self);  // one tensor for each dimension
-// --- join.cpp, index.cpp -------------------------------------------------------------------------------
+
+// --- join.cpp, rearrange.cpp ---------------------------------------------------------------------------
 Tensor cat(const TensorList& tensors, int64_t dim = 0);
+Tensor cat(const TensorList& tensors, int64_t dim, Dest dest);
+Tensor stack(const TensorList& tensors, int64_t dim = 0);
+Tensor stack(const TensorList& tensors, int64_t dim, Dest dest);
+Tensor block_diag(const TensorList& tensors);
+Tensor repeat(const Tensor& self, const Shape& repeats);
+Tensor tile(const Tensor& self, const Shape& dims);
+Tensor repeat_interleave(const Tensor& self, int64_t repeats, std::optional<int64_t> dim);
+Tensor repeat_interleave(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim);
 Tensor flip(const Tensor& self, const Shape& dims);
+Tensor roll(const Tensor& self, const Shape& shifts, const Shape& dims);
+Tensor rot90(const Tensor& self, int64_t k, const Shape& dims);
+Tensor kron(const Tensor& self, const Tensor& other);
+Tensor trace(const Tensor& self);
+
+// --- gather.cpp, index_rows.cpp, mask.cpp ------------------------------------------------------------------------------
+Tensor gather(const Tensor& self, int64_t dim, const Tensor& index);
 Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Operand& src);
+Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src);
+Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, const std::string& reduce,
+                      bool include_self = true);
+Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim);
+Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index);
+Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha = 1);
+Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Operand& value);
+Tensor take(const Tensor& self, const Tensor& index);
+Tensor masked_fill(const Tensor& self, const Tensor& mask, const Operand& value);
+Tensor masked_select(const Tensor& self, const Tensor& mask);
+Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source);
 
 // --- reduce.cpp ----------------------------------------------------------------------------------------
 // The dimensions of a `dim=` argument: wrapped, sorted, without repetition; all of them for None (or []).
@@ -125,7 +177,6 @@ Tensor all(const Tensor& self, const Dims& dim = {}, bool keepdim = false);
 Tensor var(const Tensor& self, const Dims& dim, double correction, bool keepdim);
 Tensor std(const Tensor& self, const Dims& dim, double correction, bool keepdim);
 Tensor norm_over(const char* op, const Tensor& self, double p, const Dims& dim, bool keepdim, std::optional<Dtype> dtype);
-Tensor logsumexp(const Tensor& self, const Dims& dim, bool keepdim);
 
 // --- extremes.cpp --------------------------------------------------------------------------------------
 Tensor amin(const Tensor& self, const Dims& dim = {}, bool keepdim = false);
@@ -138,6 +189,20 @@ Tensor select_back(const Tensor& g, const Tensor& indices, const Shape& shape, i
 // --- scan.cpp ------------------------------------------------------------------------------------------
 Tensor cumsum(const Tensor& self, int64_t dim, std::optional<Dtype> dtype = std::nullopt);
 Tensor cumprod(const Tensor& self, int64_t dim, std::optional<Dtype> dtype = std::nullopt);
+Tensor logcumsumexp(const Tensor& self, int64_t dim);
+Tensor diff(const Tensor& self, int64_t n = 1, int64_t dim = -1, const Tensor& prepend = {}, const Tensor& append = {});
+
+// --- softmax.cpp ---------------------------------------------------------------------------------------
+Tensor softmax(const Tensor& self, int64_t dim, std::optional<Dtype> dtype = std::nullopt);
+Tensor log_softmax(const Tensor& self, int64_t dim, std::optional<Dtype> dtype = std::nullopt);
+Tensor logsumexp(const Tensor& self, const Dims& dim, bool keepdim);
+
+// --- sort.cpp, unique.cpp, histogram.cpp ---------------------------------------------------------------
+std::tuple<Tensor, Tensor> sort(const Tensor& self, int64_t dim = -1, bool descending = false);
+Tensor argsort(const Tensor& self, int64_t dim = -1, bool descending = false);
+std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true);
+// How many elements of a sorted line are less than each value (`right`: not greater).
+Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right = false);
 
 // --- matmul.cpp ----------------------------------------------------------------------------------------
 Tensor mm(const Tensor& self, const Tensor& mat2);

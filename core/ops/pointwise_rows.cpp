@@ -107,6 +107,7 @@ Tensor not_holomorphic_grad(Unary f, const Tensor& g, const Tensor& x) {
 Tensor unary(const UnaryRow& row, const Tensor& self, const Params& params, Dest dest) {
   Dtype dtype = row_dtype(row.name, types_of(row.f), self.dtype());
   bool to_real = row.f == Unary::abs && is_complex(dtype);
+  check(!(to_real && dest.in_place), Kind::Runtime, "In-place abs is not supported for complex tensors.");
   bool record = grad_needed(self);
   Operand x(self);
   Meeting m{self.shape(), self.device(), &self};
@@ -173,7 +174,34 @@ Tensor compare(Compare f, const Operand& a, const Operand& b, const Params& para
   return out;
 }
 
+namespace {
+
+// x ** 2 and the like, which have cheaper functions; undefined if there is none.
+Tensor simple_power(const Operand& a, const Operand& b, Dest dest) {
+  if (a.is_tensor() && !b.is_tensor() && !b.scalar().is_complex()) {
+    const Tensor& x = a.tensor();
+    const double e = b.scalar().real();
+    check(!(is_integral(x.dtype(), true) && b.scalar().is_int() && e < 0), Kind::Runtime,
+          "Integers to negative integer powers are not allowed.");
+    if (result_type(a, b) != x.dtype() || x.dtype() == Dtype::Bool) return {};
+    if (e == 2) return square(x, dest);
+    if (!is_differentiable(x.dtype())) return {};
+    if (e == 0.5) return sqrt(x, dest);
+    if (e == -0.5) return rsqrt(x, dest);
+    if (e == -1) return reciprocal(x, dest);
+    return pow_scalar(x, Params{e}, dest);
+  }
+  if (b.is_tensor() && !a.is_tensor() && a.scalar().equal(2) && is_differentiable(b.tensor().dtype()) &&
+      result_type(a, b) == b.tensor().dtype())
+    return exp2(b.tensor(), dest);
+  return {};
+}
+
+}  // namespace
+
 Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest dest) {
+  if (row.f == Binary::pow)
+    if (Tensor y = simple_power(a, b, dest)) return y;
   check(a.is_tensor() || b.is_tensor(), Kind::Type, row.name, "(): one of the operands must be a Tensor");
   Dtype dtype;
   Tensor out;

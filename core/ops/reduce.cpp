@@ -345,32 +345,4 @@ EMBER_OP("linalg.vector_norm(Tensor self, Scalar ord=2, Dims dim=None, bool keep
          }),
          Function | Out, "Norm of order `ord` of vectors over `dim`.");
 
-// --- logsumexp ------------------------------------------------------------------------------------------
-
-Tensor logsumexp(const Tensor& self, const Dims& dim, bool keepdim) {
-  Tensor x = is_integral(self.dtype(), true) ? to(self, default_dtype()) : self;
-  Shape dims = reduced_dims("logsumexp", dim, x.dim());
-  Tensor out;
-  {
-    NoGrad guard;
-    Tensor shift;
-    if (x.numel() == 0) {
-      out = log(sum(exp(x), Dims(dims), keepdim));
-    } else {
-      Tensor top = amax(is_complex(x.dtype()) ? real(x) : x, Dims(dims), true);
-      shift = where(abs(top) == Scalar(INFINITY), Scalar(0.0), top);
-      out = log(sum(exp(x - shift), Dims(dims), keepdim)) + drop_dims(contiguous(shift), dims, keepdim);
-    }
-    out = to(out, x.dtype());
-  }
-  if (!grad_needed(x)) return out;
-  return tape(out, "logsumexp", wrt(x, [x = Saved(x), y = Saved::output(out), dims, keepdim](const Tensor& g) {
-                Tensor kept = x.get();
-                Tensor g_ = restore_dims(g, dims, keepdim, kept.shape()), y_ = restore_dims(y.get(), dims, keepdim, kept.shape());
-                return g_ * conj(exp(kept - y_));
-              }));
-}
-EMBER_OP("logsumexp(Tensor self, Dims dim, bool keepdim=False) -> Tensor", &logsumexp, kForms | Out,
-         "Logarithm of the sum of exponentials over `dim`, without overflow.");
-
 }  // namespace ember

@@ -62,6 +62,7 @@ class SchemaParser {
     static const std::pair<std::string_view, ArgType> types[] = {
         {"Tensor", ArgType::Tensor}, {"Tensor[]", ArgType::TensorList}, {"Number", ArgType::Number},
         {"Scalar", ArgType::Scalar}, {"int", ArgType::Int},             {"float", ArgType::Float},
+        {"float[]", ArgType::FloatList},
         {"bool", ArgType::Bool},     {"str", ArgType::Str},             {"Dims", ArgType::Dims},
         {"Size", ArgType::Size},     {"Dtype", ArgType::Dtype},         {"Device", ArgType::Device},
         {"Format", ArgType::Format}, {"Generator", ArgType::Generator}, {"Any", ArgType::Any}};
@@ -80,6 +81,10 @@ class SchemaParser {
       }
     expect(known, "unknown type");
     if (p.type == ArgType::Tensor && p.optional) p.type = ArgType::TensorOrNone;
+    if (peek() == '*') {
+      p.varargs = true;
+      at_++;
+    }
     size_t from = at_;
     while (std::isalnum(peek()) || peek() == '_') at_++;
     p.name = std::string(text_.substr(from, at_ - from));
@@ -142,6 +147,7 @@ class SchemaParser {
 
 OpInfo* register_op(const char* schema, unsigned forms, const char* doc, void* (*call)(Args&), bool native_dest,
                     int arguments) {
+  if (!forms) return nullptr;
   auto* op = new OpInfo;
   op->schema = schema;
   op->forms = forms;

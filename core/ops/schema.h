@@ -8,11 +8,13 @@
 //     Tensor  const Tensor&          Tensor?  const Tensor& (maybe undefined)   Tensor[]  const TensorList&
 //     Number  const Operand& (tensor or number)   Scalar const Scalar&          Scalar?   const std::optional<Scalar>&
 //     int     int64_t                int?     std::optional<int64_t>            float     double
+//     float[] const std::vector<double>&
 //     float?  std::optional<double>  bool     bool                              bool?     std::optional<bool>
 //     str     std::string            str?     std::optional<std::string>        Dims      const Dims& (None, int, ints)
 //     Size    const Shape& (ints, also as varargs if it is the first parameter after self)
 //     Size?   const std::optional<Shape>&      Dtype? std::optional<Dtype>      Device?  std::optional<Device>
 //     Format? std::optional<MemoryFormat>      Generator?  Generator*           Any      void* (the host's object)
+// "Tensor[] *tensors" also takes the tensors as separate arguments: f(a, b).
 // A `*` in the list makes what follows keyword-only. Results: Tensor, a tuple "(Tensor values, Tensor indices)"
 // (named tuples if the parts are named), Tensor[], Scalar, bool, int, float or None.
 //
@@ -61,6 +63,7 @@ struct Args {
   Scalar scalar(int i) const;
   int64_t integer(int i) const;
   double real(int i) const;
+  std::vector<double> reals(int i) const;
   bool boolean(int i) const;
   std::string text(int i) const;
   Dims dims(int i) const;
@@ -85,7 +88,7 @@ void* to_host(const OpInfo& op, Tensor* parts, int n);
 void* none_to_host();
 
 enum class ArgType : uint8_t {
-  Tensor, TensorOrNone, TensorList, Number, Scalar, Int, Float, Bool, Str, Dims, Size, Dtype, Device, Format,
+  Tensor, TensorOrNone, TensorList, Number, Scalar, Int, Float, FloatList, Bool, Str, Dims, Size, Dtype, Device, Format,
   Generator, Any
 };
 
@@ -94,6 +97,7 @@ struct Param {
   ArgType type;
   bool optional = false;      // "?": accepts None
   bool keyword_only = false;
+  bool varargs = false;       // "Tensor[] *tensors"
   bool has_default = false;
   std::string default_text;   // as in the schema
   Scalar default_scalar;      // parsed
@@ -128,6 +132,7 @@ template <> struct Reader<Operand> { static Operand read(Args& a, int i) { retur
 template <> struct Reader<Scalar> { static Scalar read(Args& a, int i) { return a.scalar(i); } };
 template <> struct Reader<int64_t> { static int64_t read(Args& a, int i) { return a.integer(i); } };
 template <> struct Reader<double> { static double read(Args& a, int i) { return a.real(i); } };
+template <> struct Reader<std::vector<double>> { static std::vector<double> read(Args& a, int i) { return a.reals(i); } };
 template <> struct Reader<bool> { static bool read(Args& a, int i) { return a.boolean(i); } };
 template <> struct Reader<std::string> { static std::string read(Args& a, int i) { return a.text(i); } };
 template <> struct Reader<Dims> { static Dims read(Args& a, int i) { return a.dims(i); } };

@@ -60,6 +60,13 @@ double Args::real(int i) const {
   PyObject* v = value(*this, i);
   return v ? scalar_of(v).to<double>() : param(*this, i).default_scalar.to<double>();
 }
+std::vector<double> Args::reals(int i) const {
+  std::vector<double> list;
+  PyObject* v = value(*this, i);
+  for (Py_ssize_t k = 0; v && v != Py_None && k < PySequence_Fast_GET_SIZE(v); k++)
+    list.push_back(scalar_of(PySequence_Fast_GET_ITEM(v, k)).to<double>());
+  return list;
+}
 bool Args::boolean(int i) const {
   PyObject* v = value(*this, i);
   if (!v) return param(*this, i).default_scalar.to<bool>();
@@ -146,6 +153,7 @@ bool fits(const Param& p, PyObject* o) {
     case ArgType::Scalar: return is_number(o) || (is_tensor(o) && tensor_of(o).dim() == 0);
     case ArgType::Int: return is_int(o);
     case ArgType::Float: return is_number(o) || (is_tensor(o) && tensor_of(o).numel() == 1);
+    case ArgType::FloatList: return is_list_of(o, is_number);
     case ArgType::Bool: return PyBool_Check(o) || (is_number(o) && !PyLong_Check(o) && !PyFloat_Check(o) && !PyComplex_Check(o));
     case ArgType::Str: return PyUnicode_Check(o);
     case ArgType::Dims:

@@ -286,7 +286,7 @@ EMBER_OP("asarray(Any obj, *, Dtype? dtype=None, Device? device=None, bool? copy
            auto* o = static_cast<PyObject*>(obj);
            Object keep;
            bool has_dlpack = !is_tensor(o) && !is_array(o) && PyObject_HasAttrString(o, "__dlpack__");
-           bool has_buffer = !is_tensor(o) && !is_array(o) && !has_dlpack && !is_number(o) && !is_text(o) && PyObject_CheckBuffer(o);
+           bool has_buffer = !is_tensor(o) && !is_array(o) && !has_dlpack && !is_number(o) && PyObject_CheckBuffer(o);
            if (has_dlpack) {
              keep = checked(PyObject_CallOneArg(imported("ember._C", "from_dlpack"), o));
            } else if (has_buffer && !is_array_like(o)) {

@@ -1,5 +1,6 @@
 // x[...] and x[...] = v. Ints, slices, None and Ellipsis make views; masks, lists and integer tensors go to the
-// index ops.
+// index ops. An index is first read into Items, then applied; the two hottest kinds, x[i] and x[a:b], skip that.
+#include "ops/create.h"
 #include "ops/ops.h"
 #include "python/python.h"
 
@@ -7,69 +8,321 @@ namespace ember::python {
 
 namespace {
 
-int64_t bound_of(PyObject* o, int64_t missing) {
-  if (o == Py_None) return missing;
-  if (is_int(o) || PyBool_Check(o)) return int_of(o);
-  fail(Kind::Type, "slice indices must be integers or None or have an __index__ method, not ", Py_TYPE(o)->tp_name);
+struct Item {
+  enum Kind : uint8_t { Int, Slice, NewAxis, Ellipsis, Picks } kind;
+  int64_t index = 0;                      // Int
+  int64_t start = 0, stop = 0, step = 1;  // Slice
+  Tensor picks;                           // Picks: positions or a mask ...
+  bool flag = false;                      // ... or a single bool, which asks for a dimension of its own
+
+  int consumed() const {
+    if (kind == Int || kind == Slice) return 1;
+    if (kind != Picks || flag) return 0;
+    bool mask = picks.dtype() == Dtype::Bool || picks.dtype() == Dtype::UInt8;
+    return mask ? picks.dim() : 1;
+  }
+};
+using Items = Few<Item, 6>;
+
+// --- reading an index -----------------------------------------------------------------------------------------
+
+[[noreturn]] void fail_kind(PyObject* o) {
+  fail(Kind::Index, "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got ",
+       Py_TYPE(o)->tp_name, ")");
 }
 
-Tensor apply_slice(const Tensor& t, int dim, PyObject* s) {
-  auto* slice_object = reinterpret_cast<PySliceObject*>(s);
-  int64_t step = bound_of(slice_object->step, 1);
-  check(step > 0, Kind::Value, "step must be greater than zero, got ", step);
-  std::optional<int64_t> start, stop;
-  if (slice_object->start != Py_None) start = bound_of(slice_object->start, 0);
-  if (slice_object->stop != Py_None) stop = bound_of(slice_object->stop, 0);
-  return slice(t, dim, start, stop, step);
+int64_t integer(PyObject* o) {
+  Object index = PyLong_Check(o) ? Object::borrow(o) : checked(PyNumber_Index(o));
+  int overflow;
+  int64_t i = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
+  check(!overflow, Kind::Value, "Overflow when unpacking long long");
+  return i;
 }
 
-// Number of dimensions that an index consumes.
-int consumed(PyObject* item) {
-  if (item == Py_None || item == Py_Ellipsis || PyBool_Check(item)) return 0;
-  if (is_tensor(item) && (tensor_of(item).dtype() == Dtype::Bool || tensor_of(item).dtype() == Dtype::UInt8))
-    return tensor_of(item).dim();
-  return 1;
+void read_slice(PyObject* o, int64_t& start, int64_t& stop, int64_t& step) {
+  Py_ssize_t a, b, c;
+  checked(PySlice_Unpack(o, &a, &b, &c));
+  check(c > 0, Kind::Value, "step must be greater than zero");
+  start = a;
+  stop = b;
+  step = c;
 }
 
-Tensor index(const Tensor& self, PyObject* key) {
-  if (PyLong_CheckExact(key)) return select(self, 0, int_of(key));
-  if (PySlice_Check(key)) return apply_slice(self, 0, key);
-  Object items = PyTuple_Check(key) ? Object::borrow(key) : checked(PyTuple_Pack(1, key));
+// Positions from a bool: the only one, or none.
+Tensor flag_positions(bool on) {
+  return on ? zeros({1}, Dtype::Int64) : empty({0}, Dtype::Int64);
+}
+
+void read_tensor(const Tensor& t, Item& item) {
+  if (t.dtype() == Dtype::UInt8 &&
+      PyErr_WarnEx(PyExc_UserWarning,
+                   "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", 1) < 0)
+    throw PythonError{};
+  bool mask = t.dtype() == Dtype::Bool || t.dtype() == Dtype::UInt8;
+  if (t.dim() == 0 && mask) {
+    item.kind = Item::Picks;
+    item.flag = true;
+    item.picks = flag_positions(ember::item(t).to<bool>());
+  } else if (t.dim() == 0 && is_integral(t.dtype()) && !t.device().is_meta()) {
+    item.kind = Item::Int;
+    item.index = ember::item(t).to<int64_t>();
+  } else {
+    check(mask || t.dtype() == Dtype::Int64 || t.dtype() == Dtype::Int32, Kind::Index,
+          "tensors used as indices must be long, int, byte or bool tensors, got ", t.dtype());
+    item.kind = Item::Picks;
+    item.picks = t;
+  }
+}
+
+void read_item(PyObject* o, Item& item) {
+  if (PyLong_CheckExact(o)) {
+    item.kind = Item::Int;
+    item.index = integer(o);
+  } else if (PySlice_Check(o)) {
+    item.kind = Item::Slice;
+    read_slice(o, item.start, item.stop, item.step);
+  } else if (o == Py_None) {
+    item.kind = Item::NewAxis;
+  } else if (o == Py_Ellipsis) {
+    item.kind = Item::Ellipsis;
+  } else if (PyBool_Check(o)) {
+    item.kind = Item::Picks;
+    item.flag = true;
+    item.picks = flag_positions(o == Py_True);
+  } else if (is_tensor(o)) {
+    read_tensor(tensor_of(o), item);
+  } else if (is_array(o)) {
+    read_tensor(tensor_over_array(o), item);
+  } else if (PyIndex_Check(o)) {
+    item.kind = Item::Int;
+    item.index = integer(o);
+  } else if (PySequence_Check(o)) {
+    Tensor t = tensor_from_data(o, std::nullopt, Device());
+    if (is_floating(t.dtype())) t = to(t, Dtype::Int64);  // also what an empty list is
+    item.kind = Item::Picks;
+    item.picks = t;
+  } else {
+    fail_kind(o);
+  }
+}
+
+// A list stands for a tuple if it holds what only a tuple can: slices, None, tensors, other sequences.
+bool acts_as_tuple(PyObject* o) {
+  if (PyTuple_Check(o)) return true;
+  if (!PyList_Check(o) || PyList_GET_SIZE(o) >= 32) return false;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(o); i++) {
+    PyObject* item = PyList_GET_ITEM(o, i);
+    if (item == Py_None || item == Py_Ellipsis || PySlice_Check(item) || is_tensor(item) || PyList_Check(item) ||
+        PyTuple_Check(item) || (PySequence_Check(item) && !is_number(item)))
+      return true;
+  }
+  return false;
+}
+
+void read_items(PyObject* key, Items& items) {
+  if (!acts_as_tuple(key)) {
+    items.resize(1);
+    return read_item(key, items[0]);
+  }
+  Object tuple = checked(PySequence_Tuple(key));  // reading an item may run Python, which may change a list
+  size_t n = size_t(PyTuple_GET_SIZE(tuple.get()));
+  check(n <= 2 * kMaxDims, Kind::Index, "too many indices (", n, ")");
+  items.resize(n);
+  for (size_t i = 0; i < n; i++) read_item(PyTuple_GET_ITEM(tuple.get(), Py_ssize_t(i)), items[i]);
+}
+
+// --- applying it ------------------------------------------------------------------------------------------------
+
+// What an index picks: a view, or a view and positions in it.
+struct Target {
+  Tensor view;
+  TensorList positions;
+};
+
+int check_count(const Tensor& self, const Items& items) {
   int used = 0;
-  Py_ssize_t n = PyTuple_GET_SIZE(items.get());
-  for (Py_ssize_t i = 0; i < n; i++) used += consumed(PyTuple_GET_ITEM(items.get(), i));
+  for (const Item& item : items) {
+    used += item.consumed();
+    if (self.dim() == 0 && item.kind == Item::Slice) fail(Kind::Index, "slice() cannot be applied to a 0-dim tensor.");
+  }
   check(used <= self.dim(), Kind::Index, "too many indices for tensor of dimension ", self.dim());
-  Tensor out = self;
+  return used;
+}
+
+[[noreturn]] void fail_bounds(int64_t index, int64_t dim, int64_t size) {
+  fail(Kind::Index, "index ", index, " is out of bounds for dimension ", dim, " with size ", size);
+}
+
+// The view in one step, for when no history is wanted.
+Tensor view_of(const Tensor& self, const Items& items, int used) {
+  const Shape &sizes = self.shape(), &steps = self.strides();
+  Shape shape, strides;
+  int64_t offset = self.offset();
   int dim = 0;
-  for (Py_ssize_t i = 0; i < n; i++) {
-    PyObject* item = PyTuple_GET_ITEM(items.get(), i);
-    if (item == Py_None) {
-      out = unsqueeze(out, dim++);
-    } else if (item == Py_Ellipsis) {
-      dim += self.dim() - used;
-    } else if (PySlice_Check(item)) {
-      out = apply_slice(out, dim++, item);
-    } else if (is_int(item)) {
-      out = select(out, dim, int_of(item));
-    } else {
-      fail(Kind::NotImplemented, "index of type ", Py_TYPE(item)->tp_name);
+  bool widened = false;
+  auto keep = [&](int n) {
+    for (int i = 0; i < n; i++, dim++) shape.push_back(sizes[dim]), strides.push_back(steps[dim]);
+  };
+  for (const Item& item : items) {
+    switch (item.kind) {
+      case Item::Int: {
+        int64_t n = sizes[dim];
+        if (item.index < -n || item.index >= n) fail_bounds(item.index, dim, n);
+        offset += (item.index < 0 ? item.index + n : item.index) * steps[dim++];
+        break;
+      }
+      case Item::Slice: {
+        int64_t n = sizes[dim];
+        int64_t from = std::clamp<int64_t>(item.start < 0 ? item.start + n : item.start, 0, n);
+        int64_t to = std::clamp<int64_t>(item.stop < 0 ? item.stop + n : item.stop, from, n);
+        offset += from * steps[dim];
+        shape.push_back((to - from) / item.step + ((to - from) % item.step != 0));
+        strides.push_back(steps[dim++] * item.step);
+        break;
+      }
+      case Item::NewAxis:
+        shape.push_back(1);
+        strides.push_back(dim < self.dim() ? sizes[dim] * steps[dim] : 1);
+        break;
+      default:  // Ellipsis; only the first one stands for anything
+        if (!widened) keep(self.dim() - used);
+        widened = true;
     }
   }
-  return out.same(self) ? view_alias(self) : out;
+  keep(self.dim() - dim);
+  return make_view(self, std::move(shape), std::move(strides), offset);
+}
+
+// The view step by step, each with its gradient, and the positions of what is not a view.
+Target target_of(const Tensor& self, const Items& items) {
+  int used = check_count(self, items);
+  bool basic = true;
+  for (const Item& item : items) basic = basic && item.kind != Item::Picks;
+  if (basic && !grad_needed(self)) return {view_of(self, items, used), {}};
+  Target out{self, {}};
+  int dim = 0, source = 0;  // in the view so far, in self
+  bool widened = false;
+  auto pass = [&](int n) {
+    dim += n;
+    if (!basic) out.positions.resize(out.positions.size() + size_t(n));
+  };
+  for (const Item& item : items) {
+    switch (item.kind) {
+      case Item::Int: {
+        int64_t n = out.view.shape()[dim];
+        if (item.index < -n || item.index >= n) fail_bounds(item.index, source, n);
+        out.view = select(out.view, dim, item.index);
+        break;
+      }
+      case Item::Slice:
+        if (item.start != 0 || item.stop < out.view.shape()[dim] || item.step != 1)
+          out.view = slice(out.view, dim, item.start, item.stop, item.step);
+        pass(1);
+        break;
+      case Item::NewAxis:
+        out.view = unsqueeze(out.view, dim);
+        pass(1);
+        break;
+      case Item::Ellipsis:
+        if (!std::exchange(widened, true)) pass(self.dim() - used), source += self.dim() - used;
+        break;
+      case Item::Picks:
+        if (item.flag) out.view = unsqueeze(out.view, dim);
+        out.positions.push_back(item.picks);
+        dim += item.flag ? 1 : item.consumed();
+    }
+    source += item.consumed();
+  }
+  if (out.view.same(self) && basic) out.view = view_alias(self);
+  return out;
+}
+
+Tensor get(const Tensor& self, PyObject* key) {
+  if (PyLong_CheckExact(key)) {
+    check(self.dim() > 0, Kind::Index, "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
+          "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number");
+    return select(self, 0, integer(key));
+  }
+  if (PySlice_Check(key)) {
+    check(self.dim() > 0, Kind::Index, "slice() cannot be applied to a 0-dim tensor.");
+    int64_t start, stop, step;
+    read_slice(key, start, stop, step);
+    return slice(self, 0, start, stop, step);
+  }
+  Items items;
+  read_items(key, items);
+  Target t = target_of(self, items);
+  return t.positions.empty() ? t.view : index(t.view, t.positions);
+}
+
+// --- assignment -------------------------------------------------------------------------------------------------
+
+// The value to assign, as a tensor of the right dtype and device.
+Tensor value_for(const Tensor& self, PyObject* o) {
+  if (is_tensor(o)) return tensor_of(o);
+  check(is_number(o), Kind::Type, "can't assign a ", Py_TYPE(o)->tp_name, " to a tensor of ", self.dtype());
+  Scalar s = scalar_of(o);
+  create::check_fits(s, self.dtype());
+  return scalar_tensor(s, self.dtype(), self.device());
+}
+
+// Without leading dimensions of size 1 that the target does not have.
+Tensor trimmed(const Tensor& value, int ndim) {
+  if (value.dim() <= ndim) return value;
+  int extra = 0;
+  while (extra < value.dim() - ndim && value.shape()[extra] == 1) extra++;
+  if (!extra) return value;
+  return reshape(value, Shape(value.shape().data() + extra, value.dim() - extra));
+}
+
+// self[mask] = number, without counting where the mask is set.
+bool fill_masked(const Target& t, const Tensor& value) {
+  const Tensor& mask = t.positions[0];
+  if (t.positions.size() != 1 || mask.dtype() != Dtype::Bool || value.numel() != 1 || mask.dim() == 0 ||
+      mask.device().kind != t.view.device().kind || value.dim() > 1 + t.view.dim() - mask.dim())
+    return false;
+  for (int d = 0; d < mask.dim(); d++)
+    if (mask.shape()[d] != t.view.shape()[d]) return false;  // index_put_ says what is wrong
+  Tensor wide = mask;
+  if (mask.dim() < t.view.dim()) {
+    Shape shape = mask.shape(), strides = mask.strides();
+    shape.resize(t.view.dim(), 1);
+    strides.resize(t.view.dim(), 0);
+    wide = alias(mask, shape, strides, mask.offset());
+  }
+  check_in_place("masked_fill_", t.view);
+  Tensor single = value.dim() ? reshape(value, {}) : value;
+  if (single.dtype() != t.view.dtype() || !(single.device() == t.view.device()))
+    single = to(single, t.view.device(), t.view.dtype());
+  where(wide, single, t.view, {}, {&t.view, true});
+  return true;
+}
+
+void set(const Tensor& self, PyObject* key, PyObject* object) {
+  Items items;
+  read_items(key, items);
+  Target t = target_of(self, items);
+  Tensor value = value_for(self, object);
+  if (t.positions.empty()) {
+    copy_(t.view, trimmed(value, t.view.dim()));
+    return;
+  }
+  if (fill_masked(t, value)) return;
+  if (value.dtype() != self.dtype() || !(value.device() == self.device()))
+    value = to(value, self.device(), self.dtype());
+  index_put_(t.view, t.positions, value, false);
 }
 
 }  // namespace
 
 PyObject* tensor_subscript(PyObject* self, PyObject* key) {
-  return guarded([&] { return wrap(index(tensor_of(self), key)); });
+  return guarded([&] { return wrap(get(tensor_of(self), key)); });
 }
 
 int tensor_assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
   return guarded(-1, [&] {
     check(value != nullptr, Kind::Type, "Tensor does not support deleting items");
-    Tensor part = index(tensor_of(self), key);
-    if (is_tensor(value)) copy_(part, tensor_of(value));
-    else copy_(part, scalar_tensor(scalar_of(value), part.dtype(), part.device()));
+    set(tensor_of(self), key, value);
     return 0;
   });
 }

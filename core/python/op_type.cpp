@@ -91,6 +91,13 @@ bool match(const OpInfo& op, PyObject* const* args, Py_ssize_t n, PyObject* kwna
       if (!fits(p, call.values[k])) return reject("argument '", p.name, "' must be a sequence of ints");
       break;
     }
+    if (p.varargs && is_tensor(args[i])) {  // broadcast_tensors(a, b)
+      call.varargs = checked(PyTuple_New(n - i));
+      for (Py_ssize_t j = i; j < n; j++) PyTuple_SET_ITEM(call.varargs.get(), j - i, Py_NewRef(args[j]));
+      call.values[k] = call.varargs.get();
+      if (!fits(p, call.values[k])) return reject("argument '", p.name, "' must be a sequence of tensors");
+      break;
+    }
     if (!fits(p, args[i]))
       return reject("argument '", p.name == "self" ? "input" : p.name, "' (position ", i + 1, ") must be ",
                     type_text(p), ", not ", Py_TYPE(args[i])->tp_name);
@@ -116,7 +123,7 @@ bool match(const OpInfo& op, PyObject* const* args, Py_ssize_t n, PyObject* kwna
     call.values[k] = given;
   }
   for (size_t i = 0; i < count; i++)
-    if (!call.values[i] && !op.params[i].has_default)
+    if (!call.values[i] && !op.params[i].has_default && !op.params[i].varargs)
       return reject("missing required argument '", op.params[i].name == "self" ? "input" : op.params[i].name, "'");
   return true;
 }
@@ -339,6 +346,7 @@ std::string type_text(const Param& p) {
     case ArgType::Scalar: return "Number";
     case ArgType::Int: return "int";
     case ArgType::Float: return "float";
+    case ArgType::FloatList: return "tuple of floats";
     case ArgType::Bool: return "bool";
     case ArgType::Str: return "str";
     case ArgType::Dims:

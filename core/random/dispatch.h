@@ -1,6 +1,9 @@
 // From this processor and a dtype to the code that serves them.
 #pragma once
 
+#include <cstdlib>
+#include <string_view>
+
 #include "cpu/kernels/random_kernels.h"
 #include "tensor/dtype.h"
 
@@ -8,7 +11,9 @@ namespace ember::random {
 
 inline const cpu::RandomKernels& choose_kernels() {
 #if EMBER_HAVE_AVX2  // bound by memory and by the twister: 512 bits would not help
-  if (__builtin_cpu_supports("x86-64-v3")) return cpu::avx2::random_kernels();
+  const char* level = std::getenv("EMBER_CPU_LEVEL");  // as in cpu/dispatch.h
+  bool lowered = level && std::string_view(level) == "baseline";
+  if (!lowered && __builtin_cpu_supports("x86-64-v3")) return cpu::avx2::random_kernels();
 #endif
   return cpu::baseline::random_kernels();
 }

@@ -24,23 +24,13 @@ def tensor(array: np.ndarray, dtype: str | None = None, device: str = "cpu") -> 
     wanted = dtype_of(dtype or str(array.dtype))
     if device == "meta":
         return ember.empty(array.shape, dtype=wanted, device="meta")
-    if not hasattr(ember, "from_numpy"):
-        made = ember.empty(array.shape, dtype=wanted)
-        for place in np.ndindex(array.shape):
-            made[place] = array[place].item()
-        return made
-    return ember.from_numpy(array.copy()).to(wanted)
+    return ember.from_numpy(np.array(array)).to(wanted)
 
 
 def array(t: Any) -> np.ndarray:
     t = t.detach()
     if name_of(t.dtype) == "bfloat16":
         t = t.to(ember.float32)
-    if not hasattr(t, "numpy"):
-        made = np.empty(tuple(t.shape), name_of(t.dtype))
-        for place in np.ndindex(made.shape):
-            made[place] = t[place].item()
-        return made
     return np.array(t.numpy())
 
 
@@ -75,15 +65,6 @@ def values(result: Any) -> list[np.ndarray]:
 
 def grad(outs: list, inputs: list, weights: list, create_graph: bool = False) -> list:
     """Gradients of sum(out * weight) with respect to `inputs`; zeros for None."""
-    if not hasattr(ember, "autograd"):
-        found = ember._C._run_backward(
-            tuple(outs), tuple(weights), create_graph, create_graph, tuple(inputs),
-            True, False,
-        )  # fmt: skip
-        return [
-            ember.zeros(x.shape, dtype=x.dtype) if g is None else g
-            for g, x in zip(found, inputs, strict=True)
-        ]
     found = ember.autograd.grad(
         outs, inputs, weights, create_graph=create_graph, allow_unused=True
     )

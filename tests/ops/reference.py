@@ -45,13 +45,15 @@ def gelu_tanh(x: np.ndarray) -> np.ndarray:
     return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
-@np.vectorize
-def erfinv(y: float) -> float:
+def _erfinv(y: float) -> float:
     x = 0.0
     for _ in range(60):  # Newton, damped where the slope is small
         step = (math.erf(x) - y) * math.sqrt(math.pi) / 2 * math.exp(x * x)
         x -= max(-0.5, min(0.5, step))
     return x
+
+
+erfinv = np.vectorize(_erfinv, otypes=[float])
 
 
 def ndtri(p: np.ndarray) -> np.ndarray:

@@ -1,5 +1,6 @@
-// Kernels of the SPECIAL family: gamma, Bessel and the like. None vectorises, so they are compiled for the
-// baseline only, and float goes through double.
+// Kernels of the SPECIAL family: gamma, Bessel and the like. None vectorises, so float goes through double, and
+// only the baseline has them: dispatch.cpp takes them from there at every level.
+#ifndef __AVX2__
 #include <math.h>
 
 #include "cpu/kernels/arithmetic.h"
@@ -75,3 +76,4 @@ namespace ember::cpu::EMBER_ISA {
 void add_special(Kernels& k) { add_rows(k); }
 
 }  // namespace ember::cpu::EMBER_ISA
+#endif

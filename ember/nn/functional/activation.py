@@ -97,11 +97,8 @@ def rrelu(
     inplace: bool = False,
 ) -> Tensor:
     """Leaky ReLU with a random slope in training, its mean otherwise."""
-    if not training:
-        return leaky_relu(input, (lower + upper) / 2, inplace)
-    slope = ember.empty_like(input, requires_grad=False).uniform_(lower, upper)
-    result = ember.where(input > 0, input, input * slope)
-    return _into(input, result, inplace)
+    function = ember.rrelu_ if inplace else ember.rrelu
+    return function(input, lower, upper, training)
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:

@@ -1,4 +1,4 @@
-"""Dropout. Masks are drawn as PyTorch draws them, so seeds give the same ones."""
+"""Dropout: checks and warnings around the ops in core/ops/dropout.cpp."""
 
 import ember
 from ember import Tensor
@@ -19,20 +19,8 @@ def dropout(
     tensor([1., 1.])
     """
     _check_p(p)
-    if not training or p == 0 or input.numel() == 0:
-        return input
-    return _masked(input, p, tuple(input.shape), inplace)
-
-
-def _masked(input: Tensor, p: float, shape: tuple, inplace: bool) -> Tensor:
-    if p == 1:
-        mask = input.new_zeros(())
-    elif shape == tuple(input.shape):
-        mask = ember.empty_like(input, requires_grad=False).bernoulli_(1 - p)
-        mask.div_(1 - p)
-    else:
-        mask = input.new_empty(shape).bernoulli_(1 - p).div_(1 - p)
-    return input.mul_(mask) if inplace else input * mask
+    drop = ember.dropout_ if inplace else ember.dropout
+    return drop(input, p, training)
 
 
 def _feature_dropout(name, dims, input, p, training, inplace) -> Tensor:
@@ -56,8 +44,8 @@ def _feature_dropout(name, dims, input, p, training, inplace) -> Tensor:
 
 
 def _channels(input: Tensor, p: float, inplace: bool) -> Tensor:
-    shape = (*input.shape[:2], *[1] * (input.dim() - 2))
-    return _masked(input, p, shape, inplace)
+    drop = ember.feature_dropout_ if inplace else ember.feature_dropout
+    return drop(input, p, True)
 
 
 def dropout1d(
@@ -102,28 +90,13 @@ def dropout3d(
     return _feature_dropout("dropout3d", 3, input, p, training, inplace)
 
 
-# Dropped elements take the value that keeps mean and variance under SELU.
-_ALPHA = 1.7580993408473766
-
-
-def _alpha(input: Tensor, p: float, shape: tuple, inplace: bool) -> Tensor:
-    if p == 1:
-        return input.mul_(0) if inplace else input * 0
-    keep = input.new_empty(shape).bernoulli_(1 - p)
-    a = 1.0 / ((_ALPHA * _ALPHA * p + 1) * (1 - p)) ** 0.5
-    b = (keep - 1).mul_(_ALPHA * a).add_(_ALPHA * a * p)
-    keep.mul_(a)
-    return input.mul_(keep).add_(b) if inplace else input * keep + b
-
-
 def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """Dropout that keeps mean and variance (arXiv:1706.02515)."""
     _check_p(p)
-    if not training or p == 0 or input.numel() == 0:
-        return input
-    return _alpha(input, p, tuple(input.shape), inplace)
+    drop = ember.alpha_dropout_ if inplace else ember.alpha_dropout
+    return drop(input, p, training)
 
 
 def feature_alpha_dropout(
@@ -131,7 +104,5 @@ def feature_alpha_dropout(
 ) -> Tensor:
     """`alpha_dropout` of whole channels."""
     _check_p(p)
-    if not training or p == 0 or input.numel() == 0:
-        return input
-    shape = (*input.shape[:2], *[1] * (input.dim() - 2))
-    return _alpha(input, p, shape, inplace)
+    drop = ember.feature_alpha_dropout_ if inplace else ember.feature_alpha_dropout
+    return drop(input, p, training)

@@ -1,0 +1,192 @@
+// Scans: running sums, products, extremes and logarithms of sums of exponentials.
+#include "cpu/kernels/line_kernels.h"
+#include "cpu/kernels/loops.h"
+#include "cpu/vmath.h"
+
+namespace ember::cpu::EMBER_ISA {
+namespace {
+
+template <class T> struct WideOf { using type = T; };
+template <> struct WideOf<float> { using type = double; };
+template <> struct WideOf<Complex<float>> { using type = Complex<double>; };
+template <class T> using Wide = typename WideOf<T>::type;
+
+struct Sum {
+  template <class T> using Acc = Wide<T>;
+  template <class A> static A identity() { return A(0); }
+  template <class V> static EMBER_INLINE V fold(V a, V b) { return a + b; }
+};
+struct Prod {
+  template <class T> using Acc = Wide<T>;
+  template <class A> static A identity() { return A(1); }
+  template <class V> static EMBER_INLINE V fold(V a, V b) { return a * b; }
+};
+struct LogSumExp {
+  template <class T> using Acc = Wide<T>;
+  template <class A> static A identity() { return A(-__builtin_inf()); }
+  template <class V> static EMBER_INLINE V fold(V a, V b) { return logaddexp(a, b); }
+};
+
+template <class A> A& value_of(Carry& c) { return *reinterpret_cast<A*>(c.value); }
+
+// Integers wrap around.
+template <class T, class Op> struct Compute { using type = T; };
+template <class Op> struct Compute<int64_t, Op> { using type = uint64_t; };
+
+#if defined(__AVX2__)
+// Eight elements at a time: three steps give the scan within them, then the carry joins. The only chain from one
+// eight to the next is a broadcast and one addition.
+template <class A> struct Eight {
+  typedef A type __attribute__((vector_size(8 * sizeof(A)), aligned(alignof(A)), may_alias));
+};
+template <class T, class A, class Op> EMBER_INLINE int64_t run_eights(int64_t n, const T* x, T* out, A& carry) {
+  using V = typename Eight<A>::type;
+  using Narrow = typename Eight<T>::type;
+  V before = Op::template identity<A>() - V{}, all = carry - V{};
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    V v = __builtin_convertvector(*reinterpret_cast<const Narrow*>(x + i), V);
+    v = Op::fold(v, __builtin_shufflevector(before, v, 0, 8, 9, 10, 11, 12, 13, 14));
+    v = Op::fold(v, __builtin_shufflevector(before, v, 0, 0, 8, 9, 10, 11, 12, 13));
+    v = Op::fold(v, __builtin_shufflevector(before, v, 0, 0, 0, 0, 8, 9, 10, 11));
+    V sum = Op::fold(all, v);
+    *reinterpret_cast<Narrow*>(out + i) = __builtin_convertvector(sum, Narrow);
+    all = Op::fold(all, __builtin_shufflevector(v, v, 7, 7, 7, 7, 7, 7, 7, 7));
+  }
+  carry = all[0];
+  return i;
+}
+#endif
+
+template <class T, class Op>
+void run(int64_t n, const void* from, void* to, int64_t*, int64_t, Carry& carry) {
+  using U = typename Compute<T, Op>::type;
+  using A = typename Op::template Acc<U>;
+  const U* x = static_cast<const U*>(from);
+  U* out = static_cast<U*>(to);
+  A acc = carry.started ? value_of<A>(carry) : Op::template identity<A>();
+  int64_t i = 0;
+#if defined(__AVX2__)
+  if constexpr (!is_complex_type<U> && !std::is_same_v<Op, LogSumExp>) i = run_eights<U, A, Op>(n, x, out, acc);
+#endif
+  for (; i < n; i++) out[i] = U(acc = Op::fold(acc, A(x[i])));
+  value_of<A>(carry) = acc;
+  carry.started = true;
+}
+
+template <class T, class Op> void total(int64_t n, const void* from, Carry& carry) {
+  using U = typename Compute<T, Op>::type;
+  using A = typename Op::template Acc<U>;
+  const U* x = static_cast<const U*>(from);
+  constexpr int kWays = 16;
+  A acc[kWays];
+  for (int k = 0; k < kWays; k++) acc[k] = Op::template identity<A>();
+  int64_t i = 0;
+  for (; i + kWays <= n; i += kWays)
+    for (int k = 0; k < kWays; k++) acc[k] = Op::fold(acc[k], A(x[i + k]));
+  for (; i < n; i++) acc[0] = Op::fold(acc[0], A(x[i]));
+  for (int k = 1; k < kWays; k++) acc[0] = Op::fold(acc[0], acc[k]);
+  value_of<A>(carry) = acc[0];
+  carry.started = true;
+}
+
+template <class T, class Op>
+void across(int64_t rows, int64_t columns, const void* from, void* to, int64_t*, int64_t stride) {
+  using U = typename Compute<T, Op>::type;
+  using A = typename Op::template Acc<U>;
+  A acc[kScanColumns];
+  for (int64_t j = 0; j < columns; j++) acc[j] = Op::template identity<A>();
+  for (int64_t i = 0; i < rows; i++) {
+    const U* x = static_cast<const U*>(from) + i * stride;
+    U* out = static_cast<U*>(to) + i * stride;
+#pragma GCC ivdep
+    for (int64_t j = 0; j < columns; j++) {
+      A v = Op::fold(acc[j], A(x[j]));
+      acc[j] = v;
+      out[j] = U(v);
+    }
+  }
+}
+
+// The latest of equals wins, and NaN over everything.
+template <bool most, class T> EMBER_INLINE bool takes(T x, T best) {
+  bool better = most ? x >= best : x <= best;
+  if constexpr (is_real<T>) better = (better & (best == best)) | (x != x);
+  return better;
+}
+
+template <class T, bool most>
+void run_extreme(int64_t n, const void* from, void* to, int64_t* indices, int64_t first, Carry& carry) {
+  const T* x = static_cast<const T*>(from);
+  T* out = static_cast<T*>(to);
+  if (n == 0) return;
+  T best = carry.started ? value_of<T>(carry) : x[0];
+  int64_t at = carry.started ? carry.index : first;
+  for (int64_t i = 0; i < n; i++) {
+    bool take = takes<most>(x[i], best);
+    best = take ? x[i] : best;
+    at = take ? first + i : at;
+    out[i] = best;
+    indices[i] = at;
+  }
+  value_of<T>(carry) = best;
+  carry.index = at;
+  carry.started = true;
+}
+
+template <class T, bool most>
+void across_extreme(int64_t rows, int64_t columns, const void* from, void* to, int64_t* indices, int64_t stride) {
+  T best[kScanColumns];
+  int64_t at[kScanColumns];
+  for (int64_t i = 0; i < rows; i++) {
+    const T* x = static_cast<const T*>(from) + i * stride;
+    T* out = static_cast<T*>(to) + i * stride;
+    int64_t* where = indices + i * stride;
+    if (i == 0)
+      for (int64_t j = 0; j < columns; j++) best[j] = x[j], at[j] = 0;
+#pragma GCC ivdep
+    for (int64_t j = 0; j < columns; j++) {
+      bool take = takes<most>(x[j], best[j]);
+      best[j] = take ? x[j] : best[j];
+      at[j] = take ? i : at[j];
+      out[j] = best[j];
+      where[j] = at[j];
+    }
+  }
+}
+
+template <class T, class Op> constexpr void add(ScanKernels& k, ScanKind kind, LineType type) {
+  k.run[kind][type] = run<T, Op>;
+  k.across[kind][type] = across<T, Op>;
+  if constexpr (!std::is_same_v<Op, LogSumExp>) k.total[kind][type] = total<T, Op>;
+}
+template <class T> constexpr void add_type(ScanKernels& k, LineType type) {
+  add<T, Sum>(k, kScanSum, type);
+  add<T, Prod>(k, kScanProd, type);
+  if constexpr (is_real<T>) add<T, LogSumExp>(k, kScanLogSumExp, type);
+  if constexpr (!is_complex_type<T>) {
+    k.run[kScanMax][type] = run_extreme<T, true>;
+    k.run[kScanMin][type] = run_extreme<T, false>;
+    k.across[kScanMax][type] = across_extreme<T, true>;
+    k.across[kScanMin][type] = across_extreme<T, false>;
+  }
+}
+
+ScanKernels make() {
+  ScanKernels k{};
+  add_type<float>(k, kLineF32);
+  add_type<double>(k, kLineF64);
+  add_type<int64_t>(k, kLineI64);
+  add_type<Complex<float>>(k, kLineC64);
+  add_type<Complex<double>>(k, kLineC128);
+  return k;
+}
+
+}  // namespace
+
+const ScanKernels& scan_kernels() {
+  static const ScanKernels k = make();
+  return k;
+}
+
+}  // namespace ember::cpu::EMBER_ISA

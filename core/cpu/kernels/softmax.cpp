@@ -1,0 +1,203 @@
+// softmax, log_softmax, logsumexp and their gradients. A line is read from memory once and then stays in the cache:
+// its maximum, the exponentials and their sum, the scaling.
+#include "cpu/kernels/line_kernels.h"
+#include "cpu/kernels/loops.h"
+#include "cpu/vmath.h"
+
+namespace ember::cpu::EMBER_ISA {
+namespace {
+
+template <class T> struct VectorOf {
+  typedef T type __attribute__((vector_size(kVectorBytes), aligned(alignof(T)), may_alias));
+};
+template <class T> using Vector = typename VectorOf<T>::type;
+template <class T> constexpr int kLanes = kVectorBytes / int(sizeof(T));
+
+// Folds what `take` makes of elements i, i + 1 ..., in four vectors of lanes.
+template <class T, class Take, class Fold> EMBER_INLINE T folded(int64_t n, T start, Take take, Fold fold) {
+  using V = Vector<T>;
+  constexpr int L = kLanes<T>;
+  T result = start;
+  int64_t i = 0;
+  if (n >= L) {
+    V acc[4] = {start - V{}, start - V{}, start - V{}, start - V{}};
+    for (; i + 4 * L <= n; i += 4 * L)
+#pragma GCC unroll 4
+      for (int u = 0; u < 4; u++) acc[u] = fold(acc[u], take(i + u * L, V{}));
+    for (; i + L <= n; i += L) acc[0] = fold(acc[0], take(i, V{}));
+    acc[0] = fold(fold(acc[0], acc[1]), fold(acc[2], acc[3]));
+    T lanes[L];
+    *reinterpret_cast<V*>(lanes) = acc[0];
+    for (int step = L / 2; step; step /= 2)
+      for (int l = 0; l < step; l++) lanes[l] = fold(lanes[l], lanes[l + step]);
+    result = fold(result, lanes[0]);
+  }
+  for (; i < n; i++) result = fold(result, take(i, T()));
+  return result;
+}
+template <class V, class T> EMBER_INLINE V at(const T* p, int64_t i, V) { return *reinterpret_cast<const V*>(p + i); }
+
+// NaN is left out here; it comes back with x - max.
+template <class T> EMBER_INLINE T max_of(int64_t n, const T* x) {
+  return folded<T>(
+      n, -Float<T>::infinity, [=](int64_t i, auto v) EMBER_LAMBDA { return at(x, i, v); },
+      [](auto a, auto b) EMBER_LAMBDA { return b > a ? b : a; });
+}
+template <class T> EMBER_INLINE T sum_of(int64_t n, const T* x) {
+  return folded<T>(
+      n, T(0), [=](int64_t i, auto v) EMBER_LAMBDA { return at(x, i, v); },
+      [](auto a, auto b) EMBER_LAMBDA { return a + b; });
+}
+template <class T> EMBER_INLINE T dot_of(int64_t n, const T* x, const T* y) {
+  return folded<T>(
+      n, T(0), [=](int64_t i, auto v) EMBER_LAMBDA { return at(x, i, v) * at(y, i, v); },
+      [](auto a, auto b) EMBER_LAMBDA { return a + b; });
+}
+
+constexpr int64_t kChunk = 512;
+
+// The sum of exp(x - max), through a buffer: the exponentials themselves are not wanted.
+template <class T> EMBER_INLINE T exp_sum(int64_t n, const T* x, T max) {
+  T buffer[kChunk], sum = 0;
+  for (int64_t i = 0; i < n; i += kChunk) {
+    const int64_t w = n - i < kChunk ? n - i : kChunk;
+    map1(x + i, buffer, w, [=](T v) EMBER_LAMBDA { return exp(v - max); });
+    sum += sum_of(w, buffer);
+  }
+  return sum;
+}
+
+template <class T, bool log_> void run(int64_t rows, int64_t n, const void* from, void* to) {
+  const T* x = static_cast<const T*>(from);
+  T* out = static_cast<T*>(to);
+  for (int64_t r = 0; r < rows; r++, x += n, out += n) {
+    const T max = max_of(n, x);
+    if constexpr (log_) {
+      const T rest = log(exp_sum(n, x, max));
+      map1(x, out, n, [=](T v) EMBER_LAMBDA { return (v - max) - rest; });
+    } else {
+      map1(x, out, n, [=](T v) EMBER_LAMBDA { return exp(v - max); });
+      const T scale = 1 / sum_of(n, out);
+      map1(out, out, n, [=](T v) EMBER_LAMBDA { return v * scale; });
+    }
+  }
+}
+
+template <class T, bool log_> void run_grad(int64_t rows, int64_t n, const void* gs, const void* ys, void* to) {
+  const T* g = static_cast<const T*>(gs);
+  const T* y = static_cast<const T*>(ys);
+  T* out = static_cast<T*>(to);
+  for (int64_t r = 0; r < rows; r++, g += n, y += n, out += n) {
+    if constexpr (log_) {
+      const T sum = sum_of(n, g);
+      map2(g, y, out, n, [=](T a, T b) EMBER_LAMBDA { return a - exp(b) * sum; });
+    } else {
+      const T sum = dot_of(n, g, y);
+      map2(g, y, out, n, [=](T a, T b) EMBER_LAMBDA { return (a - sum) * b; });
+    }
+  }
+}
+
+// Where the maximum is infinite, nothing is taken off: log(sum) is right by itself.
+template <class T> EMBER_INLINE T finite_shift(T max) { return isinf(max) ? T(0) : max; }
+
+template <class T> void logsumexp(int64_t rows, int64_t n, const void* from, void* to) {
+  const T* x = static_cast<const T*>(from);
+  T* out = static_cast<T*>(to);
+  for (int64_t r = 0; r < rows; r++, x += n) {
+    const T shift = finite_shift(max_of(n, x));
+    out[r] = log(exp_sum(n, x, shift)) + shift;
+  }
+}
+
+template <class T> EMBER_INLINE void max_across(int64_t n, int64_t w, const T* x, int64_t stride, T* max) {
+  for (int64_t j = 0; j < w; j++) max[j] = -Float<T>::infinity;
+  for (int64_t i = 0; i < n; i++, x += stride)
+    map2(x, static_cast<const T*>(max), max, w, [](T v, T m) EMBER_LAMBDA { return v > m ? v : m; });
+}
+template <class T> EMBER_INLINE void exp_sum_across(int64_t n, int64_t w, const T* x, int64_t stride, T* max, T* sum) {
+  for (int64_t j = 0; j < w; j++) sum[j] = 0;
+  for (int64_t i = 0; i < n; i++, x += stride)
+    map3(x, static_cast<const T*>(max), static_cast<const T*>(sum), sum, w,
+         [](T v, T m, T s) EMBER_LAMBDA { return s + exp(v - m); });
+}
+
+template <class T, bool log_> void across(int64_t n, int64_t w, const void* from, void* to, int64_t stride) {
+  const T* x = static_cast<const T*>(from);
+  T* out = static_cast<T*>(to);
+  T max[kSoftmaxColumns], sum[kSoftmaxColumns];
+  max_across(n, w, x, stride, max);
+  if constexpr (log_) {
+    exp_sum_across(n, w, x, stride, max, sum);
+    map1(sum, sum, w, [](T v) EMBER_LAMBDA { return log(v); });
+    for (int64_t i = 0; i < n; i++, x += stride, out += stride)
+      map3(x, max, sum, out, w, [](T v, T m, T s) EMBER_LAMBDA { return (v - m) - s; });
+  } else {
+    for (int64_t j = 0; j < w; j++) sum[j] = 0;
+    for (int64_t i = 0; i < n; i++) {
+      T* line = out + i * stride;
+      map2(x + i * stride, max, line, w, [](T v, T m) EMBER_LAMBDA { return exp(v - m); });
+      map2(line, static_cast<const T*>(sum), sum, w, [](T v, T s) EMBER_LAMBDA { return v + s; });
+    }
+    map1(sum, sum, w, [](T v) EMBER_LAMBDA { return 1 / v; });
+    for (int64_t i = 0; i < n; i++, out += stride)
+      map2(static_cast<const T*>(out), static_cast<const T*>(sum), out, w, [](T v, T s) EMBER_LAMBDA { return v * s; });
+  }
+}
+
+template <class T, bool log_>
+void across_grad(int64_t n, int64_t w, const void* gs, const void* ys, void* to, int64_t stride) {
+  const T* g = static_cast<const T*>(gs);
+  const T* y = static_cast<const T*>(ys);
+  T* out = static_cast<T*>(to);
+  T sum[kSoftmaxColumns];
+  for (int64_t j = 0; j < w; j++) sum[j] = 0;
+  const T* total = sum;
+  for (int64_t i = 0; i < n; i++)
+    map3(g + i * stride, y + i * stride, total, sum, w,
+         [](T a, T b, T s) EMBER_LAMBDA { return log_ ? s + a : s + a * b; });
+  for (int64_t i = 0; i < n; i++)
+    map3(g + i * stride, y + i * stride, total, out + i * stride, w, [](T a, T b, T s) EMBER_LAMBDA {
+      if constexpr (log_) return a - exp(b) * s;
+      else return (a - s) * b;
+    });
+}
+
+template <class T> void logsumexp_across(int64_t n, int64_t w, const void* from, void* to, int64_t stride) {
+  const T* x = static_cast<const T*>(from);
+  T shift[kSoftmaxColumns], sum[kSoftmaxColumns];
+  max_across(n, w, x, stride, shift);
+  for (int64_t j = 0; j < w; j++) shift[j] = finite_shift(shift[j]);
+  exp_sum_across(n, w, x, stride, shift, sum);
+  map2(static_cast<const T*>(sum), static_cast<const T*>(shift), static_cast<T*>(to), w,
+       [](T s, T m) EMBER_LAMBDA { return log(s) + m; });
+}
+
+template <class T> void add_type(SoftmaxKernels& k, LineType type) {
+  k.run[kSoftmax][type] = run<T, false>;
+  k.run[kLogSoftmax][type] = run<T, true>;
+  k.run_grad[kSoftmax][type] = run_grad<T, false>;
+  k.run_grad[kLogSoftmax][type] = run_grad<T, true>;
+  k.logsumexp[type] = logsumexp<T>;
+  k.across[kSoftmax][type] = across<T, false>;
+  k.across[kLogSoftmax][type] = across<T, true>;
+  k.across_grad[kSoftmax][type] = across_grad<T, false>;
+  k.across_grad[kLogSoftmax][type] = across_grad<T, true>;
+  k.logsumexp_across[type] = logsumexp_across<T>;
+}
+
+SoftmaxKernels make() {
+  SoftmaxKernels k{};
+  add_type<float>(k, kLineF32);
+  add_type<double>(k, kLineF64);
+  return k;
+}
+
+}  // namespace
+
+const SoftmaxKernels& softmax_kernels() {
+  static const SoftmaxKernels k = make();
+  return k;
+}
+
+}  // namespace ember::cpu::EMBER_ISA

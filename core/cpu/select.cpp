@@ -1,0 +1,207 @@
+// Picking without sorting everything: the k best of a line, the one of a given rank; and places in sorted lines.
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "cpu/index_support.h"
+#include "cpu/lines.h"
+#include "cpu/parallel.h"
+#include "cpu/sort_lines.h"
+#include "cpu/sort_order.h"
+
+namespace ember::cpu {
+
+namespace {
+
+constexpr int64_t kPiece = 65536;  // of a long line, for one thread
+
+// The k smallest of what it is offered.
+template <class P> class Best {
+ public:
+  explicit Best(int64_t k) : k_(k), room_(std::max<int64_t>(2 * k, k + 256)) { kept_.reserve(size_t(room_)); }
+  P limit() const { return limit_; }
+  void add(P p) {
+    kept_.push_back(p);
+    if (int64_t(kept_.size()) == room_) shrink();
+  }
+  std::vector<P>& finish() {
+    if (int64_t(kept_.size()) > k_) shrink();
+    return kept_;
+  }
+
+ private:
+  void shrink() {
+    std::nth_element(kept_.begin(), kept_.begin() + (k_ - 1), kept_.end());
+    kept_.resize(size_t(k_));
+    limit_ = kept_[size_t(k_ - 1)];
+  }
+  std::vector<P> kept_;
+  P limit_ = P(~P(0));
+  int64_t k_, room_;
+};
+
+template <class T, class P> struct Selector {
+  using O = Order<T>;
+  using Key = typename O::Key;
+
+  static void offer(Best<P>& best, const T* x, int64_t begin, int64_t end, Key flip) {
+    // Positions only grow, so of equal keys the earlier ones are in already, and a key at the limit is out.
+    Key limit = key_of<Key>(best.limit());
+    bool open = best.limit() == P(~P(0));
+    for (int64_t i = begin; i < end; i++) {
+      Key k = Key(O::key(x[i]) ^ flip);
+      if (__builtin_expect(k < limit || open, 0)) {
+        best.add(pack<P>(k, i));
+        limit = key_of<Key>(best.limit());
+        open = best.limit() == P(~P(0));
+      }
+    }
+  }
+
+  static void topk_line(const T* x, int64_t n, int64_t k, bool largest, bool sorted, T* values, int64_t* indices) {
+    const Key flip = largest ? Key(~Key(0)) : Key(0);
+    Best<P> best(k);
+    if (n >= 2 * kPiece && n / k >= 8) {
+      const int64_t pieces = (n + kPiece - 1) / kPiece;
+      std::vector<std::vector<P>> parts(static_cast<size_t>(pieces));
+      parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t p = begin; p < end; p++) {
+          Best<P> here(k);
+          offer(here, x, p * kPiece, std::min(n, (p + 1) * kPiece), flip);
+          parts[size_t(p)] = std::move(here.finish());
+        }
+      });
+      for (auto& part : parts)
+        for (P p : part)
+          if (p < best.limit()) best.add(p);
+    } else {
+      offer(best, x, 0, n, flip);
+    }
+    std::vector<P>& kept = best.finish();
+    if (sorted) std::sort(kept.begin(), kept.end());
+    for (int64_t i = 0; i < k; i++) {
+      int64_t at = position_of(kept[size_t(i)]);
+      if (values) values[i] = x[at];
+      if (indices) indices[i] = at;
+    }
+  }
+
+  // The position of the element of rank k, counted among all.
+  static int64_t kth_of(const T* x, int64_t n, int64_t k, std::vector<P>& buffer) {
+    buffer.clear();
+    if (n < 4096) {
+      for (int64_t i = 0; i < n; i++) buffer.push_back(pack<P>(O::key(x[i]), i));
+    } else {  // only the keys whose leading bits are those of the one wanted
+      constexpr int kBits = std::min<int>(12, 8 * int(sizeof(Key))), kShift = 8 * int(sizeof(Key)) - kBits;
+      std::vector<int64_t> counts(size_t(1) << kBits);
+      for (int64_t i = 0; i < n; i++) counts[size_t(O::key(x[i]) >> kShift)]++;
+      size_t digit = 0;
+      while (k >= counts[digit]) k -= counts[digit++];
+      for (int64_t i = 0; i < n; i++) {
+        Key key = O::key(x[i]);
+        if (size_t(key >> kShift) == digit) buffer.push_back(pack<P>(key, i));
+      }
+    }
+    std::nth_element(buffer.begin(), buffer.begin() + k, buffer.end());
+    return position_of(buffer[size_t(k)]);
+  }
+
+  static int64_t pick_line(const T* x, int64_t n, Rank rank, int64_t k, std::vector<P>& buffer) {
+    if (rank == Rank::Kth) return kth_of(x, n, k, buffer);
+    int64_t nans = 0, first = 0;
+    for (int64_t i = n; i-- > 0;)
+      if (O::is_nan(O::key(x[i]))) nans++, first = i;
+    if (nans && (rank == Rank::Median || nans == n)) return first;
+    return kth_of(x, n, (n - nans - 1) / 2, buffer);
+  }
+};
+
+// sorted[0 .. n) holds the place of v: the number of elements below it, or not above it.
+template <class T, bool right> int64_t place_of(const T* sorted, const int64_t* order, int64_t n, T v) {
+  int64_t first = 0;
+  while (n > 0) {
+    int64_t half = n / 2;
+    T middle = sorted[order ? order[first + half] : first + half];
+    bool after = right ? !(middle > v) : !(middle >= v);
+    first = after ? first + half + 1 : first;
+    n = after ? n - half - 1 : half;
+  }
+  return first;
+}
+
+}  // namespace
+
+void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool largest, bool sorted) {
+  const Tensor& shaped = values ? values : indices;
+  if (shaped.numel() == 0) return;
+  const int64_t k = shaped.dim() ? shaped.size(dim) : 1;
+  Rows from(x, dim);
+  RowTarget v(values, dim), at(indices, dim);
+  with_order(x.dtype(), from.n, [&](auto tag, auto packed) {
+    using T = typename decltype(tag)::type;
+    using P = typename decltype(packed)::type;
+    const T* in = from.template data<T>();
+    T* to = v.template data<T>();
+    int64_t* places = at.template data<int64_t>();
+    auto lines = [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; r++)
+        Selector<T, P>::topk_line(in + r * from.n, from.n, k, largest, sorted, to ? to + r * k : nullptr,
+                                  places ? places + r * k : nullptr);
+    };
+    if (from.rows < num_threads()) lines(0, from.rows);
+    else parallel_for(from.rows, 1 + 8192 / from.n, lines);
+  });
+  v.store();
+  at.store();
+}
+
+void pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, Rank rank, int64_t k) {
+  if (values.numel() == 0) return;
+  Rows from(x, dim);
+  RowTarget v(values, dim), at(indices, dim);
+  with_order(x.dtype(), from.n, [&](auto tag, auto packed) {
+    using T = typename decltype(tag)::type;
+    using P = typename decltype(packed)::type;
+    const T* in = from.template data<T>();
+    T* to = v.template data<T>();
+    int64_t* places = at.template data<int64_t>();
+    parallel_for(from.rows, 1 + 4096 / from.n, [&](int64_t begin, int64_t end) {
+      std::vector<P> buffer;
+      for (int64_t r = begin; r < end; r++) {
+        int64_t found = Selector<T, P>::pick_line(in + r * from.n, from.n, rank, k, buffer);
+        to[r] = in[r * from.n + found];
+        places[r] = found;
+      }
+    });
+  });
+  v.store();
+  at.store();
+}
+
+void search(const Tensor& out, const Tensor& sorted, const Tensor& values, const Tensor& sorter, bool right) {
+  if (out.numel() == 0) return;
+  Tensor lines = dense(sorted, sorted.dtype()), wanted = dense(values, sorted.dtype());
+  Tensor order = sorter ? dense(sorter, Dtype::Int64) : Tensor();
+  Target to(out, Dtype::Int64);
+  const int64_t n = sorted.size(-1), per_line = sorted.dim() == 1 ? values.numel() : values.size(-1);
+  with_dtype(sorted.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_complex_type<T>) {
+      fail(Kind::NotImplemented, "searchsorted(): complex numbers have no order");
+    } else {
+      const T *from = lines.data<T>(), *v = wanted.data<T>();
+      const int64_t* by = order ? order.data<int64_t>() : nullptr;
+      int64_t* result = to.dense.template data<int64_t>();
+      parallel_for(out.numel(), 2048, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) {
+          int64_t at = i / per_line * n;
+          result[i] = right ? place_of<T, true>(from + at, by ? by + at : nullptr, n, v[i])
+                            : place_of<T, false>(from + at, by ? by + at : nullptr, n, v[i]);
+        }
+      });
+    }
+  });
+  to.store();
+}
+
+}  // namespace ember::cpu

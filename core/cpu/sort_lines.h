@@ -1,0 +1,48 @@
+// Tensors as rows: the dimension to sort comes last and is contiguous, by a copy if need be.
+#pragma once
+
+#include "backend.h"
+#include "cpu/index_support.h"
+
+namespace ember::cpu {
+
+// A view with `dim` last.
+inline Tensor dim_last(const Tensor& t, int dim) {
+  if (t.dim() == 0) return alias(t, {1}, {1}, t.offset());
+  Shape shape = t.shape(), strides = t.strides();
+  int64_t size = shape[dim], stride = strides[dim];
+  shape.erase(dim);
+  strides.erase(dim);
+  shape.push_back(size);
+  strides.push_back(stride);
+  return alias(t, shape, strides, t.offset());
+}
+
+struct Rows {
+  Tensor dense;
+  int64_t rows, n;
+  Rows(const Tensor& t, int dim)
+      : dense(cpu::dense(dim_last(t, dim), t.dtype())), rows(1), n(dense.size(-1)) {
+    for (int d = 0; d + 1 < dense.dim(); d++) rows *= dense.size(d);
+  }
+  template <class T> const T* data() const { return dense.data<T>(); }
+};
+
+// Rows to write; store() puts them where they belong. An undefined tensor takes nothing.
+class RowTarget {
+ public:
+  RowTarget(const Tensor& out, int dim) {
+    if (!out) return;
+    view_ = dim_last(out, dim);
+    dense_ = view_.is_contiguous() ? view_ : empty(view_.shape(), out.dtype(), out.device());
+  }
+  template <class T> T* data() const { return dense_ ? dense_.data<T>() : nullptr; }
+  void store() const {
+    if (dense_ && !dense_.same(view_)) backend_of(view_).copy(view_, dense_);
+  }
+
+ private:
+  Tensor view_, dense_;
+};
+
+}  // namespace ember::cpu

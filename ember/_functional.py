@@ -1,0 +1,130 @@
+"""Functions of the top level that are made of others: grids and combinations."""
+
+from itertools import combinations as _combinations
+from itertools import combinations_with_replacement as _with_replacement
+
+import ember
+from ember._C import Tensor
+
+
+def meshgrid(*tensors, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """Coordinates on the grid that vectors span, one tensor per vector.
+
+    With `indexing="xy"` the first two dimensions are swapped, as on a picture.
+
+    >>> import ember
+    >>> a, b = ember.meshgrid(ember.arange(2), ember.arange(3), indexing="ij")
+    >>> b
+    tensor([[0, 1, 2],
+            [0, 1, 2]])
+    """
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        tensors = tuple(tensors[0])
+    if not tensors:
+        raise ValueError("meshgrid expects a non-empty TensorList")
+    if indexing is None:
+        import warnings
+
+        warnings.warn(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the "
+            "indexing argument.",
+            UserWarning,
+            stacklevel=2,
+        )
+        indexing = "ij"
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(
+            "torch.meshgrid: indexing must be one of 'xy' or 'ij', but received: "
+            f"{indexing}"
+        )
+    first = tensors[0]
+    for t in tensors:
+        if t.dim() > 1:
+            raise RuntimeError(
+                "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got a "
+                f"tensor of {t.dim()} dimensions"
+            )
+        if t.dtype != first.dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+        if t.device != first.device:
+            raise RuntimeError("meshgrid expects all tensors to have the same device")
+    swap = indexing == "xy" and len(tensors) >= 2
+    if swap:
+        tensors = (tensors[1], tensors[0], *tensors[2:])
+    shape = [t.numel() for t in tensors]
+    grids = []
+    for i, t in enumerate(tensors):
+        own = [1] * len(tensors)
+        own[i] = -1 if t.numel() else 0
+        grids.append(t.reshape(own).expand(shape))
+    if swap:
+        grids[0], grids[1] = grids[1], grids[0]
+    return tuple(grids)
+
+
+def broadcast_shapes(*shapes) -> "ember.Size":
+    """The shape that tensors of the given shapes have in common when broadcast.
+
+    >>> import ember
+    >>> ember.broadcast_shapes((3, 1), (4,))
+    torch.Size([3, 4])
+    """
+    sizes: list[int] = []
+    for shape in shapes:
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        sizes[:0] = [1] * (len(shape) - len(sizes))
+        for i, n in enumerate(reversed(shape), 1):
+            if n < 0:
+                raise RuntimeError(
+                    f"Trying to create tensor with negative dimension ({n}): {shape}"
+                )
+            if n != sizes[-i] and n != 1:
+                if sizes[-i] != 1:
+                    raise RuntimeError(
+                        "Shape mismatch: objects cannot be broadcast to a single shape: "
+                        f"{', '.join(map(str, shapes))}"
+                    )
+                sizes[-i] = n
+    return ember.Size(sizes)
+
+
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """All combinations of one element of each vector, as rows.
+
+    >>> import ember
+    >>> ember.cartesian_prod(ember.tensor([1, 2]), ember.tensor([3, 4]))
+    tensor([[1, 3],
+            [1, 4],
+            [2, 3],
+            [2, 4]])
+    """
+    for t in tensors:
+        if t.dim() != 1:
+            raise RuntimeError("Expect a 1D vector, but got shape " + str(t.shape))
+    if len(tensors) == 1:
+        return tensors[0]
+    grids = meshgrid(*tensors, indexing="ij")
+    return ember.stack([g.reshape(-1) for g in grids], dim=1)
+
+
+def combinations(
+    input: Tensor, r: int = 2, with_replacement: bool = False
+) -> Tensor:
+    """All choices of `r` elements of a vector, as rows.
+
+    >>> import ember
+    >>> ember.combinations(ember.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
+    if input.dim() != 1:
+        raise RuntimeError("Expect a 1D vector, but got shape " + str(input.shape))
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return ember.empty(0, dtype=input.dtype, device=input.device)
+    choose = _with_replacement if with_replacement else _combinations
+    rows = list(choose(range(input.numel()), r))
+    index = ember.tensor(rows, dtype=ember.int64).reshape(len(rows), r)
+    return input[index.to(input.device)]
