@@ -1,17 +1,16 @@
-"""What `import ember` leaves for later: subpackages, and names that live in modules which
-few programs need. `find` is called once per name; the package keeps the result.
+"""What `import ember` leaves for later: subpackages, and names in modules that few
+programs need. `find` is called once per name; the package keeps the result.
 """
 
 from importlib import import_module
 
-SUBMODULES = frozenset(
+_SUBPACKAGES = """
+    amp autograd backends compiler cpu cuda distributed distributions fft func functional
+    futures hub jit library linalg masked mps multiprocessing nested nn onnx opencl optim
+    overrides package profiler quantization quasirandom random return_types serialization
+    signal sparse special storage testing types utils version xpu
     """
-    autograd amp backends compiler cpu cuda distributed distributions fft func futures
-    hub jit library linalg masked mps multiprocessing nested nn onnx opencl optim
-    overrides package profiler quasirandom quantization random serialization signal
-    sparse special storage testing types utils version xpu functional return_types
-    """.split()
-)
+SUBMODULES = frozenset(_SUBPACKAGES.split())
 
 # module -> the names of the top level that it defines
 _DEFINES = {
@@ -72,7 +71,7 @@ def _import(name: str):
 def fill(namespace: dict, prefix: str) -> None:
     """Put the core's functions called `prefix.name` into a module's globals.
 
-    They are the core's ops with a dot in their name: "linalg.norm" is `norm` of `linalg`.
+    They are the core's ops with a dot in their name: "linalg.norm" is `norm` there.
     """
     from ember._C import _ops
 

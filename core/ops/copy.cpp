@@ -142,6 +142,28 @@ EMBER_OP("copy_(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
          ([](const Tensor& self, const Tensor& src, bool) { return copy_(self, src); }), Method,
          "Copies the elements of `src`, broadcast and cast, into the tensor.");
 
+Tensor fill_(const Tensor& self, const Operand& value) {
+  check_in_place("fill_", self);
+  if (value.is_tensor()) {
+    const Tensor& v = value.tensor();
+    check(v.dim() == 0, Kind::Runtime, "fill_ only supports 0-dimension value tensor but got tensor with ", v.dim(),
+          " dimensions.");
+    if (grad_needed(self, v)) return copy_(self, v);
+    backend_of(self).fill(self, v.device().is_meta() ? Scalar(0) : item(v));
+  } else {
+    backend_of(self).fill(self, value.scalar());
+  }
+  bump_version(self);
+  if (grad_needed(self)) tape_inplace(self, "fill", wrt(self, [](const Tensor& g) { return zeros_like(g); }));
+  return self;
+}
+EMBER_OP("fill_(Tensor self, Number value) -> Tensor", &fill_, Function | Method, "Sets every element to `value`.");
+EMBER_OP("fill(Tensor self, Number value) -> Tensor",
+         ([](const Tensor& self, const Operand& value) { return fill_(clone(self), value); }), Function,
+         "A tensor of the same shape with every element `value`.");
+EMBER_OP("zero_(Tensor self) -> Tensor", ([](const Tensor& self) { return fill_(self, Scalar(0)); }),
+         Function | Method, "Sets every element to 0.");
+
 Tensor data_of(const Tensor& self) {
   Tensor t = alias(self);
   t.impl()->storage = alias_storage(self.storage());

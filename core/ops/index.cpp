@@ -211,6 +211,35 @@ EMBER_OP("nonzero(Tensor self, *, bool as_tuple=False) -> Tensor",
          kForms | Out,
          "The positions of the elements that are not zero: one row for each, or with `as_tuple` one tensor for each "
          "dimension.");
+
+Tensor nonzero_static(const Tensor& self, int64_t size, int64_t fill_value) {
+  check(size >= 0, Kind::Runtime, "nonzero_static: 'size' must be an non-negative integer, got ", size);
+  Tensor places = nonzero(self), out = full({size, self.dim()}, Scalar(fill_value), Dtype::Int64, self.device());
+  int64_t n = std::min(size, places.size(0));
+  NoGrad guard;
+  backend_of(out).copy(narrow(out, 0, 0, n), narrow(places, 0, 0, n));
+  return out;
+}
+EMBER_OP("nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor", &nonzero_static, kForms | Out,
+         "nonzero() with exactly `size` rows: cut, or filled up with `fill_value`.");
+
+TensorList unravel_index(const Tensor& indices, const Shape& shape) {
+  check(is_integral(indices.dtype()), Kind::Type, "expected 'indices' to be integer dtype, but got ", indices.dtype());
+  for (int64_t n : shape)
+    check(n >= 0, Kind::Value, "'shape' cannot have negative values, but got ", shape);
+  TensorList out(size_t(shape.size()));
+  Tensor rest = to(indices, Dtype::Int64);
+  for (int d = shape.size() - 1; d >= 0; d--) {
+    check(shape[d] > 0 || !indices.numel(), Kind::Value, "unravel_index(): no position in a shape without elements: ", shape);
+    int64_t n = std::max<int64_t>(shape[d], 1);
+    out[size_t(d)] = remainder(rest, n);
+    rest = floor_divide(rest, n);
+  }
+  return out;
+}
+EMBER_OP("unravel_index(Tensor indices, Size shape) -> Tensor[]", &unravel_index, Function,
+         "Positions in the flattened tensor as one index for each dimension of `shape`.");
+
 EMBER_OP("argwhere(Tensor self) -> Tensor", &nonzero, kForms, "The positions of the elements that are not zero.");
 
 }  // namespace ember

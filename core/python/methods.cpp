@@ -111,6 +111,10 @@ Object nested(const Tensor& t, const char* at, int dim) {
   return list;
 }
 
+PyObject* py_item(PyObject* self, PyObject*) {
+  return guarded([&] { return wrap_item(tensor_of(self)); });
+}
+
 PyObject* tolist(PyObject* self, PyObject*) {
   return guarded([&] { return list_of(tensor_of(self)); });
 }
@@ -201,6 +205,7 @@ PyMethodDef methods[] = {
     {"requires_grad_", as_method(requires_grad_), METH_FASTCALL | METH_KEYWORDS,
      "requires_grad_(requires_grad=True)\n\nSets requires_grad and returns the tensor."},
     {"is_set_to", is_set_to, METH_O, "Whether both tensors are the same view of the same storage."},
+    {"item", py_item, METH_NOARGS, "The value of a tensor with one element, as a Python number."},
     {"tolist", tolist, METH_NOARGS, "The elements as nested lists of Python numbers."},
     {"type", as_method(type), METH_VARARGS | METH_KEYWORDS,
      "type(dtype=None)\n\nThe tensor in another dtype, or without an argument the name of its type."},
@@ -210,6 +215,13 @@ PyMethodDef methods[] = {
     {}};
 
 }  // namespace
+
+PyObject* wrap_item(const Tensor& t) {
+  Scalar s = item(t);
+  // A Scalar holds the bits of a uint64, but not how to read them.
+  if (t.dtype() == Dtype::UInt64) return PyLong_FromUnsignedLongLong(uint64_t(s.to<int64_t>()));
+  return wrap_scalar(s);
+}
 
 PyObject* list_of(const Tensor& t) {
   check(!t.device().is_meta(), Kind::NotImplemented, "tolist(): a meta tensor has no data");

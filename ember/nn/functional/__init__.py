@@ -43,6 +43,14 @@ from ember.nn.functional.activation import (
     threshold,
     threshold_,
 )
+from ember.nn.functional.conv import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
 from ember.nn.functional.dropout import (
     alpha_dropout,
     dropout,
@@ -74,6 +82,7 @@ from ember.nn.functional.loss import (
     poisson_nll_loss,
     smooth_l1_loss,
 )
+from ember.nn.functional.padding import pad
 from ember.nn.functional.ranking_loss import (
     cosine_embedding_loss,
     hinge_embedding_loss,

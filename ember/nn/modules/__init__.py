@@ -31,6 +31,14 @@ from ember.nn.modules.activation import (
     Threshold,
 )
 from ember.nn.modules.container import ModuleDict, ModuleList, Sequential
+from ember.nn.modules.conv import (
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    ConvTranspose1d,
+    ConvTranspose2d,
+    ConvTranspose3d,
+)
 from ember.nn.modules.distance import CosineSimilarity, PairwiseDistance
 from ember.nn.modules.dropout import (
     AlphaDropout,
@@ -41,6 +49,14 @@ from ember.nn.modules.dropout import (
     FeatureAlphaDropout,
 )
 from ember.nn.modules.flatten import Flatten, Unflatten
+from ember.nn.modules.lazy_conv import (
+    LazyConv1d,
+    LazyConv2d,
+    LazyConv3d,
+    LazyConvTranspose1d,
+    LazyConvTranspose2d,
+    LazyConvTranspose3d,
+)
 from ember.nn.modules.linear import Bilinear, Identity, LazyLinear, Linear
 from ember.nn.modules.loss import (
     BCELoss,
