@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.fuzz import draw
@@ -160,6 +160,10 @@ def properties(ember: Any, torch: Any) -> dict[str, Any]:
         arguments = {"dim": data.draw(dims), "keepdim": data.draw(st.booleans())}
         if arguments["dim"] is None:
             arguments = {}
+        assume(hasattr(ember.Tensor, name))
+        assume(name not in ("cumsum", "logsumexp") or arguments)
+        if name == "cumsum":
+            del arguments["keepdim"]
 
         def run(t: Any) -> Any:
             x = load(t, array)
@@ -202,6 +206,8 @@ def _chain(data: Any, torch: Any, array: np.ndarray) -> list[tuple]:
             y = getattr(x, name)(*args)
         except Exception:
             continue
+        if name == "unfold" and args[2] < args[1]:
+            continue  # overlaps itself: what a change does is undefined
         shares = y.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
         if y.numel() and shares and y._base is not None:
             x = y
