@@ -121,7 +121,7 @@ def test_saved_tensors_are_guarded():
     y = Exp.apply(x)
     y.sum().backward()
     with pytest.raises(RuntimeError, match="backward through the graph a second time"):
-        y.grad_fn.saved_tensors  # noqa: B018
+        y.grad_fn.saved_tensors
     with pytest.raises(RuntimeError, match="backward through the graph a second time"):
         y.sum().backward()
 

@@ -104,7 +104,10 @@ def test_nodes():
     z = y + x
     node = z.grad_fn
     assert node is z.grad_fn and node.name() == "AddBackward0"
-    assert [n.name() for n, _ in node.next_functions] == ["MulBackward0", "AccumulateGrad"]
+    assert [n.name() for n, _ in node.next_functions] == [
+        "MulBackward0",
+        "AccumulateGrad",
+    ]
     assert node.next_functions[1][0].variable is x
     node.metadata["note"] = 1
     del node

@@ -332,7 +332,14 @@ def versions(m):
     d.mul_(2)
     found += [x._version, v._version, d._version]
     x.data.add_(1)
-    return [*found, x._version, v._is_view(), v._base is x, d._is_view(), x._base is None]
+    return [
+        *found,
+        x._version,
+        v._is_view(),
+        v._base is x,
+        d._is_view(),
+        x._base is None,
+    ]
 
 
 def random_view(m, t, rng):
@@ -391,7 +398,7 @@ def compare(run):
 def check(expected, got, where):
     if isinstance(expected, (list, tuple)):
         assert isinstance(got, (list, tuple)) and len(got) == len(expected), where
-        for i, (e, g) in enumerate(zip(expected, got)):
+        for i, (e, g) in enumerate(zip(expected, got, strict=True)):
             check(e, g, f"{where}[{i}]")
     elif isinstance(expected, (float, complex)):
         np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12, err_msg=where)
