@@ -5,10 +5,11 @@ programs need. `find` is called once per name; the package keeps the result.
 from importlib import import_module
 
 _SUBPACKAGES = """
-    amp autograd backends compiler cpu cuda distributed distributions fft func functional
-    futures hub jit library linalg masked mps multiprocessing nested nn onnx opencl optim
-    overrides package profiler quantization quasirandom random return_types serialization
-    signal sparse special storage testing types utils version xpu
+    amp autograd backends compiler cpu cuda distributed distributions fft func
+    functional futures hub jit library linalg masked mps multiprocessing nested nn
+    onnx opencl optim overrides package profiler quantization quasirandom random
+    return_types serialization signal sparse special storage testing types utils
+    version xpu
     """
 SUBMODULES = frozenset(_SUBPACKAGES.split())
 

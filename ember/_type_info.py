@@ -68,7 +68,8 @@ class finfo:
         return (
             f"finfo(resolution={self.resolution:g}, min={self.min:g}, "
             f"max={self.max:g}, eps={self.eps:g}, "
-            f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})"
+            f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, "
+            f"dtype={self.dtype})"
         )
 
     def __eq__(self, other: object) -> bool:

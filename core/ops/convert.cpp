@@ -57,10 +57,4 @@ EMBER_OP("is_nonzero(Tensor self) -> bool",
 EMBER_OP("is_same_size(Tensor self, Tensor other) -> bool",
          ([](const Tensor& a, const Tensor& b) { return a.shape() == b.shape(); }), kForms,
          "Whether two tensors have the same shape.");
-// Conjugates and negatives are computed at once here, never left for later by a flag.
-EMBER_OP("is_conj(Tensor self) -> bool", ([](const Tensor&) { return false; }), kForms, "Always False.");
-EMBER_OP("is_neg(Tensor self) -> bool", ([](const Tensor&) { return false; }), kForms, "Always False.");
-EMBER_OP("resolve_conj(Tensor self) -> Tensor", ([](const Tensor& t) { return t; }), kForms, "The tensor itself.");
-EMBER_OP("resolve_neg(Tensor self) -> Tensor", ([](const Tensor& t) { return t; }), kForms, "The tensor itself.");
-
 }  // namespace ember
