@@ -202,7 +202,7 @@ def test_value_is_cast_and_broadcast():
     x[1] = ember.tensor([1.5, 2.5, 3.5])
     assert x.tolist() == [[1, 1, 1], [1, 2, 3]]
     y = ember.zeros(2, 3)
-    y[ember.tensor([0, 1])] = ember.tensor([1, 2, 3])
+    y[ember.tensor([0, 1])] = ember.tensor([1.0, 2.0, 3.0])
     assert y.tolist() == [[1, 2, 3], [1, 2, 3]]
     y[0] = ember.ones(1, 1, 3)  # leading ones are dropped
     assert y.tolist() == [[1, 1, 1], [1, 2, 3]]

@@ -111,8 +111,8 @@ EMBER_OP("nansum(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtype
          "Sum over `dim` with NaN counting as zero.");
 
 Tensor mean(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) {
-  Shape dims = reduced_dims("mean", dim, self.dim());
   Dtype t = float_dtype("mean", self, dtype);
+  Shape dims = reduced_dims("mean", dim, self.dim());
   if (is_complex(self.dtype()) != is_complex(t)) return mean(to(self, t), dim, keepdim, std::nullopt);
   Tensor out = reduce(Reduction::Mean, self, dims, keepdim, t);
   if (!grad_needed(self)) return out;
