@@ -134,7 +134,7 @@ Tensor copy_(const Tensor& self, const Tensor& src) {
   bump_version(self);
   if (grad_needed(self, src))
     tape_inplace(
-        self, "copy", wrt(self, [](const Tensor&) { return Tensor(); }),
+        self, "copy", wrt(self, [](const Tensor& g) { return zeros_like(g); }),  // zeros, not None, as in torch
         wrt(src, [device = src.device()](const Tensor& g) { return to(g, device, std::nullopt); }));
   return self;
 }

@@ -308,8 +308,7 @@ void set(const Tensor& self, PyObject* key, PyObject* object) {
     return;
   }
   if (fill_masked(t, value)) return;
-  if (value.dtype() != self.dtype() || !(value.device() == self.device()))
-    value = to(value, self.device(), self.dtype());
+  if (!(value.device() == self.device())) value = to(value, self.device(), std::nullopt);
   index_put_(t.view, t.positions, value, false);
 }
 

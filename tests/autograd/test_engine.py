@@ -204,7 +204,7 @@ def test_threads_that_share_leaves_lose_no_gradient(size):
         try:
             for _ in range(rounds):
                 (x * 2).sum().backward()
-        except Exception as e:  # noqa: BLE001
+        except Exception as e:
             errors.append(e)
 
     threads = [threading.Thread(target=work) for _ in range(count)]
@@ -225,7 +225,7 @@ def test_threads_that_share_a_graph():
         try:
             for _ in range(10):
                 (shared * 3).sum().backward(retain_graph=True)
-        except Exception as e:  # noqa: BLE001
+        except Exception as e:
             errors.append(e)
 
     threads = [threading.Thread(target=work) for _ in range(4)]

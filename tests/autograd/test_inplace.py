@@ -1,4 +1,4 @@
-"""In-place changes: which are recorded, which are refused, and what views see of them."""
+"""In-place changes: which are recorded, which are refused, what views see of them."""
 
 import pytest
 
@@ -91,7 +91,9 @@ def test_a_saved_tensor_must_not_change():
     y = x * 2
     z = y.sin()
     y.add_(1)
-    with pytest.raises(RuntimeError, match="output 0 of .* is at version 1; expected version 0"):
+    with pytest.raises(
+        RuntimeError, match=r"output 0 of .* is at version 1; expected version 0"
+    ):
         z.sum().backward()
 
 
@@ -134,7 +136,7 @@ def test_detach_in_place():
 
 
 def test_loops_over_slices_cost_no_more_than_the_slices():
-    """Only the part under a view is copied in backward while nobody else needs the gradient."""
+    """While nobody else needs the gradient, only the part under a view is copied."""
     x = ember.ones(2000, requires_grad=True)
     y = x * 1
     for i in range(2000):

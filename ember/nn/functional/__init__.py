@@ -43,6 +43,10 @@ from ember.nn.functional.activation import (
     threshold,
     threshold_,
 )
+from ember.nn.functional.attention import (
+    multi_head_attention_forward,
+    scaled_dot_product_attention,
+)
 from ember.nn.functional.conv import (
     conv1d,
     conv2d,
@@ -81,6 +85,13 @@ from ember.nn.functional.loss import (
     nll_loss,
     poisson_nll_loss,
     smooth_l1_loss,
+)
+from ember.nn.functional.normalization import (
+    batch_norm,
+    group_norm,
+    instance_norm,
+    local_response_norm,
+    rms_norm,
 )
 from ember.nn.functional.padding import pad
 from ember.nn.functional.ranking_loss import (
