@@ -63,8 +63,6 @@ Tensor reduce(Reduction f, const Tensor& self, const Shape& dims, bool keepdim, 
 
 using MaybeDtype = std::optional<Dtype>;
 
-Tensor in_dtype(const Tensor& t, MaybeDtype dtype) { return dtype && *dtype != t.dtype() ? to(t, *dtype) : t; }
-
 Dtype sum_dtype(const Tensor& self, MaybeDtype dtype) {
   return dtype.value_or(is_integral(self.dtype(), true) ? Dtype::Int64 : self.dtype());
 }
