@@ -290,6 +290,8 @@ def test_errors_of_assignment():
         x[0] = ember.ones(3)
     with pytest.raises(RuntimeError, match="shape mismatch"):
         x[ember.tensor([0])] = ember.ones(3)
+    with pytest.raises(RuntimeError, match="dtypes match"):
+        x[ember.tensor([0])] = ember.ones(3, 4, dtype=ember.int64)
     with pytest.raises(TypeError, match="can't assign a list"):
         x[0] = [1, 2]
     with pytest.raises(RuntimeError, match="without overflow"):
