@@ -89,6 +89,12 @@ class Node:
     def next_functions(self) -> Any: ...
     @next_functions.setter
     def next_functions(self, value: Any) -> None: ...
+    def register_hook(self, *args: Any, **kwargs: Any) -> Any: ...
+    def register_prehook(self, *args: Any, **kwargs: Any) -> Any: ...
+    @property
+    def requires_grad(self) -> Any: ...
+    @requires_grad.setter
+    def requires_grad(self, value: Any) -> None: ...
     @property
     def variable(self) -> Any: ...
     @variable.setter
@@ -110,6 +116,8 @@ class Tensor:
     def H(self) -> Tensor: ...
     @property
     def T(self) -> Tensor: ...
+    @property
+    def __array_interface__(self) -> Any: ...
     @property
     def _base(self) -> Tensor | None: ...
     @property
@@ -239,9 +247,41 @@ class Tensor:
     def __iter__(self) -> _Iterator[Tensor]: ...
     def __getitem__(self, index: Any) -> Tensor: ...
     def __setitem__(self, index: Any, value: Any) -> None: ...
+    def _is_view(self, *args: Any, **kwargs: Any) -> Any: ...
     @staticmethod
     def _make_subclass(*args: Any, **kwargs: Any) -> Any: ...
+    def apply_(self, *args: Any, **kwargs: Any) -> Any: ...
     def as_subclass(self, *args: Any, **kwargs: Any) -> Any: ...
+    def backward(self, *args: Any, **kwargs: Any) -> Any: ...
+    def cuda(self, *args: Any, **kwargs: Any) -> Any: ...
+    def data_ptr(self, *args: Any, **kwargs: Any) -> Any: ...
+    def detach_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def dim(self, *args: Any, **kwargs: Any) -> Any: ...
+    def element_size(self, *args: Any, **kwargs: Any) -> Any: ...
+    def get_device(self, *args: Any, **kwargs: Any) -> Any: ...
+    def has_names(self, *args: Any, **kwargs: Any) -> Any: ...
+    def is_inference(self, *args: Any, **kwargs: Any) -> Any: ...
+    def is_pinned(self, *args: Any, **kwargs: Any) -> Any: ...
+    def is_set_to(self, *args: Any, **kwargs: Any) -> Any: ...
+    def is_shared(self, *args: Any, **kwargs: Any) -> Any: ...
+    def map2_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def map_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def ndimension(self, *args: Any, **kwargs: Any) -> Any: ...
+    def nelement(self, *args: Any, **kwargs: Any) -> Any: ...
+    def new(self, *args: Any, **kwargs: Any) -> Any: ...
+    def numel(self, *args: Any, **kwargs: Any) -> Any: ...
+    def numpy(self, *args: Any, **kwargs: Any) -> Any: ...
+    def register_hook(self, *args: Any, **kwargs: Any) -> Any: ...
+    def register_post_accumulate_grad_hook(self, *args: Any, **kwargs: Any) -> Any: ...
+    def requires_grad_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def retain_grad(self, *args: Any, **kwargs: Any) -> Any: ...
+    def size(self, *args: Any, **kwargs: Any) -> Any: ...
+    def storage(self, *args: Any, **kwargs: Any) -> Any: ...
+    def storage_offset(self, *args: Any, **kwargs: Any) -> Any: ...
+    def stride(self, *args: Any, **kwargs: Any) -> Any: ...
+    def tolist(self, *args: Any, **kwargs: Any) -> Any: ...
+    def type(self, *args: Any, **kwargs: Any) -> Any: ...
+    def untyped_storage(self, *args: Any, **kwargs: Any) -> Any: ...
     def abs(self, *, out: Tensor | None = ...) -> Tensor:
         """Absolute value of each element; of a complex one, its modulus."""
     def abs_(self) -> Self:
@@ -280,6 +320,8 @@ class Tensor:
         """beta * self + alpha * the outer product of vec1 and vec2."""
     def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: _Number = ..., alpha: _Number = ...) -> Self:
         """beta * self + alpha * the outer product of vec1 and vec2."""
+    def adjoint(self) -> Tensor:
+        """The conjugate of the transpose of the last two dimensions."""
     def airy_ai(self, *, out: Tensor | None = ...) -> Tensor:
         """Airy function Ai."""
     def airy_ai_(self) -> Self:
@@ -306,6 +348,8 @@ class Tensor:
         """The positions of the elements that are not zero."""
     def as_strided(self, size: _Size, stride: _Size, storage_offset: _int | None = ...) -> Tensor:
         """A view of the storage with the given size, strides and offset."""
+    def as_strided_scatter(self, src: Tensor, size: _Size, stride: _Size, storage_offset: _int | None = ...) -> Tensor:
+        """A copy with the part that as_strided() shows replaced by `src`."""
     def asin(self, *, out: Tensor | None = ...) -> Tensor:
         """Inverse sine of each element."""
     def asin_(self) -> Self:
@@ -356,6 +400,8 @@ class Tensor:
         """Bessel function of the second kind, order 1."""
     def bessel_y1_(self) -> Self:
         """Bessel function of the second kind, order 1."""
+    def bfloat16(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
     def bitwise_and(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Bitwise and; for bool, logical and."""
     def bitwise_and_(self, other: _Operand) -> Self:
@@ -382,12 +428,27 @@ class Tensor:
         """Bitwise exclusive or."""
     def bmm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Products of two batches of matrices."""
+    def bool(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
+    @overload
+    def broadcast_to(self, size: _Size) -> Tensor:
+        """A view in which dimensions of size 1 are repeated, without copying."""
+    @overload
+    def broadcast_to(self, *size: _int) -> Tensor: ...
+    def byte(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
     def cauchy_(self, median: _float = ..., sigma: _float = ..., *, generator: Generator | None = ...) -> Self:
         """Fills the tensor with numbers of the Cauchy distribution."""
+    def cdouble(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
     def ceil(self, *, out: Tensor | None = ...) -> Tensor:
         """Smallest integer not below each element."""
     def ceil_(self) -> Self:
         """Smallest integer not below each element."""
+    def cfloat(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
+    def char(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
     def chebyshev_polynomial_t(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Chebyshev polynomial of the first kind of degree b."""
     def chebyshev_polynomial_t_(self, other: _Operand) -> Self:
@@ -404,6 +465,10 @@ class Tensor:
         """Chebyshev polynomial of the fourth kind of degree b."""
     def chebyshev_polynomial_w_(self, other: _Operand) -> Self:
         """Chebyshev polynomial of the fourth kind of degree b."""
+    def chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+        """Views of at most `chunks` pieces of equal size along a dimension; the last may
+        be smaller.
+        """
     def clamp_max(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Elements above a bound replaced by it."""
     def clamp_max_(self, other: _Operand) -> Self:
@@ -414,6 +479,8 @@ class Tensor:
         """Elements below a bound replaced by it."""
     def clone(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """A copy of the tensor, recorded by the tape."""
+    def conj(self) -> Tensor:
+        """The complex conjugate; a real tensor itself."""
     def conj_physical(self, *, out: Tensor | None = ...) -> Tensor:
         """Complex conjugate of each element."""
     def conj_physical_(self) -> Self:
@@ -436,12 +503,24 @@ class Tensor:
         """Hyperbolic cosine of each element."""
     def count_nonzero(self, dim: _Dims = ...) -> Tensor:
         """Number of nonzero elements over `dim`."""
+    def cpu(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in host memory; itself if it is there."""
     def deg2rad(self, *, out: Tensor | None = ...) -> Tensor:
         """Degrees to radians."""
     def deg2rad_(self) -> Self:
         """Degrees to radians."""
     def detach(self) -> Tensor:
         """The same elements without history."""
+    def diag(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The diagonal of a matrix, or the matrix with the given diagonal."""
+    def diag_embed(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
+        """Zeros, with the last dimension of the tensor as a diagonal of two new ones."""
+    def diagflat(self, offset: _int = ...) -> Tensor:
+        """The matrix whose diagonal are the elements."""
+    def diagonal(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
+        """A view of a diagonal of two dimensions, as the last dimension."""
+    def diagonal_scatter(self, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
+        """A copy with a diagonal replaced by `src`."""
     def digamma(self, *, out: Tensor | None = ...) -> Tensor:
         """Derivative of lgamma."""
     def digamma_(self) -> Self:
@@ -452,6 +531,21 @@ class Tensor:
         """Quotient of two tensors, broadcast together."""
     def dot(self, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Dot product of two vectors."""
+    def double(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
+    @overload
+    def dsplit(self, sections: _int) -> tuple[Tensor, ...]:
+        """Equal pieces, as views."""
+    @overload
+    def dsplit(self, indices: _Size) -> tuple[Tensor, ...]: ...
+    @overload
+    def dsplit(self, *indices: _int) -> tuple[Tensor, ...]: ...
+    @overload
+    def dsplit(self, indices_or_sections: _int) -> tuple[Tensor, ...]: ...
+    @overload
+    def dsplit(self, indices_or_sections: _Size) -> tuple[Tensor, ...]: ...
+    @overload
+    def dsplit(self, *indices_or_sections: _int) -> tuple[Tensor, ...]: ...
     def entr(self, *, out: Tensor | None = ...) -> Tensor:
         """-x * log(x); 0 at zero, -inf below."""
     def entr_(self) -> Self:
@@ -489,12 +583,27 @@ class Tensor:
         """A view in which dimensions of size 1 are repeated, without copying."""
     @overload
     def expand(self, *size: _int, implicit: _bool = ...) -> Tensor: ...
+    def expand_as(self, other: Tensor) -> Tensor:
+        """expand() to the shape of `other`."""
     def expm1(self, *, out: Tensor | None = ...) -> Tensor:
         """exp(x) - 1, accurate near zero."""
     def expm1_(self) -> Self:
         """exp(x) - 1, accurate near zero."""
     def exponential_(self, lambd: _float = ..., *, generator: Generator | None = ...) -> Self:
         """Fills the tensor with exponential numbers of rate `lambd`."""
+    def flatten(self, start_dim: _int = ..., end_dim: _int = ...) -> Tensor:
+        """The dimensions from `start_dim` to `end_dim` as one."""
+    @overload
+    def flip(self, dims: _Size) -> Tensor:
+        """A copy with the order along `dims` reversed."""
+    @overload
+    def flip(self, *dims: _int) -> Tensor: ...
+    def fliplr(self) -> Tensor:
+        """A copy with the columns in reverse order."""
+    def flipud(self) -> Tensor:
+        """A copy with the rows in reverse order."""
+    def float(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
     def floor(self, *, out: Tensor | None = ...) -> Tensor:
         """Largest integer not above each element."""
     def floor_(self) -> Self:
@@ -519,6 +628,10 @@ class Tensor:
         """Fractional part of each element, with its sign."""
     def frac_(self) -> Self:
         """Fractional part of each element, with its sign."""
+    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+        """The elements at `index` along a dimension: out[i][j] = self[index[i][j]][j] for
+        dim 0.
+        """
     def gcd(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Greatest common divisor."""
     def gcd_(self, other: _Operand) -> Self:
@@ -543,6 +656,8 @@ class Tensor:
         """True where the first is greater than the second."""
     def gt_(self, other: _Operand) -> Self:
         """True where the first is greater than the second."""
+    def half(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
     def hardsigmoid(self, *, out: Tensor | None = ...) -> Tensor:
         """relu6(x + 3) / 6."""
     def hardsigmoid_(self) -> Self:
@@ -563,6 +678,19 @@ class Tensor:
         """Probabilists' Hermite polynomial of degree b."""
     def hermite_polynomial_he_(self, other: _Operand) -> Self:
         """Probabilists' Hermite polynomial of degree b."""
+    @overload
+    def hsplit(self, sections: _int) -> tuple[Tensor, ...]:
+        """Equal pieces, as views."""
+    @overload
+    def hsplit(self, indices: _Size) -> tuple[Tensor, ...]: ...
+    @overload
+    def hsplit(self, *indices: _int) -> tuple[Tensor, ...]: ...
+    @overload
+    def hsplit(self, indices_or_sections: _int) -> tuple[Tensor, ...]: ...
+    @overload
+    def hsplit(self, indices_or_sections: _Size) -> tuple[Tensor, ...]: ...
+    @overload
+    def hsplit(self, *indices_or_sections: _int) -> tuple[Tensor, ...]: ...
     def hypot(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """sqrt(a * a + b * b) without overflow."""
     def hypot_(self, other: _Operand) -> Self:
@@ -591,6 +719,18 @@ class Tensor:
         """Regularised upper incomplete gamma function."""
     def igammac_(self, other: _Operand) -> Self:
         """Regularised upper incomplete gamma function."""
+    def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+        """A copy with the rows of `source`, times `alpha`, added to the rows `index`."""
+    def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: _Number = ...) -> Self:
+        """A copy with the rows of `source`, times `alpha`, added to the rows `index`."""
+    def index_copy(self, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """A copy with the rows `index` replaced by those of `source`."""
+    def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Self:
+        """A copy with the rows `index` replaced by those of `source`."""
+    def index_fill(self, dim: _int, index: Tensor, value: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """A copy with the rows `index` filled with a number."""
+    def index_fill_(self, dim: _int, index: Tensor, value: _Operand) -> Self:
+        """A copy with the rows `index` filled with a number."""
     def index_put(self, indices: _Sequence[Tensor], values: Tensor, accumulate: _bool = ...) -> Tensor:
         """A copy with the elements at `indices` replaced by `values`, or increased by them
         if `accumulate`.
@@ -598,10 +738,36 @@ class Tensor:
     def index_put_(self, indices: _Sequence[Tensor], values: Tensor, accumulate: _bool = ...) -> Self:
         """Replaces the elements at `indices` by `values`, or adds to them if `accumulate`.
         """
+    def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
+        """The prod, mean, amax or amin of the rows of `source` at the rows `index` of
+        self.
+        """
+    def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ...) -> Self:
+        """The prod, mean, amax or amin of the rows of `source` at the rows `index` of
+        self.
+        """
+    def index_select(self, dim: _int, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """The rows `index` along a dimension."""
     def inner(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Sum of products over the last dimension of both tensors."""
+    def int(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
+    def is_complex(self) -> _bool:
+        """Whether the elements are complex numbers."""
+    def is_conj(self) -> _bool:
+        """Always False."""
     def is_contiguous(self, *, memory_format: memory_format | None = ...) -> _bool:
         """Whether the elements lie in memory in the order of `memory_format`."""
+    def is_floating_point(self) -> _bool:
+        """Whether the elements are real floating point numbers."""
+    def is_neg(self) -> _bool:
+        """Always False."""
+    def is_nonzero(self) -> _bool:
+        """Whether a tensor with one element is not zero."""
+    def is_same_size(self, other: Tensor) -> _bool:
+        """Whether two tensors have the same shape."""
+    def is_signed(self) -> _bool:
+        """Whether elements can be negative."""
     def isclose(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """True where abs(a - b) <= atol + rtol * abs(b); p0 rtol, p1 atol, p2 whether NaN
         equals NaN.
@@ -636,6 +802,8 @@ class Tensor:
         """True where the imaginary part is zero."""
     def item(self) -> Any:
         """The value of a tensor with one element, as a Python number."""
+    def kron(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """The Kronecker product: each element of the first times all of the second."""
     def laguerre_polynomial_l(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Laguerre polynomial of degree b."""
     def laguerre_polynomial_l_(self, other: _Operand) -> Self:
@@ -716,10 +884,22 @@ class Tensor:
         """log(sigmoid(x))."""
     def logsumexp(self, dim: _Dims, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Logarithm of the sum of exponentials over `dim`, without overflow."""
+    def long(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
     def lt(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """True where the first is less than the second."""
     def lt_(self, other: _Operand) -> Self:
         """True where the first is less than the second."""
+    def masked_fill(self, mask: Tensor, value: _Operand) -> Tensor:
+        """A copy with a number where `mask` is set."""
+    def masked_fill_(self, mask: Tensor, value: _Operand) -> Self:
+        """A copy with a number where `mask` is set."""
+    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
+        """A copy with the elements of `source`, in order, where `mask` is set."""
+    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Self:
+        """A copy with the elements of `source`, in order, where `mask` is set."""
+    def masked_select(self, mask: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """The elements where `mask` is set, as one dimension."""
     def matmul(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Matrix product of two tensors: vectors, matrices or batches, broadcast together.
         """
@@ -772,6 +952,10 @@ class Tensor:
         """Modified Bessel function of the second kind, order 1."""
     def modified_bessel_k1_(self) -> Self:
         """Modified Bessel function of the second kind, order 1."""
+    def moveaxis(self, source: _Dims, destination: _Dims) -> Tensor:
+        """movedim()."""
+    def movedim(self, source: _Dims, destination: _Dims) -> Tensor:
+        """A view with the dimensions `source` moved to `destination`."""
     def mul(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Product of two tensors, broadcast together."""
     def mul_(self, other: _Operand) -> Self:
@@ -784,6 +968,13 @@ class Tensor:
         """Mean over `dim` of what is not NaN."""
     def nansum(self, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
         """Sum over `dim` with NaN counting as zero."""
+    @overload
+    def narrow(self, dim: _int, start: _int, length: _int) -> Tensor:
+        """A view of `length` indices from `start` along a dimension."""
+    @overload
+    def narrow(self, dim: _int, start: Tensor, length: _int) -> Tensor: ...
+    def narrow_copy(self, dim: _int, start: _int, length: _int) -> Tensor:
+        """A copy of `length` indices from `start` along a dimension."""
     def ndtr(self, *, out: Tensor | None = ...) -> Tensor:
         """Normal distribution function."""
     def ndtr_(self) -> Self:
@@ -800,6 +991,32 @@ class Tensor:
         """Each element with its sign changed."""
     def neg_(self) -> Self:
         """Each element with its sign changed."""
+    @overload
+    def new_empty(self, size: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+        """A tensor of the given shape and the same dtype and device, with uninitialised
+        elements.
+        """
+    @overload
+    def new_empty(self, *size: _int, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor: ...
+    def new_empty_strided(self, size: _Size, stride: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+        """A tensor of the given shape and strides and the same dtype and device, with
+        uninitialised elements.
+        """
+    def new_full(self, size: _Size, fill_value: _Number, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+        """A tensor of the given shape and the same dtype and device, filled with a number.
+        """
+    @overload
+    def new_ones(self, size: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+        """A tensor of the given shape and the same dtype and device, filled with 1."""
+    @overload
+    def new_ones(self, *size: _int, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor: ...
+    def new_tensor(self, data: Any, *, dtype: _DtypeLike | None = ..., device: _DeviceLike | None = ..., requires_grad: _bool = ..., layout: Any = ..., pin_memory: _bool = ...) -> Tensor:
+        """A new tensor with a copy of `data`, of the same dtype and on the same device."""
+    @overload
+    def new_zeros(self, size: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+        """A tensor of the given shape and the same dtype and device, filled with 0."""
+    @overload
+    def new_zeros(self, *size: _int, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor: ...
     def nextafter(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Next number after the first towards the second."""
     def nextafter_(self, other: _Operand) -> Self:
@@ -817,6 +1034,10 @@ class Tensor:
         """A view with its dimensions reordered."""
     @overload
     def permute(self, *dims: _int) -> Tensor: ...
+    def pin_memory(self, device: _DeviceLike | None = ...) -> Tensor:
+        """The tensor itself: host memory need not be pinned for ember's devices."""
+    def positive(self) -> Tensor:
+        """The tensor itself."""
     def pow(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """The first to the power of the second."""
     def pow_(self, other: _Operand) -> Self:
@@ -830,6 +1051,10 @@ class Tensor:
         """Product of all elements."""
     @overload
     def prod(self, dim: _int, keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
+    def put(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
+        """A copy with `source` at the places `index`, the tensor being one line."""
+    def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Self:
+        """A copy with `source` at the places `index`, the tensor being one line."""
     def rad2deg(self, *, out: Tensor | None = ...) -> Tensor:
         """Radians to degrees."""
     def rad2deg_(self) -> Self:
@@ -843,6 +1068,8 @@ class Tensor:
     def random_(self, to: _int, *, generator: Generator | None = ...) -> Self: ...
     @overload
     def random_(self, from_: _int, to: _int | None, *, generator: Generator | None = ...) -> Self: ...
+    def ravel(self) -> Tensor:
+        """The elements as one dimension, in contiguous memory."""
     def reciprocal(self, *, out: Tensor | None = ...) -> Tensor:
         """1 / x for each element."""
     def reciprocal_(self) -> Self:
@@ -860,10 +1087,41 @@ class Tensor:
     def remainder_(self, other: _Operand) -> Self:
         """Remainder of the division, with the divisor's sign."""
     @overload
+    def repeat(self, repeats: _Size) -> Tensor:
+        """The tensor repeated as often along each dimension."""
+    @overload
+    def repeat(self, *repeats: _int) -> Tensor: ...
+    @overload
+    def repeat_interleave(self, repeats: _int, dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor:
+        """Each element (or each index along `dim`) `repeats` times in a row."""
+    @overload
+    def repeat_interleave(self, repeats: Tensor, dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor: ...
+    @overload
     def reshape(self, shape: _Size) -> Tensor:
         """The same elements under another shape: a view if possible, else a copy."""
     @overload
     def reshape(self, *shape: _int) -> Tensor: ...
+    def reshape_as(self, other: Tensor) -> Tensor:
+        """reshape() to the shape of `other`."""
+    @overload
+    def resize_(self, size: _Size, *, memory_format: memory_format | None = ...) -> Self:
+        """Gives the tensor another shape, in more memory if it needs more; new elements
+        are uninitialised.
+        """
+    @overload
+    def resize_(self, *size: _int, memory_format: memory_format | None = ...) -> Self: ...
+    def resize_as_(self, the_template: Tensor, *, memory_format: memory_format | None = ...) -> Self:
+        """Gives the tensor the shape of another, in more memory if it needs more."""
+    def resolve_conj(self) -> Tensor:
+        """The tensor itself."""
+    def resolve_neg(self) -> Tensor:
+        """The tensor itself."""
+    def roll(self, shifts: _Dims, dims: _Dims = ...) -> Tensor:
+        """A copy shifted along `dims`; what leaves at the end comes in at the front."""
+    def rot90(self, k: _int = ..., dims: _Dims = ...) -> Tensor:
+        """The plane of two dimensions turned by k times 90 degrees, from the first to the
+        second.
+        """
     def round(self, *, out: Tensor | None = ...) -> Tensor:
         """Nearest integer to each element, halves to even."""
     def round_(self) -> Self:
@@ -884,8 +1142,47 @@ class Tensor:
         """exp(x) * modified_bessel_k1(x)."""
     def scaled_modified_bessel_k1_(self) -> Self:
         """exp(x) * modified_bessel_k1(x)."""
+    @overload
+    def scatter(self, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """A copy with `src` written to the places `index` along a dimension."""
+    @overload
+    def scatter(self, dim: _int, index: Tensor, value: _Number, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def scatter(self, dim: _int, index: Tensor, src: Tensor, *, reduce: _str, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def scatter(self, dim: _int, index: Tensor, value: _Number, *, reduce: _str, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def scatter_(self, dim: _int, index: Tensor, src: Tensor) -> Self:
+        """A copy with `src` written to the places `index` along a dimension."""
+    @overload
+    def scatter_(self, dim: _int, index: Tensor, value: _Number) -> Self: ...
+    @overload
+    def scatter_(self, dim: _int, index: Tensor, src: Tensor, *, reduce: _str) -> Self: ...
+    @overload
+    def scatter_(self, dim: _int, index: Tensor, value: _Number, *, reduce: _str) -> Self: ...
+    def scatter_add(self, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """A copy with `src` added to what is at `index` along a dimension."""
+    def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Self:
+        """A copy with `src` added to what is at `index` along a dimension."""
+    def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
+        """The sum, prod, mean, amax or amin of `src` at the places `index` along a
+        dimension, together with what is there if `include_self`.
+        """
+    def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ...) -> Self:
+        """The sum, prod, mean, amax or amin of `src` at the places `index` along a
+        dimension, together with what is there if `include_self`.
+        """
     def select(self, dim: _int, index: _int) -> Tensor:
         """A view of one index along a dimension."""
+    def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
+        """A copy with one index along a dimension replaced by `src`."""
+    @overload
+    def set_(self) -> Self:
+        """Makes the tensor empty, over a storage of its own."""
+    @overload
+    def set_(self, source: Tensor) -> Self: ...
+    @overload
+    def set_(self, source: Any, storage_offset: _int = ..., size: _Size | None = ..., stride: _Size | None = ...) -> Self: ...
     def sgn(self, *, out: Tensor | None = ...) -> Tensor:
         """Sign of each element; of a complex one, x / abs(x)."""
     def sgn_(self) -> Self:
@@ -906,6 +1203,8 @@ class Tensor:
         """Chebyshev polynomial of the fourth kind of 2a - 1."""
     def shifted_chebyshev_polynomial_w_(self, other: _Operand) -> Self:
         """Chebyshev polynomial of the fourth kind of 2a - 1."""
+    def short(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
     def sigmoid(self, *, out: Tensor | None = ...) -> Tensor:
         """1 / (1 + exp(-x)) for each element."""
     def sigmoid_(self) -> Self:
@@ -934,6 +1233,8 @@ class Tensor:
         """Hyperbolic sine of each element."""
     def sinh_(self) -> Self:
         """Hyperbolic sine of each element."""
+    def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ...) -> Tensor:
+        """A copy with a slice along a dimension replaced by `src`."""
     def softsign(self, *, out: Tensor | None = ...) -> Tensor:
         """x / (1 + abs(x))."""
     def softsign_(self) -> Self:
@@ -942,6 +1243,13 @@ class Tensor:
         """Spherical Bessel function of the first kind, order 0."""
     def spherical_bessel_j0_(self) -> Self:
         """Spherical Bessel function of the first kind, order 0."""
+    @overload
+    def split(self, split_size: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+        """Views of pieces of `split_size` along a dimension; the last may be smaller."""
+    @overload
+    def split(self, split_size: _Dims, dim: _int = ...) -> tuple[Tensor, ...]: ...
+    def split_with_sizes(self, split_sizes: _Dims, dim: _int = ...) -> tuple[Tensor, ...]:
+        """Views of pieces of the given sizes along a dimension."""
     def sqrt(self, *, out: Tensor | None = ...) -> Tensor:
         """Square root of each element."""
     def sqrt_(self) -> Self:
@@ -952,6 +1260,10 @@ class Tensor:
         """Square of each element."""
     def squeeze(self, dim: _Dims = ...) -> Tensor:
         """A view without dimensions of size 1, or without those among `dim`."""
+    def squeeze_(self, dim: _Dims = ...) -> Self:
+        """A view without dimensions of size 1, or without those among `dim`. The tensor
+        itself changes.
+        """
     @overload
     def std(self, unbiased: _bool) -> Tensor:
         """Standard deviation of all elements."""
@@ -968,6 +1280,24 @@ class Tensor:
         """Sum over `dim`, or over every axis when `dim` is None."""
     @overload
     def sum(self, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
+    def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
+        """transpose()."""
+    def swapaxes_(self, axis0: _int, axis1: _int) -> Self:
+        """transpose(). The tensor itself changes."""
+    def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
+        """transpose()."""
+    def swapdims_(self, dim0: _int, dim1: _int) -> Self:
+        """transpose(). The tensor itself changes."""
+    def t(self) -> Tensor:
+        """The transpose of a matrix."""
+    def t_(self) -> Self:
+        """The transpose of a matrix. The tensor itself changes."""
+    def take(self, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """The elements at `index`, the tensor being one line."""
+    def take_along_dim(self, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """gather() with the other dimensions broadcast; of the flattened tensor if `dim`
+        is None.
+        """
     def tan(self, *, out: Tensor | None = ...) -> Tensor:
         """Tangent of each element."""
     def tan_(self) -> Self:
@@ -981,18 +1311,48 @@ class Tensor:
     def tanhshrink_(self) -> Self:
         """x - tanh(x)."""
     @overload
+    def tensor_split(self, sections: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+        """Views of `sections` pieces along a dimension, of sizes that differ by one at
+        most.
+        """
+    @overload
+    def tensor_split(self, indices: _Dims, dim: _int = ...) -> tuple[Tensor, ...]: ...
+    @overload
+    def tensor_split(self, tensor_indices_or_sections: Tensor, dim: _int = ...) -> tuple[Tensor, ...]: ...
+    @overload
+    def tensor_split(self, indices_or_sections: _int, dim: _int = ...) -> tuple[Tensor, ...]: ...
+    @overload
+    def tensor_split(self, indices_or_sections: _Dims, dim: _int = ...) -> tuple[Tensor, ...]: ...
+    @overload
+    def tile(self, dims: _Size) -> Tensor:
+        """The tensor repeated along each dimension; missing entries count as 1."""
+    @overload
+    def tile(self, *dims: _int) -> Tensor: ...
+    @overload
     def to(self, dtype: _DtypeLike, non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: memory_format | None = ...) -> Tensor:
         """The tensor in another dtype."""
     @overload
     def to(self, device: _DeviceLike | None = ..., dtype: _DtypeLike | None = ..., non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: memory_format | None = ...) -> Tensor: ...
     @overload
     def to(self, other: Tensor, non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: memory_format | None = ...) -> Tensor: ...
+    def trace(self) -> Tensor:
+        """The sum of the diagonal of a matrix."""
     def transpose(self, dim0: _int, dim1: _int) -> Tensor:
         """A view with two dimensions swapped."""
+    def transpose_(self, dim0: _int, dim1: _int) -> Self:
+        """A view with two dimensions swapped. The tensor itself changes."""
     def trigamma(self, *, out: Tensor | None = ...) -> Tensor:
         """Derivative of digamma."""
     def trigamma_(self) -> Self:
         """Derivative of digamma."""
+    def tril(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The lower triangle of matrices, up to a diagonal; 0 above it."""
+    def tril_(self, diagonal: _int = ...) -> Self:
+        """The lower triangle of matrices, up to a diagonal; 0 above it."""
+    def triu(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The upper triangle of matrices, from a diagonal on; 0 below it."""
+    def triu_(self, diagonal: _int = ...) -> Self:
+        """The upper triangle of matrices, from a diagonal on; 0 below it."""
     def trunc(self, *, out: Tensor | None = ...) -> Tensor:
         """Integer part of each element."""
     def trunc_(self) -> Self:
@@ -1001,10 +1361,28 @@ class Tensor:
         """Quotient rounded towards zero."""
     def trunc_divide_(self, other: _Operand) -> Self:
         """Quotient rounded towards zero."""
+    def type_as(self, other: Tensor) -> Tensor:
+        """The tensor with the dtype and device of `other`."""
+    def unbind(self, dim: _int = ...) -> tuple[Tensor, ...]:
+        """Views of each index along a dimension."""
+    def unflatten(self, dim: _int, sizes: _Size) -> Tensor:
+        """One dimension as several, of the given sizes."""
+    def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
+        """A view of all windows of `size` elements along a dimension, `step` apart, as a
+        new last dimension.
+        """
     def uniform_(self, from_: _float = ..., to: _float = ..., *, generator: Generator | None = ...) -> Self:
         """Fills the tensor with uniform numbers in [from, to)."""
+    def unsafe_chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+        """chunk()."""
+    def unsafe_split(self, split_size: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+        """split()."""
+    def unsafe_split_with_sizes(self, split_sizes: _Dims, dim: _int = ...) -> tuple[Tensor, ...]:
+        """split_with_sizes()."""
     def unsqueeze(self, dim: _int) -> Tensor:
         """A view with a dimension of size 1 put in."""
+    def unsqueeze_(self, dim: _int) -> Self:
+        """A view with a dimension of size 1 put in. The tensor itself changes."""
     @overload
     def var(self, unbiased: _bool) -> Tensor:
         """Variance of all elements."""
@@ -1015,10 +1393,27 @@ class Tensor:
     def vdot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Dot product of the conjugate of a vector with another."""
     @overload
-    def view(self, size: _Size) -> Tensor:
-        """The same elements under another shape, as a view."""
+    def view(self, dtype: _DtypeLike) -> Tensor:
+        """The same bytes under another dtype."""
+    @overload
+    def view(self, size: _Size) -> Tensor: ...
     @overload
     def view(self, *size: _int) -> Tensor: ...
+    def view_as(self, other: Tensor) -> Tensor:
+        """A view with the shape of `other`."""
+    @overload
+    def vsplit(self, sections: _int) -> tuple[Tensor, ...]:
+        """Equal pieces, as views."""
+    @overload
+    def vsplit(self, indices: _Size) -> tuple[Tensor, ...]: ...
+    @overload
+    def vsplit(self, *indices: _int) -> tuple[Tensor, ...]: ...
+    @overload
+    def vsplit(self, indices_or_sections: _int) -> tuple[Tensor, ...]: ...
+    @overload
+    def vsplit(self, indices_or_sections: _Size) -> tuple[Tensor, ...]: ...
+    @overload
+    def vsplit(self, *indices_or_sections: _int) -> tuple[Tensor, ...]: ...
     def xlog1py(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """a * log(1 + b), which is 0 where a is."""
     def xlog1py_(self, other: _Operand) -> Self:
@@ -1031,6 +1426,59 @@ class Tensor:
         """Hurwitz zeta function."""
     def zeta_(self, other: _Operand) -> Self:
         """Hurwitz zeta function."""
+
+class UntypedStorage:
+    def clone(self, *args: Any, **kwargs: Any) -> Any: ...
+    def copy_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def cpu(self, *args: Any, **kwargs: Any) -> Any: ...
+    def data_ptr(self, *args: Any, **kwargs: Any) -> Any: ...
+    @property
+    def device(self) -> Any: ...
+    @device.setter
+    def device(self, value: Any) -> None: ...
+    def element_size(self, *args: Any, **kwargs: Any) -> Any: ...
+    def fill_(self, *args: Any, **kwargs: Any) -> Any: ...
+    @property
+    def is_cuda(self) -> Any: ...
+    @is_cuda.setter
+    def is_cuda(self, value: Any) -> None: ...
+    def is_shared(self, *args: Any, **kwargs: Any) -> Any: ...
+    @property
+    def is_sparse(self) -> Any: ...
+    @is_sparse.setter
+    def is_sparse(self, value: Any) -> None: ...
+    def nbytes(self, *args: Any, **kwargs: Any) -> Any: ...
+    def resizable(self, *args: Any, **kwargs: Any) -> Any: ...
+    def resize_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def size(self, *args: Any, **kwargs: Any) -> Any: ...
+    def tolist(self, *args: Any, **kwargs: Any) -> Any: ...
+    def untyped(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class _FunctionBase:
+    @property
+    def dirty_tensors(self) -> Any: ...
+    @dirty_tensors.setter
+    def dirty_tensors(self, value: Any) -> None: ...
+    @property
+    def materialize_grads(self) -> Any: ...
+    @materialize_grads.setter
+    def materialize_grads(self, value: Any) -> None: ...
+    @property
+    def needs_input_grad(self) -> Any: ...
+    @needs_input_grad.setter
+    def needs_input_grad(self, value: Any) -> None: ...
+    @property
+    def non_differentiable(self) -> Any: ...
+    @non_differentiable.setter
+    def non_differentiable(self, value: Any) -> None: ...
+    @property
+    def saved_tensors(self) -> Any: ...
+    @saved_tensors.setter
+    def saved_tensors(self, value: Any) -> None: ...
+    @property
+    def to_save(self) -> Any: ...
+    @to_save.setter
+    def to_save(self, value: Any) -> None: ...
 
 class device:
     def __init__(self, type: Any, index: _int | None = None) -> None: ...
@@ -1059,17 +1507,38 @@ class layout:
 class memory_format:
     ...
 
+def _current_graph_task_id(*args: Any, **kwargs: Any) -> Any: ...
 def _empty_cache(*args: Any, **kwargs: Any) -> Any: ...
+def _function_apply(*args: Any, **kwargs: Any) -> Any: ...
+def _gradient_edge(*args: Any, **kwargs: Any) -> Any: ...
+def _increment_version(*args: Any, **kwargs: Any) -> Any: ...
 def _memory_of(*args: Any, **kwargs: Any) -> Any: ...
 def _memory_stats(*args: Any, **kwargs: Any) -> Any: ...
+def _pop_saved_tensors_hooks(*args: Any, **kwargs: Any) -> Any: ...
+def _push_saved_tensors_hooks(*args: Any, **kwargs: Any) -> Any: ...
+def _queue_callback(*args: Any, **kwargs: Any) -> Any: ...
 def _register_backend(*args: Any, **kwargs: Any) -> Any: ...
 def _reset_peak_memory_stats(*args: Any, **kwargs: Any) -> Any: ...
 def _run_backward(*args: Any, **kwargs: Any) -> Any: ...
+def _saved_tensors_hooks_disable(*args: Any, **kwargs: Any) -> Any: ...
+def _saved_tensors_hooks_enable(*args: Any, **kwargs: Any) -> Any: ...
+def _saved_tensors_hooks_get_disabled_error_message(*args: Any, **kwargs: Any) -> Any: ...
+def _set_anomaly_enabled(*args: Any, **kwargs: Any) -> Any: ...
+def _set_default_device(*args: Any, **kwargs: Any) -> Any: ...
 def _set_grad_enabled(*args: Any, **kwargs: Any) -> Any: ...
 def _set_inference_mode(*args: Any, **kwargs: Any) -> Any: ...
+def _will_engine_execute_node(*args: Any, **kwargs: Any) -> Any: ...
+def can_cast(*args: Any, **kwargs: Any) -> Any: ...
+def get_default_device(*args: Any, **kwargs: Any) -> Any: ...
+def get_default_dtype(*args: Any, **kwargs: Any) -> Any: ...
 def get_num_threads(*args: Any, **kwargs: Any) -> Any: ...
+def is_anomaly_check_nan_enabled(*args: Any, **kwargs: Any) -> Any: ...
+def is_anomaly_enabled(*args: Any, **kwargs: Any) -> Any: ...
 def is_grad_enabled(*args: Any, **kwargs: Any) -> Any: ...
 def is_inference_mode_enabled(*args: Any, **kwargs: Any) -> Any: ...
+def promote_types(*args: Any, **kwargs: Any) -> Any: ...
+def result_type(*args: Any, **kwargs: Any) -> Any: ...
+def set_default_dtype(*args: Any, **kwargs: Any) -> Any: ...
 def set_num_threads(*args: Any, **kwargs: Any) -> Any: ...
 
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
@@ -1083,6 +1552,18 @@ def _standard_gamma(input: Tensor, generator: Generator | None = ...) -> Tensor:
 
 def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
     """How the gamma numbers `output` move with their shapes `input`."""
+
+def _storage_from_buffer(data: Any) -> Any:
+    """A storage over the memory of an object with the buffer protocol."""
+
+def _storage_from_bytes(data: Any, device: _DeviceLike | None = ...) -> Any:
+    """A storage with a copy of some bytes."""
+
+def _tensor_from_storage(storage: Any, dtype: _DtypeLike, offset: _int, size: _Size, stride: _Size) -> Tensor:
+    """A tensor over a storage."""
+
+def _to_dlpack(input: Tensor) -> Any:
+    """A DLPack capsule of the tensor."""
 
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Absolute value of each element; of a complex one, its modulus."""
@@ -1126,11 +1607,17 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = ..., alpha
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
     """beta * self + alpha * the outer product of vec1 and vec2."""
 
+def adjoint(input: Tensor) -> Tensor:
+    """The conjugate of the transpose of the last two dimensions."""
+
 def airy_ai(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Airy function Ai."""
 
 def airy_ai_(input: Tensor) -> Tensor:
     """Airy function Ai."""
+
+def alias_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A view of the whole tensor. As a copy."""
 
 def all(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Whether all elements over `dim` are nonzero."""
@@ -1159,6 +1646,12 @@ def angle_(input: Tensor) -> Tensor:
 def any(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Whether any element over `dim` is nonzero."""
 
+@overload
+def arange(end: _Number, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """The numbers 0, 1, 2 ... below `end`."""
+@overload
+def arange(start: _Number, end: _Number, step: _Number = ..., *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
+
 def argmax(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Index of the largest element, of all or along `dim`."""
 
@@ -1170,6 +1663,16 @@ def argwhere(input: Tensor) -> Tensor:
 
 def as_strided(input: Tensor, size: _Size, stride: _Size, storage_offset: _int | None = ...) -> Tensor:
     """A view of the storage with the given size, strides and offset."""
+
+def as_strided_scatter(input: Tensor, src: Tensor, size: _Size, stride: _Size, storage_offset: _int | None = ...) -> Tensor:
+    """A copy with the part that as_strided() shows replaced by `src`."""
+
+def as_tensor(data: Any, dtype: _DtypeLike | None = ..., device: _DeviceLike | None = ...) -> Tensor:
+    """`data` as a tensor: itself or a view of its memory where possible, else a copy.
+    """
+
+def asarray(obj: Any, *, dtype: _DtypeLike | None = ..., device: _DeviceLike | None = ..., copy: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`obj` as a tensor, sharing memory unless `copy` says otherwise."""
 
 def asin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse sine of each element."""
@@ -1200,6 +1703,30 @@ def atanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 def atanh_(input: Tensor) -> Tensor:
     """Inverse hyperbolic tangent of each element."""
+
+@overload
+def atleast_1d(input: Tensor) -> Tensor:
+    """The tensor itself, or a view of it with dimensions of size 1 added to make 1."""
+@overload
+def atleast_1d(tensors: _Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_1d(*tensors: Tensor) -> tuple[Tensor, ...]: ...
+
+@overload
+def atleast_2d(input: Tensor) -> Tensor:
+    """The tensor itself, or a view of it with dimensions of size 1 added to make 2."""
+@overload
+def atleast_2d(tensors: _Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_2d(*tensors: Tensor) -> tuple[Tensor, ...]: ...
+
+@overload
+def atleast_3d(input: Tensor) -> Tensor:
+    """The tensor itself, or a view of it with dimensions of size 1 added to make 3."""
+@overload
+def atleast_3d(tensors: _Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_3d(*tensors: Tensor) -> tuple[Tensor, ...]: ...
 
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
     """beta * self + alpha * (batch1 @ batch2), batch by batch."""
@@ -1273,8 +1800,29 @@ def bitwise_xor(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -
 def bitwise_xor_(input: _Operand, other: _Operand) -> Tensor:
     """Bitwise exclusive or."""
 
+@overload
+def block_diag(tensors: _Sequence[Tensor]) -> Tensor:
+    """A matrix with the given ones along its diagonal, and zeros elsewhere."""
+@overload
+def block_diag(*tensors: Tensor) -> Tensor: ...
+
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Products of two batches of matrices."""
+
+@overload
+def broadcast_tensors(tensors: _Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Views of the tensors, expanded to the shape in which they meet."""
+@overload
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]: ...
+
+@overload
+def broadcast_to(input: Tensor, size: _Size) -> Tensor:
+    """A view in which dimensions of size 1 are repeated, without copying."""
+@overload
+def broadcast_to(input: Tensor, *size: _int) -> Tensor: ...
+
+def cat(tensors: _Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The tensors one after the other along a dimension."""
 
 def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Smallest integer not below each element."""
@@ -1306,6 +1854,11 @@ def chebyshev_polynomial_w(input: _Operand, other: _Operand, *, out: Tensor | No
 def chebyshev_polynomial_w_(input: _Operand, other: _Operand) -> Tensor:
     """Chebyshev polynomial of the fourth kind of degree b."""
 
+def chunk(input: Tensor, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+    """Views of at most `chunks` pieces of equal size along a dimension; the last may
+    be smaller.
+    """
+
 def clamp_max(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Elements above a bound replaced by it."""
 
@@ -1320,6 +1873,21 @@ def clamp_min_(input: _Operand, other: _Operand) -> Tensor:
 
 def clone(input: Tensor, *, memory_format: memory_format | None = ...) -> Tensor:
     """A copy of the tensor, recorded by the tape."""
+
+def column_stack(tensors: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
+    """The tensors side by side, lines as columns."""
+
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A complex tensor with the given real and imaginary parts."""
+
+def concat(tensors: _Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """cat()."""
+
+def concatenate(tensors: _Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """cat()."""
+
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate; a real tensor itself."""
 
 def conj_physical(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Complex conjugate of each element."""
@@ -1357,6 +1925,24 @@ def deg2rad_(input: Tensor) -> Tensor:
 def detach(input: Tensor) -> Tensor:
     """The same elements without history."""
 
+def diag(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The diagonal of a matrix, or the matrix with the given diagonal."""
+
+def diag_embed(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
+    """Zeros, with the last dimension of the tensor as a diagonal of two new ones."""
+
+def diagflat(input: Tensor, offset: _int = ...) -> Tensor:
+    """The matrix whose diagonal are the elements."""
+
+def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
+    """A view of a diagonal of two dimensions, as the last dimension."""
+
+def diagonal_copy(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """A view of a diagonal of two dimensions, as the last dimension. As a copy."""
+
+def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
+    """A copy with a diagonal replaced by `src`."""
+
 def digamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Derivative of lgamma."""
 
@@ -1379,10 +1965,39 @@ def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """dropout() in place."""
 
 @overload
+def dsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]:
+    """Equal pieces, as views."""
+@overload
+def dsplit(input: Tensor, indices: _Size) -> tuple[Tensor, ...]: ...
+@overload
+def dsplit(input: Tensor, *indices: _int) -> tuple[Tensor, ...]: ...
+@overload
+def dsplit(input: Tensor, indices_or_sections: _int) -> tuple[Tensor, ...]: ...
+@overload
+def dsplit(input: Tensor, indices_or_sections: _Size) -> tuple[Tensor, ...]: ...
+@overload
+def dsplit(input: Tensor, *indices_or_sections: _int) -> tuple[Tensor, ...]: ...
+
+def dstack(tensors: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
+    """The tensors behind each other."""
+
+@overload
 def empty(size: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., memory_format: memory_format | None = ..., out: Tensor | None = ...) -> Tensor:
     """A tensor with uninitialised elements."""
 @overload
 def empty(*size: _int, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., memory_format: memory_format | None = ..., out: Tensor | None = ...) -> Tensor: ...
+
+def empty_like(input: Tensor, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., memory_format: memory_format | None = ...) -> Tensor:
+    """A tensor of the shape, dtype and device of another, with uninitialised elements.
+    """
+
+def empty_permuted(size: _Size, physical_layout: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """A tensor with uninitialised elements whose dimensions lie in memory in the order
+    `physical_layout`.
+    """
+
+def empty_strided(size: _Size, stride: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """A tensor with uninitialised elements and the given strides."""
 
 def entr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """-x * log(x); 0 at zero, -inf below."""
@@ -1432,11 +2047,23 @@ def exp2_(input: Tensor) -> Tensor:
 def exp_(input: Tensor) -> Tensor:
     """e to the power of each element."""
 
+@overload
+def expand_copy(input: Tensor, size: _Size, *, implicit: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """A view in which dimensions of size 1 are repeated, without copying. As a copy."""
+@overload
+def expand_copy(input: Tensor, *size: _int, implicit: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
+
 def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """exp(x) - 1, accurate near zero."""
 
 def expm1_(input: Tensor) -> Tensor:
     """exp(x) - 1, accurate near zero."""
+
+@overload
+def eye(n: _int, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """A matrix with 1 on the diagonal and 0 elsewhere."""
+@overload
+def eye(n: _int, m: _int, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
 
 def feature_alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """alpha_dropout() of whole channels."""
@@ -1449,6 +2076,21 @@ def feature_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
 
 def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """feature_dropout() in place."""
+
+def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ...) -> Tensor:
+    """The dimensions from `start_dim` to `end_dim` as one."""
+
+@overload
+def flip(input: Tensor, dims: _Size) -> Tensor:
+    """A copy with the order along `dims` reversed."""
+@overload
+def flip(input: Tensor, *dims: _int) -> Tensor: ...
+
+def fliplr(input: Tensor) -> Tensor:
+    """A copy with the columns in reverse order."""
+
+def flipud(input: Tensor) -> Tensor:
+    """A copy with the rows in reverse order."""
 
 def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Largest integer not above each element."""
@@ -1486,8 +2128,25 @@ def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def frac_(input: Tensor) -> Tensor:
     """Fractional part of each element, with its sign."""
 
+def from_dlpack(ext_tensor: Any, *, device: _DeviceLike | None = ..., copy: _bool | None = ...) -> Tensor:
+    """A tensor that shares the memory of a tensor of another library."""
+
+def from_numpy(ndarray: Any) -> Tensor:
+    """A tensor that shares the memory of a NumPy array."""
+
+def frombuffer(buffer: Any, *, dtype: _DtypeLike, count: _int = ..., offset: _int = ..., requires_grad: _bool = ...) -> Tensor:
+    """A 1-D tensor that shares the memory of an object with the buffer protocol."""
+
 def full(size: _Size, fill_value: _Number, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """A tensor filled with a number."""
+
+def full_like(input: Tensor, fill_value: _Number, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., memory_format: memory_format | None = ...) -> Tensor:
+    """A tensor of the shape, dtype and device of another, filled with a number."""
+
+def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """The elements at `index` along a dimension: out[i][j] = self[index[i][j]][j] for
+    dim 0.
+    """
 
 def gcd(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Greatest common divisor."""
@@ -1552,6 +2211,23 @@ def hermite_polynomial_he(input: _Operand, other: _Operand, *, out: Tensor | Non
 def hermite_polynomial_he_(input: _Operand, other: _Operand) -> Tensor:
     """Probabilists' Hermite polynomial of degree b."""
 
+@overload
+def hsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]:
+    """Equal pieces, as views."""
+@overload
+def hsplit(input: Tensor, indices: _Size) -> tuple[Tensor, ...]: ...
+@overload
+def hsplit(input: Tensor, *indices: _int) -> tuple[Tensor, ...]: ...
+@overload
+def hsplit(input: Tensor, indices_or_sections: _int) -> tuple[Tensor, ...]: ...
+@overload
+def hsplit(input: Tensor, indices_or_sections: _Size) -> tuple[Tensor, ...]: ...
+@overload
+def hsplit(input: Tensor, *indices_or_sections: _int) -> tuple[Tensor, ...]: ...
+
+def hstack(tensors: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
+    """The tensors side by side: cat() along columns."""
+
 def hypot(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """sqrt(a * a + b * b) without overflow."""
 
@@ -1594,6 +2270,18 @@ def igammac(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Te
 def igammac_(input: _Operand, other: _Operand) -> Tensor:
     """Regularised upper incomplete gamma function."""
 
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part of a complex tensor, as a view."""
+
+def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+    """A copy with the rows of `source`, times `alpha`, added to the rows `index`."""
+
+def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A copy with the rows `index` replaced by those of `source`."""
+
+def index_fill(input: Tensor, dim: _int, index: Tensor, value: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """A copy with the rows `index` filled with a number."""
+
 def index_put(input: Tensor, indices: _Sequence[Tensor], values: Tensor, accumulate: _bool = ...) -> Tensor:
     """A copy with the elements at `indices` replaced by `values`, or increased by them
     if `accumulate`.
@@ -1603,8 +2291,37 @@ def index_put_(input: Tensor, indices: _Sequence[Tensor], values: Tensor, accumu
     """Replaces the elements at `indices` by `values`, or adds to them if `accumulate`.
     """
 
+def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """The prod, mean, amax or amin of the rows of `source` at the rows `index` of
+    self.
+    """
+
+def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The rows `index` along a dimension."""
+
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sum of products over the last dimension of both tensors."""
+
+def is_complex(input: Tensor) -> _bool:
+    """Whether the elements are complex numbers."""
+
+def is_conj(input: Tensor) -> _bool:
+    """Always False."""
+
+def is_floating_point(input: Tensor) -> _bool:
+    """Whether the elements are real floating point numbers."""
+
+def is_neg(input: Tensor) -> _bool:
+    """Always False."""
+
+def is_nonzero(input: Tensor) -> _bool:
+    """Whether a tensor with one element is not zero."""
+
+def is_same_size(input: Tensor, other: Tensor) -> _bool:
+    """Whether two tensors have the same shape."""
+
+def is_signed(input: Tensor) -> _bool:
+    """Whether elements can be negative."""
 
 def isclose(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where abs(a - b) <= atol + rtol * abs(b); p0 rtol, p1 atol, p2 whether NaN
@@ -1652,6 +2369,9 @@ def isreal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def isreal_(input: Tensor) -> Tensor:
     """True where the imaginary part is zero."""
 
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The Kronecker product: each element of the first times all of the second."""
+
 def laguerre_polynomial_l(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Laguerre polynomial of degree b."""
 
@@ -1687,6 +2407,9 @@ def lgamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 def lgamma_(input: Tensor) -> Tensor:
     """Logarithm of the absolute value of gamma(x)."""
+
+def linspace(start: _Number, end: _Number, steps: _int, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """`steps` numbers from `start` to `end`, equally far apart."""
 
 def log(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Natural logarithm of each element."""
@@ -1766,6 +2489,10 @@ def logsigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def logsigmoid_(input: Tensor) -> Tensor:
     """log(sigmoid(x))."""
 
+def logspace(start: _Number, end: _Number, steps: _int, base: _float = ..., *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """`base` to the power of `steps` numbers from `start` to `end`, equally far apart.
+    """
+
 def logsumexp(input: Tensor, dim: _Dims, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of the sum of exponentials over `dim`, without overflow."""
 
@@ -1774,6 +2501,15 @@ def lt(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
 
 def lt_(input: _Operand, other: _Operand) -> Tensor:
     """True where the first is less than the second."""
+
+def masked_fill(input: Tensor, mask: Tensor, value: _Operand) -> Tensor:
+    """A copy with a number where `mask` is set."""
+
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy with the elements of `source`, in order, where `mask` is set."""
+
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The elements where `mask` is set, as one dimension."""
 
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Matrix product of two tensors: vectors, matrices or batches, broadcast together.
@@ -1846,6 +2582,12 @@ def modified_bessel_k1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def modified_bessel_k1_(input: Tensor) -> Tensor:
     """Modified Bessel function of the second kind, order 1."""
 
+def moveaxis(input: Tensor, source: _Dims, destination: _Dims) -> Tensor:
+    """movedim()."""
+
+def movedim(input: Tensor, source: _Dims, destination: _Dims) -> Tensor:
+    """A view with the dimensions `source` moved to `destination`."""
+
 def mul(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Product of two tensors, broadcast together."""
 
@@ -1863,6 +2605,15 @@ def nanmean(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _Dt
 
 def nansum(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
     """Sum over `dim` with NaN counting as zero."""
+
+@overload
+def narrow(input: Tensor, dim: _int, start: _int, length: _int) -> Tensor:
+    """A view of `length` indices from `start` along a dimension."""
+@overload
+def narrow(input: Tensor, dim: _int, start: Tensor, length: _int) -> Tensor: ...
+
+def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
+    """A view of `length` indices from `start` along a dimension. As a copy."""
 
 def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]:
     """dropout() that returns its mask too."""
@@ -1912,11 +2663,17 @@ def normal(mean: Tensor, std: _float = ..., *, generator: Generator | None = ...
 @overload
 def normal(mean: _float, std: Tensor, *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor: ...
 
+def numel(input: Tensor) -> _int:
+    """Number of elements."""
+
 @overload
 def ones(size: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """A tensor filled with 1."""
 @overload
 def ones(*size: _int, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
+
+def ones_like(input: Tensor, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., memory_format: memory_format | None = ...) -> Tensor:
+    """A tensor of the shape, dtype and device of another, filled with 1."""
 
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Outer product of two vectors."""
@@ -1927,8 +2684,20 @@ def permute(input: Tensor, dims: _Size) -> Tensor:
 @overload
 def permute(input: Tensor, *dims: _int) -> Tensor: ...
 
+@overload
+def permute_copy(input: Tensor, dims: _Size, *, out: Tensor | None = ...) -> Tensor:
+    """A view with its dimensions reordered. As a copy."""
+@overload
+def permute_copy(input: Tensor, *dims: _int, out: Tensor | None = ...) -> Tensor: ...
+
 def poisson(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Poisson numbers with the rates in `input`."""
+
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A complex tensor with the given absolute values and angles."""
+
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself."""
 
 def pow(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """The first to the power of the second."""
@@ -1947,6 +2716,9 @@ def prod(input: Tensor, *, dtype: _DtypeLike | None = ..., out: Tensor | None = 
     """Product of all elements."""
 @overload
 def prod(input: Tensor, dim: _int, keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
+
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
+    """A copy with `source` at the places `index`, the tensor being one line."""
 
 def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Radians to degrees."""
@@ -1989,6 +2761,15 @@ def randn_like(input: Tensor, *, generator: Generator | None = ..., dtype: _Dtyp
 def randperm(n: _int, *, generator: Generator | None = ..., dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """The numbers from 0 to n - 1 in random order."""
 
+def range(start: _Number, end: _Number, step: _Number = ..., *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """The numbers from `start` to `end`, both included, `step` apart; deprecated."""
+
+def ravel(input: Tensor) -> Tensor:
+    """The elements as one dimension, in contiguous memory."""
+
+def real(input: Tensor) -> Tensor:
+    """The real part, as a view; a real tensor itself."""
+
 def reciprocal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """1 / x for each element."""
 
@@ -2014,16 +2795,44 @@ def remainder_(input: _Operand, other: _Operand) -> Tensor:
     """Remainder of the division, with the divisor's sign."""
 
 @overload
+def repeat_interleave(input: Tensor, repeats: _int, dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor:
+    """Each element (or each index along `dim`) `repeats` times in a row."""
+@overload
+def repeat_interleave(input: Tensor, repeats: Tensor, dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor: ...
+@overload
+def repeat_interleave(repeats: Tensor, *, output_size: _int | None = ...) -> Tensor: ...
+
+@overload
 def reshape(input: Tensor, shape: _Size) -> Tensor:
     """The same elements under another shape: a view if possible, else a copy."""
 @overload
 def reshape(input: Tensor, *shape: _int) -> Tensor: ...
+
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: memory_format | None = ...) -> Tensor:
+    """Gives the tensor the shape of another, in more memory if it needs more."""
+
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself."""
+
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself."""
+
+def roll(input: Tensor, shifts: _Dims, dims: _Dims = ...) -> Tensor:
+    """A copy shifted along `dims`; what leaves at the end comes in at the front."""
+
+def rot90(input: Tensor, k: _int = ..., dims: _Dims = ...) -> Tensor:
+    """The plane of two dimensions turned by k times 90 degrees, from the first to the
+    second.
+    """
 
 def round(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Nearest integer to each element, halves to even."""
 
 def round_(input: Tensor) -> Tensor:
     """Nearest integer to each element, halves to even."""
+
+def row_stack(tensors: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
+    """vstack()."""
 
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
     """Leaky ReLU with slopes drawn from [lower, upper) in training, their mean
@@ -2041,6 +2850,9 @@ def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def rsqrt_(input: Tensor) -> Tensor:
     """1 / sqrt(x) for each element."""
 
+def scalar_tensor(s: _Number, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """A 0-d tensor, of the default dtype unless `dtype` is given."""
+
 def scaled_modified_bessel_k0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """exp(x) * modified_bessel_k0(x)."""
 
@@ -2053,8 +2865,32 @@ def scaled_modified_bessel_k1(input: Tensor, *, out: Tensor | None = ...) -> Ten
 def scaled_modified_bessel_k1_(input: Tensor) -> Tensor:
     """exp(x) * modified_bessel_k1(x)."""
 
+@overload
+def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A copy with `src` written to the places `index` along a dimension."""
+@overload
+def scatter(input: Tensor, dim: _int, index: Tensor, value: _Number, *, out: Tensor | None = ...) -> Tensor: ...
+@overload
+def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, reduce: _str, out: Tensor | None = ...) -> Tensor: ...
+@overload
+def scatter(input: Tensor, dim: _int, index: Tensor, value: _Number, *, reduce: _str, out: Tensor | None = ...) -> Tensor: ...
+
+def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A copy with `src` added to what is at `index` along a dimension."""
+
+def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """The sum, prod, mean, amax or amin of `src` at the places `index` along a
+    dimension, together with what is there if `include_self`.
+    """
+
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """A view of one index along a dimension."""
+
+def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = ...) -> Tensor:
+    """A view of one index along a dimension. As a copy."""
+
+def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor:
+    """A copy with one index along a dimension replaced by `src`."""
 
 def sgn(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sign of each element; of a complex one, x / abs(x)."""
@@ -2128,6 +2964,14 @@ def sinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def sinh_(input: Tensor) -> Tensor:
     """Hyperbolic sine of each element."""
 
+def slice_copy(input: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """A view of every `step`-th index from `start` to `end` along a dimension. As a
+    copy.
+    """
+
+def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ...) -> Tensor:
+    """A copy with a slice along a dimension replaced by `src`."""
+
 def softsign(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """x / (1 + abs(x))."""
 
@@ -2139,6 +2983,21 @@ def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 def spherical_bessel_j0_(input: Tensor) -> Tensor:
     """Spherical Bessel function of the first kind, order 0."""
+
+@overload
+def split(input: Tensor, split_size_or_sections: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+    """Views of pieces of `split_size` along a dimension; the last may be smaller."""
+@overload
+def split(input: Tensor, split_size_or_sections: _Dims, dim: _int = ...) -> tuple[Tensor, ...]: ...
+
+def split_copy(input: Tensor, split_size: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
+    """Pieces of `split_size` along a dimension. As a copy."""
+
+def split_with_sizes(input: Tensor, split_sizes: _Dims, dim: _int = ...) -> tuple[Tensor, ...]:
+    """Views of pieces of the given sizes along a dimension."""
+
+def split_with_sizes_copy(input: Tensor, split_sizes: _Dims, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
+    """Views of pieces of the given sizes along a dimension. As a copy."""
 
 def sqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Square root of each element."""
@@ -2154,6 +3013,12 @@ def square_(input: Tensor) -> Tensor:
 
 def squeeze(input: Tensor, dim: _Dims = ...) -> Tensor:
     """A view without dimensions of size 1, or without those among `dim`."""
+
+def squeeze_copy(input: Tensor, dim: _Dims = ..., *, out: Tensor | None = ...) -> Tensor:
+    """A view without dimensions of size 1, or without those among `dim`. As a copy."""
+
+def stack(tensors: _Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The tensors along a new dimension."""
 
 @overload
 def std(input: Tensor, unbiased: _bool) -> Tensor:
@@ -2183,6 +3048,26 @@ def sum(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeL
 @overload
 def sum(input: Tensor, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
 
+def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
+    """transpose()."""
+
+def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
+    """transpose()."""
+
+def t(input: Tensor) -> Tensor:
+    """The transpose of a matrix."""
+
+def t_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The transpose of a matrix. As a copy."""
+
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The elements at `index`, the tensor being one line."""
+
+def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """gather() with the other dimensions broadcast; of the flattened tensor if `dim`
+    is None.
+    """
+
 def tan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Tangent of each element."""
 
@@ -2201,14 +3086,55 @@ def tanhshrink(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def tanhshrink_(input: Tensor) -> Tensor:
     """x - tanh(x)."""
 
+def tensor(data: Any, *, dtype: _DtypeLike | None = ..., device: _DeviceLike | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
+    """A new tensor with a copy of `data`: a number, nested sequences or an array."""
+
+@overload
+def tensor_split(input: Tensor, sections: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+    """Views of `sections` pieces along a dimension, of sizes that differ by one at
+    most.
+    """
+@overload
+def tensor_split(input: Tensor, indices: _Dims, dim: _int = ...) -> tuple[Tensor, ...]: ...
+@overload
+def tensor_split(input: Tensor, tensor_indices_or_sections: Tensor, dim: _int = ...) -> tuple[Tensor, ...]: ...
+@overload
+def tensor_split(input: Tensor, indices_or_sections: _int, dim: _int = ...) -> tuple[Tensor, ...]: ...
+@overload
+def tensor_split(input: Tensor, indices_or_sections: _Dims, dim: _int = ...) -> tuple[Tensor, ...]: ...
+
+@overload
+def tile(input: Tensor, dims: _Size) -> Tensor:
+    """The tensor repeated along each dimension; missing entries count as 1."""
+@overload
+def tile(input: Tensor, *dims: _int) -> Tensor: ...
+
+def trace(input: Tensor) -> Tensor:
+    """The sum of the diagonal of a matrix."""
+
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """A view with two dimensions swapped."""
+
+def transpose_copy(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
+    """A view with two dimensions swapped. As a copy."""
 
 def trigamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Derivative of digamma."""
 
 def trigamma_(input: Tensor) -> Tensor:
     """Derivative of digamma."""
+
+def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The lower triangle of matrices, up to a diagonal; 0 above it."""
+
+def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _DtypeLike | None = ..., device: _DeviceLike | None = ..., layout: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
+    """Row and column numbers of the lower triangle of a matrix, as a 2 by n tensor."""
+
+def triu(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The upper triangle of matrices, from a diagonal on; 0 below it."""
+
+def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _DtypeLike | None = ..., device: _DeviceLike | None = ..., layout: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
+    """Row and column numbers of the upper triangle of a matrix, as a 2 by n tensor."""
 
 def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Integer part of each element."""
@@ -2222,8 +3148,37 @@ def trunc_divide(input: _Operand, other: _Operand, *, out: Tensor | None = ...) 
 def trunc_divide_(input: _Operand, other: _Operand) -> Tensor:
     """Quotient rounded towards zero."""
 
+def unbind(input: Tensor, dim: _int = ...) -> tuple[Tensor, ...]:
+    """Views of each index along a dimension."""
+
+def unbind_copy(input: Tensor, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
+    """Views of each index along a dimension. As a copy."""
+
+def unflatten(input: Tensor, dim: _int, sizes: _Size) -> Tensor:
+    """One dimension as several, of the given sizes."""
+
+def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int, *, out: Tensor | None = ...) -> Tensor:
+    """A view of all windows of `size` elements along a dimension, `step` apart, as a
+    new last dimension. As a copy.
+    """
+
+def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+    """chunk()."""
+
+def unsafe_split(input: Tensor, split_size: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+    """split()."""
+
+def unsafe_split_with_sizes(input: Tensor, split_sizes: _Dims, dim: _int = ...) -> tuple[Tensor, ...]:
+    """split_with_sizes()."""
+
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """A view with a dimension of size 1 put in."""
+
+def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tensor:
+    """A view with a dimension of size 1 put in. As a copy."""
+
+def vander(x: Tensor, N: _int | None = ..., increasing: _bool = ...) -> Tensor:
+    """The Vandermonde matrix of a vector: its powers as columns."""
 
 @overload
 def var(input: Tensor, unbiased: _bool) -> Tensor:
@@ -2247,8 +3202,42 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def view_as_complex(input: Tensor) -> Tensor:
     """A complex view of a real tensor whose last dimension has size 2."""
 
+def view_as_complex_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A complex view of a real tensor whose last dimension has size 2. As a copy."""
+
 def view_as_real(input: Tensor) -> Tensor:
     """A real view of a complex tensor, with a last dimension of size 2."""
+
+def view_as_real_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A real view of a complex tensor, with a last dimension of size 2. As a copy."""
+
+@overload
+def view_copy(input: Tensor, dtype: _DtypeLike, *, out: Tensor | None = ...) -> Tensor:
+    """The same bytes under another dtype. As a copy."""
+@overload
+def view_copy(input: Tensor, size: _Size, *, out: Tensor | None = ...) -> Tensor: ...
+@overload
+def view_copy(input: Tensor, *size: _int, out: Tensor | None = ...) -> Tensor: ...
+
+@overload
+def vsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]:
+    """Equal pieces, as views."""
+@overload
+def vsplit(input: Tensor, indices: _Size) -> tuple[Tensor, ...]: ...
+@overload
+def vsplit(input: Tensor, *indices: _int) -> tuple[Tensor, ...]: ...
+@overload
+def vsplit(input: Tensor, indices_or_sections: _int) -> tuple[Tensor, ...]: ...
+@overload
+def vsplit(input: Tensor, indices_or_sections: _Size) -> tuple[Tensor, ...]: ...
+@overload
+def vsplit(input: Tensor, *indices_or_sections: _int) -> tuple[Tensor, ...]: ...
+
+def vstack(tensors: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
+    """The tensors on top of each other."""
+
+def where(condition: Tensor) -> tuple[Tensor, ...]:
+    """The positions where the condition holds: one tensor for each dimension."""
 
 def xlog1py(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """a * log(1 + b), which is 0 where a is."""
@@ -2267,6 +3256,9 @@ def zeros(size: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., dev
     """A tensor filled with 0."""
 @overload
 def zeros(*size: _int, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
+
+def zeros_like(input: Tensor, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., memory_format: memory_format | None = ...) -> Tensor:
+    """A tensor of the shape, dtype and device of another, filled with 0."""
 
 def zeta(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Hurwitz zeta function."""

@@ -241,19 +241,16 @@ class Pass {
         int64_t have = g.size(-i), want = info.shape[info.shape.size() - i];
         reducible = have == want || want == 1;
       }
-      check(reducible, Kind::Runtime, "Function ", from ? from->display_name() : "backward",
-            " returned an invalid gradient at index ", position, " - got ", g.shape(), " but expected shape compatible with ",
-            info.shape);
+      if (!reducible) misfit(from, position, "got ", g.shape(), " but expected shape compatible with ", info.shape);
       g = engine_ops.sum_to(g, info.shape);
     }
-    if (__builtin_expect(g.dtype() != info.dtype, 0)) {
-      check(is_differentiable(g.dtype()) || is_integral(g.dtype(), true), Kind::Runtime, "Function ",
-            from ? from->display_name() : "backward", " returned an invalid gradient at index ", position,
-            " - expected type ", info.dtype, " but got ", g.dtype());
-      g = engine_ops.cast(g, info.dtype);
-    }
-    check(g.device().kind == info.device.kind, Kind::Runtime, "Function ", from ? from->display_name() : "backward",
-          " returned an invalid gradient at index ", position, " - expected device ", info.device, " but got ", g.device());
+    if (__builtin_expect(g.dtype() != info.dtype, 0)) g = engine_ops.cast(g, info.dtype);
+    if (__builtin_expect(g.device().kind != info.device.kind, 0))
+      misfit(from, position, "expected device ", info.device, " but got ", g.device());
+  }
+  template <class... Parts> [[noreturn]] static void misfit(const Node* from, size_t position, const Parts&... parts) {
+    fail(Kind::Runtime, "Function ", from ? from->display_name() : "backward", " returned an invalid gradient at index ",
+         position, " - ", parts...);
   }
 
   // As in torch: hooks on tensors in the order of their registration, then retain_grad.
@@ -328,8 +325,8 @@ class Pass {
 
   static void check_nan(Node& node, const Grads& dx) {
     for (size_t i = 0; i < dx.size(); i++)
-      check(!dx[i] || !engine_ops.any_nan(dx[i]), Kind::Runtime, "Function '", node.display_name(),
-            "' returned nan values in its ", i, "th output.");
+      if (dx[i] && engine_ops.any_nan(dx[i]))
+        fail(Kind::Runtime, "Function '", node.display_name(), "' returned nan values in its ", i, "th output.");
   }
 
   BackwardCall& call_;

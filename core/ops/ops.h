@@ -63,6 +63,7 @@ Tensor to(const Tensor& self, Dtype dtype);
 Tensor to(const Tensor& self, std::optional<Device> device, std::optional<Dtype> dtype, bool copy = false,
           std::optional<MemoryFormat> format = std::nullopt);
 Tensor copy_(const Tensor& self, const Tensor& src);
+Tensor fill_(const Tensor& self, const Operand& value);
 Tensor data_of(const Tensor& self);
 void set_data(const Tensor& self, const Tensor& value);
 Scalar item(const Tensor& self);

@@ -11,7 +11,7 @@ Dtype row_dtype(const char* op, Types types, Dtype d) {
                                 : kHasFloat;
   if (types & need) return d;
   if ((types & kPromotes) && is_integral(d, true)) return default_dtype();
-  fail(d == Dtype::Bool || is_complex(d) ? Kind::Runtime : Kind::NotImplemented, op, "(): not implemented for dtype ", d);
+  fail(Kind::NotImplemented, op, "(): not implemented for dtype ", d);
 }
 
 Meeting meet(const char* op, std::initializer_list<const Operand*> operands) {

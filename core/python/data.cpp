@@ -145,13 +145,13 @@ template <class T> void write(PyObject* o, T* to) {
   if (!PyFloat_CheckExact(o) && !PyLong_CheckExact(o)) {
     if (is_tensor(o)) {
       check(tensor_of(o).numel() == 1, Kind::Value, "only one element tensors can be converted to Python scalars");
-      Object number = checked(wrap_scalar(item(tensor_of(o))));
+      Object number = checked(wrap_item(tensor_of(o)));
       return write(number.get(), to);
     }
     if (is_array_like(o)) {
       Tensor part = over_array_like(o);
       check(part.numel() == 1, Kind::Type, "only length-1 arrays can be converted to Python scalars");
-      Object number = checked(wrap_scalar(item(part)));
+      Object number = checked(wrap_item(part));
       return write(number.get(), to);
     }
   }

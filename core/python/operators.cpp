@@ -81,6 +81,7 @@ PyObject* to_int(PyObject* a) {
   return guarded([&]() -> PyObject* {
     Scalar s = single(a);
     if (s.is_float()) return PyLong_FromDouble(s.to<double>());
+    if (tensor_of(a).dtype() == Dtype::UInt64) return wrap_item(tensor_of(a));
     check(!s.is_complex() || s.to<complex128>().imag() == 0, Kind::Runtime,
           "value cannot be converted to type int64_t without overflow");
     return PyLong_FromLongLong(s.to<int64_t>());
@@ -99,7 +100,7 @@ PyObject* to_index(PyObject* a) {
     const Tensor& t = tensor_of(a);
     check(t.numel() == 1 && is_integral(t.dtype(), true), Kind::Type,
           "only integer tensors of a single element can be converted to an index");
-    return PyLong_FromLongLong(item(t).to<int64_t>());
+    return is_integral(t.dtype()) ? wrap_item(t) : PyLong_FromLong(item(t).to<bool>());
   });
 }
 

@@ -170,7 +170,7 @@ def _grads_tuple(grads, count: int) -> tuple:
 
 
 def __getattr__(name: str):
-    if name in ("functional", "forward_ad"):
+    if name == "functional":
         from importlib import import_module
 
         return import_module(f"ember.autograd.{name}")

@@ -332,7 +332,62 @@ def versions(m):
     d.mul_(2)
     found += [x._version, v._version, d._version]
     x.data.add_(1)
-    return [*found, x._version, v._is_view(), v._base is x, d._is_view(), x._base is None]
+    return [
+        *found,
+        x._version,
+        v._is_view(),
+        v._base is x,
+        d._is_view(),
+        x._base is None,
+    ]
+
+
+def random_view(m, t, rng):
+    """Some view of `t`, the same for the same numbers."""
+    choice = rng.integers(6)
+    if t.dim() == 0 or choice == 0:
+        return t.unsqueeze(0)
+    d = int(rng.integers(t.dim()))
+    size = t.shape[d]
+    if choice == 1:
+        start = int(rng.integers(size))
+        return t.transpose(0, d)[: max(1, start)]
+    if choice == 2 and t.dim() > 1:
+        return t.select(d, int(rng.integers(size)))
+    if choice == 3:
+        return t.transpose(0, d)[:: int(rng.integers(1, 3))]
+    if choice == 4 and t.is_contiguous():
+        return t.view(-1)
+    return t.permute(*[int(i) for i in rng.permutation(t.dim())])
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_random_changes(seed):
+    """Views of views, changed in turn; every tensor counts in the end."""
+
+    def run(m):
+        rng = np.random.default_rng(seed)
+        x, w = make(m, 3, 4), make(m, 3, 4, start=0.4)
+        known = [(x if seed % 2 else x.transpose(0, 1)) * 1.1]
+        for _ in range(int(rng.integers(3, 9))):
+            t = known[int(rng.integers(len(known)))]
+            action = rng.integers(7)
+            if action < 3:
+                known.append(random_view(m, t, rng))
+            elif action == 3:
+                t.mul_(1.5)
+            elif action == 4:
+                t.add_(w.sum() * 0.1)
+            elif action == 5:
+                t.mul_(w[0, 0])
+            else:
+                t.copy_((t.clone() ** 2 * 0.3).sum() * x[0, 1])
+        loss = (x * w).sum()
+        for t in known:
+            loss = loss + weigh(m, t)
+        return [[t.tolist() for t in known], second(m, loss, x, w)]
+
+    compare(run)
 
 
 def compare(run):
@@ -343,7 +398,7 @@ def compare(run):
 def check(expected, got, where):
     if isinstance(expected, (list, tuple)):
         assert isinstance(got, (list, tuple)) and len(got) == len(expected), where
-        for i, (e, g) in enumerate(zip(expected, got)):
+        for i, (e, g) in enumerate(zip(expected, got, strict=True)):
             check(e, g, f"{where}[{i}]")
     elif isinstance(expected, (float, complex)):
         np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12, err_msg=where)

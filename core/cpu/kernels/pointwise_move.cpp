@@ -1,6 +1,5 @@
 // Kernels that move elements without looking at them: strided and transposing copies, fills.
 #include <cstdint>
-#include <utility>
 
 #include "cpu/kernels/arithmetic.h"
 #include "cpu/kernels/loops.h"
@@ -10,59 +9,65 @@ namespace ember::cpu::EMBER_ISA {
 
 namespace {
 
-// Square blocks turned in registers: rows that are contiguous in src become columns that are contiguous in dst.
-template <class T> struct Turn {
-  static constexpr int n = kVectorBytes / int(sizeof(T));
-  typedef T Vector __attribute__((vector_size(kVectorBytes)));
+// One row: n elements, src0 and dst0 bytes apart.
+template <class T> void move_row(const char* src, int64_t src0, char* dst, int64_t dst0, int64_t n) {
+  constexpr int64_t size = sizeof(T);
+  T* to = reinterpret_cast<T*>(dst);
+  const T* from = reinterpret_cast<const T*>(src);
+  if (dst0 != size) {
+    for (int64_t i = 0; i < n; i++) *reinterpret_cast<T*>(dst + i * dst0) = *reinterpret_cast<const T*>(src + i * src0);
+  } else if (src0 == size) {
+    __builtin_memcpy(dst, src, uint64_t(n * size));
+  } else if (src0 == 0) {
+    const T v = *from;
+    for (int64_t i = 0; i < n; i++) to[i] = v;
+  } else if (src0 == 2 * size) {  // a stride that the compiler knows can be vectorised
+    for (int64_t i = 0; i < n; i++) to[i] = from[2 * i];
+  } else {
+    for (int64_t i = 0; i < n; i++) to[i] = *reinterpret_cast<const T*>(src + i * src0);
+  }
+}
 
-  template <int half, int... i> static EMBER_INLINE Vector mix(Vector a, Vector b, std::integer_sequence<int, i...>) {
-    constexpr Vector order = {T((i % 2 ? n : 0) + i / 2 + half * n / 2)...};
-    return __builtin_shuffle(a, b, order);
+typedef uint32_t Eight __attribute__((vector_size(32), aligned(4), may_alias));
+
+// Turns 8 by 8 elements of 4 bytes: rows of `src` become columns of `dst`.
+inline void turn_8x8(const char* src, int64_t src_row, char* dst, int64_t dst_row) {
+  Eight r[8], t[8];
+  for (int k = 0; k < 8; k++) r[k] = *reinterpret_cast<const Eight*>(src + k * src_row);
+  for (int k = 0; k < 8; k += 2) {
+    t[k] = __builtin_shuffle(r[k], r[k + 1], Eight{0, 8, 2, 10, 4, 12, 6, 14});
+    t[k + 1] = __builtin_shuffle(r[k], r[k + 1], Eight{1, 9, 3, 11, 5, 13, 7, 15});
   }
-  // Interleaving the first with the second half of the rows, log2(n) times over, transposes.
-  static EMBER_INLINE void block(const char* src, int64_t src0, char* dst, int64_t dst1) {
-    Vector row[n], next[n];
-    for (int i = 0; i < n; i++) __builtin_memcpy(&row[i], src + i * src0, sizeof(Vector));
-    for (int step = 1; step < n; step *= 2) {
-      for (int i = 0; i < n / 2; i++) {
-        next[2 * i] = mix<0>(row[i], row[i + n / 2], std::make_integer_sequence<int, n>());
-        next[2 * i + 1] = mix<1>(row[i], row[i + n / 2], std::make_integer_sequence<int, n>());
-      }
-      for (int i = 0; i < n; i++) row[i] = next[i];
+  for (int k = 0; k < 8; k += 4)
+    for (int h = 0; h < 2; h++) {
+      r[k + h] = __builtin_shuffle(t[k + h], t[k + h + 2], Eight{0, 1, 8, 9, 4, 5, 12, 13});
+      r[k + h + 2] = __builtin_shuffle(t[k + h], t[k + h + 2], Eight{2, 3, 10, 11, 6, 7, 14, 15});
     }
-    for (int i = 0; i < n; i++) __builtin_memcpy(dst + i * dst1, &row[i], sizeof(Vector));
+  for (int h = 0; h < 4; h++) {
+    *reinterpret_cast<Eight*>(dst + h * dst_row) = __builtin_shuffle(r[h], r[h + 4], Eight{0, 1, 2, 3, 8, 9, 10, 11});
+    *reinterpret_cast<Eight*>(dst + (h + 4) * dst_row) =
+        __builtin_shuffle(r[h], r[h + 4], Eight{4, 5, 6, 7, 12, 13, 14, 15});
   }
-};
+}
 
 template <class T>
 void move_kernel(const char* src, int64_t src0, int64_t src1, char* dst, int64_t dst0, int64_t dst1, int64_t n0,
                  int64_t n1) {
   constexpr int64_t size = sizeof(T);
-  if constexpr (size == 4 || size == 8) {
-    constexpr int64_t n = Turn<T>::n;
-    if (src1 == size && dst0 == size && n0 >= n && n1 >= n) {
-      const int64_t whole0 = n0 / n * n, whole1 = n1 / n * n;
-      for (int64_t j = 0; j < whole1; j += n)
-        for (int64_t i = 0; i < whole0; i += n)
-          Turn<T>::block(src + i * src0 + j * size, src0, dst + j * dst1 + i * size, dst1);
-      for (int64_t j = 0; j < n1; j++)
-        for (int64_t i = j < whole1 ? whole0 : 0; i < n0; i++)
-          *reinterpret_cast<T*>(dst + j * dst1 + i * size) = *reinterpret_cast<const T*>(src + j * size + i * src0);
-      return;
+  int64_t turned = 0;  // rows done in blocks
+  if constexpr (size == 4) {
+    if (src1 == size && dst0 == size && src0 != size && n0 >= 8) {
+      turned = n1 & ~int64_t(7);
+      const int64_t blocks = n0 & ~int64_t(7);
+      for (int64_t j = 0; j < turned; j += 8) {
+        for (int64_t i = 0; i < blocks; i += 8)
+          turn_8x8(src + i * src0 + j * size, src0, dst + i * size + j * dst1, dst1);
+        for (int64_t r = j; r < j + 8; r++)
+          move_row<T>(src + blocks * src0 + r * size, src0, dst + blocks * size + r * dst1, dst0, n0 - blocks);
+      }
     }
   }
-  for (int64_t j = 0; j < n1; j++, src += src1, dst += dst1) {
-    if (src0 == size && dst0 == size) {
-      __builtin_memcpy(dst, src, uint64_t(n0 * size));
-    } else if (src0 == 0 && dst0 == size) {
-      const T v = *reinterpret_cast<const T*>(src);
-      T* to = reinterpret_cast<T*>(dst);
-      for (int64_t i = 0; i < n0; i++) to[i] = v;
-    } else {
-      for (int64_t i = 0; i < n0; i++)
-        *reinterpret_cast<T*>(dst + i * dst0) = *reinterpret_cast<const T*>(src + i * src0);
-    }
-  }
+  for (int64_t j = turned; j < n1; j++) move_row<T>(src + j * src1, src0, dst + j * dst1, dst0, n0);
 }
 
 template <class T> void fill_kernel(const void* value, void* out, int64_t n) {
