@@ -74,6 +74,17 @@ struct Plan {
     ndim = last + 1;
   }
 
+  // Makes the axis along which operand `o` moves least the second one, if it is not the first: tiles of these two
+  // use whole cache lines of both.
+  void pair(int o) {
+    int least = 0;
+    for (int d = 1; d < ndim; d++)
+      if (step[o][d] != 0 && (step[o][least] == 0 || std::abs(step[o][d]) < std::abs(step[o][least]))) least = d;
+    if (least < 2 || size[least] < 8) return;
+    std::swap(size[least], size[1]);
+    for (int k = 0; k < operands; k++) std::swap(step[k][least], step[k][1]);
+  }
+
   int64_t rows() const { return ndim > 1 ? size[1] : 1; }
   int64_t row_step(int o) const { return ndim > 1 ? step[o][1] : 0; }
   bool is_contiguous(int o) const { return step[o][0] == item_size(dtype[o]); }
@@ -245,7 +256,8 @@ void run_copy(int ndim, const int64_t* shape, const Strided& out, const Strided&
   const int64_t n = element_count(ndim, shape);
   if (n == 0) return;
   const Strided both[] = {out, x};
-  const Plan plan(2, ndim, shape, both);
+  Plan plan(2, ndim, shape, both);
+  if (plan.is_contiguous(0)) plan.pair(1);
   const Kernels& k = kernels();
   const int64_t out_size = item_size(out.dtype), x_size = item_size(x.dtype);
   const bool same = out.dtype == x.dtype;
