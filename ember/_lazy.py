@@ -26,12 +26,20 @@ _DEFINES = {
         set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal
         set_num_interop_threads set_warn_always use_deterministic_algorithms
         """,
+    "_windows": """
+        bartlett_window blackman_window hamming_window hann_window kaiser_window
+        """,
     "_tensor_str": "get_printoptions set_printoptions",
     "_type_info": "finfo iinfo",
     "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
     "random": "fork_rng get_rng_state initial_seed manual_seed seed set_rng_state",
     "serialization": "load save",
-    "storage": "TypedStorage",
+    "storage": """
+        BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage
+        ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage
+        LongStorage ShortStorage TypedStorage
+        """,
+    "utils.dlpack": "to_dlpack",
     "compiler": "compile",
     "_einsum": "einsum tensordot",
     "_functional": "broadcast_shapes cartesian_prod combinations meshgrid",

@@ -102,7 +102,7 @@ struct Tiles {
     if (plain && plan.size[0] >= room / 4) {
       columns = std::min(plan.size[0], kGrain), rows = 1;
     } else if (turned && plan.rows() >= 8 && plan.size[0] >= 8) {
-      columns = std::min(plan.size[0], kTurn), rows = std::min(plan.rows(), computes ? room / columns : kTurn);
+      columns = std::min(plan.size[0], computes ? 2 * kTurn : kTurn), rows = std::min(plan.rows(), computes ? room / columns : kTurn);
     } else {
       columns = std::min(plan.size[0], room), rows = std::min(plan.rows(), room / columns);
     }
@@ -176,7 +176,27 @@ struct Worker {
     return scratch[o];
   }
 
+  // A tile in which the output's rows need no detour is computed row by row, so that only what is turned or
+  // converted goes through scratch.
+  bool by_rows(char* const* at, int64_t columns, int64_t rows) {
+    if (rows == 1 || columns < 16 || !plan.is_plain(0) || is_dense(0, columns, rows)) return false;
+    char* place[kMaxOperands];
+    int64_t step[kMaxOperands];
+    for (int o = 0; o < plan.operands; o++) {
+      const bool direct = plan.is_plain(o);
+      place[o] = direct ? at[o] : load(o, at[o], columns, rows);
+      step[o] = direct ? plan.row_step(o) : columns * item_size(plan.native[o]);
+    }
+    columns_gathered = columns, rows_gathered = rows;
+    for (int64_t r = 0; r < rows; r++) {
+      call(place, columns);
+      for (int o = 0; o < plan.operands; o++) place[o] += step[o];
+    }
+    return true;
+  }
+
   void operator()(char* const* at, int64_t columns, int64_t rows) {
+    if (by_rows(at, columns, rows)) return;
     const bool same = plan.dtype[0] == plan.native[0], dense = is_dense(0, columns, rows);
     char* place[kMaxOperands];
     place[0] = same && dense ? at[0] : scratch[0];

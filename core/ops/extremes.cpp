@@ -53,6 +53,7 @@ std::tuple<Tensor, Tensor> extreme_along(const char* op, bool most, const Tensor
 }
 
 Tensor arg_extreme(const char* op, bool most, const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+  check(self.dtype() != Dtype::Bool, Kind::Runtime, op, "(): does not support bool input");
   check_ordered(op, self);
   if (!dim) {
     check(self.numel(), Kind::Index, op, "(): Expected reduction dim to be specified for input.numel() == 0. Specify "

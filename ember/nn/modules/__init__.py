@@ -30,6 +30,7 @@ from ember.nn.modules.activation import (
     Tanhshrink,
     Threshold,
 )
+from ember.nn.modules.adaptive import AdaptiveLogSoftmaxWithLoss
 from ember.nn.modules.attention import MultiheadAttention
 from ember.nn.modules.batchnorm import (
     BatchNorm1d,
@@ -44,6 +45,15 @@ from ember.nn.modules.batchnorm import (
     LazyInstanceNorm1d,
     LazyInstanceNorm2d,
     LazyInstanceNorm3d,
+)
+from ember.nn.modules.class_loss import (
+    CTCLoss,
+    LinearCrossEntropyLoss,
+    MultiLabelMarginLoss,
+    MultiLabelSoftMarginLoss,
+    MultiMarginLoss,
+    NLLLoss2d,
+    TripletMarginWithDistanceLoss,
 )
 from ember.nn.modules.container import ModuleDict, ModuleList, Sequential
 from ember.nn.modules.conv import (
@@ -99,10 +109,49 @@ from ember.nn.modules.normalization import (
     LocalResponseNorm,
     RMSNorm,
 )
+from ember.nn.modules.padding import (
+    CircularPad1d,
+    CircularPad2d,
+    CircularPad3d,
+    ConstantPad1d,
+    ConstantPad2d,
+    ConstantPad3d,
+    ReflectionPad1d,
+    ReflectionPad2d,
+    ReflectionPad3d,
+    ReplicationPad1d,
+    ReplicationPad2d,
+    ReplicationPad3d,
+    ZeroPad1d,
+    ZeroPad2d,
+    ZeroPad3d,
+)
 from ember.nn.modules.parameter_container import ParameterDict, ParameterList
+from ember.nn.modules.pooling import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d,
+    AdaptiveAvgPool3d,
+    AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d,
+    AvgPool1d,
+    AvgPool2d,
+    AvgPool3d,
+    FractionalMaxPool2d,
+    FractionalMaxPool3d,
+    LPPool1d,
+    LPPool2d,
+    LPPool3d,
+    MaxPool1d,
+    MaxPool2d,
+    MaxPool3d,
+    MaxUnpool1d,
+    MaxUnpool2d,
+    MaxUnpool3d,
+)
 from ember.nn.modules.rnn import GRU, LSTM, RNN, RNNBase
 from ember.nn.modules.rnn_cell import GRUCell, LSTMCell, RNNCell, RNNCellBase
-from ember.nn.modules.sparse import Embedding
+from ember.nn.modules.sparse import Embedding, EmbeddingBag
 from ember.nn.modules.transformer import (
     Transformer,
     TransformerDecoder,
