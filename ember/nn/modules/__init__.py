@@ -49,6 +49,7 @@ from ember.nn.modules.batchnorm import (
 from ember.nn.modules.class_loss import (
     CTCLoss,
     LinearCrossEntropyLoss,
+    LinearCrossEntropyOptions,
     MultiLabelMarginLoss,
     MultiLabelSoftMarginLoss,
     MultiMarginLoss,
@@ -158,6 +159,16 @@ from ember.nn.modules.transformer import (
     TransformerDecoderLayer,
     TransformerEncoder,
     TransformerEncoderLayer,
+)
+from ember.nn.modules.vision import (
+    ChannelShuffle,
+    Fold,
+    PixelShuffle,
+    PixelUnshuffle,
+    Unfold,
+    Upsample,
+    UpsamplingBilinear2d,
+    UpsamplingNearest2d,
 )
 
 __all__ = [name for name in dir() if name[0].isupper()]
