@@ -192,8 +192,7 @@ def pad_sequence(
     """
     if padding_side not in ("left", "right"):
         raise RuntimeError(
-            "Expected padding_side to be one of left or right, but got "
-            f"{padding_side}."
+            f"Expected padding_side to be one of left or right, but got {padding_side}."
         )
     if isinstance(sequences, Tensor):
         sequences = sequences.unbind(0)
