@@ -77,6 +77,11 @@ def leaky_relu(
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """Leaky ReLU with a learned slope, one or one for each channel (axis 1)."""
+    if weight.dim() > 1:
+        raise RuntimeError(
+            "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
+            f"{weight.dim()}"
+        )
     if weight.numel() != 1:
         if input.dim() == 0:
             raise RuntimeError("prelu(): Not allow zero-dim input tensor.")

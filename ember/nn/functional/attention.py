@@ -34,9 +34,7 @@ def scaled_dot_product_attention(
              [2.]]])
     """
     _check_attention(query, key, value, attn_mask, is_causal, enable_gqa)
-    # Half of the scale on either side: their product then cannot overflow alone.
-    factor = math.sqrt(1 / math.sqrt(query.shape[-1]) if scale is None else abs(scale))
-    negative = scale is not None and scale < 0
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     if is_causal:
         size = (query.shape[-2], key.shape[-2])
         attn_mask = ember.ones(size, dtype=ember.bool, device=query.device).tril()
@@ -48,8 +46,7 @@ def scaled_dot_product_attention(
         query, key, value = query.float(), key.float(), value.float()
         if attn_mask is not None and attn_mask.dtype == dtype:
             attn_mask = attn_mask.float()
-    query = query * (-factor if negative else factor)
-    scores = ember.matmul(query, (key * factor).transpose(-2, -1))
+    scores = ember.matmul(query, key.transpose(-2, -1)) * scale
     weights = _masked_softmax(scores, attn_mask)
     if dropout_p > 0.0:
         weights = dropout(weights, dropout_p)

@@ -149,6 +149,13 @@ def linear_cross_entropy(
             f"expected input with dimensionality 1 or 2, got {input.dim()}"
         )
     shape = linear_weight.shape[:-1]
+    if input.dim() == 1 and len(shape) > 1:
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape "
+            f"{tuple(linear_weight.shape)} requires batched input, (N, "
+            f"{linear_weight.shape[-1]}), got unbatched input with shape "
+            f"{tuple(input.shape)}"
+        )
     logits = ember.matmul(input, linear_weight.reshape(-1, input.shape[-1]).t())
     logits = logits.reshape(*input.shape[:-1], *shape)
     if linear_bias is not None:
