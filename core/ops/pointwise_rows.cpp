@@ -199,7 +199,14 @@ Tensor simple_power(const Operand& a, const Operand& b, Dest dest) {
 
 }  // namespace
 
+static void check_subtraction(const Operand& a, const Operand& b) {
+  auto is_bool = [](const Operand& o) { return o.is_tensor() ? o.tensor().dtype() == Dtype::Bool : o.scalar().is_bool(); };
+  check(!is_bool(a) && !is_bool(b), Kind::Runtime, "sub(): Subtraction, the `-` operator, with a bool tensor is not "
+        "supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.");
+}
+
 Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest dest) {
+  if (row.f == Binary::sub) check_subtraction(a, b);
   if (row.f == Binary::pow)
     if (Tensor y = simple_power(a, b, dest)) return y;
   check(a.is_tensor() || b.is_tensor(), Kind::Type, row.name, "(): one of the operands must be a Tensor");
