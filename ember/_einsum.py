@@ -153,8 +153,9 @@ def _check_sizes(tensors: list[Tensor], inputs: list[Labels]) -> None:
             if known != 1 and n != 1 and n != known:
                 letter = chr(label) if label > 0 else "..."
                 raise RuntimeError(
-                    f"einsum(): subscript {letter} has size {n} for operand "
-                    f"{i} dimension {dim}, which does not broadcast with previously seen size {known}"
+                    f"einsum(): subscript {letter} has size {n} for operand {i} "
+                    f"dimension {dim}, which does not broadcast with previously seen "
+                    f"size {known}"
                 )
             sizes[label] = max(known, n) if n else 0
 
