@@ -104,7 +104,7 @@ def _pointwise(size: int, label: str) -> list[Case]:
             ("x + y", "x + y", base),
             ("x * y", "x * y", base),
             ("x * 2", "x * 2.0", base),
-            ("x += y", "x += y", base),
+            ("x.add_(y)", "x.add_(y)", base),
             ("add(x, y, out=z)", "t.add(x, y, out=z)", base + f"z = t.empty({size})"),
             ("exp", "t.exp(x)", base),
             ("log", "t.log(x)", base),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from benchmarks.cases import TITLES
@@ -49,14 +50,14 @@ def show(console: Console, group: str, results: list[Result]) -> None:
     for r in results:
         ratio = r.ratio
         if ratio is None:
-            table.add_row(r.case.name, amount(r.seconds.get("torch"), group), "-",
-                          f"[dim]{r.missing[:40]}[/dim]")  # fmt: skip
+            table.add_row(escape(r.case.name), amount(r.seconds.get("torch"), group), "-",
+                          f"[dim]{escape(r.missing[:40])}[/dim]")  # fmt: skip
             continue
         colour = (
             "green" if ratio <= budget else "red" if ratio > (each or 1) else "yellow"
         )
         table.add_row(
-            r.case.name,
+            escape(r.case.name),
             amount(r.seconds["torch"], group),
             amount(r.seconds["ember"], group),
             f"[{colour}]{ratio:.2f}[/{colour}]",

@@ -119,6 +119,12 @@ class Backend {
   virtual void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim, bool log);
   virtual void logsumexp(const Tensor& out, const Tensor& x, int dim);
 
+  // --- linear algebra: batches of contiguous matrices, changed in place ------------------------
+  // The lower triangle becomes the Cholesky factor; info (int32) is 0, or the order of the minor that fails.
+  virtual void cholesky(const Tensor& matrices, const Tensor& info);
+  // b becomes the solution x of a x = b (or x a = b), a being triangular.
+  virtual void solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unit);
+
   // --- random numbers -------------------------------------------------------------------------
   // Fills `out` in the order of its memory. The default draws on the host and copies, so that a seed gives the
   // same numbers on every device.

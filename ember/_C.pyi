@@ -64,6 +64,10 @@ class _values_indices(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class _hist_bin_edges(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
+
 class Generator:
     def clone_state(self, *args: Any, **kwargs: Any) -> Any: ...
     @property
@@ -89,6 +93,12 @@ class Node:
     def next_functions(self) -> Any: ...
     @next_functions.setter
     def next_functions(self, value: Any) -> None: ...
+    def register_hook(self, *args: Any, **kwargs: Any) -> Any: ...
+    def register_prehook(self, *args: Any, **kwargs: Any) -> Any: ...
+    @property
+    def requires_grad(self) -> Any: ...
+    @requires_grad.setter
+    def requires_grad(self, value: Any) -> None: ...
     @property
     def variable(self) -> Any: ...
     @variable.setter
@@ -110,6 +120,8 @@ class Tensor:
     def H(self) -> Tensor: ...
     @property
     def T(self) -> Tensor: ...
+    @property
+    def __array_interface__(self) -> Any: ...
     @property
     def _base(self) -> Tensor | None: ...
     @property
@@ -137,13 +149,19 @@ class Tensor:
     @property
     def is_cuda(self) -> _bool: ...
     @property
+    def is_ipu(self) -> _bool: ...
+    @property
     def is_leaf(self) -> _bool: ...
+    @property
+    def is_maia(self) -> _bool: ...
     @property
     def is_meta(self) -> _bool: ...
     @property
     def is_mkldnn(self) -> _bool: ...
     @property
     def is_mps(self) -> _bool: ...
+    @property
+    def is_mtia(self) -> _bool: ...
     @property
     def is_nested(self) -> _bool: ...
     @property
@@ -152,6 +170,10 @@ class Tensor:
     def is_sparse(self) -> _bool: ...
     @property
     def is_sparse_csr(self) -> _bool: ...
+    @property
+    def is_vulkan(self) -> _bool: ...
+    @property
+    def is_xla(self) -> _bool: ...
     @property
     def is_xpu(self) -> _bool: ...
     @property
@@ -239,13 +261,51 @@ class Tensor:
     def __iter__(self) -> _Iterator[Tensor]: ...
     def __getitem__(self, index: Any) -> Tensor: ...
     def __setitem__(self, index: Any, value: Any) -> None: ...
+    def _is_view(self, *args: Any, **kwargs: Any) -> Any: ...
     @staticmethod
     def _make_subclass(*args: Any, **kwargs: Any) -> Any: ...
+    def apply_(self, *args: Any, **kwargs: Any) -> Any: ...
     def as_subclass(self, *args: Any, **kwargs: Any) -> Any: ...
+    def backward(self, *args: Any, **kwargs: Any) -> Any: ...
+    def const_data_ptr(self, *args: Any, **kwargs: Any) -> Any: ...
+    def cuda(self, *args: Any, **kwargs: Any) -> Any: ...
+    def data_ptr(self, *args: Any, **kwargs: Any) -> Any: ...
+    def detach_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def dim(self, *args: Any, **kwargs: Any) -> Any: ...
+    def dim_order(self, *args: Any, **kwargs: Any) -> Any: ...
+    def element_size(self, *args: Any, **kwargs: Any) -> Any: ...
+    def get_device(self, *args: Any, **kwargs: Any) -> Any: ...
+    def has_names(self, *args: Any, **kwargs: Any) -> Any: ...
+    def is_inference(self, *args: Any, **kwargs: Any) -> Any: ...
+    def is_pinned(self, *args: Any, **kwargs: Any) -> Any: ...
+    def is_set_to(self, *args: Any, **kwargs: Any) -> Any: ...
+    def is_shared(self, *args: Any, **kwargs: Any) -> Any: ...
+    def map2_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def map_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def ndimension(self, *args: Any, **kwargs: Any) -> Any: ...
+    def nelement(self, *args: Any, **kwargs: Any) -> Any: ...
+    def new(self, *args: Any, **kwargs: Any) -> Any: ...
+    def numel(self, *args: Any, **kwargs: Any) -> Any: ...
+    def numpy(self, *args: Any, **kwargs: Any) -> Any: ...
+    def register_hook(self, *args: Any, **kwargs: Any) -> Any: ...
+    def register_post_accumulate_grad_hook(self, *args: Any, **kwargs: Any) -> Any: ...
+    def requires_grad_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def retain_grad(self, *args: Any, **kwargs: Any) -> Any: ...
+    def size(self, *args: Any, **kwargs: Any) -> Any: ...
+    def storage(self, *args: Any, **kwargs: Any) -> Any: ...
+    def storage_offset(self, *args: Any, **kwargs: Any) -> Any: ...
+    def stride(self, *args: Any, **kwargs: Any) -> Any: ...
+    def tolist(self, *args: Any, **kwargs: Any) -> Any: ...
+    def type(self, *args: Any, **kwargs: Any) -> Any: ...
+    def untyped_storage(self, *args: Any, **kwargs: Any) -> Any: ...
     def abs(self, *, out: Tensor | None = ...) -> Tensor:
         """Absolute value of each element; of a complex one, its modulus."""
     def abs_(self) -> Self:
         """Absolute value of each element; of a complex one, its modulus."""
+    def absolute(self, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of abs()."""
+    def absolute_(self) -> Self:
+        """Alias of abs()."""
     def acos(self, *, out: Tensor | None = ...) -> Tensor:
         """Inverse cosine of each element."""
     def acos_(self) -> Self:
@@ -255,19 +315,27 @@ class Tensor:
     def acosh_(self) -> Self:
         """Inverse hyperbolic cosine of each element."""
     @overload
-    def add(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Sum of two tensors, broadcast together."""
+    def add(self, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+        """self + alpha * other."""
     @overload
-    def add(self, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor: ...
+    def add(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
     @overload
-    def add_(self, other: _Operand) -> Self:
-        """Sum of two tensors, broadcast together."""
+    def add_(self, other: _Operand, *, alpha: _Number = ...) -> Self:
+        """self + alpha * other."""
     @overload
-    def add_(self, other: _Operand, *, alpha: _Number = ...) -> Self: ...
+    def add_(self, other: _Operand) -> Self: ...
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
         """beta * self + alpha * the sum of batch1 @ batch2 over the batch."""
     def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _Number = ..., alpha: _Number = ...) -> Self:
         """beta * self + alpha * the sum of batch1 @ batch2 over the batch."""
+    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number = ..., out: Tensor | None = ...) -> Tensor:
+        """self + value * tensor1 / tensor2."""
+    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number = ...) -> Self:
+        """self + value * tensor1 / tensor2."""
+    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number = ..., out: Tensor | None = ...) -> Tensor:
+        """self + value * tensor1 * tensor2."""
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number = ...) -> Self:
+        """self + value * tensor1 * tensor2."""
     def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
         """beta * self + alpha * (mat1 @ mat2)."""
     def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alpha: _Number = ...) -> Self:
@@ -280,12 +348,12 @@ class Tensor:
         """beta * self + alpha * the outer product of vec1 and vec2."""
     def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: _Number = ..., alpha: _Number = ...) -> Self:
         """beta * self + alpha * the outer product of vec1 and vec2."""
-    def airy_ai(self, *, out: Tensor | None = ...) -> Tensor:
-        """Airy function Ai."""
-    def airy_ai_(self) -> Self:
-        """Airy function Ai."""
+    def adjoint(self) -> Tensor:
+        """The conjugate of the transpose of the last two dimensions."""
     def all(self, dim: _Dims = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Whether all elements over `dim` are nonzero."""
+    def allclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
+        """True if isclose() is, everywhere."""
     def amax(self, dim: _Dims = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Largest element over `dim`; the gradient is shared among ties."""
     def amin(self, dim: _Dims = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -293,19 +361,53 @@ class Tensor:
     def aminmax(self, *, dim: _int | None = ..., keepdim: _bool = ..., out: _Sequence[Tensor] | None = ...) -> _min_max:
         """Smallest and largest element, of all or along `dim`."""
     def angle(self, *, out: Tensor | None = ...) -> Tensor:
-        """Angle of each element with the positive real axis: 0 or pi for a real one."""
-    def angle_(self) -> Self:
-        """Angle of each element with the positive real axis: 0 or pi for a real one."""
+        """Angle of each element with the positive real axis; 0 or pi for a real one."""
     def any(self, dim: _Dims = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Whether any element over `dim` is nonzero."""
+    def arccos(self, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of acos()."""
+    def arccos_(self) -> Self:
+        """Alias of acos()."""
+    def arccosh(self, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of acosh()."""
+    def arccosh_(self) -> Self:
+        """Alias of acosh()."""
+    def arcsin(self, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of asin()."""
+    def arcsin_(self) -> Self:
+        """Alias of asin()."""
+    def arcsinh(self, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of asinh()."""
+    def arcsinh_(self) -> Self:
+        """Alias of asinh()."""
+    def arctan(self, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of atan()."""
+    def arctan2(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of atan2()."""
+    def arctan2_(self, other: _Operand) -> Self:
+        """Alias of atan2()."""
+    def arctan_(self) -> Self:
+        """Alias of atan()."""
+    def arctanh(self, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of atanh()."""
+    def arctanh_(self) -> Self:
+        """Alias of atanh()."""
     def argmax(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Index of the largest element, of all or along `dim`."""
     def argmin(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Index of the smallest element, of all or along `dim`."""
+    def argsort(self, dim: _int = ..., descending: _bool = ..., *, stable: _bool = ..., out: Tensor | None = ...) -> Tensor:
+        """The indices that sort a tensor along `dim`."""
     def argwhere(self) -> Tensor:
         """The positions of the elements that are not zero."""
     def as_strided(self, size: _Size, stride: _Size, storage_offset: _int | None = ...) -> Tensor:
         """A view of the storage with the given size, strides and offset."""
+    def as_strided_(self, size: _Size, stride: _Size, storage_offset: _int | None = ...) -> Self:
+        """A view of the storage with the given size, strides and offset. The tensor itself
+        changes.
+        """
+    def as_strided_scatter(self, src: Tensor, size: _Size, stride: _Size, storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """A copy with the part that as_strided() shows replaced by `src`."""
     def asin(self, *, out: Tensor | None = ...) -> Tensor:
         """Inverse sine of each element."""
     def asin_(self) -> Self:
@@ -340,22 +442,10 @@ class Tensor:
         """Fills the tensor with 1 with the probabilities `p`, else 0."""
     @overload
     def bernoulli_(self, p: _float = ..., *, generator: Generator | None = ...) -> Self: ...
-    def bessel_j0(self, *, out: Tensor | None = ...) -> Tensor:
-        """Bessel function of the first kind, order 0."""
-    def bessel_j0_(self) -> Self:
-        """Bessel function of the first kind, order 0."""
-    def bessel_j1(self, *, out: Tensor | None = ...) -> Tensor:
-        """Bessel function of the first kind, order 1."""
-    def bessel_j1_(self) -> Self:
-        """Bessel function of the first kind, order 1."""
-    def bessel_y0(self, *, out: Tensor | None = ...) -> Tensor:
-        """Bessel function of the second kind, order 0."""
-    def bessel_y0_(self) -> Self:
-        """Bessel function of the second kind, order 0."""
-    def bessel_y1(self, *, out: Tensor | None = ...) -> Tensor:
-        """Bessel function of the second kind, order 1."""
-    def bessel_y1_(self) -> Self:
-        """Bessel function of the second kind, order 1."""
+    def bfloat16(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
+    def bincount(self, weights: Tensor | None = ..., minlength: _int = ...) -> Tensor:
+        """How often each of 0, 1, 2 ... occurs, or the sum of its weights."""
     def bitwise_and(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Bitwise and; for bool, logical and."""
     def bitwise_and_(self, other: _Operand) -> Self:
@@ -382,28 +472,39 @@ class Tensor:
         """Bitwise exclusive or."""
     def bmm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Products of two batches of matrices."""
+    def bool(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
+    @overload
+    def broadcast_to(self, size: _Size) -> Tensor:
+        """A view in which dimensions of size 1 are repeated, without copying."""
+    @overload
+    def broadcast_to(self, *size: _int) -> Tensor: ...
+    def byte(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
     def cauchy_(self, median: _float = ..., sigma: _float = ..., *, generator: Generator | None = ...) -> Self:
         """Fills the tensor with numbers of the Cauchy distribution."""
+    def cdouble(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
     def ceil(self, *, out: Tensor | None = ...) -> Tensor:
         """Smallest integer not below each element."""
     def ceil_(self) -> Self:
         """Smallest integer not below each element."""
-    def chebyshev_polynomial_t(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Chebyshev polynomial of the first kind of degree b."""
-    def chebyshev_polynomial_t_(self, other: _Operand) -> Self:
-        """Chebyshev polynomial of the first kind of degree b."""
-    def chebyshev_polynomial_u(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Chebyshev polynomial of the second kind of degree b."""
-    def chebyshev_polynomial_u_(self, other: _Operand) -> Self:
-        """Chebyshev polynomial of the second kind of degree b."""
-    def chebyshev_polynomial_v(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Chebyshev polynomial of the third kind of degree b."""
-    def chebyshev_polynomial_v_(self, other: _Operand) -> Self:
-        """Chebyshev polynomial of the third kind of degree b."""
-    def chebyshev_polynomial_w(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Chebyshev polynomial of the fourth kind of degree b."""
-    def chebyshev_polynomial_w_(self, other: _Operand) -> Self:
-        """Chebyshev polynomial of the fourth kind of degree b."""
+    def cfloat(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
+    def char(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
+    def chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+        """Views of at most `chunks` pieces of equal size along a dimension; the last may
+        be smaller.
+        """
+    def clamp(self, min: _Operand | None = ..., max: _Operand | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Elements limited to the range between two bounds, each a number, a tensor or
+        none.
+        """
+    def clamp_(self, min: _Operand | None = ..., max: _Operand | None = ...) -> Self:
+        """Elements limited to the range between two bounds, each a number, a tensor or
+        none.
+        """
     def clamp_max(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Elements above a bound replaced by it."""
     def clamp_max_(self, other: _Operand) -> Self:
@@ -412,8 +513,18 @@ class Tensor:
         """Elements below a bound replaced by it."""
     def clamp_min_(self, other: _Operand) -> Self:
         """Elements below a bound replaced by it."""
+    def clip(self, min: _Operand | None = ..., max: _Operand | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Elements limited to the range between two bounds, each a number, a tensor or
+        none.
+        """
+    def clip_(self, min: _Operand | None = ..., max: _Operand | None = ...) -> Self:
+        """Elements limited to the range between two bounds, each a number, a tensor or
+        none.
+        """
     def clone(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """A copy of the tensor, recorded by the tape."""
+    def conj(self) -> Tensor:
+        """The complex conjugate; a real tensor itself."""
     def conj_physical(self, *, out: Tensor | None = ...) -> Tensor:
         """Complex conjugate of each element."""
     def conj_physical_(self) -> Self:
@@ -436,30 +547,81 @@ class Tensor:
         """Hyperbolic cosine of each element."""
     def count_nonzero(self, dim: _Dims = ...) -> Tensor:
         """Number of nonzero elements over `dim`."""
+    def cpu(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in host memory; itself if it is there."""
+    def cummax(self, dim: _int, *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
+        """Largest of each element along `dim` and all before it, and where it is."""
+    def cummin(self, dim: _int, *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
+        """Smallest of each element along `dim` and all before it, and where it is."""
+    def cumprod(self, dim: _int, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
+        """Product of each element along `dim` and all before it."""
+    def cumprod_(self, dim: _int, *, dtype: _DtypeLike | None = ...) -> Self:
+        """Product of each element along `dim` and all before it."""
+    def cumsum(self, dim: _int, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
+        """Sum of each element along `dim` and all before it."""
+    def cumsum_(self, dim: _int, *, dtype: _DtypeLike | None = ...) -> Self:
+        """Sum of each element along `dim` and all before it."""
     def deg2rad(self, *, out: Tensor | None = ...) -> Tensor:
         """Degrees to radians."""
     def deg2rad_(self) -> Self:
         """Degrees to radians."""
     def detach(self) -> Tensor:
         """The same elements without history."""
+    def diag(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The diagonal of a matrix, or the matrix with the given diagonal."""
+    def diag_embed(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
+        """Zeros, with the last dimension of the tensor as a diagonal of two new ones."""
+    def diagflat(self, offset: _int = ...) -> Tensor:
+        """The matrix whose diagonal are the elements."""
+    def diagonal(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
+        """A view of a diagonal of two dimensions, as the last dimension."""
+    def diagonal_scatter(self, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+        """A copy with a diagonal replaced by `src`."""
+    def diff(self, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The `n`-th difference of neighbours along `dim`."""
     def digamma(self, *, out: Tensor | None = ...) -> Tensor:
         """Derivative of lgamma."""
     def digamma_(self) -> Self:
         """Derivative of lgamma."""
-    def div(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Quotient of two tensors, broadcast together."""
-    def div_(self, other: _Operand) -> Self:
-        """Quotient of two tensors, broadcast together."""
+    def dist(self, other: Tensor, p: _Number = ...) -> Tensor:
+        """Norm of order `p` of the difference of two tensors."""
+    @overload
+    def div(self, other: _Operand, *, rounding_mode: _str | None = ..., out: Tensor | None = ...) -> Tensor:
+        """self / other, rounded to an integer if rounding_mode is 'trunc' or 'floor'."""
+    @overload
+    def div(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def div_(self, other: _Operand, *, rounding_mode: _str | None = ...) -> Self:
+        """self / other, rounded to an integer if rounding_mode is 'trunc' or 'floor'."""
+    @overload
+    def div_(self, other: _Operand) -> Self: ...
+    def divide(self, other: _Operand, *, rounding_mode: _str | None = ..., out: Tensor | None = ...) -> Tensor:
+        """self / other, rounded to an integer if rounding_mode is 'trunc' or 'floor'."""
+    def divide_(self, other: _Operand, *, rounding_mode: _str | None = ...) -> Self:
+        """self / other, rounded to an integer if rounding_mode is 'trunc' or 'floor'."""
     def dot(self, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Dot product of two vectors."""
-    def entr(self, *, out: Tensor | None = ...) -> Tensor:
-        """-x * log(x); 0 at zero, -inf below."""
-    def entr_(self) -> Self:
-        """-x * log(x); 0 at zero, -inf below."""
+    def double(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
+    @overload
+    def dsplit(self, sections: _int) -> tuple[Tensor, ...]:
+        """Equal pieces, as views."""
+    @overload
+    def dsplit(self, indices: _Size) -> tuple[Tensor, ...]: ...
+    @overload
+    def dsplit(self, *indices: _int) -> tuple[Tensor, ...]: ...
+    @overload
+    def dsplit(self, indices_or_sections: _int) -> tuple[Tensor, ...]: ...
+    @overload
+    def dsplit(self, indices_or_sections: _Size) -> tuple[Tensor, ...]: ...
+    @overload
+    def dsplit(self, *indices_or_sections: _int) -> tuple[Tensor, ...]: ...
     def eq(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """True where the two elements are equal."""
     def eq_(self, other: _Operand) -> Self:
         """True where the two elements are equal."""
+    def equal(self, other: Tensor) -> _bool:
+        """True if two tensors have the same shape and elements."""
     def erf(self, *, out: Tensor | None = ...) -> Tensor:
         """Error function of each element."""
     def erf_(self) -> Self:
@@ -468,10 +630,6 @@ class Tensor:
         """1 - erf(x), accurate where that is small."""
     def erfc_(self) -> Self:
         """1 - erf(x), accurate where that is small."""
-    def erfcx(self, *, out: Tensor | None = ...) -> Tensor:
-        """exp(x * x) * erfc(x)."""
-    def erfcx_(self) -> Self:
-        """exp(x * x) * erfc(x)."""
     def erfinv(self, *, out: Tensor | None = ...) -> Tensor:
         """Inverse error function."""
     def erfinv_(self) -> Self:
@@ -489,12 +647,37 @@ class Tensor:
         """A view in which dimensions of size 1 are repeated, without copying."""
     @overload
     def expand(self, *size: _int, implicit: _bool = ...) -> Tensor: ...
+    def expand_as(self, other: Tensor) -> Tensor:
+        """expand() to the shape of `other`."""
     def expm1(self, *, out: Tensor | None = ...) -> Tensor:
         """exp(x) - 1, accurate near zero."""
     def expm1_(self) -> Self:
         """exp(x) - 1, accurate near zero."""
     def exponential_(self, lambd: _float = ..., *, generator: Generator | None = ...) -> Self:
         """Fills the tensor with exponential numbers of rate `lambd`."""
+    def fill_(self, value: _Operand) -> Self:
+        """Sets every element to `value`."""
+    def fix(self, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of trunc()."""
+    def fix_(self) -> Self:
+        """Alias of trunc()."""
+    def flatten(self, start_dim: _int = ..., end_dim: _int = ...) -> Tensor:
+        """The dimensions from `start_dim` to `end_dim` as one."""
+    @overload
+    def flip(self, dims: _Size) -> Tensor:
+        """A copy with the order along `dims` reversed."""
+    @overload
+    def flip(self, *dims: _int) -> Tensor: ...
+    def fliplr(self) -> Tensor:
+        """A copy with the columns in reverse order."""
+    def flipud(self) -> Tensor:
+        """A copy with the rows in reverse order."""
+    def float(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
+    def float_power(self, exponent: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """self to the power of exponent, in double precision."""
+    def float_power_(self, exponent: _Operand) -> Self:
+        """self to the power of exponent, in double precision."""
     def floor(self, *, out: Tensor | None = ...) -> Tensor:
         """Largest integer not above each element."""
     def floor_(self) -> Self:
@@ -519,6 +702,10 @@ class Tensor:
         """Fractional part of each element, with its sign."""
     def frac_(self) -> Self:
         """Fractional part of each element, with its sign."""
+    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+        """The elements at `index` along a dimension: out[i][j] = self[index[i][j]][j] for
+        dim 0.
+        """
     def gcd(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Greatest common divisor."""
     def gcd_(self, other: _Operand) -> Self:
@@ -527,42 +714,52 @@ class Tensor:
         """True where the first is at least the second."""
     def ge_(self, other: _Operand) -> Self:
         """True where the first is at least the second."""
-    def gelu(self, *, out: Tensor | None = ...) -> Tensor:
-        """x times the normal distribution function of x."""
-    def gelu_(self) -> Self:
-        """x times the normal distribution function of x."""
-    def gelu_tanh(self, *, out: Tensor | None = ...) -> Tensor:
-        """gelu by its approximation with tanh."""
-    def gelu_tanh_(self) -> Self:
-        """gelu by its approximation with tanh."""
     def geometric_(self, p: _float, *, generator: Generator | None = ...) -> Self:
         """Fills the tensor with the number of tries until a success of probability `p`."""
     def ger(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Outer product of two vectors."""
+    def greater(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of gt()."""
+    def greater_(self, other: _Operand) -> Self:
+        """Alias of gt()."""
+    def greater_equal(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of ge()."""
+    def greater_equal_(self, other: _Operand) -> Self:
+        """Alias of ge()."""
     def gt(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """True where the first is greater than the second."""
     def gt_(self, other: _Operand) -> Self:
         """True where the first is greater than the second."""
-    def hardsigmoid(self, *, out: Tensor | None = ...) -> Tensor:
-        """relu6(x + 3) / 6."""
-    def hardsigmoid_(self) -> Self:
-        """relu6(x + 3) / 6."""
-    def hardswish(self, *, out: Tensor | None = ...) -> Tensor:
-        """x * relu6(x + 3) / 6."""
-    def hardswish_(self) -> Self:
-        """x * relu6(x + 3) / 6."""
-    def heaviside(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """0 below zero, 1 above it, the second operand at zero."""
-    def heaviside_(self, other: _Operand) -> Self:
-        """0 below zero, 1 above it, the second operand at zero."""
-    def hermite_polynomial_h(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Physicists' Hermite polynomial of degree b."""
-    def hermite_polynomial_h_(self, other: _Operand) -> Self:
-        """Physicists' Hermite polynomial of degree b."""
-    def hermite_polynomial_he(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Probabilists' Hermite polynomial of degree b."""
-    def hermite_polynomial_he_(self, other: _Operand) -> Self:
-        """Probabilists' Hermite polynomial of degree b."""
+    def half(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
+    def hardshrink(self, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
+        """x outside [-lambd, lambd], 0 inside."""
+    def heaviside(self, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """0 below zero, 1 above it, `values` at zero."""
+    def heaviside_(self, values: Tensor) -> Self:
+        """0 below zero, 1 above it, `values` at zero."""
+    def histc(self, bins: _int = ..., min: _Number = ..., max: _Number = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Counts in `bins` equal bins from `min` to `max`, or over the range of the data
+        if both are 0.
+        """
+    @overload
+    def histogram(self, bins: Tensor, *, weight: Tensor | None = ..., density: _bool = ..., out: _Sequence[Tensor] | None = ...) -> _hist_bin_edges:
+        """Counts (or sums of weights) between the given edges, and the edges."""
+    @overload
+    def histogram(self, bins: _int = ..., *, range: _Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., out: _Sequence[Tensor] | None = ...) -> _hist_bin_edges: ...
+    @overload
+    def hsplit(self, sections: _int) -> tuple[Tensor, ...]:
+        """Equal pieces, as views."""
+    @overload
+    def hsplit(self, indices: _Size) -> tuple[Tensor, ...]: ...
+    @overload
+    def hsplit(self, *indices: _int) -> tuple[Tensor, ...]: ...
+    @overload
+    def hsplit(self, indices_or_sections: _int) -> tuple[Tensor, ...]: ...
+    @overload
+    def hsplit(self, indices_or_sections: _Size) -> tuple[Tensor, ...]: ...
+    @overload
+    def hsplit(self, *indices_or_sections: _int) -> tuple[Tensor, ...]: ...
     def hypot(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """sqrt(a * a + b * b) without overflow."""
     def hypot_(self, other: _Operand) -> Self:
@@ -571,18 +768,6 @@ class Tensor:
         """Modified Bessel function of the first kind, order 0."""
     def i0_(self) -> Self:
         """Modified Bessel function of the first kind, order 0."""
-    def i0e(self, *, out: Tensor | None = ...) -> Tensor:
-        """exp(-abs(x)) * i0(x)."""
-    def i0e_(self) -> Self:
-        """exp(-abs(x)) * i0(x)."""
-    def i1(self, *, out: Tensor | None = ...) -> Tensor:
-        """Modified Bessel function of the first kind, order 1."""
-    def i1_(self) -> Self:
-        """Modified Bessel function of the first kind, order 1."""
-    def i1e(self, *, out: Tensor | None = ...) -> Tensor:
-        """exp(-abs(x)) * i1(x)."""
-    def i1e_(self) -> Self:
-        """exp(-abs(x)) * i1(x)."""
     def igamma(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Regularised lower incomplete gamma function."""
     def igamma_(self, other: _Operand) -> Self:
@@ -591,6 +776,18 @@ class Tensor:
         """Regularised upper incomplete gamma function."""
     def igammac_(self, other: _Operand) -> Self:
         """Regularised upper incomplete gamma function."""
+    def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+        """A copy with the rows of `source`, times `alpha`, added to the rows `index`."""
+    def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: _Number = ...) -> Self:
+        """A copy with the rows of `source`, times `alpha`, added to the rows `index`."""
+    def index_copy(self, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """A copy with the rows `index` replaced by those of `source`."""
+    def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Self:
+        """A copy with the rows `index` replaced by those of `source`."""
+    def index_fill(self, dim: _int, index: Tensor, value: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """A copy with the rows `index` filled with a number."""
+    def index_fill_(self, dim: _int, index: Tensor, value: _Operand) -> Self:
+        """A copy with the rows `index` filled with a number."""
     def index_put(self, indices: _Sequence[Tensor], values: Tensor, accumulate: _bool = ...) -> Tensor:
         """A copy with the elements at `indices` replaced by `values`, or increased by them
         if `accumulate`.
@@ -598,48 +795,56 @@ class Tensor:
     def index_put_(self, indices: _Sequence[Tensor], values: Tensor, accumulate: _bool = ...) -> Self:
         """Replaces the elements at `indices` by `values`, or adds to them if `accumulate`.
         """
+    def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
+        """The prod, mean, amax or amin of the rows of `source` at the rows `index` of
+        self.
+        """
+    def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ...) -> Self:
+        """The prod, mean, amax or amin of the rows of `source` at the rows `index` of
+        self.
+        """
+    def index_select(self, dim: _int, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """The rows `index` along a dimension."""
     def inner(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Sum of products over the last dimension of both tensors."""
+    def int(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
+    def is_complex(self) -> _bool:
+        """Whether the elements are complex numbers."""
+    def is_conj(self) -> _bool:
+        """False: conjugates are never lazy."""
     def is_contiguous(self, *, memory_format: memory_format | None = ...) -> _bool:
         """Whether the elements lie in memory in the order of `memory_format`."""
-    def isclose(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """True where abs(a - b) <= atol + rtol * abs(b); p0 rtol, p1 atol, p2 whether NaN
-        equals NaN.
-        """
-    def isclose_(self, other: _Operand) -> Self:
-        """True where abs(a - b) <= atol + rtol * abs(b); p0 rtol, p1 atol, p2 whether NaN
-        equals NaN.
-        """
+    def is_floating_point(self) -> _bool:
+        """Whether the elements are real floating point numbers."""
+    def is_neg(self) -> _bool:
+        """False: negatives are never lazy."""
+    def is_nonzero(self) -> _bool:
+        """Whether a tensor with one element is not zero."""
+    def is_same_size(self, other: Tensor) -> _bool:
+        """Whether two tensors have the same shape."""
+    def is_signed(self) -> _bool:
+        """Whether elements can be negative."""
+    def isclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
+        """True where abs(self - other) <= atol + rtol * abs(other)."""
     def isfinite(self, *, out: Tensor | None = ...) -> Tensor:
-        """True where an element is neither infinite nor NaN."""
-    def isfinite_(self) -> Self:
         """True where an element is neither infinite nor NaN."""
     def isinf(self, *, out: Tensor | None = ...) -> Tensor:
         """True where an element is infinite."""
-    def isinf_(self) -> Self:
-        """True where an element is infinite."""
     def isnan(self, *, out: Tensor | None = ...) -> Tensor:
-        """True where an element is not a number."""
-    def isnan_(self) -> Self:
         """True where an element is not a number."""
     def isneginf(self, *, out: Tensor | None = ...) -> Tensor:
         """True where an element is minus infinity."""
-    def isneginf_(self) -> Self:
-        """True where an element is minus infinity."""
     def isposinf(self, *, out: Tensor | None = ...) -> Tensor:
-        """True where an element is plus infinity."""
-    def isposinf_(self) -> Self:
         """True where an element is plus infinity."""
     def isreal(self, *, out: Tensor | None = ...) -> Tensor:
         """True where the imaginary part is zero."""
-    def isreal_(self) -> Self:
-        """True where the imaginary part is zero."""
     def item(self) -> Any:
         """The value of a tensor with one element, as a Python number."""
-    def laguerre_polynomial_l(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Laguerre polynomial of degree b."""
-    def laguerre_polynomial_l_(self, other: _Operand) -> Self:
-        """Laguerre polynomial of degree b."""
+    def kron(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """The Kronecker product: each element of the first times all of the second."""
+    def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
+        """The `k`-th smallest element along `dim`, counted from 1, and where it is."""
     def lcm(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Least common multiple."""
     def lcm_(self, other: _Operand) -> Self:
@@ -652,10 +857,18 @@ class Tensor:
         """True where the first is at most the second."""
     def le_(self, other: _Operand) -> Self:
         """True where the first is at most the second."""
-    def legendre_polynomial_p(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Legendre polynomial of degree b."""
-    def legendre_polynomial_p_(self, other: _Operand) -> Self:
-        """Legendre polynomial of degree b."""
+    def lerp(self, end: Tensor, weight: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """self + weight * (end - self)."""
+    def lerp_(self, end: Tensor, weight: _Operand) -> Self:
+        """self + weight * (end - self)."""
+    def less(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of lt()."""
+    def less_(self, other: _Operand) -> Self:
+        """Alias of lt()."""
+    def less_equal(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of le()."""
+    def less_equal_(self, other: _Operand) -> Self:
+        """Alias of le()."""
     def lgamma(self, *, out: Tensor | None = ...) -> Tensor:
         """Logarithm of the absolute value of gamma(x)."""
     def lgamma_(self) -> Self:
@@ -676,12 +889,10 @@ class Tensor:
         """Base-2 logarithm of each element."""
     def log_(self) -> Self:
         """Natural logarithm of each element."""
-    def log_ndtr(self, *, out: Tensor | None = ...) -> Tensor:
-        """Logarithm of ndtr(x)."""
-    def log_ndtr_(self) -> Self:
-        """Logarithm of ndtr(x)."""
     def log_normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Self:
         """Fills the tensor with the exponentials of normal numbers."""
+    def log_softmax(self, dim: _int, dtype: _DtypeLike | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Logarithm of softmax, without loss of accuracy."""
     def logaddexp(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """log(exp(a) + exp(b)) without overflow."""
     def logaddexp2(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
@@ -690,6 +901,10 @@ class Tensor:
         """log2(2**a + 2**b) without overflow."""
     def logaddexp_(self, other: _Operand) -> Self:
         """log(exp(a) + exp(b)) without overflow."""
+    def logcumsumexp(self, dim: _int, *, out: Tensor | None = ...) -> Tensor:
+        """Logarithm of the sum of exponentials of each element along `dim` and all before
+        it.
+        """
     def logical_and(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """True where both elements are nonzero."""
     def logical_and_(self, other: _Operand) -> Self:
@@ -706,20 +921,28 @@ class Tensor:
         """True where just one element is nonzero."""
     def logical_xor_(self, other: _Operand) -> Self:
         """True where just one element is nonzero."""
-    def logit(self, *, out: Tensor | None = ...) -> Tensor:
-        """log(x / (1 - x))."""
-    def logit_(self) -> Self:
-        """log(x / (1 - x))."""
-    def logsigmoid(self, *, out: Tensor | None = ...) -> Tensor:
-        """log(sigmoid(x))."""
-    def logsigmoid_(self) -> Self:
-        """log(sigmoid(x))."""
+    def logit(self, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """log(x / (1 - x)), x being limited to [eps, 1 - eps] if eps is given."""
+    def logit_(self, eps: _float | None = ...) -> Self:
+        """log(x / (1 - x)), x being limited to [eps, 1 - eps] if eps is given."""
     def logsumexp(self, dim: _Dims, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Logarithm of the sum of exponentials over `dim`, without overflow."""
+    def long(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
     def lt(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """True where the first is less than the second."""
     def lt_(self, other: _Operand) -> Self:
         """True where the first is less than the second."""
+    def masked_fill(self, mask: Tensor, value: _Operand) -> Tensor:
+        """A copy with a number where `mask` is set."""
+    def masked_fill_(self, mask: Tensor, value: _Operand) -> Self:
+        """A copy with a number where `mask` is set."""
+    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
+        """A copy with the elements of `source`, in order, where `mask` is set."""
+    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Self:
+        """A copy with the elements of `source`, in order, where `mask` is set."""
+    def masked_select(self, mask: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """The elements where `mask` is set, as one dimension."""
     def matmul(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Matrix product of two tensors: vectors, matrices or batches, broadcast together.
         """
@@ -740,6 +963,11 @@ class Tensor:
     @overload
     def mean(self, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
     @overload
+    def median(self) -> Tensor:
+        """Median, the lower of two in the middle, of all elements."""
+    @overload
+    def median(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
+    @overload
     def min(self, *, out: Tensor | None = ...) -> Tensor:
         """Smallest of all elements."""
     @overload
@@ -750,48 +978,62 @@ class Tensor:
         """Smaller of two elements; NaN if either is."""
     def minimum_(self, other: _Operand) -> Self:
         """Smaller of two elements; NaN if either is."""
-    def mish(self, *, out: Tensor | None = ...) -> Tensor:
-        """x * tanh(softplus(x))."""
-    def mish_(self) -> Self:
-        """x * tanh(softplus(x))."""
     def mm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Product of two matrices."""
-    def modified_bessel_i0(self, *, out: Tensor | None = ...) -> Tensor:
-        """Modified Bessel function of the first kind, order 0."""
-    def modified_bessel_i0_(self) -> Self:
-        """Modified Bessel function of the first kind, order 0."""
-    def modified_bessel_i1(self, *, out: Tensor | None = ...) -> Tensor:
-        """Modified Bessel function of the first kind, order 1."""
-    def modified_bessel_i1_(self) -> Self:
-        """Modified Bessel function of the first kind, order 1."""
-    def modified_bessel_k0(self, *, out: Tensor | None = ...) -> Tensor:
-        """Modified Bessel function of the second kind, order 0."""
-    def modified_bessel_k0_(self) -> Self:
-        """Modified Bessel function of the second kind, order 0."""
-    def modified_bessel_k1(self, *, out: Tensor | None = ...) -> Tensor:
-        """Modified Bessel function of the second kind, order 1."""
-    def modified_bessel_k1_(self) -> Self:
-        """Modified Bessel function of the second kind, order 1."""
+    def mode(self, dim: _int = ..., keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
+        """The most frequent element along `dim`, the smallest of several, and where it is.
+        """
+    def moveaxis(self, source: _Dims, destination: _Dims) -> Tensor:
+        """movedim()."""
+    def movedim(self, source: _Dims, destination: _Dims) -> Tensor:
+        """A view with the dimensions `source` moved to `destination`."""
+    def msort(self, *, out: Tensor | None = ...) -> Tensor:
+        """The elements along the first dimension in order."""
     def mul(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Product of two tensors, broadcast together."""
     def mul_(self, other: _Operand) -> Self:
         """Product of two tensors, broadcast together."""
     def multinomial(self, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
         """Indices drawn with the weights in each row of `input`."""
+    def multiply(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of mul()."""
+    def multiply_(self, other: _Operand) -> Self:
+        """Alias of mul()."""
     def mv(self, vec: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Product of a matrix and a vector."""
+    def mvlgamma(self, p: _int, *, out: Tensor | None = ...) -> Tensor:
+        """Logarithm of the multivariate gamma function."""
+    def mvlgamma_(self, p: _int) -> Self:
+        """Logarithm of the multivariate gamma function."""
+    def nan_to_num(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """NaN and the infinities replaced by numbers: by default 0 and the largest there
+        are.
+        """
+    def nan_to_num_(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Self:
+        """NaN and the infinities replaced by numbers: by default 0 and the largest there
+        are.
+        """
     def nanmean(self, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
         """Mean over `dim` of what is not NaN."""
+    @overload
+    def nanmedian(self) -> Tensor:
+        """Median of what is not NaN of all elements."""
+    @overload
+    def nanmedian(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
+    @overload
+    def nanquantile(self, q: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor:
+        """Quantiles of what is not NaN."""
+    @overload
+    def nanquantile(self, q: _float, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor: ...
     def nansum(self, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
         """Sum over `dim` with NaN counting as zero."""
-    def ndtr(self, *, out: Tensor | None = ...) -> Tensor:
-        """Normal distribution function."""
-    def ndtr_(self) -> Self:
-        """Normal distribution function."""
-    def ndtri(self, *, out: Tensor | None = ...) -> Tensor:
-        """Inverse of the normal distribution function."""
-    def ndtri_(self) -> Self:
-        """Inverse of the normal distribution function."""
+    @overload
+    def narrow(self, dim: _int, start: _int, length: _int) -> Tensor:
+        """A view of `length` indices from `start` along a dimension."""
+    @overload
+    def narrow(self, dim: _int, start: Tensor, length: _int) -> Tensor: ...
+    def narrow_copy(self, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
+        """A copy of `length` indices from `start` along a dimension."""
     def ne(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """True where the two elements differ."""
     def ne_(self, other: _Operand) -> Self:
@@ -800,6 +1042,36 @@ class Tensor:
         """Each element with its sign changed."""
     def neg_(self) -> Self:
         """Each element with its sign changed."""
+    def negative(self, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of neg()."""
+    def negative_(self) -> Self:
+        """Alias of neg()."""
+    @overload
+    def new_empty(self, size: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+        """A tensor of the given shape and the same dtype and device, with uninitialised
+        elements.
+        """
+    @overload
+    def new_empty(self, *size: _int, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor: ...
+    def new_empty_strided(self, size: _Size, stride: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+        """A tensor of the given shape and strides and the same dtype and device, with
+        uninitialised elements.
+        """
+    def new_full(self, size: _Size, fill_value: _Number, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+        """A tensor of the given shape and the same dtype and device, filled with a number.
+        """
+    @overload
+    def new_ones(self, size: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+        """A tensor of the given shape and the same dtype and device, filled with 1."""
+    @overload
+    def new_ones(self, *size: _int, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor: ...
+    def new_tensor(self, data: Any, *, dtype: _DtypeLike | None = ..., device: _DeviceLike | None = ..., requires_grad: _bool = ..., layout: Any = ..., pin_memory: _bool = ...) -> Tensor:
+        """A new tensor with a copy of `data`, of the same dtype and on the same device."""
+    @overload
+    def new_zeros(self, size: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+        """A tensor of the given shape and the same dtype and device, filled with 0."""
+    @overload
+    def new_zeros(self, *size: _int, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor: ...
     def nextafter(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Next number after the first towards the second."""
     def nextafter_(self, other: _Operand) -> Self:
@@ -808,8 +1080,19 @@ class Tensor:
         """The positions of the elements that are not zero: one row for each, or with
         `as_tuple` one tensor for each dimension.
         """
+    def nonzero_static(self, *, size: _int, fill_value: _int = ..., out: Tensor | None = ...) -> Tensor:
+        """nonzero() with exactly `size` rows: cut, or filled up with `fill_value`."""
+    @overload
+    def norm(self, p: _Number | None = ..., dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
+        """Norm of order `p` over `dim`, or of all elements."""
+    @overload
+    def norm(self, p: _str, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
     def normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Self:
         """Fills the tensor with normal numbers."""
+    def not_equal(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of ne()."""
+    def not_equal_(self, other: _Operand) -> Self:
+        """Alias of ne()."""
     def outer(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Outer product of two vectors."""
     @overload
@@ -817,12 +1100,31 @@ class Tensor:
         """A view with its dimensions reordered."""
     @overload
     def permute(self, *dims: _int) -> Tensor: ...
-    def pow(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """The first to the power of the second."""
-    def pow_(self, other: _Operand) -> Self:
-        """The first to the power of the second."""
-    def prelu(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """x where it is positive, weight * x elsewhere."""
+    def pin_memory(self, device: _DeviceLike | None = ...) -> Tensor:
+        """The tensor itself: host memory need not be pinned for ember's devices."""
+    def polygamma(self, n: _int) -> Tensor:
+        """n-th derivative of digamma."""
+    def polygamma_(self, n: _int) -> Self:
+        """n-th derivative of digamma."""
+    def positive(self) -> Tensor:
+        """The tensor itself."""
+    @overload
+    def pow(self, exponent: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """self to the power of exponent."""
+    @overload
+    def pow(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def pow_(self, exponent: _Operand) -> Self:
+        """self to the power of exponent."""
+    @overload
+    def pow_(self, other: _Operand) -> Self: ...
+    @overload
+    def prelu(self, weight: Tensor) -> Tensor:
+        """x where it is positive, weight * x elsewhere; one weight, or one for each
+        channel (dimension 1).
+        """
+    @overload
+    def prelu(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
     def prelu_(self, other: _Operand) -> Self:
         """x where it is positive, weight * x elsewhere."""
     @overload
@@ -830,6 +1132,15 @@ class Tensor:
         """Product of all elements."""
     @overload
     def prod(self, dim: _int, keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
+    def put(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
+        """A copy with `source` at the places `index`, the tensor being one line."""
+    def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Self:
+        """A copy with `source` at the places `index`, the tensor being one line."""
+    @overload
+    def quantile(self, q: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor:
+        """The values below which the fractions `q` of the elements along `dim` lie."""
+    @overload
+    def quantile(self, q: _float, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor: ...
     def rad2deg(self, *, out: Tensor | None = ...) -> Tensor:
         """Radians to degrees."""
     def rad2deg_(self) -> Self:
@@ -843,31 +1154,70 @@ class Tensor:
     def random_(self, to: _int, *, generator: Generator | None = ...) -> Self: ...
     @overload
     def random_(self, from_: _int, to: _int | None, *, generator: Generator | None = ...) -> Self: ...
+    def ravel(self) -> Tensor:
+        """The elements as one dimension, in contiguous memory."""
     def reciprocal(self, *, out: Tensor | None = ...) -> Tensor:
         """1 / x for each element."""
     def reciprocal_(self) -> Self:
         """1 / x for each element."""
-    def relu(self, *, out: Tensor | None = ...) -> Tensor:
+    def relu(self) -> Tensor:
         """max(x, 0) for each element."""
-    def relu6(self, *, out: Tensor | None = ...) -> Tensor:
-        """x limited to the range from 0 to 6."""
-    def relu6_(self) -> Self:
-        """x limited to the range from 0 to 6."""
     def relu_(self) -> Self:
         """max(x, 0) for each element."""
     def remainder(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Remainder of the division, with the divisor's sign."""
     def remainder_(self, other: _Operand) -> Self:
         """Remainder of the division, with the divisor's sign."""
+    def renorm(self, p: _Number, dim: _int, maxnorm: _Number, *, out: Tensor | None = ...) -> Tensor:
+        """Slices along `dim` scaled down so that their norms are at most `maxnorm`."""
+    def renorm_(self, p: _Number, dim: _int, maxnorm: _Number) -> Self:
+        """Slices along `dim` scaled down so that their norms are at most `maxnorm`."""
+    @overload
+    def repeat(self, repeats: _Size) -> Tensor:
+        """The tensor repeated as often along each dimension."""
+    @overload
+    def repeat(self, *repeats: _int) -> Tensor: ...
+    @overload
+    def repeat_interleave(self, repeats: _int, dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor:
+        """Each element (or each index along `dim`) `repeats` times in a row."""
+    @overload
+    def repeat_interleave(self, repeats: Tensor, dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor: ...
     @overload
     def reshape(self, shape: _Size) -> Tensor:
         """The same elements under another shape: a view if possible, else a copy."""
     @overload
     def reshape(self, *shape: _int) -> Tensor: ...
-    def round(self, *, out: Tensor | None = ...) -> Tensor:
-        """Nearest integer to each element, halves to even."""
-    def round_(self) -> Self:
-        """Nearest integer to each element, halves to even."""
+    def reshape_as(self, other: Tensor) -> Tensor:
+        """reshape() to the shape of `other`."""
+    @overload
+    def resize_(self, size: _Size, *, memory_format: memory_format | None = ...) -> Self:
+        """Gives the tensor another shape, in more memory if it needs more; new elements
+        are uninitialised.
+        """
+    @overload
+    def resize_(self, *size: _int, memory_format: memory_format | None = ...) -> Self: ...
+    def resize_as_(self, the_template: Tensor, *, memory_format: memory_format | None = ...) -> Self:
+        """Gives the tensor the shape of another, in more memory if it needs more."""
+    def resolve_conj(self) -> Tensor:
+        """The tensor itself: conjugates are never lazy."""
+    def resolve_neg(self) -> Tensor:
+        """The tensor itself: negatives are never lazy."""
+    def roll(self, shifts: _Dims, dims: _Dims = ...) -> Tensor:
+        """A copy shifted along `dims`; what leaves at the end comes in at the front."""
+    def rot90(self, k: _int = ..., dims: _Dims = ...) -> Tensor:
+        """The plane of two dimensions turned by k times 90 degrees, from the first to the
+        second.
+        """
+    @overload
+    def round(self, *, decimals: _int, out: Tensor | None = ...) -> Tensor:
+        """Each element rounded to a number of decimals, halves to even."""
+    @overload
+    def round(self, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def round_(self, *, decimals: _int) -> Self:
+        """Each element rounded to a number of decimals, halves to even."""
+    @overload
+    def round_(self) -> Self: ...
     def rrelu_(self, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Self:
         """Leaky ReLU with slopes drawn from [lower, upper) in training, their mean
         otherwise.
@@ -876,36 +1226,55 @@ class Tensor:
         """1 / sqrt(x) for each element."""
     def rsqrt_(self) -> Self:
         """1 / sqrt(x) for each element."""
-    def scaled_modified_bessel_k0(self, *, out: Tensor | None = ...) -> Tensor:
-        """exp(x) * modified_bessel_k0(x)."""
-    def scaled_modified_bessel_k0_(self) -> Self:
-        """exp(x) * modified_bessel_k0(x)."""
-    def scaled_modified_bessel_k1(self, *, out: Tensor | None = ...) -> Tensor:
-        """exp(x) * modified_bessel_k1(x)."""
-    def scaled_modified_bessel_k1_(self) -> Self:
-        """exp(x) * modified_bessel_k1(x)."""
+    def rsub(self, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+        """other - alpha * self."""
+    @overload
+    def scatter(self, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """A copy with `src` written to the places `index` along a dimension."""
+    @overload
+    def scatter(self, dim: _int, index: Tensor, value: _Number, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def scatter(self, dim: _int, index: Tensor, src: Tensor, *, reduce: _str, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def scatter(self, dim: _int, index: Tensor, value: _Number, *, reduce: _str, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def scatter_(self, dim: _int, index: Tensor, src: Tensor) -> Self:
+        """A copy with `src` written to the places `index` along a dimension."""
+    @overload
+    def scatter_(self, dim: _int, index: Tensor, value: _Number) -> Self: ...
+    @overload
+    def scatter_(self, dim: _int, index: Tensor, src: Tensor, *, reduce: _str) -> Self: ...
+    @overload
+    def scatter_(self, dim: _int, index: Tensor, value: _Number, *, reduce: _str) -> Self: ...
+    def scatter_add(self, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """A copy with `src` added to what is at `index` along a dimension."""
+    def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Self:
+        """A copy with `src` added to what is at `index` along a dimension."""
+    def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
+        """The sum, prod, mean, amax or amin of `src` at the places `index` along a
+        dimension, together with what is there if `include_self`.
+        """
+    def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ...) -> Self:
+        """The sum, prod, mean, amax or amin of `src` at the places `index` along a
+        dimension, together with what is there if `include_self`.
+        """
     def select(self, dim: _int, index: _int) -> Tensor:
         """A view of one index along a dimension."""
+    def select_scatter(self, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = ...) -> Tensor:
+        """A copy with one index along a dimension replaced by `src`."""
+    @overload
+    def set_(self) -> Self:
+        """Makes the tensor empty, over a storage of its own."""
+    @overload
+    def set_(self, source: Tensor) -> Self: ...
+    @overload
+    def set_(self, source: Any, storage_offset: _int = ..., size: _Size | None = ..., stride: _Size | None = ...) -> Self: ...
     def sgn(self, *, out: Tensor | None = ...) -> Tensor:
         """Sign of each element; of a complex one, x / abs(x)."""
     def sgn_(self) -> Self:
         """Sign of each element; of a complex one, x / abs(x)."""
-    def shifted_chebyshev_polynomial_t(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Chebyshev polynomial of the first kind of 2a - 1."""
-    def shifted_chebyshev_polynomial_t_(self, other: _Operand) -> Self:
-        """Chebyshev polynomial of the first kind of 2a - 1."""
-    def shifted_chebyshev_polynomial_u(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Chebyshev polynomial of the second kind of 2a - 1."""
-    def shifted_chebyshev_polynomial_u_(self, other: _Operand) -> Self:
-        """Chebyshev polynomial of the second kind of 2a - 1."""
-    def shifted_chebyshev_polynomial_v(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Chebyshev polynomial of the third kind of 2a - 1."""
-    def shifted_chebyshev_polynomial_v_(self, other: _Operand) -> Self:
-        """Chebyshev polynomial of the third kind of 2a - 1."""
-    def shifted_chebyshev_polynomial_w(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Chebyshev polynomial of the fourth kind of 2a - 1."""
-    def shifted_chebyshev_polynomial_w_(self, other: _Operand) -> Self:
-        """Chebyshev polynomial of the fourth kind of 2a - 1."""
+    def short(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
     def sigmoid(self, *, out: Tensor | None = ...) -> Tensor:
         """1 / (1 + exp(-x)) for each element."""
     def sigmoid_(self) -> Self:
@@ -916,12 +1285,6 @@ class Tensor:
         """-1, 0 or 1 by the sign of each element."""
     def signbit(self, *, out: Tensor | None = ...) -> Tensor:
         """True where the sign bit is set, that of -0. included."""
-    def signbit_(self) -> Self:
-        """True where the sign bit is set, that of -0. included."""
-    def silu(self, *, out: Tensor | None = ...) -> Tensor:
-        """x * sigmoid(x)."""
-    def silu_(self) -> Self:
-        """x * sigmoid(x)."""
     def sin(self, *, out: Tensor | None = ...) -> Tensor:
         """Sine of each element."""
     def sin_(self) -> Self:
@@ -934,14 +1297,21 @@ class Tensor:
         """Hyperbolic sine of each element."""
     def sinh_(self) -> Self:
         """Hyperbolic sine of each element."""
-    def softsign(self, *, out: Tensor | None = ...) -> Tensor:
-        """x / (1 + abs(x))."""
-    def softsign_(self) -> Self:
-        """x / (1 + abs(x))."""
-    def spherical_bessel_j0(self, *, out: Tensor | None = ...) -> Tensor:
-        """Spherical Bessel function of the first kind, order 0."""
-    def spherical_bessel_j0_(self) -> Self:
-        """Spherical Bessel function of the first kind, order 0."""
+    def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+        """A copy with a slice along a dimension replaced by `src`."""
+    def softmax(self, dim: _int, dtype: _DtypeLike | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Exponentials along `dim`, scaled to sum to 1."""
+    def sort(self, dim: _int = ..., descending: _bool = ..., *, stable: _bool | None = ..., out: _Sequence[Tensor] | None = ...) -> _values_indices:
+        """The elements along `dim` in order, and where they came from. NaN counts as the
+        largest.
+        """
+    @overload
+    def split(self, split_size: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+        """Views of pieces of `split_size` along a dimension; the last may be smaller."""
+    @overload
+    def split(self, split_size: _Dims, dim: _int = ...) -> tuple[Tensor, ...]: ...
+    def split_with_sizes(self, split_sizes: _Dims, dim: _int = ...) -> tuple[Tensor, ...]:
+        """Views of pieces of the given sizes along a dimension."""
     def sqrt(self, *, out: Tensor | None = ...) -> Tensor:
         """Square root of each element."""
     def sqrt_(self) -> Self:
@@ -952,6 +1322,10 @@ class Tensor:
         """Square of each element."""
     def squeeze(self, dim: _Dims = ...) -> Tensor:
         """A view without dimensions of size 1, or without those among `dim`."""
+    def squeeze_(self, dim: _Dims = ...) -> Self:
+        """A view without dimensions of size 1, or without those among `dim`. The tensor
+        itself changes.
+        """
     @overload
     def std(self, unbiased: _bool) -> Tensor:
         """Standard deviation of all elements."""
@@ -959,15 +1333,50 @@ class Tensor:
     def std(self, dim: _Dims, unbiased: _bool, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor: ...
     @overload
     def std(self, dim: _Dims = ..., *, correction: _Number | None = ..., keepdim: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
-    def sub(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Difference of two tensors, broadcast together."""
-    def sub_(self, other: _Operand) -> Self:
-        """Difference of two tensors, broadcast together."""
+    @overload
+    def sub(self, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+        """self - alpha * other."""
+    @overload
+    def sub(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def sub_(self, other: _Operand, *, alpha: _Number = ...) -> Self:
+        """self - alpha * other."""
+    @overload
+    def sub_(self, other: _Operand) -> Self: ...
+    def subtract(self, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+        """self - alpha * other."""
+    def subtract_(self, other: _Operand, *, alpha: _Number = ...) -> Self:
+        """self - alpha * other."""
     @overload
     def sum(self, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
         """Sum over `dim`, or over every axis when `dim` is None."""
     @overload
     def sum(self, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def sum_to_size(self, size: _Size) -> Tensor:
+        """The sum over the dimensions along which `size` would be broadcast to the
+        tensor's shape.
+        """
+    @overload
+    def sum_to_size(self, *size: _int) -> Tensor: ...
+    def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
+        """transpose()."""
+    def swapaxes_(self, axis0: _int, axis1: _int) -> Self:
+        """transpose(). The tensor itself changes."""
+    def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
+        """transpose()."""
+    def swapdims_(self, dim0: _int, dim1: _int) -> Self:
+        """transpose(). The tensor itself changes."""
+    def t(self) -> Tensor:
+        """The transpose of a matrix."""
+    def t_(self) -> Self:
+        """The transpose of a matrix. The tensor itself changes."""
+    def take(self, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """The elements at `index`, the tensor being one line."""
+    def take_along_dim(self, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """gather() with the other dimensions broadcast; of the flattened tensor if `dim`
+        is None.
+        """
     def tan(self, *, out: Tensor | None = ...) -> Tensor:
         """Tangent of each element."""
     def tan_(self) -> Self:
@@ -976,10 +1385,24 @@ class Tensor:
         """Hyperbolic tangent of each element."""
     def tanh_(self) -> Self:
         """Hyperbolic tangent of each element."""
-    def tanhshrink(self, *, out: Tensor | None = ...) -> Tensor:
-        """x - tanh(x)."""
-    def tanhshrink_(self) -> Self:
-        """x - tanh(x)."""
+    @overload
+    def tensor_split(self, sections: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+        """Views of `sections` pieces along a dimension, of sizes that differ by one at
+        most.
+        """
+    @overload
+    def tensor_split(self, indices: _Dims, dim: _int = ...) -> tuple[Tensor, ...]: ...
+    @overload
+    def tensor_split(self, tensor_indices_or_sections: Tensor, dim: _int = ...) -> tuple[Tensor, ...]: ...
+    @overload
+    def tensor_split(self, indices_or_sections: _int, dim: _int = ...) -> tuple[Tensor, ...]: ...
+    @overload
+    def tensor_split(self, indices_or_sections: _Dims, dim: _int = ...) -> tuple[Tensor, ...]: ...
+    @overload
+    def tile(self, dims: _Size) -> Tensor:
+        """The tensor repeated along each dimension; missing entries count as 1."""
+    @overload
+    def tile(self, *dims: _int) -> Tensor: ...
     @overload
     def to(self, dtype: _DtypeLike, non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: memory_format | None = ...) -> Tensor:
         """The tensor in another dtype."""
@@ -987,24 +1410,62 @@ class Tensor:
     def to(self, device: _DeviceLike | None = ..., dtype: _DtypeLike | None = ..., non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: memory_format | None = ...) -> Tensor: ...
     @overload
     def to(self, other: Tensor, non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: memory_format | None = ...) -> Tensor: ...
+    def to_dense(self, dtype: _DtypeLike | None = ..., *, masked_grad: _bool | None = ...) -> Tensor:
+        """The tensor itself, in another dtype if one is given: all tensors are dense."""
+    def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
+        """The `k` largest (or smallest) elements along `dim`, and where they are."""
+    def trace(self) -> Tensor:
+        """The sum of the diagonal of a matrix."""
     def transpose(self, dim0: _int, dim1: _int) -> Tensor:
         """A view with two dimensions swapped."""
-    def trigamma(self, *, out: Tensor | None = ...) -> Tensor:
-        """Derivative of digamma."""
-    def trigamma_(self) -> Self:
-        """Derivative of digamma."""
+    def transpose_(self, dim0: _int, dim1: _int) -> Self:
+        """A view with two dimensions swapped. The tensor itself changes."""
+    def tril(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The lower triangle of matrices, up to a diagonal; 0 above it."""
+    def tril_(self, diagonal: _int = ...) -> Self:
+        """The lower triangle of matrices, up to a diagonal; 0 above it."""
+    def triu(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The upper triangle of matrices, from a diagonal on; 0 below it."""
+    def triu_(self, diagonal: _int = ...) -> Self:
+        """The upper triangle of matrices, from a diagonal on; 0 below it."""
+    def true_divide(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of div()."""
+    def true_divide_(self, other: _Operand) -> Self:
+        """Alias of div()."""
     def trunc(self, *, out: Tensor | None = ...) -> Tensor:
         """Integer part of each element."""
     def trunc_(self) -> Self:
         """Integer part of each element."""
-    def trunc_divide(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Quotient rounded towards zero."""
-    def trunc_divide_(self, other: _Operand) -> Self:
-        """Quotient rounded towards zero."""
+    def type_as(self, other: Tensor) -> Tensor:
+        """The tensor with the dtype and device of `other`."""
+    def unbind(self, dim: _int = ...) -> tuple[Tensor, ...]:
+        """Views of each index along a dimension."""
+    def unflatten(self, dim: _int, sizes: _Size) -> Tensor:
+        """One dimension as several, of the given sizes."""
+    def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
+        """A view of all windows of `size` elements along a dimension, `step` apart, as a
+        new last dimension.
+        """
     def uniform_(self, from_: _float = ..., to: _float = ..., *, generator: Generator | None = ...) -> Self:
         """Fills the tensor with uniform numbers in [from, to)."""
+    def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Tensor:
+        """The distinct elements (or slices along `dim`), in order; where each element
+        went; how often each occurs.
+        """
+    def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Tensor:
+        """One element of each run of equal ones; the run of each element; how long each
+        is.
+        """
+    def unsafe_chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+        """chunk()."""
+    def unsafe_split(self, split_size: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+        """split()."""
+    def unsafe_split_with_sizes(self, split_sizes: _Dims, dim: _int = ...) -> tuple[Tensor, ...]:
+        """split_with_sizes()."""
     def unsqueeze(self, dim: _int) -> Tensor:
         """A view with a dimension of size 1 put in."""
+    def unsqueeze_(self, dim: _int) -> Self:
+        """A view with a dimension of size 1 put in. The tensor itself changes."""
     @overload
     def var(self, unbiased: _bool) -> Tensor:
         """Variance of all elements."""
@@ -1015,22 +1476,88 @@ class Tensor:
     def vdot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Dot product of the conjugate of a vector with another."""
     @overload
-    def view(self, size: _Size) -> Tensor:
-        """The same elements under another shape, as a view."""
+    def view(self, dtype: _DtypeLike) -> Tensor:
+        """The same bytes under another dtype."""
+    @overload
+    def view(self, size: _Size) -> Tensor: ...
     @overload
     def view(self, *size: _int) -> Tensor: ...
-    def xlog1py(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """a * log(1 + b), which is 0 where a is."""
-    def xlog1py_(self, other: _Operand) -> Self:
-        """a * log(1 + b), which is 0 where a is."""
+    def view_as(self, other: Tensor) -> Tensor:
+        """A view with the shape of `other`."""
+    @overload
+    def vsplit(self, sections: _int) -> tuple[Tensor, ...]:
+        """Equal pieces, as views."""
+    @overload
+    def vsplit(self, indices: _Size) -> tuple[Tensor, ...]: ...
+    @overload
+    def vsplit(self, *indices: _int) -> tuple[Tensor, ...]: ...
+    @overload
+    def vsplit(self, indices_or_sections: _int) -> tuple[Tensor, ...]: ...
+    @overload
+    def vsplit(self, indices_or_sections: _Size) -> tuple[Tensor, ...]: ...
+    @overload
+    def vsplit(self, *indices_or_sections: _int) -> tuple[Tensor, ...]: ...
+    def where(self, condition: Tensor, other: _Operand) -> Tensor:
+        """self where condition is true, other elsewhere."""
     def xlogy(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """a * log(b), which is 0 where a is."""
     def xlogy_(self, other: _Operand) -> Self:
         """a * log(b), which is 0 where a is."""
-    def zeta(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Hurwitz zeta function."""
-    def zeta_(self, other: _Operand) -> Self:
-        """Hurwitz zeta function."""
+    def zero_(self) -> Self:
+        """Sets every element to 0."""
+
+class UntypedStorage:
+    def clone(self, *args: Any, **kwargs: Any) -> Any: ...
+    def copy_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def cpu(self, *args: Any, **kwargs: Any) -> Any: ...
+    def data_ptr(self, *args: Any, **kwargs: Any) -> Any: ...
+    @property
+    def device(self) -> Any: ...
+    @device.setter
+    def device(self, value: Any) -> None: ...
+    def element_size(self, *args: Any, **kwargs: Any) -> Any: ...
+    def fill_(self, *args: Any, **kwargs: Any) -> Any: ...
+    @property
+    def is_cuda(self) -> Any: ...
+    @is_cuda.setter
+    def is_cuda(self, value: Any) -> None: ...
+    def is_shared(self, *args: Any, **kwargs: Any) -> Any: ...
+    @property
+    def is_sparse(self) -> Any: ...
+    @is_sparse.setter
+    def is_sparse(self, value: Any) -> None: ...
+    def nbytes(self, *args: Any, **kwargs: Any) -> Any: ...
+    def resizable(self, *args: Any, **kwargs: Any) -> Any: ...
+    def resize_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def size(self, *args: Any, **kwargs: Any) -> Any: ...
+    def tolist(self, *args: Any, **kwargs: Any) -> Any: ...
+    def untyped(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class _FunctionBase:
+    @property
+    def dirty_tensors(self) -> Any: ...
+    @dirty_tensors.setter
+    def dirty_tensors(self, value: Any) -> None: ...
+    @property
+    def materialize_grads(self) -> Any: ...
+    @materialize_grads.setter
+    def materialize_grads(self, value: Any) -> None: ...
+    @property
+    def needs_input_grad(self) -> Any: ...
+    @needs_input_grad.setter
+    def needs_input_grad(self, value: Any) -> None: ...
+    @property
+    def non_differentiable(self) -> Any: ...
+    @non_differentiable.setter
+    def non_differentiable(self, value: Any) -> None: ...
+    @property
+    def saved_tensors(self) -> Any: ...
+    @saved_tensors.setter
+    def saved_tensors(self, value: Any) -> None: ...
+    @property
+    def to_save(self) -> Any: ...
+    @to_save.setter
+    def to_save(self, value: Any) -> None: ...
 
 class device:
     def __init__(self, type: Any, index: _int | None = None) -> None: ...
@@ -1059,17 +1586,42 @@ class layout:
 class memory_format:
     ...
 
+def _current_graph_task_id(*args: Any, **kwargs: Any) -> Any: ...
 def _empty_cache(*args: Any, **kwargs: Any) -> Any: ...
+def _function_apply(*args: Any, **kwargs: Any) -> Any: ...
+def _gradient_edge(*args: Any, **kwargs: Any) -> Any: ...
+def _increment_version(*args: Any, **kwargs: Any) -> Any: ...
 def _memory_of(*args: Any, **kwargs: Any) -> Any: ...
 def _memory_stats(*args: Any, **kwargs: Any) -> Any: ...
+def _pop_saved_tensors_hooks(*args: Any, **kwargs: Any) -> Any: ...
+def _push_saved_tensors_hooks(*args: Any, **kwargs: Any) -> Any: ...
+def _queue_callback(*args: Any, **kwargs: Any) -> Any: ...
 def _register_backend(*args: Any, **kwargs: Any) -> Any: ...
 def _reset_peak_memory_stats(*args: Any, **kwargs: Any) -> Any: ...
 def _run_backward(*args: Any, **kwargs: Any) -> Any: ...
+def _saved_tensors_hooks_disable(*args: Any, **kwargs: Any) -> Any: ...
+def _saved_tensors_hooks_enable(*args: Any, **kwargs: Any) -> Any: ...
+def _saved_tensors_hooks_get_disabled_error_message(*args: Any, **kwargs: Any) -> Any: ...
+def _set_anomaly_enabled(*args: Any, **kwargs: Any) -> Any: ...
+def _set_default_device(*args: Any, **kwargs: Any) -> Any: ...
 def _set_grad_enabled(*args: Any, **kwargs: Any) -> Any: ...
 def _set_inference_mode(*args: Any, **kwargs: Any) -> Any: ...
+def _storage_from_buffer(*args: Any, **kwargs: Any) -> Any: ...
+def _storage_from_bytes(*args: Any, **kwargs: Any) -> Any: ...
+def _to_dlpack(*args: Any, **kwargs: Any) -> Any: ...
+def _will_engine_execute_node(*args: Any, **kwargs: Any) -> Any: ...
+def can_cast(*args: Any, **kwargs: Any) -> Any: ...
+def from_numpy(*args: Any, **kwargs: Any) -> Any: ...
+def get_default_device(*args: Any, **kwargs: Any) -> Any: ...
+def get_default_dtype(*args: Any, **kwargs: Any) -> Any: ...
 def get_num_threads(*args: Any, **kwargs: Any) -> Any: ...
+def is_anomaly_check_nan_enabled(*args: Any, **kwargs: Any) -> Any: ...
+def is_anomaly_enabled(*args: Any, **kwargs: Any) -> Any: ...
 def is_grad_enabled(*args: Any, **kwargs: Any) -> Any: ...
 def is_inference_mode_enabled(*args: Any, **kwargs: Any) -> Any: ...
+def promote_types(*args: Any, **kwargs: Any) -> Any: ...
+def result_type(*args: Any, **kwargs: Any) -> Any: ...
+def set_default_dtype(*args: Any, **kwargs: Any) -> Any: ...
 def set_num_threads(*args: Any, **kwargs: Any) -> Any: ...
 
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
@@ -1084,11 +1636,17 @@ def _standard_gamma(input: Tensor, generator: Generator | None = ...) -> Tensor:
 def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
     """How the gamma numbers `output` move with their shapes `input`."""
 
+def _tensor_from_storage(storage: Any, dtype: _DtypeLike, offset: _int, size: _Size, stride: _Size) -> Tensor:
+    """A tensor over a storage."""
+
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Absolute value of each element; of a complex one, its modulus."""
 
 def abs_(input: Tensor) -> Tensor:
     """Absolute value of each element; of a complex one, its modulus."""
+
+def absolute(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of abs()."""
 
 def acos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse cosine of each element."""
@@ -1103,19 +1661,19 @@ def acosh_(input: Tensor) -> Tensor:
     """Inverse hyperbolic cosine of each element."""
 
 @overload
-def add(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Sum of two tensors, broadcast together."""
+def add(input: _Operand, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+    """self + alpha * other."""
 @overload
-def add(input: _Operand, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor: ...
-
-@overload
-def add_(input: _Operand, other: _Operand) -> Tensor:
-    """Sum of two tensors, broadcast together."""
-@overload
-def add_(input: _Operand, other: _Operand, *, alpha: _Number = ...) -> Tensor: ...
+def add(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
 
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
     """beta * self + alpha * the sum of batch1 @ batch2 over the batch."""
+
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Number = ..., out: Tensor | None = ...) -> Tensor:
+    """self + value * tensor1 / tensor2."""
+
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Number = ..., out: Tensor | None = ...) -> Tensor:
+    """self + value * tensor1 * tensor2."""
 
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
     """beta * self + alpha * (mat1 @ mat2)."""
@@ -1126,14 +1684,17 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = ..., alpha
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
     """beta * self + alpha * the outer product of vec1 and vec2."""
 
-def airy_ai(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Airy function Ai."""
+def adjoint(input: Tensor) -> Tensor:
+    """The conjugate of the transpose of the last two dimensions."""
 
-def airy_ai_(input: Tensor) -> Tensor:
-    """Airy function Ai."""
+def alias_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A view of the whole tensor. As a copy."""
 
 def all(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Whether all elements over `dim` are nonzero."""
+
+def allclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
+    """True if isclose() is, everywhere."""
 
 def alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """Dropout that keeps mean and variance, for use after SELU."""
@@ -1151,13 +1712,55 @@ def aminmax(input: Tensor, *, dim: _int | None = ..., keepdim: _bool = ..., out:
     """Smallest and largest element, of all or along `dim`."""
 
 def angle(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Angle of each element with the positive real axis: 0 or pi for a real one."""
-
-def angle_(input: Tensor) -> Tensor:
-    """Angle of each element with the positive real axis: 0 or pi for a real one."""
+    """Angle of each element with the positive real axis; 0 or pi for a real one."""
 
 def any(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Whether any element over `dim` is nonzero."""
+
+@overload
+def arange(end: _Number, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """The numbers 0, 1, 2 ... below `end`."""
+@overload
+def arange(start: _Number, end: _Number, step: _Number = ..., *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
+
+def arccos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of acos()."""
+
+def arccos_(input: Tensor) -> Tensor:
+    """Alias of acos()."""
+
+def arccosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of acosh()."""
+
+def arccosh_(input: Tensor) -> Tensor:
+    """Alias of acosh()."""
+
+def arcsin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of asin()."""
+
+def arcsin_(input: Tensor) -> Tensor:
+    """Alias of asin()."""
+
+def arcsinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of asinh()."""
+
+def arcsinh_(input: Tensor) -> Tensor:
+    """Alias of asinh()."""
+
+def arctan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of atan()."""
+
+def arctan2(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of atan2()."""
+
+def arctan_(input: Tensor) -> Tensor:
+    """Alias of atan()."""
+
+def arctanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of atanh()."""
+
+def arctanh_(input: Tensor) -> Tensor:
+    """Alias of atanh()."""
 
 def argmax(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Index of the largest element, of all or along `dim`."""
@@ -1165,11 +1768,27 @@ def argmax(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: 
 def argmin(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Index of the smallest element, of all or along `dim`."""
 
+def argsort(input: Tensor, dim: _int = ..., descending: _bool = ..., *, stable: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """The indices that sort a tensor along `dim`."""
+
 def argwhere(input: Tensor) -> Tensor:
     """The positions of the elements that are not zero."""
 
 def as_strided(input: Tensor, size: _Size, stride: _Size, storage_offset: _int | None = ...) -> Tensor:
     """A view of the storage with the given size, strides and offset."""
+
+def as_strided_copy(input: Tensor, size: _Size, stride: _Size, storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """A view of the storage with the given size, strides and offset. As a copy."""
+
+def as_strided_scatter(input: Tensor, src: Tensor, size: _Size, stride: _Size, storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """A copy with the part that as_strided() shows replaced by `src`."""
+
+def as_tensor(data: Any, dtype: _DtypeLike | None = ..., device: _DeviceLike | None = ...) -> Tensor:
+    """`data` as a tensor: itself or a view of its memory where possible, else a copy.
+    """
+
+def asarray(obj: Any, *, dtype: _DtypeLike | None = ..., device: _DeviceLike | None = ..., copy: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`obj` as a tensor, sharing memory unless `copy` says otherwise."""
 
 def asin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse sine of each element."""
@@ -1189,9 +1808,6 @@ def atan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def atan2(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Angle of the point (b, a)."""
 
-def atan2_(input: _Operand, other: _Operand) -> Tensor:
-    """Angle of the point (b, a)."""
-
 def atan_(input: Tensor) -> Tensor:
     """Inverse tangent of each element."""
 
@@ -1200,6 +1816,30 @@ def atanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 def atanh_(input: Tensor) -> Tensor:
     """Inverse hyperbolic tangent of each element."""
+
+@overload
+def atleast_1d(input: Tensor) -> Tensor:
+    """The tensor itself, or a view of it with dimensions of size 1 added to make 1."""
+@overload
+def atleast_1d(tensors: _Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_1d(*tensors: Tensor) -> tuple[Tensor, ...]: ...
+
+@overload
+def atleast_2d(input: Tensor) -> Tensor:
+    """The tensor itself, or a view of it with dimensions of size 1 added to make 2."""
+@overload
+def atleast_2d(tensors: _Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_2d(*tensors: Tensor) -> tuple[Tensor, ...]: ...
+
+@overload
+def atleast_3d(input: Tensor) -> Tensor:
+    """The tensor itself, or a view of it with dimensions of size 1 added to make 3."""
+@overload
+def atleast_3d(tensors: _Sequence[Tensor]) -> tuple[Tensor, ...]: ...
+@overload
+def atleast_3d(*tensors: Tensor) -> tuple[Tensor, ...]: ...
 
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
     """beta * self + alpha * (batch1 @ batch2), batch by batch."""
@@ -1210,29 +1850,8 @@ def bernoulli(input: Tensor, *, generator: Generator | None = ..., out: Tensor |
 @overload
 def bernoulli(input: Tensor, p: _float, *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor: ...
 
-def bessel_j0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Bessel function of the first kind, order 0."""
-
-def bessel_j0_(input: Tensor) -> Tensor:
-    """Bessel function of the first kind, order 0."""
-
-def bessel_j1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Bessel function of the first kind, order 1."""
-
-def bessel_j1_(input: Tensor) -> Tensor:
-    """Bessel function of the first kind, order 1."""
-
-def bessel_y0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Bessel function of the second kind, order 0."""
-
-def bessel_y0_(input: Tensor) -> Tensor:
-    """Bessel function of the second kind, order 0."""
-
-def bessel_y1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Bessel function of the second kind, order 1."""
-
-def bessel_y1_(input: Tensor) -> Tensor:
-    """Bessel function of the second kind, order 1."""
+def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ...) -> Tensor:
+    """How often each of 0, 1, 2 ... occurs, or the sum of its weights."""
 
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = ...) -> Tensor:
     """How many of `count` tries succeed with probability `prob`."""
@@ -1240,13 +1859,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = ...) -> 
 def bitwise_and(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Bitwise and; for bool, logical and."""
 
-def bitwise_and_(input: _Operand, other: _Operand) -> Tensor:
-    """Bitwise and; for bool, logical and."""
-
 def bitwise_left_shift(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Bits shifted left."""
-
-def bitwise_left_shift_(input: _Operand, other: _Operand) -> Tensor:
     """Bits shifted left."""
 
 def bitwise_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1258,23 +1871,38 @@ def bitwise_not_(input: Tensor) -> Tensor:
 def bitwise_or(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Bitwise or; for bool, logical or."""
 
-def bitwise_or_(input: _Operand, other: _Operand) -> Tensor:
-    """Bitwise or; for bool, logical or."""
-
 def bitwise_right_shift(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Bits shifted right, keeping the sign."""
-
-def bitwise_right_shift_(input: _Operand, other: _Operand) -> Tensor:
     """Bits shifted right, keeping the sign."""
 
 def bitwise_xor(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Bitwise exclusive or."""
 
-def bitwise_xor_(input: _Operand, other: _Operand) -> Tensor:
-    """Bitwise exclusive or."""
+@overload
+def block_diag(tensors: _Sequence[Tensor]) -> Tensor:
+    """A matrix with the given ones along its diagonal, and zeros elsewhere."""
+@overload
+def block_diag(*tensors: Tensor) -> Tensor: ...
 
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Products of two batches of matrices."""
+
+@overload
+def broadcast_tensors(tensors: _Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Views of the tensors, expanded to the shape in which they meet."""
+@overload
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]: ...
+
+@overload
+def broadcast_to(input: Tensor, size: _Size) -> Tensor:
+    """A view in which dimensions of size 1 are repeated, without copying."""
+@overload
+def broadcast_to(input: Tensor, *size: _int) -> Tensor: ...
+
+def bucketize(input: _Operand, boundaries: Tensor, *, out_int32: _bool = ..., right: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """The bucket between sorted `boundaries` that each value falls into."""
+
+def cat(tensors: _Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The tensors one after the other along a dimension."""
 
 def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Smallest integer not below each element."""
@@ -1282,44 +1910,60 @@ def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def ceil_(input: Tensor) -> Tensor:
     """Smallest integer not below each element."""
 
-def chebyshev_polynomial_t(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Chebyshev polynomial of the first kind of degree b."""
+def celu(input: Tensor, alpha: _float = ...) -> Tensor:
+    """x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere."""
 
-def chebyshev_polynomial_t_(input: _Operand, other: _Operand) -> Tensor:
-    """Chebyshev polynomial of the first kind of degree b."""
+def celu_(input: Tensor, alpha: _float = ...) -> Tensor:
+    """x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere."""
 
-def chebyshev_polynomial_u(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Chebyshev polynomial of the second kind of degree b."""
+def chunk(input: Tensor, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+    """Views of at most `chunks` pieces of equal size along a dimension; the last may
+    be smaller.
+    """
 
-def chebyshev_polynomial_u_(input: _Operand, other: _Operand) -> Tensor:
-    """Chebyshev polynomial of the second kind of degree b."""
+def clamp(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Elements limited to the range between two bounds, each a number, a tensor or
+    none.
+    """
 
-def chebyshev_polynomial_v(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Chebyshev polynomial of the third kind of degree b."""
-
-def chebyshev_polynomial_v_(input: _Operand, other: _Operand) -> Tensor:
-    """Chebyshev polynomial of the third kind of degree b."""
-
-def chebyshev_polynomial_w(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Chebyshev polynomial of the fourth kind of degree b."""
-
-def chebyshev_polynomial_w_(input: _Operand, other: _Operand) -> Tensor:
-    """Chebyshev polynomial of the fourth kind of degree b."""
+def clamp_(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ...) -> Tensor:
+    """Elements limited to the range between two bounds, each a number, a tensor or
+    none.
+    """
 
 def clamp_max(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Elements above a bound replaced by it."""
-
-def clamp_max_(input: _Operand, other: _Operand) -> Tensor:
     """Elements above a bound replaced by it."""
 
 def clamp_min(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Elements below a bound replaced by it."""
 
-def clamp_min_(input: _Operand, other: _Operand) -> Tensor:
-    """Elements below a bound replaced by it."""
+def clip(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Elements limited to the range between two bounds, each a number, a tensor or
+    none.
+    """
+
+def clip_(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ...) -> Tensor:
+    """Elements limited to the range between two bounds, each a number, a tensor or
+    none.
+    """
 
 def clone(input: Tensor, *, memory_format: memory_format | None = ...) -> Tensor:
     """A copy of the tensor, recorded by the tape."""
+
+def column_stack(tensors: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
+    """The tensors side by side, lines as columns."""
+
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A complex tensor with the given real and imaginary parts."""
+
+def concat(tensors: _Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """cat()."""
+
+def concatenate(tensors: _Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """cat()."""
+
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate; a real tensor itself."""
 
 def conj_physical(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Complex conjugate of each element."""
@@ -1328,9 +1972,6 @@ def conj_physical_(input: Tensor) -> Tensor:
     """Complex conjugate of each element."""
 
 def copysign(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Magnitude of the first with the sign of the second."""
-
-def copysign_(input: _Operand, other: _Operand) -> Tensor:
     """Magnitude of the first with the sign of the second."""
 
 def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1348,6 +1989,24 @@ def cosh_(input: Tensor) -> Tensor:
 def count_nonzero(input: Tensor, dim: _Dims = ...) -> Tensor:
     """Number of nonzero elements over `dim`."""
 
+def cummax(input: Tensor, dim: _int, *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
+    """Largest of each element along `dim` and all before it, and where it is."""
+
+def cummin(input: Tensor, dim: _int, *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
+    """Smallest of each element along `dim` and all before it, and where it is."""
+
+def cumprod(input: Tensor, dim: _int, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
+    """Product of each element along `dim` and all before it."""
+
+def cumsum(input: Tensor, dim: _int, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
+    """Sum of each element along `dim` and all before it."""
+
+@overload
+def cumulative_trapezoid(y: Tensor, x: Tensor, *, dim: _int = ...) -> Tensor:
+    """Areas under the samples `y` at `x` up to each by the trapezoidal rule."""
+@overload
+def cumulative_trapezoid(y: Tensor, *, dx: _Number = ..., dim: _int = ...) -> Tensor: ...
+
 def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Degrees to radians."""
 
@@ -1357,17 +2016,41 @@ def deg2rad_(input: Tensor) -> Tensor:
 def detach(input: Tensor) -> Tensor:
     """The same elements without history."""
 
+def diag(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The diagonal of a matrix, or the matrix with the given diagonal."""
+
+def diag_embed(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
+    """Zeros, with the last dimension of the tensor as a diagonal of two new ones."""
+
+def diagflat(input: Tensor, offset: _int = ...) -> Tensor:
+    """The matrix whose diagonal are the elements."""
+
+def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
+    """A view of a diagonal of two dimensions, as the last dimension."""
+
+def diagonal_copy(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """A view of a diagonal of two dimensions, as the last dimension. As a copy."""
+
+def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """A copy with a diagonal replaced by `src`."""
+
+def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The `n`-th difference of neighbours along `dim`."""
+
 def digamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Derivative of lgamma."""
 
-def digamma_(input: Tensor) -> Tensor:
-    """Derivative of lgamma."""
+def dist(input: Tensor, other: Tensor, p: _Number = ...) -> Tensor:
+    """Norm of order `p` of the difference of two tensors."""
 
-def div(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Quotient of two tensors, broadcast together."""
+@overload
+def div(input: _Operand, other: _Operand, *, rounding_mode: _str | None = ..., out: Tensor | None = ...) -> Tensor:
+    """self / other, rounded to an integer if rounding_mode is 'trunc' or 'floor'."""
+@overload
+def div(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
 
-def div_(input: _Operand, other: _Operand) -> Tensor:
-    """Quotient of two tensors, broadcast together."""
+def divide(input: _Operand, other: _Operand, *, rounding_mode: _str | None = ..., out: Tensor | None = ...) -> Tensor:
+    """self / other, rounded to an integer if rounding_mode is 'trunc' or 'floor'."""
 
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Dot product of two vectors."""
@@ -1379,22 +2062,45 @@ def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """dropout() in place."""
 
 @overload
+def dsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]:
+    """Equal pieces, as views."""
+@overload
+def dsplit(input: Tensor, indices: _Size) -> tuple[Tensor, ...]: ...
+@overload
+def dsplit(input: Tensor, *indices: _int) -> tuple[Tensor, ...]: ...
+@overload
+def dsplit(input: Tensor, indices_or_sections: _int) -> tuple[Tensor, ...]: ...
+@overload
+def dsplit(input: Tensor, indices_or_sections: _Size) -> tuple[Tensor, ...]: ...
+@overload
+def dsplit(input: Tensor, *indices_or_sections: _int) -> tuple[Tensor, ...]: ...
+
+def dstack(tensors: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
+    """The tensors behind each other."""
+
+@overload
 def empty(size: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., memory_format: memory_format | None = ..., out: Tensor | None = ...) -> Tensor:
     """A tensor with uninitialised elements."""
 @overload
 def empty(*size: _int, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., memory_format: memory_format | None = ..., out: Tensor | None = ...) -> Tensor: ...
 
-def entr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """-x * log(x); 0 at zero, -inf below."""
+def empty_like(input: Tensor, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., memory_format: memory_format | None = ...) -> Tensor:
+    """A tensor of the shape, dtype and device of another, with uninitialised elements.
+    """
 
-def entr_(input: Tensor) -> Tensor:
-    """-x * log(x); 0 at zero, -inf below."""
+def empty_permuted(size: _Size, physical_layout: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """A tensor with uninitialised elements whose dimensions lie in memory in the order
+    `physical_layout`.
+    """
+
+def empty_strided(size: _Size, stride: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """A tensor with uninitialised elements and the given strides."""
 
 def eq(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the two elements are equal."""
 
-def eq_(input: _Operand, other: _Operand) -> Tensor:
-    """True where the two elements are equal."""
+def equal(input: Tensor, other: Tensor) -> _bool:
+    """True if two tensors have the same shape and elements."""
 
 def erf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Error function of each element."""
@@ -1408,16 +2114,7 @@ def erfc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def erfc_(input: Tensor) -> Tensor:
     """1 - erf(x), accurate where that is small."""
 
-def erfcx(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """exp(x * x) * erfc(x)."""
-
-def erfcx_(input: Tensor) -> Tensor:
-    """exp(x * x) * erfc(x)."""
-
 def erfinv(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Inverse error function."""
-
-def erfinv_(input: Tensor) -> Tensor:
     """Inverse error function."""
 
 def exp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1432,11 +2129,23 @@ def exp2_(input: Tensor) -> Tensor:
 def exp_(input: Tensor) -> Tensor:
     """e to the power of each element."""
 
+@overload
+def expand_copy(input: Tensor, size: _Size, *, implicit: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """A view in which dimensions of size 1 are repeated, without copying. As a copy."""
+@overload
+def expand_copy(input: Tensor, *size: _int, implicit: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
+
 def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """exp(x) - 1, accurate near zero."""
 
 def expm1_(input: Tensor) -> Tensor:
     """exp(x) - 1, accurate near zero."""
+
+@overload
+def eye(n: _int, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """A matrix with 1 on the diagonal and 0 elsewhere."""
+@overload
+def eye(n: _int, m: _int, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
 
 def feature_alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """alpha_dropout() of whole channels."""
@@ -1450,6 +2159,36 @@ def feature_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
 def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """feature_dropout() in place."""
 
+def fill(input: Tensor, value: _Operand) -> Tensor:
+    """A tensor of the same shape with every element `value`."""
+
+def fill_(input: Tensor, value: _Operand) -> Tensor:
+    """Sets every element to `value`."""
+
+def fix(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of trunc()."""
+
+def fix_(input: Tensor) -> Tensor:
+    """Alias of trunc()."""
+
+def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ...) -> Tensor:
+    """The dimensions from `start_dim` to `end_dim` as one."""
+
+@overload
+def flip(input: Tensor, dims: _Size) -> Tensor:
+    """A copy with the order along `dims` reversed."""
+@overload
+def flip(input: Tensor, *dims: _int) -> Tensor: ...
+
+def fliplr(input: Tensor) -> Tensor:
+    """A copy with the columns in reverse order."""
+
+def flipud(input: Tensor) -> Tensor:
+    """A copy with the rows in reverse order."""
+
+def float_power(input: _Operand, exponent: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """self to the power of exponent, in double precision."""
+
 def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Largest integer not above each element."""
 
@@ -1459,25 +2198,13 @@ def floor_(input: Tensor) -> Tensor:
 def floor_divide(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Quotient rounded towards minus infinity."""
 
-def floor_divide_(input: _Operand, other: _Operand) -> Tensor:
-    """Quotient rounded towards minus infinity."""
-
 def fmax(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Larger of two elements; a NaN loses."""
-
-def fmax_(input: _Operand, other: _Operand) -> Tensor:
     """Larger of two elements; a NaN loses."""
 
 def fmin(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Smaller of two elements; a NaN loses."""
 
-def fmin_(input: _Operand, other: _Operand) -> Tensor:
-    """Smaller of two elements; a NaN loses."""
-
 def fmod(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Remainder of the division, with the dividend's sign."""
-
-def fmod_(input: _Operand, other: _Operand) -> Tensor:
     """Remainder of the division, with the dividend's sign."""
 
 def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1486,76 +2213,87 @@ def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def frac_(input: Tensor) -> Tensor:
     """Fractional part of each element, with its sign."""
 
+def from_dlpack(ext_tensor: Any, *, device: _DeviceLike | None = ..., copy: _bool | None = ...) -> Tensor:
+    """A tensor that shares the memory of a tensor of another library."""
+
+def frombuffer(buffer: Any, *, dtype: _DtypeLike, count: _int = ..., offset: _int = ..., requires_grad: _bool = ...) -> Tensor:
+    """A 1-D tensor that shares the memory of an object with the buffer protocol."""
+
 def full(size: _Size, fill_value: _Number, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """A tensor filled with a number."""
 
-def gcd(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Greatest common divisor."""
+def full_like(input: Tensor, fill_value: _Number, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., memory_format: memory_format | None = ...) -> Tensor:
+    """A tensor of the shape, dtype and device of another, filled with a number."""
 
-def gcd_(input: _Operand, other: _Operand) -> Tensor:
+def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """The elements at `index` along a dimension: out[i][j] = self[index[i][j]][j] for
+    dim 0.
+    """
+
+def gcd(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Greatest common divisor."""
 
 def ge(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the first is at least the second."""
 
-def ge_(input: _Operand, other: _Operand) -> Tensor:
-    """True where the first is at least the second."""
-
-def gelu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """x times the normal distribution function of x."""
-
-def gelu_(input: Tensor) -> Tensor:
-    """x times the normal distribution function of x."""
-
-def gelu_tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """gelu by its approximation with tanh."""
-
-def gelu_tanh_(input: Tensor) -> Tensor:
-    """gelu by its approximation with tanh."""
-
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Outer product of two vectors."""
+
+def get_device(input: Tensor) -> _int:
+    """Index of the tensor's device; -1 for the CPU."""
+
+@overload
+def gradient(input: Tensor, *, spacing: _Number | None = ..., dim: _Dims = ..., edge_order: _int = ...) -> tuple[Tensor, ...]:
+    """Derivatives of samples along each of `dim`, by finite differences."""
+@overload
+def gradient(input: Tensor, *, spacing: _Sequence[_float], dim: _Dims = ..., edge_order: _int = ...) -> tuple[Tensor, ...]: ...
+@overload
+def gradient(input: Tensor, *, spacing: _Sequence[Tensor], dim: _Dims = ..., edge_order: _int = ...) -> tuple[Tensor, ...]: ...
+
+def greater(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of gt()."""
+
+def greater_equal(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of ge()."""
 
 def gt(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the first is greater than the second."""
 
-def gt_(input: _Operand, other: _Operand) -> Tensor:
-    """True where the first is greater than the second."""
+def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
+    """x outside [-lambd, lambd], 0 inside."""
 
-def hardsigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """relu6(x + 3) / 6."""
+def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """0 below zero, 1 above it, `values` at zero."""
 
-def hardsigmoid_(input: Tensor) -> Tensor:
-    """relu6(x + 3) / 6."""
+def histc(input: Tensor, bins: _int = ..., min: _Number = ..., max: _Number = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Counts in `bins` equal bins from `min` to `max`, or over the range of the data
+    if both are 0.
+    """
 
-def hardswish(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """x * relu6(x + 3) / 6."""
+@overload
+def histogram(input: Tensor, bins: Tensor, *, weight: Tensor | None = ..., density: _bool = ..., out: _Sequence[Tensor] | None = ...) -> _hist_bin_edges:
+    """Counts (or sums of weights) between the given edges, and the edges."""
+@overload
+def histogram(input: Tensor, bins: _int = ..., *, range: _Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., out: _Sequence[Tensor] | None = ...) -> _hist_bin_edges: ...
 
-def hardswish_(input: Tensor) -> Tensor:
-    """x * relu6(x + 3) / 6."""
+@overload
+def hsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]:
+    """Equal pieces, as views."""
+@overload
+def hsplit(input: Tensor, indices: _Size) -> tuple[Tensor, ...]: ...
+@overload
+def hsplit(input: Tensor, *indices: _int) -> tuple[Tensor, ...]: ...
+@overload
+def hsplit(input: Tensor, indices_or_sections: _int) -> tuple[Tensor, ...]: ...
+@overload
+def hsplit(input: Tensor, indices_or_sections: _Size) -> tuple[Tensor, ...]: ...
+@overload
+def hsplit(input: Tensor, *indices_or_sections: _int) -> tuple[Tensor, ...]: ...
 
-def heaviside(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """0 below zero, 1 above it, the second operand at zero."""
-
-def heaviside_(input: _Operand, other: _Operand) -> Tensor:
-    """0 below zero, 1 above it, the second operand at zero."""
-
-def hermite_polynomial_h(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Physicists' Hermite polynomial of degree b."""
-
-def hermite_polynomial_h_(input: _Operand, other: _Operand) -> Tensor:
-    """Physicists' Hermite polynomial of degree b."""
-
-def hermite_polynomial_he(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Probabilists' Hermite polynomial of degree b."""
-
-def hermite_polynomial_he_(input: _Operand, other: _Operand) -> Tensor:
-    """Probabilists' Hermite polynomial of degree b."""
+def hstack(tensors: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
+    """The tensors side by side: cat() along columns."""
 
 def hypot(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """sqrt(a * a + b * b) without overflow."""
-
-def hypot_(input: _Operand, other: _Operand) -> Tensor:
     """sqrt(a * a + b * b) without overflow."""
 
 def i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1564,35 +2302,23 @@ def i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def i0_(input: Tensor) -> Tensor:
     """Modified Bessel function of the first kind, order 0."""
 
-def i0e(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """exp(-abs(x)) * i0(x)."""
-
-def i0e_(input: Tensor) -> Tensor:
-    """exp(-abs(x)) * i0(x)."""
-
-def i1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Modified Bessel function of the first kind, order 1."""
-
-def i1_(input: Tensor) -> Tensor:
-    """Modified Bessel function of the first kind, order 1."""
-
-def i1e(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """exp(-abs(x)) * i1(x)."""
-
-def i1e_(input: Tensor) -> Tensor:
-    """exp(-abs(x)) * i1(x)."""
-
 def igamma(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Regularised lower incomplete gamma function."""
-
-def igamma_(input: _Operand, other: _Operand) -> Tensor:
     """Regularised lower incomplete gamma function."""
 
 def igammac(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Regularised upper incomplete gamma function."""
 
-def igammac_(input: _Operand, other: _Operand) -> Tensor:
-    """Regularised upper incomplete gamma function."""
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part of a complex tensor, as a view."""
+
+def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+    """A copy with the rows of `source`, times `alpha`, added to the rows `index`."""
+
+def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A copy with the rows `index` replaced by those of `source`."""
+
+def index_fill(input: Tensor, dim: _int, index: Tensor, value: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """A copy with the rows `index` filled with a number."""
 
 def index_put(input: Tensor, indices: _Sequence[Tensor], values: Tensor, accumulate: _bool = ...) -> Tensor:
     """A copy with the elements at `indices` replaced by `values`, or increased by them
@@ -1603,90 +2329,94 @@ def index_put_(input: Tensor, indices: _Sequence[Tensor], values: Tensor, accumu
     """Replaces the elements at `indices` by `values`, or adds to them if `accumulate`.
     """
 
+def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """The prod, mean, amax or amin of the rows of `source` at the rows `index` of
+    self.
+    """
+
+def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The rows `index` along a dimension."""
+
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sum of products over the last dimension of both tensors."""
 
-def isclose(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """True where abs(a - b) <= atol + rtol * abs(b); p0 rtol, p1 atol, p2 whether NaN
-    equals NaN.
-    """
+def is_complex(input: Tensor) -> _bool:
+    """Whether the elements are complex numbers."""
 
-def isclose_(input: _Operand, other: _Operand) -> Tensor:
-    """True where abs(a - b) <= atol + rtol * abs(b); p0 rtol, p1 atol, p2 whether NaN
-    equals NaN.
-    """
+def is_conj(input: Tensor) -> _bool:
+    """False: conjugates are never lazy."""
+
+def is_floating_point(input: Tensor) -> _bool:
+    """Whether the elements are real floating point numbers."""
+
+def is_inference(input: Tensor) -> _bool:
+    """Whether the tensor was made in inference mode."""
+
+def is_neg(input: Tensor) -> _bool:
+    """False: negatives are never lazy."""
+
+def is_nonzero(input: Tensor) -> _bool:
+    """Whether a tensor with one element is not zero."""
+
+def is_same_size(input: Tensor, other: Tensor) -> _bool:
+    """Whether two tensors have the same shape."""
+
+def is_signed(input: Tensor) -> _bool:
+    """Whether elements can be negative."""
+
+def isclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
+    """True where abs(self - other) <= atol + rtol * abs(other)."""
 
 def isfinite(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where an element is neither infinite nor NaN."""
 
-def isfinite_(input: Tensor) -> Tensor:
-    """True where an element is neither infinite nor NaN."""
+def isin(elements: _Operand, test_elements: _Operand, *, assume_unique: _bool = ..., invert: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """Whether each element is among `test_elements`."""
 
 def isinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """True where an element is infinite."""
-
-def isinf_(input: Tensor) -> Tensor:
     """True where an element is infinite."""
 
 def isnan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where an element is not a number."""
 
-def isnan_(input: Tensor) -> Tensor:
-    """True where an element is not a number."""
-
 def isneginf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """True where an element is minus infinity."""
-
-def isneginf_(input: Tensor) -> Tensor:
     """True where an element is minus infinity."""
 
 def isposinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where an element is plus infinity."""
 
-def isposinf_(input: Tensor) -> Tensor:
-    """True where an element is plus infinity."""
-
 def isreal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where the imaginary part is zero."""
 
-def isreal_(input: Tensor) -> Tensor:
-    """True where the imaginary part is zero."""
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The Kronecker product: each element of the first times all of the second."""
 
-def laguerre_polynomial_l(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Laguerre polynomial of degree b."""
-
-def laguerre_polynomial_l_(input: _Operand, other: _Operand) -> Tensor:
-    """Laguerre polynomial of degree b."""
+def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
+    """The `k`-th smallest element along `dim`, counted from 1, and where it is."""
 
 def lcm(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Least common multiple."""
-
-def lcm_(input: _Operand, other: _Operand) -> Tensor:
     """Least common multiple."""
 
 def ldexp(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """The first times 2 to the power of the second."""
 
-def ldexp_(input: _Operand, other: _Operand) -> Tensor:
-    """The first times 2 to the power of the second."""
-
 def le(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the first is at most the second."""
 
-def le_(input: _Operand, other: _Operand) -> Tensor:
-    """True where the first is at most the second."""
+def lerp(input: Tensor, end: Tensor, weight: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """self + weight * (end - self)."""
 
-def legendre_polynomial_p(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Legendre polynomial of degree b."""
+def less(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of lt()."""
 
-def legendre_polynomial_p_(input: _Operand, other: _Operand) -> Tensor:
-    """Legendre polynomial of degree b."""
+def less_equal(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of le()."""
 
 def lgamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of the absolute value of gamma(x)."""
 
-def lgamma_(input: Tensor) -> Tensor:
-    """Logarithm of the absolute value of gamma(x)."""
+def linspace(start: _Operand, end: _Operand, steps: _int, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """`steps` numbers from `start` to `end`, equally far apart."""
 
 def log(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Natural logarithm of each element."""
@@ -1712,11 +2442,8 @@ def log2_(input: Tensor) -> Tensor:
 def log_(input: Tensor) -> Tensor:
     """Natural logarithm of each element."""
 
-def log_ndtr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Logarithm of ndtr(x)."""
-
-def log_ndtr_(input: Tensor) -> Tensor:
-    """Logarithm of ndtr(x)."""
+def log_softmax(input: Tensor, dim: _int, dtype: _DtypeLike | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Logarithm of softmax, without loss of accuracy."""
 
 def logaddexp(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """log(exp(a) + exp(b)) without overflow."""
@@ -1724,47 +2451,32 @@ def logaddexp(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> 
 def logaddexp2(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """log2(2**a + 2**b) without overflow."""
 
-def logaddexp2_(input: _Operand, other: _Operand) -> Tensor:
-    """log2(2**a + 2**b) without overflow."""
-
-def logaddexp_(input: _Operand, other: _Operand) -> Tensor:
-    """log(exp(a) + exp(b)) without overflow."""
+def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tensor:
+    """Logarithm of the sum of exponentials of each element along `dim` and all before
+    it.
+    """
 
 def logical_and(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """True where both elements are nonzero."""
-
-def logical_and_(input: _Operand, other: _Operand) -> Tensor:
     """True where both elements are nonzero."""
 
 def logical_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where an element is zero."""
 
-def logical_not_(input: Tensor) -> Tensor:
-    """True where an element is zero."""
-
 def logical_or(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """True where one of the elements is nonzero."""
-
-def logical_or_(input: _Operand, other: _Operand) -> Tensor:
     """True where one of the elements is nonzero."""
 
 def logical_xor(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where just one element is nonzero."""
 
-def logical_xor_(input: _Operand, other: _Operand) -> Tensor:
-    """True where just one element is nonzero."""
+def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """log(x / (1 - x)), x being limited to [eps, 1 - eps] if eps is given."""
 
-def logit(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """log(x / (1 - x))."""
+def logit_(input: Tensor, eps: _float | None = ...) -> Tensor:
+    """log(x / (1 - x)), x being limited to [eps, 1 - eps] if eps is given."""
 
-def logit_(input: Tensor) -> Tensor:
-    """log(x / (1 - x))."""
-
-def logsigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """log(sigmoid(x))."""
-
-def logsigmoid_(input: Tensor) -> Tensor:
-    """log(sigmoid(x))."""
+def logspace(start: _Operand, end: _Operand, steps: _int, base: _float = ..., *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """`base` to the power of `steps` numbers from `start` to `end`, equally far apart.
+    """
 
 def logsumexp(input: Tensor, dim: _Dims, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of the sum of exponentials over `dim`, without overflow."""
@@ -1772,8 +2484,14 @@ def logsumexp(input: Tensor, dim: _Dims, keepdim: _bool = ..., *, out: Tensor | 
 def lt(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the first is less than the second."""
 
-def lt_(input: _Operand, other: _Operand) -> Tensor:
-    """True where the first is less than the second."""
+def masked_fill(input: Tensor, mask: Tensor, value: _Operand) -> Tensor:
+    """A copy with a number where `mask` is set."""
+
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy with the elements of `source`, in order, where `mask` is set."""
+
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The elements where `mask` is set, as one dimension."""
 
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Matrix product of two tensors: vectors, matrices or batches, broadcast together.
@@ -1790,14 +2508,17 @@ def max(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ..
 def maximum(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Larger of two elements; NaN if either is."""
 
-def maximum_(input: _Operand, other: _Operand) -> Tensor:
-    """Larger of two elements; NaN if either is."""
-
 @overload
 def mean(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
     """Mean over `dim`, or of all elements."""
 @overload
 def mean(input: Tensor, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
+
+@overload
+def median(input: Tensor) -> Tensor:
+    """Median, the lower of two in the middle, of all elements."""
+@overload
+def median(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
 
 @overload
 def min(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1810,79 +2531,78 @@ def min(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ..
 def minimum(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Smaller of two elements; NaN if either is."""
 
-def minimum_(input: _Operand, other: _Operand) -> Tensor:
-    """Smaller of two elements; NaN if either is."""
-
-def mish(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """x * tanh(softplus(x))."""
-
-def mish_(input: Tensor) -> Tensor:
-    """x * tanh(softplus(x))."""
-
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Product of two matrices."""
 
-def modified_bessel_i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Modified Bessel function of the first kind, order 0."""
+def mode(input: Tensor, dim: _int = ..., keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
+    """The most frequent element along `dim`, the smallest of several, and where it is.
+    """
 
-def modified_bessel_i0_(input: Tensor) -> Tensor:
-    """Modified Bessel function of the first kind, order 0."""
+def moveaxis(input: Tensor, source: _Dims, destination: _Dims) -> Tensor:
+    """movedim()."""
 
-def modified_bessel_i1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Modified Bessel function of the first kind, order 1."""
+def movedim(input: Tensor, source: _Dims, destination: _Dims) -> Tensor:
+    """A view with the dimensions `source` moved to `destination`."""
 
-def modified_bessel_i1_(input: Tensor) -> Tensor:
-    """Modified Bessel function of the first kind, order 1."""
-
-def modified_bessel_k0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Modified Bessel function of the second kind, order 0."""
-
-def modified_bessel_k0_(input: Tensor) -> Tensor:
-    """Modified Bessel function of the second kind, order 0."""
-
-def modified_bessel_k1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Modified Bessel function of the second kind, order 1."""
-
-def modified_bessel_k1_(input: Tensor) -> Tensor:
-    """Modified Bessel function of the second kind, order 1."""
+def msort(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The elements along the first dimension in order."""
 
 def mul(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Product of two tensors, broadcast together."""
-
-def mul_(input: _Operand, other: _Operand) -> Tensor:
     """Product of two tensors, broadcast together."""
 
 def multinomial(input: Tensor, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
     """Indices drawn with the weights in each row of `input`."""
 
+def multiply(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of mul()."""
+
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Product of a matrix and a vector."""
+
+def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = ...) -> Tensor:
+    """Logarithm of the multivariate gamma function."""
+
+def nan_to_num(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """NaN and the infinities replaced by numbers: by default 0 and the largest there
+    are.
+    """
+
+def nan_to_num_(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Tensor:
+    """NaN and the infinities replaced by numbers: by default 0 and the largest there
+    are.
+    """
 
 def nanmean(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
     """Mean over `dim` of what is not NaN."""
 
+@overload
+def nanmedian(input: Tensor) -> Tensor:
+    """Median of what is not NaN of all elements."""
+@overload
+def nanmedian(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
+
+@overload
+def nanquantile(input: Tensor, q: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor:
+    """Quantiles of what is not NaN."""
+@overload
+def nanquantile(input: Tensor, q: _float, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor: ...
+
 def nansum(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
     """Sum over `dim` with NaN counting as zero."""
+
+@overload
+def narrow(input: Tensor, dim: _int, start: _int, length: _int) -> Tensor:
+    """A view of `length` indices from `start` along a dimension."""
+@overload
+def narrow(input: Tensor, dim: _int, start: Tensor, length: _int) -> Tensor: ...
+
+def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
+    """A copy of `length` indices from `start` along a dimension."""
 
 def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]:
     """dropout() that returns its mask too."""
 
-def ndtr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Normal distribution function."""
-
-def ndtr_(input: Tensor) -> Tensor:
-    """Normal distribution function."""
-
-def ndtri(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Inverse of the normal distribution function."""
-
-def ndtri_(input: Tensor) -> Tensor:
-    """Inverse of the normal distribution function."""
-
 def ne(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """True where the two elements differ."""
-
-def ne_(input: _Operand, other: _Operand) -> Tensor:
     """True where the two elements differ."""
 
 def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1891,16 +2611,28 @@ def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def neg_(input: Tensor) -> Tensor:
     """Each element with its sign changed."""
 
-def nextafter(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Next number after the first towards the second."""
+def negative(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of neg()."""
 
-def nextafter_(input: _Operand, other: _Operand) -> Tensor:
+def negative_(input: Tensor) -> Tensor:
+    """Alias of neg()."""
+
+def nextafter(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Next number after the first towards the second."""
 
 def nonzero(input: Tensor, *, as_tuple: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """The positions of the elements that are not zero: one row for each, or with
     `as_tuple` one tensor for each dimension.
     """
+
+def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = ..., out: Tensor | None = ...) -> Tensor:
+    """nonzero() with exactly `size` rows: cut, or filled up with `fill_value`."""
+
+@overload
+def norm(input: Tensor, p: _Number | None = ..., dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
+    """Norm of order `p` over `dim`, or of all elements."""
+@overload
+def norm(input: Tensor, p: _str, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
 
 @overload
 def normal(mean: _float, std: _float, size: _Size, *, generator: Generator | None = ..., dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
@@ -1912,11 +2644,20 @@ def normal(mean: Tensor, std: _float = ..., *, generator: Generator | None = ...
 @overload
 def normal(mean: _float, std: Tensor, *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor: ...
 
+def not_equal(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of ne()."""
+
+def numel(input: Tensor) -> _int:
+    """Number of elements."""
+
 @overload
 def ones(size: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """A tensor filled with 1."""
 @overload
 def ones(*size: _int, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
+
+def ones_like(input: Tensor, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., memory_format: memory_format | None = ...) -> Tensor:
+    """A tensor of the shape, dtype and device of another, filled with 1."""
 
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Outer product of two vectors."""
@@ -1927,26 +2668,52 @@ def permute(input: Tensor, dims: _Size) -> Tensor:
 @overload
 def permute(input: Tensor, *dims: _int) -> Tensor: ...
 
+@overload
+def permute_copy(input: Tensor, dims: _Size, *, out: Tensor | None = ...) -> Tensor:
+    """A view with its dimensions reordered. As a copy."""
+@overload
+def permute_copy(input: Tensor, *dims: _int, out: Tensor | None = ...) -> Tensor: ...
+
 def poisson(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Poisson numbers with the rates in `input`."""
 
-def pow(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """The first to the power of the second."""
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A complex tensor with the given absolute values and angles."""
 
-def pow_(input: _Operand, other: _Operand) -> Tensor:
-    """The first to the power of the second."""
+def polygamma(n: _int, self: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """n-th derivative of digamma."""
 
-def prelu(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """x where it is positive, weight * x elsewhere."""
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself."""
 
-def prelu_(input: _Operand, other: _Operand) -> Tensor:
-    """x where it is positive, weight * x elsewhere."""
+@overload
+def pow(input: _Operand, exponent: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """self to the power of exponent."""
+@overload
+def pow(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
+
+@overload
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x where it is positive, weight * x elsewhere; one weight, or one for each
+    channel (dimension 1).
+    """
+@overload
+def prelu(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
 
 @overload
 def prod(input: Tensor, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
     """Product of all elements."""
 @overload
 def prod(input: Tensor, dim: _int, keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
+
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
+    """A copy with `source` at the places `index`, the tensor being one line."""
+
+@overload
+def quantile(input: Tensor, q: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor:
+    """The values below which the fractions `q` of the elements along `dim` lie."""
+@overload
+def quantile(input: Tensor, q: _float, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor: ...
 
 def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Radians to degrees."""
@@ -1989,20 +2756,23 @@ def randn_like(input: Tensor, *, generator: Generator | None = ..., dtype: _Dtyp
 def randperm(n: _int, *, generator: Generator | None = ..., dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """The numbers from 0 to n - 1 in random order."""
 
+def range(start: _Number, end: _Number, step: _Number = ..., *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """The numbers from `start` to `end`, both included, `step` apart; deprecated."""
+
+def ravel(input: Tensor) -> Tensor:
+    """The elements as one dimension, in contiguous memory."""
+
+def real(input: Tensor) -> Tensor:
+    """The real part, as a view; a real tensor itself."""
+
 def reciprocal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """1 / x for each element."""
 
 def reciprocal_(input: Tensor) -> Tensor:
     """1 / x for each element."""
 
-def relu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def relu(input: Tensor) -> Tensor:
     """max(x, 0) for each element."""
-
-def relu6(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """x limited to the range from 0 to 6."""
-
-def relu6_(input: Tensor) -> Tensor:
-    """x limited to the range from 0 to 6."""
 
 def relu_(input: Tensor) -> Tensor:
     """max(x, 0) for each element."""
@@ -2010,8 +2780,16 @@ def relu_(input: Tensor) -> Tensor:
 def remainder(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Remainder of the division, with the divisor's sign."""
 
-def remainder_(input: _Operand, other: _Operand) -> Tensor:
-    """Remainder of the division, with the divisor's sign."""
+def renorm(input: Tensor, p: _Number, dim: _int, maxnorm: _Number, *, out: Tensor | None = ...) -> Tensor:
+    """Slices along `dim` scaled down so that their norms are at most `maxnorm`."""
+
+@overload
+def repeat_interleave(input: Tensor, repeats: _int, dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor:
+    """Each element (or each index along `dim`) `repeats` times in a row."""
+@overload
+def repeat_interleave(input: Tensor, repeats: Tensor, dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor: ...
+@overload
+def repeat_interleave(repeats: Tensor, *, output_size: _int | None = ...) -> Tensor: ...
 
 @overload
 def reshape(input: Tensor, shape: _Size) -> Tensor:
@@ -2019,11 +2797,37 @@ def reshape(input: Tensor, shape: _Size) -> Tensor:
 @overload
 def reshape(input: Tensor, *shape: _int) -> Tensor: ...
 
-def round(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Nearest integer to each element, halves to even."""
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: memory_format | None = ...) -> Tensor:
+    """Gives the tensor the shape of another, in more memory if it needs more."""
 
-def round_(input: Tensor) -> Tensor:
-    """Nearest integer to each element, halves to even."""
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself: conjugates are never lazy."""
+
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: negatives are never lazy."""
+
+def roll(input: Tensor, shifts: _Dims, dims: _Dims = ...) -> Tensor:
+    """A copy shifted along `dims`; what leaves at the end comes in at the front."""
+
+def rot90(input: Tensor, k: _int = ..., dims: _Dims = ...) -> Tensor:
+    """The plane of two dimensions turned by k times 90 degrees, from the first to the
+    second.
+    """
+
+@overload
+def round(input: Tensor, *, decimals: _int, out: Tensor | None = ...) -> Tensor:
+    """Each element rounded to a number of decimals, halves to even."""
+@overload
+def round(input: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+
+@overload
+def round_(input: Tensor, *, decimals: _int) -> Tensor:
+    """Each element rounded to a number of decimals, halves to even."""
+@overload
+def round_(input: Tensor) -> Tensor: ...
+
+def row_stack(tensors: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
+    """vstack()."""
 
 def rrelu(input: Tensor, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Tensor:
     """Leaky ReLU with slopes drawn from [lower, upper) in training, their mean
@@ -2041,50 +2845,53 @@ def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def rsqrt_(input: Tensor) -> Tensor:
     """1 / sqrt(x) for each element."""
 
-def scaled_modified_bessel_k0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """exp(x) * modified_bessel_k0(x)."""
+def rsub(input: Tensor, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+    """other - alpha * self."""
 
-def scaled_modified_bessel_k0_(input: Tensor) -> Tensor:
-    """exp(x) * modified_bessel_k0(x)."""
+def scalar_tensor(s: _Number, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """A 0-d tensor, of the default dtype unless `dtype` is given."""
 
-def scaled_modified_bessel_k1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """exp(x) * modified_bessel_k1(x)."""
+@overload
+def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A copy with `src` written to the places `index` along a dimension."""
+@overload
+def scatter(input: Tensor, dim: _int, index: Tensor, value: _Number, *, out: Tensor | None = ...) -> Tensor: ...
+@overload
+def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, reduce: _str, out: Tensor | None = ...) -> Tensor: ...
+@overload
+def scatter(input: Tensor, dim: _int, index: Tensor, value: _Number, *, reduce: _str, out: Tensor | None = ...) -> Tensor: ...
 
-def scaled_modified_bessel_k1_(input: Tensor) -> Tensor:
-    """exp(x) * modified_bessel_k1(x)."""
+def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A copy with `src` added to what is at `index` along a dimension."""
+
+def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """The sum, prod, mean, amax or amin of `src` at the places `index` along a
+    dimension, together with what is there if `include_self`.
+    """
+
+def searchsorted(sorted_sequence: Tensor, self: _Operand, *, out_int32: _bool = ..., right: _bool = ..., side: _str | None = ..., sorter: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
+    """Where values would have to be put into sorted sequences to keep them sorted."""
 
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """A view of one index along a dimension."""
+
+def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = ...) -> Tensor:
+    """A view of one index along a dimension. As a copy."""
+
+def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = ...) -> Tensor:
+    """A copy with one index along a dimension replaced by `src`."""
+
+def selu(input: Tensor) -> Tensor:
+    """elu() with the constants of self-normalizing networks."""
+
+def selu_(input: Tensor) -> Tensor:
+    """elu() with the constants of self-normalizing networks."""
 
 def sgn(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sign of each element; of a complex one, x / abs(x)."""
 
 def sgn_(input: Tensor) -> Tensor:
     """Sign of each element; of a complex one, x / abs(x)."""
-
-def shifted_chebyshev_polynomial_t(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Chebyshev polynomial of the first kind of 2a - 1."""
-
-def shifted_chebyshev_polynomial_t_(input: _Operand, other: _Operand) -> Tensor:
-    """Chebyshev polynomial of the first kind of 2a - 1."""
-
-def shifted_chebyshev_polynomial_u(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Chebyshev polynomial of the second kind of 2a - 1."""
-
-def shifted_chebyshev_polynomial_u_(input: _Operand, other: _Operand) -> Tensor:
-    """Chebyshev polynomial of the second kind of 2a - 1."""
-
-def shifted_chebyshev_polynomial_v(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Chebyshev polynomial of the third kind of 2a - 1."""
-
-def shifted_chebyshev_polynomial_v_(input: _Operand, other: _Operand) -> Tensor:
-    """Chebyshev polynomial of the third kind of 2a - 1."""
-
-def shifted_chebyshev_polynomial_w(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Chebyshev polynomial of the fourth kind of 2a - 1."""
-
-def shifted_chebyshev_polynomial_w_(input: _Operand, other: _Operand) -> Tensor:
-    """Chebyshev polynomial of the fourth kind of 2a - 1."""
 
 def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """1 / (1 + exp(-x)) for each element."""
@@ -2100,15 +2907,6 @@ def sign_(input: Tensor) -> Tensor:
 
 def signbit(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where the sign bit is set, that of -0. included."""
-
-def signbit_(input: Tensor) -> Tensor:
-    """True where the sign bit is set, that of -0. included."""
-
-def silu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """x * sigmoid(x)."""
-
-def silu_(input: Tensor) -> Tensor:
-    """x * sigmoid(x)."""
 
 def sin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sine of each element."""
@@ -2128,17 +2926,36 @@ def sinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def sinh_(input: Tensor) -> Tensor:
     """Hyperbolic sine of each element."""
 
-def softsign(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """x / (1 + abs(x))."""
+def slice_copy(input: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """A view of every `step`-th index from `start` to `end` along a dimension. As a
+    copy.
+    """
 
-def softsign_(input: Tensor) -> Tensor:
-    """x / (1 + abs(x))."""
+def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """A copy with a slice along a dimension replaced by `src`."""
 
-def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Spherical Bessel function of the first kind, order 0."""
+def softmax(input: Tensor, dim: _int, dtype: _DtypeLike | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Exponentials along `dim`, scaled to sum to 1."""
 
-def spherical_bessel_j0_(input: Tensor) -> Tensor:
-    """Spherical Bessel function of the first kind, order 0."""
+def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., *, stable: _bool | None = ..., out: _Sequence[Tensor] | None = ...) -> _values_indices:
+    """The elements along `dim` in order, and where they came from. NaN counts as the
+    largest.
+    """
+
+@overload
+def split(input: Tensor, split_size_or_sections: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+    """Views of pieces of `split_size` along a dimension; the last may be smaller."""
+@overload
+def split(input: Tensor, split_size_or_sections: _Dims, dim: _int = ...) -> tuple[Tensor, ...]: ...
+
+def split_copy(input: Tensor, split_size: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
+    """Pieces of `split_size` along a dimension. As a copy."""
+
+def split_with_sizes(input: Tensor, split_sizes: _Dims, dim: _int = ...) -> tuple[Tensor, ...]:
+    """Views of pieces of the given sizes along a dimension."""
+
+def split_with_sizes_copy(input: Tensor, split_sizes: _Dims, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
+    """Views of pieces of the given sizes along a dimension. As a copy."""
 
 def sqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Square root of each element."""
@@ -2154,6 +2971,12 @@ def square_(input: Tensor) -> Tensor:
 
 def squeeze(input: Tensor, dim: _Dims = ...) -> Tensor:
     """A view without dimensions of size 1, or without those among `dim`."""
+
+def squeeze_copy(input: Tensor, dim: _Dims = ..., *, out: Tensor | None = ...) -> Tensor:
+    """A view without dimensions of size 1, or without those among `dim`. As a copy."""
+
+def stack(tensors: _Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The tensors along a new dimension."""
 
 @overload
 def std(input: Tensor, unbiased: _bool) -> Tensor:
@@ -2171,17 +2994,40 @@ def std_mean(input: Tensor, dim: _Dims, unbiased: _bool, keepdim: _bool = ...) -
 @overload
 def std_mean(input: Tensor, dim: _Dims = ..., *, correction: _Number | None = ..., keepdim: _bool = ...) -> tuple[Tensor, Tensor]: ...
 
-def sub(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Difference of two tensors, broadcast together."""
+@overload
+def sub(input: _Operand, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+    """self - alpha * other."""
+@overload
+def sub(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
 
-def sub_(input: _Operand, other: _Operand) -> Tensor:
-    """Difference of two tensors, broadcast together."""
+def subtract(input: _Operand, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+    """self - alpha * other."""
 
 @overload
 def sum(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
     """Sum over `dim`, or over every axis when `dim` is None."""
 @overload
 def sum(input: Tensor, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
+
+def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
+    """transpose()."""
+
+def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
+    """transpose()."""
+
+def t(input: Tensor) -> Tensor:
+    """The transpose of a matrix."""
+
+def t_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The transpose of a matrix. As a copy."""
+
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The elements at `index`, the tensor being one line."""
+
+def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """gather() with the other dimensions broadcast; of the flattened tensor if `dim`
+    is None.
+    """
 
 def tan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Tangent of each element."""
@@ -2195,20 +3041,73 @@ def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def tanh_(input: Tensor) -> Tensor:
     """Hyperbolic tangent of each element."""
 
-def tanhshrink(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """x - tanh(x)."""
+def tensor(data: Any, *, dtype: _DtypeLike | None = ..., device: _DeviceLike | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
+    """A new tensor with a copy of `data`: a number, nested sequences or an array."""
 
-def tanhshrink_(input: Tensor) -> Tensor:
-    """x - tanh(x)."""
+@overload
+def tensor_split(input: Tensor, sections: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+    """Views of `sections` pieces along a dimension, of sizes that differ by one at
+    most.
+    """
+@overload
+def tensor_split(input: Tensor, indices: _Dims, dim: _int = ...) -> tuple[Tensor, ...]: ...
+@overload
+def tensor_split(input: Tensor, tensor_indices_or_sections: Tensor, dim: _int = ...) -> tuple[Tensor, ...]: ...
+@overload
+def tensor_split(input: Tensor, indices_or_sections: _int, dim: _int = ...) -> tuple[Tensor, ...]: ...
+@overload
+def tensor_split(input: Tensor, indices_or_sections: _Dims, dim: _int = ...) -> tuple[Tensor, ...]: ...
+
+def threshold(input: Tensor, threshold: _float, value: _float, *, out: Tensor | None = ...) -> Tensor:
+    """x above a threshold, a given value elsewhere."""
+
+def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
+    """x above a threshold, a given value elsewhere."""
+
+@overload
+def tile(input: Tensor, dims: _Size) -> Tensor:
+    """The tensor repeated along each dimension; missing entries count as 1."""
+@overload
+def tile(input: Tensor, *dims: _int) -> Tensor: ...
+
+def topk(input: Tensor, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
+    """The `k` largest (or smallest) elements along `dim`, and where they are."""
+
+def trace(input: Tensor) -> Tensor:
+    """The sum of the diagonal of a matrix."""
 
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """A view with two dimensions swapped."""
 
-def trigamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Derivative of digamma."""
+def transpose_copy(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
+    """A view with two dimensions swapped. As a copy."""
 
-def trigamma_(input: Tensor) -> Tensor:
-    """Derivative of digamma."""
+@overload
+def trapezoid(y: Tensor, x: Tensor, *, dim: _int = ...) -> Tensor:
+    """Area under the samples `y` at `x` by the trapezoidal rule."""
+@overload
+def trapezoid(y: Tensor, *, dx: _Number = ..., dim: _int = ...) -> Tensor: ...
+
+@overload
+def trapz(y: Tensor, x: Tensor, *, dim: _int = ...) -> Tensor:
+    """The same as trapezoid."""
+@overload
+def trapz(y: Tensor, *, dx: _float = ..., dim: _int = ...) -> Tensor: ...
+
+def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The lower triangle of matrices, up to a diagonal; 0 above it."""
+
+def tril_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _DtypeLike | None = ..., device: _DeviceLike | None = ..., layout: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
+    """Row and column numbers of the lower triangle of a matrix, as a 2 by n tensor."""
+
+def triu(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The upper triangle of matrices, from a diagonal on; 0 below it."""
+
+def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _DtypeLike | None = ..., device: _DeviceLike | None = ..., layout: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
+    """Row and column numbers of the upper triangle of a matrix, as a 2 by n tensor."""
+
+def true_divide(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of div()."""
 
 def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Integer part of each element."""
@@ -2216,14 +3115,53 @@ def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def trunc_(input: Tensor) -> Tensor:
     """Integer part of each element."""
 
-def trunc_divide(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Quotient rounded towards zero."""
+def unbind(input: Tensor, dim: _int = ...) -> tuple[Tensor, ...]:
+    """Views of each index along a dimension."""
 
-def trunc_divide_(input: _Operand, other: _Operand) -> Tensor:
-    """Quotient rounded towards zero."""
+def unbind_copy(input: Tensor, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
+    """Views of each index along a dimension. As a copy."""
+
+def unflatten(input: Tensor, dim: _int, sizes: _Size) -> Tensor:
+    """One dimension as several, of the given sizes."""
+
+def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int, *, out: Tensor | None = ...) -> Tensor:
+    """A view of all windows of `size` elements along a dimension, `step` apart, as a
+    new last dimension. As a copy.
+    """
+
+def unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Tensor:
+    """The distinct elements (or slices along `dim`), in order; where each element
+    went; how often each occurs.
+    """
+
+def unique_consecutive(input: Tensor, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Tensor:
+    """One element of each run of equal ones; the run of each element; how long each
+    is.
+    """
+
+@overload
+def unravel_index(indices: Tensor, shape: _Size) -> tuple[Tensor, ...]:
+    """Positions in the flattened tensor as one index for each dimension of `shape`."""
+@overload
+def unravel_index(indices: Tensor, *shape: _int) -> tuple[Tensor, ...]: ...
+
+def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+    """chunk()."""
+
+def unsafe_split(input: Tensor, split_size: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+    """split()."""
+
+def unsafe_split_with_sizes(input: Tensor, split_sizes: _Dims, dim: _int = ...) -> tuple[Tensor, ...]:
+    """split_with_sizes()."""
 
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """A view with a dimension of size 1 put in."""
+
+def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tensor:
+    """A view with a dimension of size 1 put in. As a copy."""
+
+def vander(x: Tensor, N: _int | None = ..., increasing: _bool = ...) -> Tensor:
+    """The Vandermonde matrix of a vector: its powers as columns."""
 
 @overload
 def var(input: Tensor, unbiased: _bool) -> Tensor:
@@ -2247,20 +3185,51 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def view_as_complex(input: Tensor) -> Tensor:
     """A complex view of a real tensor whose last dimension has size 2."""
 
+def view_as_complex_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A complex view of a real tensor whose last dimension has size 2. As a copy."""
+
 def view_as_real(input: Tensor) -> Tensor:
     """A real view of a complex tensor, with a last dimension of size 2."""
 
-def xlog1py(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """a * log(1 + b), which is 0 where a is."""
+def view_as_real_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A real view of a complex tensor, with a last dimension of size 2. As a copy."""
 
-def xlog1py_(input: _Operand, other: _Operand) -> Tensor:
-    """a * log(1 + b), which is 0 where a is."""
+@overload
+def view_copy(input: Tensor, dtype: _DtypeLike, *, out: Tensor | None = ...) -> Tensor:
+    """The same bytes under another dtype. As a copy."""
+@overload
+def view_copy(input: Tensor, size: _Size, *, out: Tensor | None = ...) -> Tensor: ...
+@overload
+def view_copy(input: Tensor, *size: _int, out: Tensor | None = ...) -> Tensor: ...
+
+@overload
+def vsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]:
+    """Equal pieces, as views."""
+@overload
+def vsplit(input: Tensor, indices: _Size) -> tuple[Tensor, ...]: ...
+@overload
+def vsplit(input: Tensor, *indices: _int) -> tuple[Tensor, ...]: ...
+@overload
+def vsplit(input: Tensor, indices_or_sections: _int) -> tuple[Tensor, ...]: ...
+@overload
+def vsplit(input: Tensor, indices_or_sections: _Size) -> tuple[Tensor, ...]: ...
+@overload
+def vsplit(input: Tensor, *indices_or_sections: _int) -> tuple[Tensor, ...]: ...
+
+def vstack(tensors: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
+    """The tensors on top of each other."""
+
+@overload
+def where(condition: Tensor, self: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """self where condition is true, other elsewhere."""
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]: ...
 
 def xlogy(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """a * log(b), which is 0 where a is."""
 
-def xlogy_(input: _Operand, other: _Operand) -> Tensor:
-    """a * log(b), which is 0 where a is."""
+def zero_(input: Tensor) -> Tensor:
+    """Sets every element to 0."""
 
 @overload
 def zeros(size: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
@@ -2268,8 +3237,5 @@ def zeros(size: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., dev
 @overload
 def zeros(*size: _int, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
 
-def zeta(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Hurwitz zeta function."""
-
-def zeta_(input: _Operand, other: _Operand) -> Tensor:
-    """Hurwitz zeta function."""
+def zeros_like(input: Tensor, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., memory_format: memory_format | None = ...) -> Tensor:
+    """A tensor of the shape, dtype and device of another, filled with 0."""

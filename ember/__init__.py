@@ -8,26 +8,26 @@ tensor([2., 4.])
 """
 
 # Only what every program needs is imported here; the rest arrives on first use, through
-# __getattr__ below. Beware: in this module, names such as `sum`, `float` and `bool` mean
-# ember's own once the core is imported.
+# __getattr__ below. Beware: in this module, names such as `sum`, `float` and `bool`
+# mean ember's own once the core is imported.
 
 import os as _os
 
 # libgomp reads it when it is loaded; spinning longer would starve other processes.
 _os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
-from math import e as e  # noqa: E402
-from math import inf as inf  # noqa: E402
-from math import nan as nan  # noqa: E402
-from math import pi as pi  # noqa: E402
+from math import e as e
+from math import inf as inf
+from math import nan as nan
+from math import pi as pi
 
-from ember import _C, _lazy  # noqa: E402
-from ember._C import *  # noqa: E402, F403
-from ember._device import set_default_device as set_default_device  # noqa: E402
-from ember._tensor import is_storage as is_storage  # noqa: E402
-from ember._tensor import is_tensor as is_tensor  # noqa: E402
-from ember._tensor import typename as typename  # noqa: E402
-from ember.version import __version__ as __version__  # noqa: E402
+from ember import _C, _lazy
+from ember._C import *
+from ember._device import set_default_device as set_default_device
+from ember._tensor import is_storage as is_storage
+from ember._tensor import is_tensor as is_tensor
+from ember._tensor import typename as typename
+from ember.version import __version__ as __version__
 
 newaxis = None
 _ops = _C._ops
@@ -40,4 +40,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list:
-    return sorted({*globals(), *_lazy.NAMES, *_lazy.SUBMODULES})  # noqa: F405
+    return sorted({*globals(), *_lazy.NAMES, *_lazy.SUBMODULES})

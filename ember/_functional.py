@@ -58,7 +58,6 @@ def meshgrid(*tensors, indexing: str | None = None) -> tuple[Tensor, ...]:
         own[i] = -1 if t.numel() else 0
         grids.append(t.reshape(own).expand(shape))
     if swap:
-        grids = [g.transpose(0, 1) for g in grids]
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
 
@@ -82,7 +81,7 @@ def broadcast_shapes(*shapes) -> "ember.Size":
             if n != sizes[-i] and n != 1:
                 if sizes[-i] != 1:
                     raise RuntimeError(
-                        "Shape mismatch: objects cannot be broadcast to a single shape: "
+                        "Shape mismatch: objects cannot be broadcast to one shape: "
                         f"{', '.join(map(str, shapes))}"
                     )
                 sizes[-i] = n
@@ -108,9 +107,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return ember.stack([g.reshape(-1) for g in grids], dim=1)
 
 
-def combinations(
-    input: Tensor, r: int = 2, with_replacement: bool = False
-) -> Tensor:
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All choices of `r` elements of a vector, as rows.
 
     >>> import ember

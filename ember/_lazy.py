@@ -1,17 +1,17 @@
-"""What `import ember` leaves for later: subpackages, and names that live in modules which
-few programs need. `find` is called once per name; the package keeps the result.
+"""What `import ember` leaves for later: subpackages, and names in modules that few
+programs need. `find` is called once per name; the package keeps the result.
 """
 
 from importlib import import_module
 
-SUBMODULES = frozenset(
+_SUBPACKAGES = """
+    amp autograd backends compiler cpu cuda distributed distributions fft func
+    functional futures hub jit library linalg masked mps multiprocessing nested nn
+    onnx opencl optim overrides package profiler quantization quasirandom random
+    return_types serialization signal sparse special storage testing types utils
+    version xpu
     """
-    autograd amp backends compiler cpu cuda distributed distributions fft func futures
-    hub jit library linalg masked mps multiprocessing nested nn onnx opencl optim
-    overrides package profiler quasirandom quantization random serialization signal
-    sparse special storage testing types utils version xpu functional return_types
-    """.split()
-)
+SUBMODULES = frozenset(_SUBPACKAGES.split())
 
 # module -> the names of the top level that it defines
 _DEFINES = {
@@ -26,14 +26,23 @@ _DEFINES = {
         set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal
         set_num_interop_threads set_warn_always use_deterministic_algorithms
         """,
+    "_windows": """
+        bartlett_window blackman_window hamming_window hann_window kaiser_window
+        """,
     "_tensor_str": "get_printoptions set_printoptions",
     "_type_info": "finfo iinfo",
     "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
     "random": "fork_rng get_rng_state initial_seed manual_seed seed set_rng_state",
     "serialization": "load save",
-    "storage": "TypedStorage",
+    "storage": """
+        BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage
+        ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage
+        LongStorage ShortStorage TypedStorage
+        """,
+    "utils.dlpack": "to_dlpack",
     "compiler": "compile",
     "_einsum": "einsum tensordot",
+    "_histogramdd": "histogramdd",
     "_functional": "broadcast_shapes cartesian_prod combinations meshgrid",
 }
 NAMES = {name: module for module, names in _DEFINES.items() for name in names.split()}
@@ -72,7 +81,7 @@ def _import(name: str):
 def fill(namespace: dict, prefix: str) -> None:
     """Put the core's functions called `prefix.name` into a module's globals.
 
-    They are the core's ops with a dot in their name: "linalg.norm" is `norm` of `linalg`.
+    They are the core's ops with a dot in their name: "linalg.norm" is `norm` there.
     """
     from ember._C import _ops
 

@@ -68,7 +68,7 @@ def set_num_interop_threads(n: int) -> None:
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """Denormal numbers are kept; returns False, as on machines that cannot flush them."""
+    """Denormal numbers are kept: False, as on machines that cannot flush them."""
     return False
 
 

@@ -1,4 +1,4 @@
-"""Methods of Tensor that are easier in Python than in C++: copies, pickles, legacy forms.
+"""Methods of Tensor that are easier in Python than in C++: copies, pickles, legacy.
 
 They are put on the type of the core when ember is imported, so this module imports
 nothing but the core.
@@ -38,7 +38,7 @@ def typename(obj: object) -> str:
     return prefix + kind.__qualname__
 
 
-# --- copies and pickles -----------------------------------------------------------------
+# --- copies and pickles ---------------------------------------------------------------
 
 
 def _geometry(t: Tensor) -> tuple:
@@ -81,14 +81,18 @@ def _deepcopy(self: Tensor, memo: dict) -> Tensor:
 
 
 def _reduce_ex(self: Tensor, protocol: int) -> tuple:
-    args = (self.untyped_storage(), *_geometry(self), self.requires_grad)
+    storage = None if self.is_meta else self.untyped_storage()
+    args = (storage, *_geometry(self), self.requires_grad)
     if type(self) is Tensor and not self.__dict__:
         return _rebuild, args
     return _rebuild_subclass, (type(self), args, self.__dict__)
 
 
 def _rebuild(storage, dtype, offset, size, stride, requires_grad) -> Tensor:
-    made = _C._tensor_from_storage(storage, dtype, offset, size, stride)
+    if storage is None:
+        made = _C.empty_strided(size, stride, dtype=dtype, device="meta")
+    else:
+        made = _C._tensor_from_storage(storage, dtype, offset, size, stride)
     return made.requires_grad_() if requires_grad else made
 
 
@@ -100,7 +104,7 @@ def _rebuild_subclass(cls: type, args: tuple, state: dict) -> Tensor:
     return made
 
 
-# --- the rest ---------------------------------------------------------------------------
+# --- the rest -------------------------------------------------------------------------
 
 
 def _format(self: Tensor, spec: str) -> str:

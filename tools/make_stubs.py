@@ -182,8 +182,8 @@ def signature(schema: Schema, method: bool, in_place: bool, varargs: bool) -> st
             parts.append("self")
         elif i == 0 and p.name == "self":
             parts.append(parameter(p).replace("self", "input", 1))
-        elif varargs and p.type == "Size" and not star:
-            parts.append(f"*{p.name}: _int")
+        elif varargs and (p.type == "Size" or p.varargs) and not star:
+            parts.append(f"*{p.name}: {'Tensor' if p.varargs else '_int'}")
             star = True
         else:
             if p.keyword_only and not star:
@@ -200,6 +200,8 @@ def signature(schema: Schema, method: bool, in_place: bool, varargs: bool) -> st
 def takes_varargs(schema: Schema) -> bool:
     """Whether sizes may be given one by one: view(2, 3)."""
     positional = [p for p in schema.params if not p.keyword_only]
+    if positional and positional[-1].varargs:
+        return True
     place = next((i for i, p in enumerate(positional) if p.type == "Size"), -1)
     if place != len(positional) - 1:
         return False

@@ -13,7 +13,9 @@ from typing import Any
 
 FUNCTION, METHOD, IN_PLACE, OUT, FUNCTION_IN_PLACE = 1, 2, 4, 8, 16
 
-PARAM = re.compile(r"(?P<type>[A-Za-z]+(\[\])?\??) (?P<name>\w+)(=(?P<default>.+))?")
+PARAM = re.compile(
+    r"(?P<type>[A-Za-z]+(\[\])?\??) (?P<star>\*?)(?P<name>\w+)(=(?P<default>.+))?"
+)
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,7 @@ class Param:
     optional: bool  # accepts None
     keyword_only: bool
     default: str | None  # as in the schema
+    varargs: bool = False  # may be given one by one: "Tensor[] *tensors"
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,7 @@ def parse(text: str, forms: int = 0, doc: str = "") -> Schema:
                 kind.endswith("?") or match["default"] == "None",
                 keyword_only,
                 match["default"],
+                bool(match["star"]),
             )
         )
     return Schema(text, name, tuple(params), result, forms, doc)

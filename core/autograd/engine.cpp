@@ -241,19 +241,16 @@ class Pass {
         int64_t have = g.size(-i), want = info.shape[info.shape.size() - i];
         reducible = have == want || want == 1;
       }
-      check(reducible, Kind::Runtime, "Function ", from ? from->display_name() : "backward",
-            " returned an invalid gradient at index ", position, " - got ", g.shape(), " but expected shape compatible with ",
-            info.shape);
+      if (!reducible) misfit(from, position, "got ", g.shape(), " but expected shape compatible with ", info.shape);
       g = engine_ops.sum_to(g, info.shape);
     }
-    if (__builtin_expect(g.dtype() != info.dtype, 0)) {
-      check(is_differentiable(g.dtype()) || is_integral(g.dtype(), true), Kind::Runtime, "Function ",
-            from ? from->display_name() : "backward", " returned an invalid gradient at index ", position,
-            " - expected type ", info.dtype, " but got ", g.dtype());
-      g = engine_ops.cast(g, info.dtype);
-    }
-    check(g.device().kind == info.device.kind, Kind::Runtime, "Function ", from ? from->display_name() : "backward",
-          " returned an invalid gradient at index ", position, " - expected device ", info.device, " but got ", g.device());
+    if (__builtin_expect(g.dtype() != info.dtype, 0)) g = engine_ops.cast(g, info.dtype);
+    if (__builtin_expect(g.device().kind != info.device.kind, 0))
+      misfit(from, position, "expected device ", info.device, " but got ", g.device());
+  }
+  template <class... Parts> [[noreturn]] static void misfit(const Node* from, size_t position, const Parts&... parts) {
+    fail(Kind::Runtime, "Function ", from ? from->display_name() : "backward", " returned an invalid gradient at index ",
+         position, " - ", parts...);
   }
 
   // As in torch: hooks on tensors in the order of their registration, then retain_grad.
@@ -277,16 +274,21 @@ class Pass {
     bool runs = false;
     if (s.needed) {
       if (g.size() == 0) g.resize(node->outputs());
-      int32_t capture = s.first_capture;
       runs = node->is_leaf() ? call_.accumulate : s.leads;
+      // As in torch: a gradient on its way through a node is captured as it arrived, one that ends here after hooks.
+      if (runs) capture(s, g);
       if (node->hooks || node->is_leaf()) run_tensor_hooks(*node, g);
-      for (int32_t c = capture; c >= 0; c = work_->captures[size_t(c)].next)
-        result_[work_->captures[size_t(c)].position] = g[work_->captures[size_t(c)].nr];
+      if (!runs) capture(s, g);
     }
     if (runs) return apply(*node, g);
     // The node does not run: its successors must not wait for it.
     for (const Edge& e : node->edges)
       if (e.node) arrived(state_of(e.node.get()));
+  }
+
+  void capture(const State& s, const Grads& g) {
+    for (int32_t c = s.first_capture; c >= 0; c = work_->captures[size_t(c)].next)
+      result_[work_->captures[size_t(c)].position] = g[work_->captures[size_t(c)].nr];
   }
 
   void apply(Node& node, Grads& g) {
@@ -323,8 +325,8 @@ class Pass {
 
   static void check_nan(Node& node, const Grads& dx) {
     for (size_t i = 0; i < dx.size(); i++)
-      check(!dx[i] || !engine_ops.any_nan(dx[i]), Kind::Runtime, "Function '", node.display_name(),
-            "' returned nan values in its ", i, "th output.");
+      if (dx[i] && engine_ops.any_nan(dx[i]))
+        fail(Kind::Runtime, "Function '", node.display_name(), "' returned nan values in its ", i, "th output.");
   }
 
   BackwardCall& call_;

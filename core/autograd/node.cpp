@@ -121,7 +121,7 @@ void set_requires_grad(const Tensor& t, bool on) {
         "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
         "subgraph that doesn't require differentiation use var_no_grad = var.detach().");
   check(!on || is_differentiable(t.dtype()), Kind::Runtime,
-        "only Tensors of floating point and complex dtype can require gradients, this one is ", t.dtype());
+        "only Tensors of floating point dtype can require gradients, or of complex dtype; this one is ", t.dtype());
   check(!on || !t.impl()->inference || inference_mode(), Kind::Runtime,
         "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
   if (!t.is_leaf()) return;

@@ -111,6 +111,7 @@ class Node {
   bool host_owned = false;      // the Python object survives only through us (python/node_type.cpp)
   uint32_t slot = 0;            // index of the node's state in the pass that has claimed it (engine.cpp)
   const void* pass = nullptr;
+  Node* inside = nullptr;       // the CopySlices around it, if it changed a view in place (views.cpp)
   std::shared_ptr<Trace> trace;
 
   explicit Node(const char* op);
@@ -121,6 +122,8 @@ class Node {
   virtual void release() {}
   virtual std::string display_name() const;  // "MulBackward0"
   virtual bool is_leaf() const { return false; }
+  // The history of the op's output as a rule sees it: the node itself, unless `inside` says otherwise.
+  virtual Ref<Node> output_history() { return inside ? inside->output_history() : Ref<Node>(this); }
 
   size_t outputs() const { return 1 + more.size(); }
   const OutputInfo& output_info(uint32_t nr) const { return nr == 0 ? info : more[nr - 1]; }

@@ -47,7 +47,7 @@ void Saved::pack(const Tensor& t) {
 Tensor Saved::with_history(const Tensor& t) const {
   if (!output_ || !running_node || !t || !grad_enabled()) return t;
   Tensor out = alias(t);
-  set_grad_fn(out, Ref<Node>(running_node), output_nr_);
+  set_grad_fn(out, running_node->output_history(), output_nr_);
   return out;
 }
 

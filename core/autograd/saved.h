@@ -17,15 +17,22 @@ class SavedHooks {
   virtual void drop(void* value) = 0;
   void destroy() { delete this; }
 };
-inline thread_local SavedHooks* saved_hooks = nullptr;  // counted by hand (python/saved_hooks.cpp)
-inline thread_local bool saved_something = false;  // since the last node was made (Node::has_saved)
-inline thread_local Node* running_node = nullptr;  // whose rules are being applied
+EMBER_FAST_TLS inline thread_local SavedHooks* saved_hooks = nullptr;  // counted by hand (python/saved_hooks.cpp)
+EMBER_FAST_TLS inline thread_local bool saved_something = false;  // since the last node was made (Node::has_saved)
+EMBER_FAST_TLS inline thread_local Node* running_node = nullptr;  // whose rules are being applied
 
 class Saved {
  public:
   Saved() = default;
   // An input of the op, or something computed on the way.
   explicit Saved(const Tensor& t) : Saved(t, false, 0) {}
+  // A number as a tensor: nobody else sees it, so neither versions nor hooks matter.
+  static Saved constant(Tensor t) {
+    Saved s;
+    s.tensor_ = std::move(t);
+    saved_something = true;
+    return s;
+  }
   // Output `nr` of the op.
   static Saved output(const Tensor& t, uint32_t nr = 0) { return Saved(t, true, nr); }
 

@@ -21,8 +21,10 @@ class CopySlices final : public Node {
     for (size_t i = 0; i < edges.size(); i++) edges[i] = i == before ? gradient_edge(base) : inner_->edges[i];
     has_saved = inner_->has_saved;
     trace = inner_->trace;
+    inner_->inside = this;
     describe_output(info, base);
   }
+  ~CopySlices() override { inner_->inside = nullptr; }
 
   void apply(Grads& g, Grads& dx) override {
     if (!any_defined(g)) return;
@@ -55,6 +57,7 @@ class CopySlices final : public Node {
     released = inner_->released;
   }
   std::string display_name() const override { return "CopySlices"; }
+  Ref<Node> output_history() override;
 
  private:
   // What the engine does for ordinary nodes: the part as the view was before the op.
@@ -71,12 +74,14 @@ class CopySlices final : public Node {
 // The history of a view whose base was changed in place.
 class ViewOfBase final : public Node {
  public:
-  ViewOfBase(const Tensor& base, const Tensor& view) : Node("as_strided"), base_(base), view_(view) {
+  ViewOfBase(const Geometry& base, const Geometry& view, Edge edge)
+      : Node("as_strided"), base_(base), view_(view) {
     edges.resize(1);
-    edges[0] = gradient_edge(base);
-    describe_output(info, view);
+    info = {view.shape, view.dtype, edge.node ? edge.node->output_info(edge.nr).device : Device()};
+    edges[0] = std::move(edge);
     if (__builtin_expect(anomaly.enabled, 0)) finish_node(*this);
   }
+  ViewOfBase(const Tensor& base, const Tensor& view) : ViewOfBase(Geometry(base), Geometry(view), gradient_edge(base)) {}
   void apply(Grads& g, Grads& dx) override {
     if (g[0]) dx[0] = engine_ops.region_grad(g[0], base_, view_);
   }
@@ -84,6 +89,9 @@ class ViewOfBase final : public Node {
  private:
   Geometry base_, view_;
 };
+
+// What the op left in the view is a part of what it left in the base.
+Ref<Node> CopySlices::output_history() { return Ref<Node>(new ViewOfBase(base_, view_, {Ref<Node>(this), 0})); }
 
 // Gives `t` a new node; a gradient that it retains is now that of its new value.
 void renew_history(const Tensor& t, Ref<Node> node, uint32_t nr) {

@@ -14,12 +14,14 @@ namespace {
 Level best_level() {
   __builtin_cpu_init();
   Level best = Level::Baseline;
+  // A build may leave out avx2 and still have avx512 ("baseline;avx512").
+  [[maybe_unused]] const bool avx2 =
+      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
 #ifdef EMBER_HAVE_AVX2
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
-    best = Level::Avx2;
+  if (avx2) best = Level::Avx2;
 #endif
 #ifdef EMBER_HAVE_AVX512
-  if (best == Level::Avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+  if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
     best = Level::Avx512;
 #endif

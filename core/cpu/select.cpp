@@ -7,7 +7,7 @@
 #include "cpu/lines.h"
 #include "cpu/parallel.h"
 #include "cpu/sort_lines.h"
-#include "cpu/sort_order.h"
+#include "cpu/radix.h"
 
 namespace ember::cpu {
 
@@ -19,7 +19,7 @@ constexpr int64_t kShortLine = 512;
 // The k smallest of what it is offered.
 template <class P> class Best {
  public:
-  explicit Best(int64_t k) : k_(k), room_(std::max<int64_t>(2 * k, k + 256)) { kept_.reserve(size_t(room_)); }
+  explicit Best(int64_t k) : k_(k), room_(k + std::max<int64_t>(k, 64)) { kept_.reserve(size_t(room_)); }
   P limit() const { return limit_; }
   void add(P p) {
     kept_.push_back(p);
@@ -79,7 +79,12 @@ template <class T, class P> struct Selector {
     const Key flip = largest ? Key(~Key(0)) : Key(0);
     if (n <= kShortLine) {
       short_topk(x, n, k, flip, sorted, buffer);
-      return unpack(x, k, buffer, values, indices);
+      return unpack(x, k, buffer.data(), values, indices);
+    }
+    if (k * 8 >= n && n < (int64_t(1) << 32)) {  // hardly less work than sorting
+      buffer.resize(size_t(2 * n));
+      for (int64_t i = 0; i < n; i++) buffer[size_t(i)] = pack<P>(Key(O::key(x[i]) ^ flip), i);
+      return unpack(x, k, radix_sort(buffer.data(), buffer.data() + n, n, int(sizeof(Key))), values, indices);
     }
     Best<P> best(k);
     if (n >= 2 * kPiece && n / k >= 8) {
@@ -100,11 +105,11 @@ template <class T, class P> struct Selector {
     }
     std::vector<P>& kept = best.finish();
     if (sorted) std::sort(kept.begin(), kept.end());
-    unpack(x, k, kept, values, indices);
+    unpack(x, k, kept.data(), values, indices);
   }
-  static void unpack(const T* x, int64_t k, const std::vector<P>& kept, T* values, int64_t* indices) {
+  static void unpack(const T* x, int64_t k, const P* kept, T* values, int64_t* indices) {
     for (int64_t i = 0; i < k; i++) {
-      int64_t at = position_of(kept[size_t(i)]);
+      int64_t at = position_of(kept[i]);
       if (values) values[i] = x[at];
       if (indices) indices[i] = at;
     }
@@ -179,8 +184,9 @@ template <class T, class P> struct Selector {
     if (rank == Rank::Kth) return kth_of(x, n, rank, k, buffer);
     if (rank == Rank::Mode) return mode_of(x, n, buffer);
     int64_t nans = 0, first = 0;
-    for (int64_t i = n; i-- > 0;)
-      if (O::is_nan(O::key(x[i]))) nans++, first = i;
+    if (std::is_same_v<T, float> || std::is_same_v<T, double> || sizeof(T) == 2)
+      for (int64_t i = 0; i < n; i++) nans += O::is_nan(O::key(x[i]));
+    while (nans && !O::is_nan(O::key(x[first]))) first++;
     if (nans && (rank == Rank::Median || nans == n)) return first;
     return kth_of(x, n, rank, (n - nans - 1) / 2, buffer);
   }

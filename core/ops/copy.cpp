@@ -134,13 +134,35 @@ Tensor copy_(const Tensor& self, const Tensor& src) {
   bump_version(self);
   if (grad_needed(self, src))
     tape_inplace(
-        self, "copy", wrt(self, [](const Tensor&) { return Tensor(); }),
+        self, "copy", wrt(self, [](const Tensor& g) { return zeros_like(g); }),  // zeros, not None, as in torch
         wrt(src, [device = src.device()](const Tensor& g) { return to(g, device, std::nullopt); }));
   return self;
 }
 EMBER_OP("copy_(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
          ([](const Tensor& self, const Tensor& src, bool) { return copy_(self, src); }), Method,
          "Copies the elements of `src`, broadcast and cast, into the tensor.");
+
+Tensor fill_(const Tensor& self, const Operand& value) {
+  check_in_place("fill_", self);
+  if (value.is_tensor()) {
+    const Tensor& v = value.tensor();
+    check(v.dim() == 0, Kind::Runtime, "fill_ only supports 0-dimension value tensor but got tensor with ", v.dim(),
+          " dimensions.");
+    if (grad_needed(self, v)) return copy_(self, v);
+    backend_of(self).fill(self, v.device().is_meta() ? Scalar(0) : item(v));
+  } else {
+    backend_of(self).fill(self, value.scalar());
+  }
+  bump_version(self);
+  if (grad_needed(self)) tape_inplace(self, "fill", wrt(self, [](const Tensor& g) { return zeros_like(g); }));
+  return self;
+}
+EMBER_OP("fill_(Tensor self, Number value) -> Tensor", &fill_, Function | Method, "Sets every element to `value`.");
+EMBER_OP("fill(Tensor self, Number value) -> Tensor",
+         ([](const Tensor& self, const Operand& value) { return fill_(clone(self), value); }), Function,
+         "A tensor of the same shape with every element `value`.");
+EMBER_OP("zero_(Tensor self) -> Tensor", ([](const Tensor& self) { return fill_(self, Scalar(0)); }),
+         Function | Method, "Sets every element to 0.");
 
 Tensor data_of(const Tensor& self) {
   Tensor t = alias(self);

@@ -12,13 +12,16 @@ void check_not_empty(const char* op, const Tensor& self, const Shape& dims) {
 }
 
 void check_ordered(const char* op, const Tensor& self) {
-  check(!is_complex(self.dtype()), Kind::Runtime, op, "(): not implemented for dtype ", self.dtype());
+  if (self.numel() == 0) return;  // nothing to compare
+  check(!is_complex(self.dtype()), Kind::NotImplemented, op, "(): not implemented for dtype ", self.dtype());
 }
 
 // amin and amax; gradients are shared among ties.
 Tensor extreme(const char* op, bool most, const Tensor& self, const Dims& dim, bool keepdim) {
   check_ordered(op, self);
   Shape dims = reduced_dims(op, dim, self.dim());
+  check(self.numel() || (dim.given && !dim.values.empty()), Kind::Runtime, op, "(): Expected reduction dim to be "
+        "specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
   check_not_empty(op, self, dims);
   Tensor full = empty(reduced_shape(self.shape(), dims, true), self.dtype(), self.device());
   backend_of(self).reduce(most ? Reduction::Max : Reduction::Min, full, self, dims);
@@ -50,6 +53,7 @@ std::tuple<Tensor, Tensor> extreme_along(const char* op, bool most, const Tensor
 }
 
 Tensor arg_extreme(const char* op, bool most, const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+  check(self.dtype() != Dtype::Bool, Kind::Runtime, op, "(): does not support bool input");
   check_ordered(op, self);
   if (!dim) {
     check(self.numel(), Kind::Index, op, "(): Expected reduction dim to be specified for input.numel() == 0. Specify "

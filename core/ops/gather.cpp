@@ -56,16 +56,27 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& given) {
               }));
 }
 EMBER_OP("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
-         ([](const Tensor& self, int64_t dim, const Tensor& index, bool) { return gather(self, dim, index); }),
+         ([](const Tensor& self, int64_t dim, const Tensor& index, bool, Dest dest) {
+           return deliver("gather", dest, gather(self, dim, index), {&self, &index});
+         }),
          kForms | Out, "The elements at `index` along a dimension: out[i][j] = self[index[i][j]][j] for dim 0.");
 
 namespace {
+
+// Nothing is scattered; history is kept all the same.
+Tensor unchanged(Change& c, const Tensor& self, const Tensor& src) {
+  if (!c.needs_grad(self, src)) return c.out;
+  return c.tape(wrt(self, [](const Tensor& g) { return g; }),
+                wrt(src, [shape = src ? src.shape() : Shape()](const Tensor& g) {
+                  return zeros(shape, g.dtype(), g.device());
+                }));
+}
 
 Tensor scatter_set(const Tensor& self, int64_t dim, const Tensor& given, const Operand& src, Dest dest) {
   int d = wrap_dim("scatter", dim, self.dim());
   Tensor index = checked_index("scatter", self, d, given);
   Change c("scatter", self, dest);
-  if (index.numel() == 0) return c.needs_grad(self) ? c.tape(wrt(self, [](const Tensor& g) { return g; })) : c.out;
+  if (index.numel() == 0) return unchanged(c, self, src.is_tensor() ? src.tensor() : undefined_tensor);
   if (!src.is_tensor()) {
     Tensor value = expand(scalar_tensor(src.scalar(), self.dtype(), self.device()), index.shape());
     run_scatter(c.out, d, index, value, ScatterMode::Set);
@@ -83,7 +94,7 @@ Tensor scatter_sum(const char* op, const Tensor& self, int64_t dim, const Tensor
   int d = wrap_dim(op, dim, self.dim());
   Tensor index = checked_index(op, self, d, given);
   Change c(op, self, dest);
-  if (index.numel() == 0) return c.needs_grad(self) ? c.tape(wrt(self, [](const Tensor& g) { return g; })) : c.out;
+  if (index.numel() == 0) return unchanged(c, self, src);
   Tensor part = cut_source(op, self, index, src, d);
   run_scatter(c.out, d, index, part, ScatterMode::Add);
   if (!c.needs_grad(self, part)) return c.out;
@@ -167,7 +178,9 @@ struct ReduceRule {
       Tensor zeros_met = gather(scatter_add(zeros_like(detach(self)), d, index, to(zero, self.dtype())), d, index);
       Tensor single = bitwise_and(zero, zeros_met == Scalar(1));
       Tensor others = forward(self, index, masked_fill(src, single, Scalar(1)));
-      return where(single, gather(g * others, d, index), gather(g * result, d, index) / masked_fill(src, zero, Scalar(1)));
+      Tensor product = forward(self, index, src);  // anew, as it depends on src
+      return where(single, gather(g * others, d, index),
+                   gather(g * product, d, index) / masked_fill(src, zero, Scalar(1)));
     }
     Tensor hit = to(src == gather(result, d, index), g.dtype());
     return hit * gather(spread(g, self, index, src, result), d, index);
@@ -184,7 +197,7 @@ Tensor scatter_reduced(const char* op, const Tensor& self, int64_t dim, const Te
   bool rules = (!dest.tensor || dest.in_place) && grad_needed(self, src);
   Tensor before = rules && dest.in_place ? clone(self) : self;
   Change c(op, self, dest);
-  if (index.numel() == 0) return c.needs_grad(self) ? c.tape(wrt(self, [](const Tensor& g) { return g; })) : c.out;
+  if (index.numel() == 0) return unchanged(c, self, src);
   Tensor part = cut_source(op, self, index, src, d);
   if (!include_self)
     run_scatter(c.out, d, index, expand(scalar_tensor(neutral(meet, self.dtype()), self.dtype(), self.device()), index.shape()),
@@ -201,7 +214,7 @@ Tensor scatter_reduced(const char* op, const Tensor& self, int64_t dim, const Te
   if (!rules) return c.out;
   ReduceRule rule{meet, d, include_self};
   bool light = meet == Meet::Sum || meet == Meet::Mean;  // the index is all they need
-  Tensor result = light ? Tensor() : dest.in_place ? clone(detach(c.out)) : detach(c.out);
+  Tensor result = light || meet == Meet::Prod ? Tensor() : dest.in_place ? clone(detach(c.out)) : detach(c.out);
   auto save = [light](const Tensor& t) { return light ? Saved() : Saved(t); };
   return c.tape(
       wrt(self, [rule, x = save(before), i = Saved(index), s = save(part), y = save(result)](const Tensor& g) {
@@ -289,7 +302,8 @@ EMBER_OP("index_reduce(Tensor self, int dim, Tensor index, Tensor source, str re
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {
   check(indices.dtype() == Dtype::Int64, Kind::Runtime, "torch.take_along_dim(): dtype of indices should be Long but got ",
         indices.dtype());
-  if (!dim) return gather(reshape(self, {-1}), 0, reshape(indices, {-1}));
+  auto within = [&](int64_t n) { return n ? remainder(indices, n) : indices; };  // any position counts, modulo the size
+  if (!dim) return gather(reshape(self, {-1}), 0, reshape(within(self.numel()), {-1}));
   check(self.dim() == indices.dim(), Kind::Runtime, "torch.take_along_dim(): input and indices should have the same number "
         "of dimensions, but got ", self.dim(), " dimensions for input, and ", indices.dim(), " dimensions for indices");
   int d = wrap_dim("take_along_dim", *dim, self.dim());
@@ -297,7 +311,7 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<i
   if (self.dim()) a[d] = b[d] = 1;
   Shape common = broadcast_shapes("take_along_dim", a, b), wide = common, picked = common;
   if (self.dim()) wide[d] = self.size(d), picked[d] = indices.size(d);
-  return gather(expand(self, wide), d, expand(indices, picked));
+  return gather(expand(self, wide), d, expand(within(self.dim() ? self.size(d) : 1), picked));
 }
 EMBER_OP("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", &take_along_dim, kForms | Out,
          "gather() with the other dimensions broadcast; of the flattened tensor if `dim` is None.");

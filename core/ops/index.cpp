@@ -127,12 +127,15 @@ Tensor index(const Tensor& self, const TensorList& indices) {
 }
 
 Tensor index_put_(const Tensor& self, const TensorList& indices, const Tensor& values, bool accumulate) {
-  check(self.dtype() == values.dtype(), Kind::Runtime,
-        "Index put requires the source and destination dtypes match, got ", self.dtype(), " for the destination and ",
-        values.dtype(), " for the source.");
+  auto check_dtypes = [&] {
+    check(self.dtype() == values.dtype(), Kind::Runtime,
+          "Index put requires the source and destination dtypes match, got ", self.dtype(), " for the destination and ",
+          values.dtype(), " for the source.");
+  };
   TensorList positions = as_positions(self, indices);
   check_in_place("index_put_", self);
   if (takes_all(positions)) {
+    check_dtypes();
     check(values.dim() <= self.dim(), Kind::Runtime, "shape mismatch: value tensor of shape ", values.shape(),
           " cannot be broadcast to indexing result of shape ", self.shape());
     if (accumulate) add(self, values, {&self, true});
@@ -140,6 +143,7 @@ Tensor index_put_(const Tensor& self, const TensorList& indices, const Tensor& v
     return self;
   }
   Picked p(self, positions);
+  check_dtypes();
   Shape strides;
   bool fits = values.dim() <= p.shape.size();
   for (int i = 1; fits && i <= values.dim(); i++)
@@ -211,6 +215,35 @@ EMBER_OP("nonzero(Tensor self, *, bool as_tuple=False) -> Tensor",
          kForms | Out,
          "The positions of the elements that are not zero: one row for each, or with `as_tuple` one tensor for each "
          "dimension.");
+
+Tensor nonzero_static(const Tensor& self, int64_t size, int64_t fill_value) {
+  check(size >= 0, Kind::Runtime, "nonzero_static: 'size' must be an non-negative integer, got ", size);
+  Tensor places = nonzero(self), out = full({size, self.dim()}, Scalar(fill_value), Dtype::Int64, self.device());
+  int64_t n = std::min(size, places.size(0));
+  NoGrad guard;
+  backend_of(out).copy(narrow(out, 0, 0, n), narrow(places, 0, 0, n));
+  return out;
+}
+EMBER_OP("nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor", &nonzero_static, kForms | Out,
+         "nonzero() with exactly `size` rows: cut, or filled up with `fill_value`.");
+
+TensorList unravel_index(const Tensor& indices, const Shape& shape) {
+  check(is_integral(indices.dtype()), Kind::Type, "expected 'indices' to be integer dtype, but got ", indices.dtype());
+  for (int64_t n : shape)
+    check(n >= 0, Kind::Value, "'shape' cannot have negative values, but got ", shape);
+  TensorList out(size_t(shape.size()));
+  Tensor rest = to(indices, Dtype::Int64);
+  for (int d = shape.size() - 1; d >= 0; d--) {
+    check(shape[d] > 0 || !indices.numel(), Kind::Value, "unravel_index(): no position in a shape without elements: ", shape);
+    int64_t n = std::max<int64_t>(shape[d], 1);
+    out[size_t(d)] = remainder(rest, n);
+    rest = floor_divide(rest, n);
+  }
+  return out;
+}
+EMBER_OP("unravel_index(Tensor indices, Size shape) -> Tensor[]", &unravel_index, Function,
+         "Positions in the flattened tensor as one index for each dimension of `shape`.");
+
 EMBER_OP("argwhere(Tensor self) -> Tensor", &nonzero, kForms, "The positions of the elements that are not zero.");
 
 }  // namespace ember

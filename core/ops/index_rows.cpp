@@ -62,7 +62,11 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
                 return index_add(zeros(shape, g.dtype(), g.device()), d, line, g);
               }));
 }
-EMBER_OP("index_select(Tensor self, int dim, Tensor index) -> Tensor", &index_select, kForms | Out,
+EMBER_OP("index_select(Tensor self, int dim, Tensor index) -> Tensor",
+         ([](const Tensor& self, int64_t dim, const Tensor& index, Dest dest) {
+           return deliver("index_select", dest, index_select(self, dim, index), {&self, &index});
+         }),
+         kForms | Out,
          "The rows `index` along a dimension.");
 
 namespace {
@@ -142,7 +146,12 @@ Tensor index_fill_to(const Tensor& self, int64_t dim, const Tensor& index, const
   const Tensor& v = value.is_tensor() ? value.tensor() : undefined_tensor;
   if (!c.needs_grad(self, v)) return c.out;
   return c.tape(wrt(self, [d, line = Saved(line)](const Tensor& g) { return index_fill(g, d, line, Scalar(0)); }),
-                wrt(value, [d, line = Saved(line)](const Tensor& g) { return sum(index_select(g, d, line)); }));
+                wrt(value, [d, line = Saved(line)](const Tensor& g) {
+                  Shape shape = Shape::filled(g.dim(), 1);  // a row counts once, however often it was filled
+                  if (g.dim()) shape[d] = g.size(d);
+                  Tensor others = index_fill(ones(shape, Dtype::Bool, g.device()), d, line, Scalar(false));
+                  return sum(masked_fill(g, others, Scalar(0)));
+                }));
 }
 
 }  // namespace
@@ -165,7 +174,11 @@ Tensor take(const Tensor& self, const Tensor& index) {
   check(self.numel() || !index.numel(), Kind::Index, "take(): tried to take from an empty tensor");
   return reshape(ember::index(reshape(self, {-1}), {reshape(detach(index), {-1})}), index.shape());
 }
-EMBER_OP("take(Tensor self, Tensor index) -> Tensor", &take, kForms | Out,
+EMBER_OP("take(Tensor self, Tensor index) -> Tensor",
+         ([](const Tensor& self, const Tensor& index, Dest dest) {
+           return deliver("take", dest, take(self, index), {&self, &index});
+         }),
+         kForms | Out,
          "The elements at `index`, the tensor being one line.");
 
 namespace {

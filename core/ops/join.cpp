@@ -18,7 +18,8 @@ bool all_channels_last(const TensorList& list) {
 }
 
 void check_list(const char* op, const TensorList& tensors) {
-  check(!tensors.empty(), Kind::Value, op, "(): expected a non-empty list of Tensors");
+  if (tensors.empty() && !std::strcmp(op, "cat")) fail(Kind::Value, "cat(): expected a non-empty list of Tensors");
+  check(!tensors.empty(), Kind::Runtime, op, " expects a non-empty TensorList");
   for (size_t i = 0; i < tensors.size(); i++) {
     check(tensors[i].defined(), Kind::Type, "expected Tensor as element ", i, " in argument 0, but got NoneType");
     check(tensors[i].device().kind == tensors[0].device().kind, Kind::Runtime, op,

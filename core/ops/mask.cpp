@@ -1,4 +1,4 @@
-// Masks: masked_fill, masked_select, masked_scatter, and where() with a condition alone.
+// Masks: masked_fill, masked_select, masked_scatter.
 #include "ops/change.h"
 
 namespace ember {
@@ -90,7 +90,11 @@ Tensor masked_select(const Tensor& self, const Tensor& mask) {
                 return masked_scatter(zeros(m.shape(), g.dtype(), g.device()), m, g);
               }));
 }
-EMBER_OP("masked_select(Tensor self, Tensor mask) -> Tensor", &masked_select, kForms | Out,
+EMBER_OP("masked_select(Tensor self, Tensor mask) -> Tensor",
+         ([](const Tensor& self, const Tensor& mask, Dest dest) {
+           return deliver("masked_select", dest, masked_select(self, mask), {&self, &mask});
+         }),
+         kForms | Out,
          "The elements where `mask` is set, as one dimension.");
 
 Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
@@ -98,8 +102,5 @@ Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& sour
 }
 EMBER_OP("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", &masked_scatter_to,
          Function | Method | InPlace, "A copy with the elements of `source`, in order, where `mask` is set.");
-
-EMBER_OP("where(Tensor condition) -> Tensor[]", &nonzero_tuple, Function,
-         "The positions where the condition holds: one tensor for each dimension.");
 
 }  // namespace ember

@@ -45,6 +45,7 @@ EMBER_OPERATOR(|, bitwise_or)
 // self + alpha * other
 Tensor add_scaled(const Operand& self, const Operand& other, const Scalar& alpha, Dest dest = {});
 Tensor conj(const Tensor& self);  // the tensor itself if it is real
+Tensor round(const Tensor& self, int64_t decimals, Dest dest = {});
 
 // --- dest.cpp: where results go ------------------------------------------------------------------------
 // The tensor an op writes to: new, or `dest` (resized if it is out=, checked if it is in place).
@@ -62,6 +63,7 @@ Tensor to(const Tensor& self, Dtype dtype);
 Tensor to(const Tensor& self, std::optional<Device> device, std::optional<Dtype> dtype, bool copy = false,
           std::optional<MemoryFormat> format = std::nullopt);
 Tensor copy_(const Tensor& self, const Tensor& src);
+Tensor fill_(const Tensor& self, const Operand& value);
 Tensor data_of(const Tensor& self);
 void set_data(const Tensor& self, const Tensor& value);
 Scalar item(const Tensor& self);
@@ -228,5 +230,8 @@ Tensor bernoulli_(const Tensor& self, double p = 0.5, Generator* generator = nul
 // --- sample.cpp, dropout.cpp ---------------------------------------------------------------------------
 Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement = false, Generator* generator = nullptr);
 Tensor dropout(const Tensor& self, double p, bool train);
+
+// --- linalg.cpp ----------------------------------------------------------------------------------------
+Tensor solve_triangular(const Tensor& self, const Tensor& b, bool upper, bool left, bool unit);
 
 }  // namespace ember

@@ -1,13 +1,10 @@
-// Every row of the pointwise table as an op. Ops whose signature differs from their row's are at the end.
+// Every row of the pointwise table as a function, and most as an op. Rows of the families ACTIVATION and SPECIAL
+// become ops in activation.cpp and special.cpp; so do, in arithmetic.cpp, rows whose op has another signature.
 #include "ops/pointwise.h"
 
 namespace ember {
 
 using namespace pointwise;
-
-namespace {
-constexpr unsigned kRowForms = Function | Method | InPlace | Out | FunctionInPlace;
-}
 
 #define UNARY(name, types, keep, fwd, deriv, doc)                                                            \
   Tensor name(const Tensor& self, Dest dest) {                                                               \
@@ -19,9 +16,7 @@ constexpr unsigned kRowForms = Function | Method | InPlace | Out | FunctionInPla
           return chain(g, deriv);                                                                            \
         }};                                                                                                  \
     return pointwise::unary(row, self, {}, dest);                                                            \
-  }                                                                                                          \
-  EMBER_OP(#name "(Tensor self) -> Tensor", (static_cast<Tensor (*)(const Tensor&, Dest)>(&ember::name)),    \
-           kRowForms, doc);
+  }
 #define UNARY_P(name, params_, types, keep, fwd, deriv, doc)                                                 \
   Tensor name(const Tensor& self, const Params& params, Dest dest) {                                         \
     static constexpr UnaryRow row{                                                                           \
@@ -35,9 +30,7 @@ constexpr unsigned kRowForms = Function | Method | InPlace | Out | FunctionInPla
     return pointwise::unary(row, self, params, dest);                                                        \
   }
 #define PREDICATE(name, types, expr, doc)                                                                    \
-  Tensor name(const Tensor& self, Dest dest) { return pointwise::predicate(Predicate::name, self, dest); }   \
-  EMBER_OP(#name "(Tensor self) -> Tensor", (static_cast<Tensor (*)(const Tensor&, Dest)>(&ember::name)),    \
-           kRowForms, doc);
+  Tensor name(const Tensor& self, Dest dest) { return pointwise::predicate(Predicate::name, self, dest); }
 #define BINARY_RULE(text)                                                                                    \
   formula<BinaryRule>([](const Tensor& g, const Tensor& a, const Tensor& b, const Tensor& y) -> Tensor {     \
     using T [[maybe_unused]] = double;                                                                       \
@@ -48,15 +41,11 @@ constexpr unsigned kRowForms = Function | Method | InPlace | Out | FunctionInPla
   Tensor name(const Operand& self, const Operand& other, Dest dest) {                                        \
     static constexpr BinaryRow row{Binary::name, #name, BINARY_RULE(grad_a), BINARY_RULE(grad_b)};           \
     return pointwise::binary(row, self, other, dest);                                                        \
-  }                                                                                                          \
-  EMBER_OP(#name "(Number self, Number other) -> Tensor",                                                    \
-           (static_cast<Tensor (*)(const Operand&, const Operand&, Dest)>(&ember::name)), kRowForms, doc);
+  }
 #define COMPARE(name, types, expr, doc)                                                                      \
   Tensor name(const Operand& self, const Operand& other, Dest dest) {                                        \
     return pointwise::compare(Compare::name, self, other, {}, dest);                                         \
-  }                                                                                                          \
-  EMBER_OP(#name "(Number self, Number other) -> Tensor",                                                    \
-           (static_cast<Tensor (*)(const Operand&, const Operand&, Dest)>(&ember::name)), kRowForms, doc);
+  }
 #define TERNARY_RULE(text)                                                                                   \
   formula<TernaryRule>(                                                                                      \
       [](const Tensor& g, const Tensor& a, const Tensor& b, const Tensor& c, const Params& p) -> Tensor {    \
@@ -73,15 +62,38 @@ constexpr unsigned kRowForms = Function | Method | InPlace | Out | FunctionInPla
   }
 #include "scalar_functions.h"
 
-// --- ops whose signature differs from their row's ---------------------------------------------------------
+// --- registration -----------------------------------------------------------------------------------------
 
-Tensor conj(const Tensor& self) { return is_complex(self.dtype()) ? conj_physical(self) : self; }
-
-Tensor add_scaled(const Operand& self, const Operand& other, const Scalar& alpha, Dest dest) {
-  if (alpha.equal(1)) return add(self, other, dest);
-  return add(self, mul(other, alpha), dest);
+namespace {
+// Those that arithmetic.cpp and special.cpp register have no forms here.
+constexpr unsigned row_forms(std::string_view name, unsigned forms) {
+  for (std::string_view other : {"trunc_divide", "isclose", "angle", "xlog1py", "heaviside"})
+    if (name == other) return 0;
+  return name == "logical_not" ? forms | InPlace : forms;
 }
-EMBER_OP("add(Number self, Number other, *, Scalar alpha=1) -> Tensor", &add_scaled, kRowForms,
-         "self + alpha * other.");
+}  // namespace
+
+#define EMBER_UNARY_ROW(name, types, keep, fwd, deriv, doc) EMBER_UNARY_OP(#name, name, row_forms(#name, kUnaryForms), doc);
+#define EMBER_PREDICATE_ROW(name, types, expr, doc) EMBER_UNARY_OP(#name, name, row_forms(#name, kForms | Out), doc);
+#define EMBER_BINARY_ROW(name, types, fwd, grad_a, grad_b, doc) \
+  EMBER_BINARY_OP(#name, name, row_forms(#name, kAllForms), doc);
+#define EMBER_COMPARE_ROW(name, types, expr, doc) EMBER_BINARY_OP(#name, name, row_forms(#name, kAllForms), doc);
+
+#define FAMILY ARITHMETIC
+#define UNARY EMBER_UNARY_ROW
+#define BINARY EMBER_BINARY_ROW
+#include "scalar_functions.h"
+#define FAMILY EXPONENTIAL
+#define UNARY EMBER_UNARY_ROW
+#define BINARY EMBER_BINARY_ROW
+#include "scalar_functions.h"
+#define FAMILY TRIGONOMETRIC
+#define UNARY EMBER_UNARY_ROW
+#define BINARY EMBER_BINARY_ROW
+#include "scalar_functions.h"
+#define FAMILY COMPARISON
+#define PREDICATE EMBER_PREDICATE_ROW
+#define COMPARE EMBER_COMPARE_ROW
+#include "scalar_functions.h"
 
 }  // namespace ember

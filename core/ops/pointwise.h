@@ -101,3 +101,14 @@ Meeting meet(const char* op, std::initializer_list<const Operand*> operands);
 Tensor result_tensor(const char* op, Dest dest, const Meeting& m, Dtype dtype);
 
 }  // namespace ember::pointwise
+
+namespace ember {
+constexpr unsigned kUnaryForms = kAllForms | FunctionInPlace;
+}
+
+// A function of one or two operands, such as a row of the table, as the op `names`.
+#define EMBER_UNARY_OP(names, function, forms, doc)                                                        \
+  EMBER_OP(names "(Tensor self) -> Tensor", (static_cast<Tensor (*)(const Tensor&, Dest)>(&ember::function)), forms, doc)
+#define EMBER_BINARY_OP(names, function, forms, doc)    \
+  EMBER_OP(names "(Number self, Number other) -> Tensor", \
+           (static_cast<Tensor (*)(const Operand&, const Operand&, Dest)>(&ember::function)), forms, doc)

@@ -11,7 +11,7 @@ Dtype row_dtype(const char* op, Types types, Dtype d) {
                                 : kHasFloat;
   if (types & need) return d;
   if ((types & kPromotes) && is_integral(d, true)) return default_dtype();
-  fail(d == Dtype::Bool || is_complex(d) ? Kind::Runtime : Kind::NotImplemented, op, "(): not implemented for dtype ", d);
+  fail(Kind::NotImplemented, op, "(): not implemented for dtype ", d);
 }
 
 Meeting meet(const char* op, std::initializer_list<const Operand*> operands) {
@@ -83,8 +83,8 @@ template <class F> void write(const Tensor& out, std::initializer_list<const Ope
   }
 }
 
-Tensor tensor_from(const Operand& o, Dtype dtype, Device device) {
-  return o.is_tensor() ? o.tensor() : scalar_tensor(o.scalar(), dtype, device);
+Saved saved(const Operand& o, Dtype dtype, Device device) {
+  return o.is_tensor() ? Saved(o.tensor()) : Saved::constant(scalar_tensor(o.scalar(), dtype, device));
 }
 
 [[noreturn]] void no_derivative(const char* name) {
@@ -112,7 +112,7 @@ Tensor unary(const UnaryRow& row, const Tensor& self, const Params& params, Dest
   Operand x(self);
   Meeting m{self.shape(), self.device(), &self};
   const bool wirtinger = is_not_holomorphic(row.f, dtype);
-  Tensor before = record && dest.in_place && (row.keep == Keep::x || wirtinger) ? clone(detach(self)) : self;
+  Tensor before = record && dest.in_place && (row.keep == Keep::x || wirtinger) ? clone(self) : self;
   Tensor out = result_tensor(row.name, dest, m, to_real ? real_of(dtype) : dtype);
   Backend& backend = backend_of(out);
   write(out, {&x}, [&](const Tensor& to) { backend.unary(row.f, dtype, to, Broadcast(x, to.shape()).input, params); });
@@ -174,7 +174,34 @@ Tensor compare(Compare f, const Operand& a, const Operand& b, const Params& para
   return out;
 }
 
+namespace {
+
+// x ** 2 and the like, which have cheaper functions; undefined if there is none.
+Tensor simple_power(const Operand& a, const Operand& b, Dest dest) {
+  if (a.is_tensor() && !b.is_tensor() && !b.scalar().is_complex()) {
+    const Tensor& x = a.tensor();
+    const double e = b.scalar().real();
+    check(!(is_integral(x.dtype(), true) && b.scalar().is_int() && e < 0), Kind::Runtime,
+          "Integers to negative integer powers are not allowed.");
+    if (result_type(a, b) != x.dtype() || x.dtype() == Dtype::Bool) return {};
+    if (e == 2) return square(x, dest);
+    if (!is_differentiable(x.dtype())) return {};
+    if (e == 0.5) return sqrt(x, dest);
+    if (e == -0.5) return rsqrt(x, dest);
+    if (e == -1) return reciprocal(x, dest);
+    return pow_scalar(x, Params{e}, dest);
+  }
+  if (b.is_tensor() && !a.is_tensor() && a.scalar().equal(2) && is_differentiable(b.tensor().dtype()) &&
+      result_type(a, b) == b.tensor().dtype())
+    return exp2(b.tensor(), dest);
+  return {};
+}
+
+}  // namespace
+
 Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest dest) {
+  if (row.f == Binary::pow)
+    if (Tensor y = simple_power(a, b, dest)) return y;
   check(a.is_tensor() || b.is_tensor(), Kind::Type, row.name, "(): one of the operands must be a Tensor");
   Dtype dtype;
   Tensor out;
@@ -182,11 +209,13 @@ Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest des
                a.tensor().shape() == b.tensor().shape() && a.tensor().is_contiguous() && b.tensor().is_contiguous() &&
                a.tensor().device() == b.tensor().device();
   bool record = grad_needed(a, b);
-  Saved saved_a, saved_b;  // of operands that an in-place op is about to change
-  const bool keep_a = record && (row.wrt_a.a || row.wrt_b.a), keep_b = record && (row.wrt_a.b || row.wrt_b.b);
-  Tensor ta, tb;
-  if (keep_a && a.is_tensor() && dest.in_place) ta = clone(detach(a.tensor()));
-  if (keep_b && b.is_tensor() && dest.in_place && b.tensor().storage() == dest.tensor->storage()) tb = clone(detach(b.tensor()));
+  const bool for_a = record && grad_needed(a), for_b = record && grad_needed(b);
+  const bool keep_a = (for_a && row.wrt_a.a) || (for_b && row.wrt_b.a);
+  const bool keep_b = (for_a && row.wrt_a.b) || (for_b && row.wrt_b.b);
+  const bool keep_y = (for_a && row.wrt_a.y) || (for_b && row.wrt_b.y);
+  Tensor ta, tb;  // of operands that an in-place op is about to change
+  if (keep_a && a.is_tensor() && dest.in_place) ta = clone(a.tensor());
+  if (keep_b && b.is_tensor() && dest.in_place && b.tensor().storage() == dest.tensor->storage()) tb = clone(b.tensor());
   if (__builtin_expect(alike && !dest.tensor, 1)) {
     dtype = row_dtype(row.name, types_of(row.f), a.tensor().dtype());
     out = empty(a.tensor().shape(), dtype, a.tensor().device());
@@ -204,11 +233,13 @@ Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest des
     if (dest.tensor) bump_version(out);
   }
   if (!record) return out;
-  if (keep_a) saved_a = Saved(ta ? ta : tensor_from(a, dtype, out.device()));
-  if (keep_b) saved_b = Saved(tb ? tb : tensor_from(b, dtype, out.device()));
+  Saved saved_a, saved_b, saved_y;
+  if (keep_a) saved_a = ta ? Saved(ta) : saved(a, dtype, out.device());
+  if (keep_b) saved_b = tb ? Saved(tb) : saved(b, dtype, out.device());
+  if (keep_y) saved_y = Saved::output(out);
   auto rule = [&](const Formula<BinaryRule>& f) {
     return [name = row.name, f = &f, a = f.a ? saved_a : Saved(), b = f.b ? saved_b : Saved(),
-            y = f.y ? Saved::output(out) : Saved()](const Tensor& g) {
+            y = f.y ? saved_y : Saved()](const Tensor& g) {
       if (!f->exists) no_derivative(name);
       return f->rule(g, a.get(), b.get(), y.get());
     };
@@ -231,7 +262,7 @@ Tensor ternary(const TernaryRow& row, const Operand& a, const Operand& b, const 
   auto before = [&](const Operand& o) -> Tensor {
     if (!record || !o.is_tensor() || !dest.in_place || !(o.tensor().storage() == dest.tensor->storage()))
       return o.is_tensor() ? o.tensor() : Tensor();
-    return clone(detach(o.tensor()));
+    return clone(o.tensor());
   };
   Tensor ta = before(a), tb = before(b), tc = before(c);
   Tensor out = result_tensor(row.name, dest, m, dtype);
@@ -243,7 +274,7 @@ Tensor ternary(const TernaryRow& row, const Operand& a, const Operand& b, const 
   if (!record) return out;
   auto rule = [&](const Formula<TernaryRule>& f) {
     auto keep = [&](bool named, const Tensor& t, const Operand& o) {
-      return named ? Saved(t ? t : scalar_tensor(o.scalar(), dtype, out.device())) : Saved();
+      return !named ? Saved() : t ? Saved(t) : saved(o, dtype, out.device());
     };
     return [name = row.name, f = &f, a = keep(f.a, ta, a), b = keep(f.b, tb, b), c = keep(f.c, tc, c),
             p](const Tensor& g) {

@@ -38,14 +38,16 @@ Dtype range_dtype(const Scalar& a, const Scalar& b, const Scalar& c) {
 
 Tensor arange_to(Dest dest, const Scalar& start, const Scalar& end, const Scalar& step, MaybeDtype dtype, MaybeDevice device) {
   Dtype t = dest.tensor ? dest.tensor->dtype() : dtype.value_or(range_dtype(start, end, step));
-  check(t != Dtype::Bool, Kind::Runtime, "arange(): \"arange_cpu\" not implemented for 'Bool'");
-  check(!is_complex(t), Kind::Runtime, "arange(): not implemented for ", t);
+  check(t != Dtype::Bool && !is_complex(t), Kind::NotImplemented, "arange(): not implemented for ", t);
   // In an integer dtype the bounds are cut to integers first.
-  bool whole = is_integral(t);
-  if (whole && !integral(step)) check(step.to<int64_t>() != 0, Kind::Runtime, "arange(): step must be nonzero");
-  int64_t n = steps_between("arange", start, end, step, whole && integral(start) && integral(end) && integral(step));
+  bool cut = is_integral(t) && !start.is_complex() && !end.is_complex() && std::isfinite(start.real()) &&
+             std::isfinite(end.real());
+  auto bound = [&](const Scalar& s) { return cut ? Scalar(s.to<int64_t>()) : s; };
+  Scalar from = bound(start), to = bound(end), by = bound(step);
+  check(by.real() != 0 || step.real() == 0, Kind::Value, "arange(): step must be nonzero, ", step, " in ", t, " is 0");
+  int64_t n = steps_between("arange", from, to, by, integral(from) && integral(to) && integral(by));
   Tensor out = target("arange", dest, {n}, dtype, t, device);
-  backend_of(out).arange(out, start, step);
+  backend_of(out).arange(out, from, by);
   return out;
 }
 
@@ -85,8 +87,9 @@ EMBER_OP("range(Scalar start, Scalar end, Scalar step=1, " OPTIONS ") -> Tensor"
 namespace {
 
 // The points in double precision. Both halves are counted from their own end, so that the last is exact.
-Tensor points(const Scalar& start, const Scalar& end, int64_t steps, bool complex, Device device) {
-  Tensor i = empty({steps}, Dtype::Float64, device);
+Tensor points(Scalar start, Scalar end, int64_t steps, bool complex, const Tensor& like) {
+  if (is_integral(like.dtype())) start = Scalar(start.to<int64_t>()), end = Scalar(end.to<int64_t>());
+  Tensor i = empty({steps}, Dtype::Float64, like.device());
   backend_of(i).arange(i, Scalar(0), Scalar(1));
   if (steps == 1) return i * Scalar(0) + start;
   int64_t last = steps - 1;
@@ -95,6 +98,14 @@ Tensor points(const Scalar& start, const Scalar& end, int64_t steps, bool comple
   };
   if (complex) return walk(Scalar((end.to<complex128>() - start.to<complex128>()) / double(last)));
   return walk(Scalar((end.to<double>() - start.to<double>()) / double(last)));
+}
+
+// A bound may be a 0-d tensor.
+Scalar bound_of(const char* op, const Operand& o) {
+  if (!o.is_tensor()) return o.scalar();
+  check(o.tensor().dim() == 0, Kind::Runtime, op, " only supports 0-dimensional start and end tensors, but got a tensor with ",
+        o.tensor().dim(), " dimension(s).");
+  return item(o.tensor());
 }
 
 struct Line {
@@ -112,21 +123,23 @@ Line line_dtype(const char* op, const Scalar& start, const Scalar& end, int64_t 
 
 }  // namespace
 
-EMBER_OP("linspace(Scalar start, Scalar end, int steps, " OPTIONS ") -> Tensor",
-         ([](const Scalar& start, const Scalar& end, int64_t steps, OPTION_PARAMS, Dest dest) {
+EMBER_OP("linspace(Number start, Number end, int steps, " OPTIONS ") -> Tensor",
+         ([](const Operand& from, const Operand& to, int64_t steps, OPTION_PARAMS, Dest dest) {
            NoGrad guard;
+           Scalar start = bound_of("linspace", from), end = bound_of("linspace", to);
            Line l = line_dtype("linspace", start, end, steps, dtype);
            Tensor out = target("linspace", dest, {steps}, l.dtype, l.otherwise, device);
-           backend_of(out).copy(out, points(start, end, steps, l.complex, out.device()));
+           backend_of(out).copy(out, points(start, end, steps, l.complex, out));
            return finish(out, requires_grad);
          }),
          Function | Out, "`steps` numbers from `start` to `end`, equally far apart.");
-EMBER_OP("logspace(Scalar start, Scalar end, int steps, float base=10.0, " OPTIONS ") -> Tensor",
-         ([](const Scalar& start, const Scalar& end, int64_t steps, double base, OPTION_PARAMS, Dest dest) {
+EMBER_OP("logspace(Number start, Number end, int steps, float base=10.0, " OPTIONS ") -> Tensor",
+         ([](const Operand& from, const Operand& to, int64_t steps, double base, OPTION_PARAMS, Dest dest) {
            NoGrad guard;
+           Scalar start = bound_of("logspace", from), end = bound_of("logspace", to);
            Line l = line_dtype("logspace", start, end, steps, dtype);
            Tensor out = target("logspace", dest, {steps}, l.dtype, l.otherwise, device);
-           Tensor exponents = points(start, end, steps, l.complex, out.device());
+           Tensor exponents = points(start, end, steps, l.complex, out);
            backend_of(out).copy(out, pow(Operand(base), exponents));
            return finish(out, requires_grad);
          }),
@@ -164,7 +177,7 @@ Tensor triangle_indices(const char* op, int64_t rows, int64_t columns, int64_t o
   check(rows >= 0, Kind::Runtime, op, "(): row must be non-negative, got ", rows);
   check(columns >= 0, Kind::Runtime, op, "(): col must be non-negative, got ", columns);
   Dtype t = dtype.value_or(Dtype::Int64);
-  check(t == Dtype::Int64 || t == Dtype::Int32, Kind::Runtime, op, "(): dtype must be int64 or int32, got ", t);
+  check(t == Dtype::Int64 || t == Dtype::Int32, Kind::NotImplemented, op, "(): dtype must be int64 or int32, got ", t);
   auto low = [&](int64_t i) { return upper ? std::clamp<int64_t>(i + offset, 0, columns) : int64_t(0); };
   auto high = [&](int64_t i) { return upper ? columns : std::clamp<int64_t>(i + offset + 1, 0, columns); };
   int64_t n = 0;

@@ -115,6 +115,8 @@ Tensor roll(const Tensor& self, const Shape& shifts, const Shape& dims) {
   if (dims.empty() && shifts.size() == 1)
     return reshape(roll(reshape(contiguous(self), {-1}), shifts, {0}), self.shape());
   check(!shifts.empty(), Kind::Runtime, "`shifts` required");
+  check(self.dim() > 0 || dims.empty(), Kind::Index, "Dimension specified as ", dims.empty() ? 0 : dims[0],
+        " but tensor has no dimensions");
   check(shifts.size() == dims.size(), Kind::Runtime, "shifts and dimensions must align. shifts: ", shifts.size(),
         ", dims:", dims.size());
   Tensor out = self;

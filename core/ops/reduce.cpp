@@ -63,8 +63,6 @@ Tensor reduce(Reduction f, const Tensor& self, const Shape& dims, bool keepdim, 
 
 using MaybeDtype = std::optional<Dtype>;
 
-Tensor in_dtype(const Tensor& t, MaybeDtype dtype) { return dtype && *dtype != t.dtype() ? to(t, *dtype) : t; }
-
 Dtype sum_dtype(const Tensor& self, MaybeDtype dtype) {
   return dtype.value_or(is_integral(self.dtype(), true) ? Dtype::Int64 : self.dtype());
 }
@@ -111,8 +109,8 @@ EMBER_OP("nansum(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtype
          "Sum over `dim` with NaN counting as zero.");
 
 Tensor mean(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) {
-  Shape dims = reduced_dims("mean", dim, self.dim());
   Dtype t = float_dtype("mean", self, dtype);
+  Shape dims = reduced_dims("mean", dim, self.dim());
   if (is_complex(self.dtype()) != is_complex(t)) return mean(to(self, t), dim, keepdim, std::nullopt);
   Tensor out = reduce(Reduction::Mean, self, dims, keepdim, t);
   if (!grad_needed(self)) return out;
@@ -148,7 +146,7 @@ Tensor product_of_others(const Tensor& x, int64_t dim) {
 }
 
 Tensor prod_rule(const Tensor& g, const Tensor& x, const Tensor& y, const Shape& dims) {
-  if (x.numel() == 0) return zeros_like(x);
+  if (x.numel() == 0) return g * x;  // nothing, but recorded
   bool has_zero = !x.device().is_meta() && item(any(detach(x) == Scalar(0))).to<bool>();
   if (!has_zero) return g * conj(y / x);
   if (dims.size() == 1) return g * conj(product_of_others(x, dims[0]));
@@ -298,51 +296,5 @@ Tensor std(const Tensor& self, const Dims& dim, double correction, bool keepdim)
            Function, what " and mean over `dim`.")
 EMBER_SPREAD(var, false, "Variance");
 EMBER_SPREAD(std, true, "Standard deviation");
-
-// --- norms ----------------------------------------------------------------------------------------------
-
-namespace {
-
-// Where the norm is 0 its gradient is taken as 0, like torch's.
-Tensor norm_rule(const Tensor& g, const Tensor& x, const Tensor& y, double p) {
-  if (p == 0) return zeros_like(x);
-  if (p == 1) return sgn(x) * g;
-  if (p == 2) return x * where(y == Scalar(0), Scalar(0.0), g / y);
-  Tensor size = abs(x);
-  if (p < 1) {
-    Tensor t = sgn(x) * where(size == Scalar(0), Scalar(0.0), pow(size, Scalar(p - 1)));
-    return t * (g * pow(y, Scalar(1 - p)));
-  }
-  Tensor scale = where(y == Scalar(0), Scalar(0.0), g / pow(y, Scalar(p - 1)));
-  if (p < 2) return sgn(x) * pow(size, Scalar(p - 1)) * scale;
-  return x * pow(size, Scalar(p - 2)) * scale;
-}
-
-}  // namespace
-
-Tensor norm_over(const char* op, const Tensor& self, double p, const Dims& dim, bool keepdim, MaybeDtype dtype) {
-  Tensor x = in_dtype(self, dtype);
-  check(is_differentiable(x.dtype()), Kind::Runtime, op, "(): Expected a floating point or complex tensor as input. Got ",
-        x.dtype());
-  Shape dims = reduced_dims(op, dim, x.dim());
-  check(!(std::isinf(p) || p < 0) || reduced_count(x.shape(), dims) || numel_of(reduced_shape(x.shape(), dims, true)) == 0,
-        Kind::Runtime, op, "(): cannot compute the norm of order ", p, " on an empty tensor as it has no identity");
-  Tensor out = reduce(Reduction::Norm, x, dims, keepdim, real_of(x.dtype()), p);
-  if (!grad_needed(x)) return out;
-  return tape(out, op, wrt(x, [x = Saved(x), y = Saved::output(out), dims, keepdim, p](const Tensor& g) {
-                Tensor kept = x.get();
-                Tensor g_ = restore_dims(g, dims, keepdim, kept.shape()), y_ = restore_dims(y.get(), dims, keepdim, kept.shape());
-                if (std::isinf(p)) {  // equal parts to all extremes
-                  Tensor hit = to(abs(kept) == y_, y_.dtype());
-                  return sgn(kept) * (hit * (g_ / sum(hit, Dims(dims), true)));
-                }
-                return norm_rule(g_, kept, y_, p);
-              }));
-}
-EMBER_OP("linalg.vector_norm(Tensor self, Scalar ord=2, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> Tensor",
-         ([](const Tensor& self, const Scalar& ord, const Dims& dim, bool keepdim, MaybeDtype dtype) {
-           return norm_over("linalg.vector_norm", self, ord.to<double>(), dim, keepdim, dtype);
-         }),
-         Function | Out, "Norm of order `ord` of vectors over `dim`.");
 
 }  // namespace ember

@@ -172,8 +172,11 @@ Tensor region_put(Tensor whole, const Geometry& base, const Geometry& view, cons
       backend_of(hole).fill(hole, Scalar(0));
   };
   if (ours) {
-    write(region_take(whole, base, view));
-    return whole;
+    Tensor hole = region_take(whole, base, view);
+    if (hole.storage() == whole.storage()) {  // not if the view reaches outside the base
+      write(hole);
+      return whole;
+    }
   }
   Tensor out;
   {

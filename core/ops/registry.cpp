@@ -147,6 +147,7 @@ class SchemaParser {
 
 OpInfo* register_op(const char* schema, unsigned forms, const char* doc, void* (*call)(Args&), bool native_dest,
                     int arguments) {
+  if (!forms) return nullptr;
   auto* op = new OpInfo;
   op->schema = schema;
   op->forms = forms;

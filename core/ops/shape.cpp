@@ -1,6 +1,6 @@
 // The ground that views stand on: what a view is to its base, and as_strided.
 #include "autograd/engine.h"
-#include "ops/ops.h"
+#include "ops/view_op.h"
 
 namespace ember {
 
@@ -34,7 +34,8 @@ Tensor as_strided(const Tensor& self, const Shape& size, const Shape& stride, st
                 return engine_ops.region_grad(g, base, view);
               }));
 }
-EMBER_OP("as_strided(Tensor self, Size size, Size stride, int? storage_offset=None) -> Tensor", &as_strided, kForms,
+EMBER_VIEW("as_strided", "(Tensor self, Size size, Size stride, int? storage_offset=None) -> Tensor", &as_strided,
+           kForms | kRenews | kCopies,
          "A view of the storage with the given size, strides and offset.");
 
 Tensor sum_to(const Tensor& t, const Shape& shape) {

@@ -62,7 +62,7 @@ int64_t start_of(const Tensor& start) {
   return item(start).to<int64_t>();
 }
 }  // namespace
-EMBER_VIEW("narrow", "(Tensor self, int dim, int start, int length) -> Tensor", &narrow, kForms | kCopies,
+EMBER_OP("narrow(Tensor self, int dim, int start, int length) -> Tensor", &narrow, kForms,
            "A view of `length` indices from `start` along a dimension.");
 EMBER_OP("narrow(Tensor self, int dim, Tensor start, int length) -> Tensor",
          ([](const Tensor& self, int64_t dim, const Tensor& start, int64_t length) {
@@ -71,9 +71,11 @@ EMBER_OP("narrow(Tensor self, int dim, Tensor start, int length) -> Tensor",
          kForms, "A view of `length` indices from `start` along a dimension.");
 EMBER_OP("narrow_copy(Tensor self, int dim, int start, int length) -> Tensor",
          ([](const Tensor& self, int64_t dim, int64_t start, int64_t length) {
+           check(dim < std::max(self.dim(), 1), Kind::Runtime, "narrow_copy(): Dimension out of range: ", dim, " of ",
+                 self.dim());
            return clone(narrow(self, dim, start, length), MemoryFormat::Contiguous);
          }),
-         Method, "A copy of `length` indices from `start` along a dimension.");
+         kForms | Out, "A copy of `length` indices from `start` along a dimension.");
 
 Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
   int a = wrap_dim("diagonal", dim1, self.dim()), b = wrap_dim("diagonal", dim2, self.dim());
@@ -187,7 +189,7 @@ template <class View> Tensor replaced(const char* op, const Tensor& self, const 
 Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index) {
   return replaced("select_scatter", self, src, [=](const Tensor& x) { return select(x, dim, index); });
 }
-EMBER_OP("select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor", &select_scatter, kForms,
+EMBER_OP("select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor", &select_scatter, kForms | Out,
          "A copy with one index along a dimension replaced by `src`.");
 
 Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start,
@@ -195,22 +197,25 @@ Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::op
   return replaced("slice_scatter", self, src, [=](const Tensor& x) { return slice(x, dim, start, end, step); });
 }
 EMBER_OP("slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
-         &slice_scatter, kForms, "A copy with a slice along a dimension replaced by `src`.");
+         &slice_scatter, kForms | Out, "A copy with a slice along a dimension replaced by `src`.");
 
 Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1, int64_t dim2) {
   return replaced("diagonal_scatter", self, src, [=](const Tensor& x) { return diagonal(x, offset, dim1, dim2); });
 }
 EMBER_OP("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", &diagonal_scatter,
-         kForms, "A copy with a diagonal replaced by `src`.");
+         kForms | Out, "A copy with a diagonal replaced by `src`.");
 
 Tensor as_strided_scatter(const Tensor& self, const Tensor& src, const Shape& size, const Shape& stride,
                           std::optional<int64_t> offset) {
-  // The copy is laid out as contiguous memory; where self has an offset of its own, the part moves along.
-  int64_t start = offset.value_or(self.offset()) - self.offset();
-  return replaced("as_strided_scatter", contiguous(self), src,
-                  [=](const Tensor& x) { return as_strided(contiguous(x), size, stride, start); });
+  // The whole storage is copied: the part may lie anywhere in it.
+  int64_t n = self.storage()->bytes / self.item_size(), start = offset.value_or(self.offset());
+  bool whole = self.is_contiguous() && self.numel() == n;
+  Tensor line = whole ? reshape(self, {-1}) : as_strided(self, {n}, {1}, 0);
+  Tensor out = replaced("as_strided_scatter", line, src,
+                        [=](const Tensor& x) { return as_strided(x, size, stride, start); });
+  return whole ? reshape(out, self.shape()) : as_strided(out, self.shape(), self.strides(), self.offset());
 }
 EMBER_OP("as_strided_scatter(Tensor self, Tensor src, Size size, Size stride, int? storage_offset=None) -> Tensor",
-         &as_strided_scatter, kForms, "A copy with the part that as_strided() shows replaced by `src`.");
+         &as_strided_scatter, kForms | Out, "A copy with the part that as_strided() shows replaced by `src`.");
 
 }  // namespace ember

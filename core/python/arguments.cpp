@@ -148,7 +148,7 @@ bool fits(const Param& p, PyObject* o) {
   switch (p.type) {
     case ArgType::Tensor:
     case ArgType::TensorOrNone: return is_tensor(o);
-    case ArgType::TensorList: return is_list_of(o, is_tensor_or_none) || is_tensor(o);
+    case ArgType::TensorList: return is_list_of(o, is_tensor_or_none);
     case ArgType::Number: return is_tensor(o) || is_number(o);
     case ArgType::Scalar: return is_number(o) || (is_tensor(o) && tensor_of(o).dim() == 0);
     case ArgType::Int: return is_int(o);

@@ -74,10 +74,10 @@ PyObject* run_backward_of(PyObject*, PyObject* const* args, Py_ssize_t n) {
     bool wants_result = !call.inputs.empty() && !call.accumulate;
     std::vector<Tensor> result = run_backward(std::move(call));
     if (!wants_result) Py_RETURN_NONE;
-    for (const Tensor& t : result)
-      check(t.defined() || truth(args[5], false), Kind::Runtime,
-            "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this "
-            "is the desired behavior.");
+    bool allow_unused = truth(args[5], false);
+    for (size_t i = 0; i < result.size(); i++)
+      check(result[i].defined() || allow_unused, Kind::Runtime, "The differentiated Tensor at index ", i,
+            " appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.");
     return static_cast<PyObject*>(to_host(std::move(result)));
   });
 }

@@ -145,13 +145,13 @@ template <class T> void write(PyObject* o, T* to) {
   if (!PyFloat_CheckExact(o) && !PyLong_CheckExact(o)) {
     if (is_tensor(o)) {
       check(tensor_of(o).numel() == 1, Kind::Value, "only one element tensors can be converted to Python scalars");
-      Object number = checked(wrap_scalar(item(tensor_of(o))));
+      Object number = checked(wrap_item(tensor_of(o)));
       return write(number.get(), to);
     }
     if (is_array_like(o)) {
       Tensor part = over_array_like(o);
       check(part.numel() == 1, Kind::Type, "only length-1 arrays can be converted to Python scalars");
-      Object number = checked(wrap_scalar(item(part)));
+      Object number = checked(wrap_item(part));
       return write(number.get(), to);
     }
   }
@@ -286,7 +286,7 @@ EMBER_OP("asarray(Any obj, *, Dtype? dtype=None, Device? device=None, bool? copy
            auto* o = static_cast<PyObject*>(obj);
            Object keep;
            bool has_dlpack = !is_tensor(o) && !is_array(o) && PyObject_HasAttrString(o, "__dlpack__");
-           bool has_buffer = !is_tensor(o) && !is_array(o) && !has_dlpack && !is_number(o) && !is_text(o) && PyObject_CheckBuffer(o);
+           bool has_buffer = !is_tensor(o) && !is_array(o) && !has_dlpack && !is_number(o) && PyObject_CheckBuffer(o);
            if (has_dlpack) {
              keep = checked(PyObject_CallOneArg(imported("ember._C", "from_dlpack"), o));
            } else if (has_buffer && !is_array_like(o)) {

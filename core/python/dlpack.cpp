@@ -219,15 +219,22 @@ EMBER_OP("from_dlpack(Any ext_tensor, *, Device? device=None, bool? copy=None) -
            return copy.value_or(false) || moves ? to(t, device, std::nullopt, true) : t;
          }),
          Function, "A tensor that shares the memory of a tensor of another library.");
-EMBER_OP("_to_dlpack(Tensor self) -> Any", ([](const Tensor& t) -> void* {
-           check(!t.requires_grad(), Kind::Runtime, "Can't export tensors that require gradient, use tensor.detach()");
-           check(t.device().is_cpu(), Kind::Runtime, "only tensors on the CPU can be exported by DLPack");
-           return to_capsule(t, false, false);
-         }),
-         Function, "A DLPack capsule of the tensor.");
+PyObject* to_dlpack(PyObject*, PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    check(is_tensor(o), Kind::Type, "to_dlpack(): expected a Tensor, got ", Py_TYPE(o)->tp_name);
+    const Tensor& t = tensor_of(o);
+    check(!t.requires_grad(), Kind::Runtime, "Can't export tensors that require gradient, use tensor.detach()");
+    check(t.device().is_cpu(), Kind::Runtime, "only tensors on the CPU can be exported by DLPack");
+    return to_capsule(t, false, false);
+  });
+}
+PyMethodDef functions[] = {{"_to_dlpack", to_dlpack, METH_O, "A DLPack capsule of a tensor."}, {}};
 
 }  // namespace
 
-void add_dlpack(PyObject*) { add_tensor_methods(methods); }
+void add_dlpack(PyObject* module) {
+  add_tensor_methods(methods);
+  checked(PyModule_AddFunctions(module, functions));
+}
 
 }  // namespace ember::python

@@ -83,15 +83,16 @@ void FunctionNode::apply(Grads& g, Grads& dx) {
   Py_ssize_t got = PyTuple_GET_SIZE(result.get()), expected = Py_ssize_t(arg_is_tensor.size());
   Py_ssize_t count = got;
   while (count > expected && PyTuple_GET_ITEM(result.get(), count - 1) == Py_None) count--;
-  check(count == expected, Kind::Runtime, "function ", display_name(), " returned an incorrect number of gradients (expected ",
-        expected, ", got ", got, ")");
+  if (count != expected)
+    fail(Kind::Runtime, "function ", display_name(), " returned an incorrect number of gradients (expected ", expected,
+         ", got ", got, ")");
   size_t edge = 0;
   for (Py_ssize_t i = 0; i < expected; i++) {
     PyObject* item = PyTuple_GET_ITEM(result.get(), i);
     if (!arg_is_tensor[size_t(i)]) {
-      check(item == Py_None, Kind::Runtime, "function ", display_name(), " returned a gradient different than None at position ",
-            i + 1, ", but the corresponding forward input was not a Variable");
-      continue;
+      if (item == Py_None) continue;
+      fail(Kind::Runtime, "function ", display_name(), " returned a gradient different than None at position ", i + 1,
+           ", but the corresponding forward input was not a Variable");
     }
     Tensor& slot = dx[edge];
     bool wanted = bool(edges[edge++].node);

@@ -279,7 +279,7 @@ Tensor trimmed(const Tensor& value, int ndim) {
 bool fill_masked(const Target& t, const Tensor& value) {
   const Tensor& mask = t.positions[0];
   if (t.positions.size() != 1 || mask.dtype() != Dtype::Bool || value.numel() != 1 || mask.dim() == 0 ||
-      mask.device().kind != t.view.device().kind || value.dim() > 1 + t.view.dim() - mask.dim())
+      mask.device().kind != t.view.device().kind)
     return false;
   for (int d = 0; d < mask.dim(); d++)
     if (mask.shape()[d] != t.view.shape()[d]) return false;  // index_put_ says what is wrong
@@ -308,8 +308,7 @@ void set(const Tensor& self, PyObject* key, PyObject* object) {
     return;
   }
   if (fill_masked(t, value)) return;
-  if (value.dtype() != self.dtype() || !(value.device() == self.device()))
-    value = to(value, self.device(), self.dtype());
+  if (!(value.device() == self.device())) value = to(value, self.device(), std::nullopt);
   index_put_(t.view, t.positions, value, false);
 }
 

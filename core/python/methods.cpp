@@ -64,6 +64,19 @@ SIMPLE(size_in_bytes, PyLong_FromLongLong(t.numel() * t.item_size()))
 SIMPLE(has_names, PyBool_FromLong(false))
 #undef SIMPLE
 
+// The dimensions from the outermost in memory to the innermost.
+PyObject* dim_order(PyObject* self, PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    const Tensor& t = tensor_of(self);
+    int order[kMaxDims];
+    for (int i = 0; i < t.dim(); i++) order[i] = i;
+    std::stable_sort(order, order + t.dim(), [&](int a, int b) { return t.strides()[a] > t.strides()[b]; });
+    Object tuple = checked(PyTuple_New(t.dim()));
+    for (int i = 0; i < t.dim(); i++) PyTuple_SET_ITEM(tuple.get(), i, checked(PyLong_FromLong(order[i])).release());
+    return tuple.release();
+  });
+}
+
 PyObject* requires_grad_(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   return guarded([&]() -> PyObject* {
     Py_ssize_t keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
@@ -109,6 +122,10 @@ Object nested(const Tensor& t, const char* at, int dim) {
   Object list = checked(PyList_New(n));
   for (int64_t i = 0; i < n; i++) PyList_SET_ITEM(list.get(), i, nested(t, at + i * step, dim + 1).release());
   return list;
+}
+
+PyObject* py_item(PyObject* self, PyObject*) {
+  return guarded([&] { return wrap_item(tensor_of(self)); });
 }
 
 PyObject* tolist(PyObject* self, PyObject*) {
@@ -193,6 +210,9 @@ PyMethodDef methods[] = {
     {"element_size", element_size, METH_NOARGS, "Bytes per element."},
     {"storage_offset", storage_offset, METH_NOARGS, "Position of the first element in the storage."},
     {"data_ptr", data_ptr, METH_NOARGS, "Address of the first element."},
+    {"const_data_ptr", data_ptr, METH_NOARGS, "Address of the first element."},
+    {"dim_order", as_method(dim_order), METH_VARARGS | METH_KEYWORDS,
+     "The dimensions, from the outermost in memory to the innermost."},
     {"get_device", get_device, METH_NOARGS, "Index of the tensor's device; -1 for the CPU."},
     {"is_shared", is_shared, METH_NOARGS, "Whether the memory is shared with other processes."},
     {"is_pinned", as_method(is_pinned), METH_VARARGS, "Always False: host memory is not pinned."},
@@ -201,6 +221,7 @@ PyMethodDef methods[] = {
     {"requires_grad_", as_method(requires_grad_), METH_FASTCALL | METH_KEYWORDS,
      "requires_grad_(requires_grad=True)\n\nSets requires_grad and returns the tensor."},
     {"is_set_to", is_set_to, METH_O, "Whether both tensors are the same view of the same storage."},
+    {"item", py_item, METH_NOARGS, "The value of a tensor with one element, as a Python number."},
     {"tolist", tolist, METH_NOARGS, "The elements as nested lists of Python numbers."},
     {"type", as_method(type), METH_VARARGS | METH_KEYWORDS,
      "type(dtype=None)\n\nThe tensor in another dtype, or without an argument the name of its type."},
@@ -210,6 +231,13 @@ PyMethodDef methods[] = {
     {}};
 
 }  // namespace
+
+PyObject* wrap_item(const Tensor& t) {
+  Scalar s = item(t);
+  // A Scalar holds the bits of a uint64, but not how to read them.
+  if (t.dtype() == Dtype::UInt64) return PyLong_FromUnsignedLongLong(uint64_t(s.to<int64_t>()));
+  return wrap_scalar(s);
+}
 
 PyObject* list_of(const Tensor& t) {
   check(!t.device().is_meta(), Kind::NotImplemented, "tolist(): a meta tensor has no data");

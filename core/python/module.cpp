@@ -22,6 +22,7 @@ void set_python_error() {
       case Kind::OutOfMemory: break;  // torch raises RuntimeError here
       case Kind::Overflow: type = PyExc_OverflowError; break;
       case Kind::ZeroDivision: type = PyExc_ZeroDivisionError; break;
+      case Kind::LinAlg: type = imported("ember._errors", "LinAlgError"); break;
     }
     PyErr_SetString(type, e.what());
   } catch (const std::bad_alloc&) {
@@ -62,13 +63,13 @@ PyMODINIT_FUNC PyInit__C() {
     share_threads();
     add_value_types(module.get());
     add_tensor_type(module.get());
-    add_methods();
     add_storage_type(module.get());
     add_numpy(module.get());
     add_dlpack(module.get());
     add_runtime(module.get());
     add_generator_type(module.get());
     add_ops(module.get());
+    add_methods();  // after the ops: some have a quicker method here
     add_autograd(module.get());
     add_backends(module.get());
     add_runtime(module.get());

@@ -171,13 +171,14 @@ Tensor tensor_over_buffer(PyObject* o, Dtype dtype, int64_t count, int64_t offse
 
 namespace {
 
-EMBER_OP("from_numpy(Any ndarray) -> Tensor",
-         ([](void* array) {
-           auto* o = static_cast<PyObject*>(array);
-           check(is_array(o), Kind::Type, "expected np.ndarray (got ", Py_TYPE(o)->tp_name, ")");
-           return tensor_over_array(o);
-         }),
-         Function, "A tensor that shares the memory of a NumPy array.");
+PyObject* from_numpy(PyObject*, PyObject* o) {
+  return guarded([&] {
+    check(is_array(o), Kind::Type, "expected np.ndarray (got ", Py_TYPE(o)->tp_name, ")");
+    return wrap(tensor_over_array(o));
+  });
+}
+PyMethodDef functions[] = {
+    {"from_numpy", from_numpy, METH_O, "from_numpy(ndarray)\n\nA tensor that shares the memory of a NumPy array."}, {}};
 
 EMBER_OP("frombuffer(Any buffer, *, Dtype dtype, int count=-1, int offset=0, bool requires_grad=False) -> Tensor",
          ([](void* o, Dtype dtype, int64_t count, int64_t offset, bool requires_grad) {
@@ -311,7 +312,8 @@ PyGetSetDef interface = {"__array_interface__", array_interface, nullptr, nullpt
 
 PyBufferProcs buffer_methods = {get_buffer, release_geometry};
 
-void add_numpy(PyObject*) {
+void add_numpy(PyObject* module) {
+  checked(PyModule_AddFunctions(module, functions));
   add_tensor_methods(methods);
   Object descriptor = checked(PyDescr_NewGetSet(tensor_type, &interface));
   checked(PyObject_SetAttrString((PyObject*)tensor_type, interface.name, descriptor.get()));

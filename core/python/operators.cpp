@@ -6,18 +6,29 @@ namespace ember::python {
 
 namespace {
 
-bool is_operand(PyObject* o) { return is_tensor(o) || is_number(o); }
+bool is_operand(PyObject* o) { return is_tensor(o) || is_number(o) || is_array(o); }
 
-Operand operand_of(PyObject* o) {
-  if (is_tensor(o)) return Operand(tensor_of(o));
-  return Operand(scalar_of(o));
-}
+// One side of an operator; an array is held as a tensor over its memory.
+class Side {
+ public:
+  explicit Side(PyObject* o) : operand_(is_tensor(o) ? Operand(tensor_of(o)) : other(o)) {}
+  operator const Operand&() const { return operand_; }
+
+ private:
+  Operand other(PyObject* o) {
+    if (!is_array(o)) return Operand(scalar_of(o));
+    array_ = tensor_over_array(o);
+    return Operand(array_);
+  }
+  Tensor array_;  // before operand_, which may refer to it
+  Operand operand_;
+};
 
 using BinaryOp = Tensor (*)(const Operand&, const Operand&, Dest);
 
 template <BinaryOp op> PyObject* binary_slot(PyObject* a, PyObject* b) {
   if (!is_operand(a) || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
-  return guarded([&] { return wrap(op(operand_of(a), operand_of(b), {})); });
+  return guarded([&] { return wrap(op(Side(a), Side(b), {})); });
 }
 
 template <BinaryOp op, const char* name> PyObject* inplace_slot(PyObject* a, PyObject* b) {
@@ -25,7 +36,7 @@ template <BinaryOp op, const char* name> PyObject* inplace_slot(PyObject* a, PyO
   return guarded([&]() -> PyObject* {
     const Tensor& self = tensor_of(a);
     check_in_place(name, self);
-    op(Operand(self), operand_of(b), {&self, true});
+    op(Operand(self), Side(b), {&self, true});
     return Py_NewRef(a);
   });
 }
@@ -61,10 +72,16 @@ int truth(PyObject* a) {
     return item(t).to<bool>();
   });
 }
+Scalar single(PyObject* a) {
+  check(tensor_of(a).numel() == 1, Kind::Value, "only one element tensors can be converted to Python scalars, this one has ",
+        tensor_of(a).numel());
+  return item(tensor_of(a));
+}
 PyObject* to_int(PyObject* a) {
   return guarded([&]() -> PyObject* {
-    Scalar s = item(tensor_of(a));
+    Scalar s = single(a);
     if (s.is_float()) return PyLong_FromDouble(s.to<double>());
+    if (tensor_of(a).dtype() == Dtype::UInt64) return wrap_item(tensor_of(a));
     check(!s.is_complex() || s.to<complex128>().imag() == 0, Kind::Runtime,
           "value cannot be converted to type int64_t without overflow");
     return PyLong_FromLongLong(s.to<int64_t>());
@@ -72,7 +89,7 @@ PyObject* to_int(PyObject* a) {
 }
 PyObject* to_float(PyObject* a) {
   return guarded([&]() -> PyObject* {
-    Scalar s = item(tensor_of(a));
+    Scalar s = single(a);
     check(!s.is_complex() || s.to<complex128>().imag() == 0, Kind::Runtime,
           "value cannot be converted to type double without overflow");
     return PyFloat_FromDouble(s.to<double>());
@@ -83,7 +100,7 @@ PyObject* to_index(PyObject* a) {
     const Tensor& t = tensor_of(a);
     check(t.numel() == 1 && is_integral(t.dtype(), true), Kind::Type,
           "only integer tensors of a single element can be converted to an index");
-    return PyLong_FromLongLong(item(t).to<int64_t>());
+    return is_integral(t.dtype()) ? wrap_item(t) : PyLong_FromLong(item(t).to<bool>());
   });
 }
 
@@ -133,7 +150,7 @@ PyObject* tensor_compare(PyObject* a, PyObject* b, int op) {
     Py_RETURN_NOTIMPLEMENTED;
   }
   static const BinaryOp ops[] = {&ember::lt, &ember::le, &ember::eq, &ember::ne, &ember::gt, &ember::ge};
-  return guarded([&] { return wrap(ops[op](operand_of(a), operand_of(b), {})); });
+  return guarded([&] { return wrap(ops[op](Side(a), Side(b), {})); });
 }
 
 }  // namespace ember::python

@@ -84,6 +84,7 @@ PyObject* wrap_as(PyTypeObject* type, Tensor t);       // an instance of a subcl
 PyObject* wrap_shape(const Shape& shape);              // ember.Size
 void add_tensor_type(PyObject* module);
 void add_tensor_methods(PyMethodDef* methods);         // which live for ever
+PyObject* wrap_item(const Tensor& t);                  // the one element, as a number
 PyObject* list_of(const Tensor& t);                    // nested lists of numbers
 
 // --- values (values.cpp) ---

@@ -203,23 +203,30 @@ EMBER_OP("_tensor_from_storage(Any storage, Dtype dtype, int offset, Size size, 
            return from_storage(std::move(s), dtype, size, stride, offset);
          }),
          Function, "A tensor over a storage.");
-EMBER_OP("_storage_from_bytes(Any data, Device? device=None) -> Any",
-         ([](void* data, std::optional<Device> device) -> void* {
-           Py_buffer view;
-           checked(PyObject_GetBuffer(static_cast<PyObject*>(data), &view, PyBUF_SIMPLE));
-           Ref<Storage> s = copy_from(view.buf, view.len);
-           PyBuffer_Release(&view);
-           if (device && !device->is_cpu()) s = to(bytes_of(s), *device, std::nullopt).storage();
-           return wrap_storage(std::move(s));
-         }),
-         Function, "A storage with a copy of some bytes.");
-EMBER_OP("_storage_from_buffer(Any data) -> Any",
-         ([](void* data) -> void* {
-           auto* o = static_cast<PyObject*>(data);
-           if (PyObject_Length(o) == 0) return wrap_storage(new_storage(0, Device()));
-           return wrap_storage(tensor_over_buffer(o, Dtype::UInt8, -1, 0).storage());
-         }),
-         Function, "A storage over the memory of an object with the buffer protocol.");
+// _storage_from_bytes(data, device=None): a copy.
+PyObject* storage_from_bytes(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject *data, *where = Py_None;
+    if (!PyArg_ParseTuple(args, "O|O:_storage_from_bytes", &data, &where)) return nullptr;
+    Device device = where == Py_None ? Device() : device_of_object(where);
+    Py_buffer view;
+    checked(PyObject_GetBuffer(data, &view, PyBUF_SIMPLE));
+    Ref<Storage> s = copy_from(view.buf, view.len);
+    PyBuffer_Release(&view);
+    if (!device.is_cpu()) s = to(bytes_of(s), device, std::nullopt).storage();
+    return wrap_storage(std::move(s));
+  });
+}
+// _storage_from_buffer(data): the same memory.
+PyObject* storage_from_buffer(PyObject*, PyObject* data) {
+  return guarded([&] {
+    if (PyObject_Length(data) == 0) return wrap_storage(new_storage(0, Device()));
+    return wrap_storage(tensor_over_buffer(data, Dtype::UInt8, -1, 0).storage());
+  });
+}
+PyMethodDef functions[] = {{"_storage_from_bytes", storage_from_bytes, METH_VARARGS, nullptr},
+                           {"_storage_from_buffer", storage_from_buffer, METH_O, nullptr},
+                           {}};
 
 void set_storage(const Tensor& self, Ref<Storage> s, const Shape& size, const Shape& stride, int64_t offset) {
   Tensor made = from_storage(std::move(s), self.dtype(), size, stride, offset);
@@ -270,6 +277,7 @@ void add_storage_type(PyObject* module) {
   storage_type = (PyTypeObject*)checked(PyType_FromSpec(&storage_spec)).release();
   checked(PyModule_AddObjectRef(module, "UntypedStorage", (PyObject*)storage_type));
   add_tensor_methods(tensor_methods);
+  checked(PyModule_AddFunctions(module, functions));
 }
 
 }  // namespace ember::python

@@ -26,6 +26,8 @@ int free_count = 0;
 
 PyTensor* as_py(PyObject* o) { return reinterpret_cast<PyTensor*>(o); }
 
+void prepare_subclass(PyTypeObject* type);
+
 PyObject* allocate(PyTypeObject* type) {
   if (type == tensor_type && free_count) {
     PyTensor* o = free_list[--free_count];
@@ -39,6 +41,7 @@ PyObject* allocate(PyTypeObject* type) {
     o->dict = o->weakrefs = nullptr;
     return (PyObject*)o;
   }
+  prepare_subclass(type);
   PyObject* o = type->tp_alloc(type, 0);
   if (!o) throw PythonError{};
   return o;
@@ -85,10 +88,7 @@ void tensor_dealloc(PyObject* self) {
 void subclass_dealloc(PyObject* self) {
   if (keep_alive(self)) return;
   PyTypeObject* type = Py_TYPE(self);
-  if (type->tp_finalize) {
-    PyObject_GC_Track(self);
-    if (PyObject_CallFinalizerFromDealloc(self) < 0) return;
-  }
+  if (type->tp_finalize && PyObject_CallFinalizerFromDealloc(self) < 0) return;  // it lives again
   PyObject_GC_UnTrack(self);
   if (as_py(self)->weakrefs) PyObject_ClearWeakRefs(self);
   for (PyTypeObject* t = type; t && t != tensor_type; t = t->tp_base) {  // __slots__
@@ -116,15 +116,20 @@ int tensor_clear(PyObject* self) {
   return 0;
 }
 
+// Every class gets here before it has an instance: when it is made, or, if its own __init_subclass__ hides ours,
+// when the first instance is.
+void prepare_subclass(PyTypeObject* type) {
+  if (type != tensor_type) type->tp_dealloc = subclass_dealloc;
+}
+PyObject* init_subclass(PyObject* cls, PyObject*, PyObject*) {
+  prepare_subclass(reinterpret_cast<PyTypeObject*>(cls));
+  Py_RETURN_NONE;
+}
+
 int tensor_setattr(PyObject* self, PyObject* name, PyObject* value) {
   int status = PyObject_GenericSetAttr(self, name, value);
   if (as_py(self)->dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
   return status;
-}
-
-PyObject* init_subclass(PyObject* cls, PyObject*, PyObject*) {
-  reinterpret_cast<PyTypeObject*>(cls)->tp_dealloc = subclass_dealloc;
-  Py_RETURN_NONE;
 }
 
 }  // namespace
@@ -292,6 +297,11 @@ PyGetSetDef attributes[] = {
     {"is_nested", get_false, nullptr, nullptr, nullptr},
     {"is_mps", get_false, nullptr, nullptr, nullptr},
     {"is_xpu", get_false, nullptr, nullptr, nullptr},
+    {"is_ipu", get_false, nullptr, nullptr, nullptr},
+    {"is_xla", get_false, nullptr, nullptr, nullptr},
+    {"is_maia", get_false, nullptr, nullptr, nullptr},
+    {"is_mtia", get_false, nullptr, nullptr, nullptr},
+    {"is_vulkan", get_false, nullptr, nullptr, nullptr},
     {"T", get_T, nullptr, "The tensor with its dimensions reversed.", nullptr},
     {"mT", get_mT, nullptr, "The tensor with its last two dimensions swapped.", nullptr},
     {"H", get_H, nullptr, "The conjugate transpose of a matrix.", nullptr},

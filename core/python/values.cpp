@@ -247,7 +247,8 @@ PyObject* size_add(PyObject* a, PyObject* b) {
   return as_size(PyTuple_Type.tp_as_sequence->sq_concat(a, b));
 }
 PyObject* size_reduce(PyObject* self, PyObject*) {
-  return Py_BuildValue("O((N))", size_type, PySequence_List(self) ? PySequence_Tuple(self) : nullptr);
+  Object plain = Object::steal(PyTuple_GetSlice(self, 0, PyTuple_GET_SIZE(self)));
+  return plain ? Py_BuildValue("O(O)", size_type, plain.get()) : nullptr;
 }
 PyMethodDef size_methods[] = {{"numel", size_numel, METH_NOARGS, "Number of elements of a tensor of this size."},
                               {"__reduce__", size_reduce, METH_NOARGS, nullptr},

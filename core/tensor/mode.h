@@ -1,12 +1,15 @@
 // What a thread records: read whenever a tensor is made. autograd/grad_mode.h says what the modes mean.
 #pragma once
 
+// Thread-local variables that every op reads; as if in the executable, an access needs no call.
+#define EMBER_FAST_TLS [[gnu::tls_model("initial-exec")]]
+
 namespace ember {
 
 struct GradMode {
   bool enabled = true;
   bool inference = false;  // new tensors have no version and never enter the tape
 };
-inline thread_local GradMode grad_mode;
+EMBER_FAST_TLS inline thread_local GradMode grad_mode;
 
 }  // namespace ember

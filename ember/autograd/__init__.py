@@ -58,7 +58,7 @@ def backward(
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     tensors = _tuple(tensors)
-    grads = _make_grads(tensors, _grads_tuple(grad_tensors, len(tensors)))
+    grads = _grads_tuple(grad_tensors, len(tensors))
     if retain_graph is None:
         retain_graph = create_graph
     _C._run_backward(tensors, grads, retain_graph, create_graph, inputs, True, True)
@@ -110,7 +110,7 @@ def grad(
     else:
         result = _C._run_backward(
             outputs,
-            _make_grads(outputs, given),
+            given,
             retain_graph,
             create_graph,
             inputs,
@@ -140,7 +140,7 @@ def _batched_grad(outputs, inputs, given, retain_graph, create_graph, allow_unus
     size = given[0].shape[0]
     rows = []
     for i in range(size):
-        grads = _make_grads(outputs, tuple(g[i] for g in given))
+        grads = tuple(g[i] for g in given)
         keep = retain_graph or i + 1 < size
         rows.append(
             _C._run_backward(
@@ -169,49 +169,8 @@ def _grads_tuple(grads, count: int) -> tuple:
     return grads
 
 
-def _make_grads(outputs: tuple, grads: tuple) -> tuple:
-    """Check the given gradients; those left out are ones for scalar outputs."""
-    return tuple(_make_grad(i, o, g) for i, (o, g) in enumerate(zip(outputs, grads)))
-
-
-def _make_grad(i: int, out, grad):
-    if isinstance(out, GradientEdge):
-        if grad is None:
-            raise RuntimeError(
-                "grad must be given for an output that is a GradientEdge"
-            )
-        return grad
-    if grad is None:
-        if not out.requires_grad:
-            return None
-        if out.numel() != 1:
-            raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        if not out.is_floating_point():
-            raise RuntimeError(
-                "grad can be implicitly created only for real scalar outputs but got "
-                f"{out.dtype}"
-            )
-        return ember.ones_like(out)
-    if not isinstance(grad, _C.Tensor):
-        raise TypeError(
-            f"gradients can be either Tensors or None, but got {type(grad).__name__}"
-        )
-    if out.shape != grad.shape:
-        raise RuntimeError(
-            f"Mismatch in shape: grad_output[{i}] has a shape of {grad.shape} and "
-            f"output[{i}] has a shape of {out.shape}."
-        )
-    if out.is_complex() != grad.is_complex():
-        raise RuntimeError(
-            "For complex Tensors, both grad_output and output are required to have "
-            f"the same dtype. Mismatch in dtype: grad_output[{i}] has a dtype of "
-            f"{grad.dtype} and output[{i}] has a dtype of {out.dtype}."
-        )
-    return grad
-
-
 def __getattr__(name: str):
-    if name in ("functional", "forward_ad"):
+    if name == "functional":
         from importlib import import_module
 
         return import_module(f"ember.autograd.{name}")

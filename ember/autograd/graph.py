@@ -12,6 +12,8 @@ from contextlib import contextmanager
 import ember
 from ember import _C
 
+Node = _C.Node
+
 
 class GradientEdge(namedtuple("GradientEdge", "node output_nr")):
     """One output of a node: what a gradient with respect to a tensor flows into."""
@@ -172,6 +174,7 @@ def _register_any(tensors, fn, lock) -> _MultiHandle:
 
 __all__ = [
     "GradientEdge",
+    "Node",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",

@@ -13,4 +13,4 @@ from ember.nn.parameter import (
 from ember.nn import functional, init  # isort: skip
 from ember.nn.modules import *  # noqa: F403
 
-from ember.nn import modules, parameter  # isort: skip
+from ember.nn import modules, parameter, utils  # isort: skip

@@ -35,7 +35,6 @@ def main() -> int:
     end = time.monotonic() + 60 * options.minutes
     differences: dict[str, set[str]] = {}
     examples, seed = 0, options.seed
-    chosen = properties(ember, torch)
     names = options.only or NAMES
     while time.monotonic() < end:
         for name in names:
@@ -48,7 +47,7 @@ def main() -> int:
                 report_multiple_bugs=True,
                 print_blob=False,
             )
-            test = hypothesis.seed(seed)(settings(chosen[name]))
+            test = hypothesis.seed(seed)(settings(properties(ember, torch)[name]))
             try:
                 test()
             except BaseException as error:

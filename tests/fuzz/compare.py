@@ -43,9 +43,13 @@ def both(
     """Runs on both; None if both raise. Differences are AssertionErrors."""
     kind, got = outcome(lambda: function(ember))
     expected_kind, want = outcome(lambda: function(reference))
+    if isinstance(want, TypeError) and "must be Tensor" in str(want):
+        return None  # ember takes a number wherever it takes a tensor
     if expected_kind == "error":
         assert kind == "error", f"{what}: {reference.__name__} raised {want!r}"
-        if reference is not np:
+        # "Not implemented for this dtype" is sometimes the one, sometimes the other.
+        alike = isinstance(got, RuntimeError) and isinstance(want, RuntimeError)
+        if reference is not np and not alike:
             assert type(got) is type(want), f"{what}: {got!r}, expected {want!r}"
         return None
     assert kind == "value", f"{what}: raised {got!r}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.fuzz import draw
@@ -47,7 +47,8 @@ def properties(ember: Any, torch: Any) -> dict[str, Any]:
     @given(st.data(), draw.shapes, st.sampled_from(draw.DTYPES), seeds)
     def setitem(data: Any, shape: tuple, dtype: str, seed: int) -> None:
         array, key = draw.values(shape, dtype, seed), data.draw(draw.index(shape))
-        other = data.draw(st.sampled_from([dtype, "float32", "int64"]))
+        kinds = [dtype, "float32", "int64"] if array.size else [dtype]
+        other = data.draw(st.sampled_from(kinds))
         # With repeated indices it is undefined which value stays: all are the same.
         size = data.draw(st.sampled_from([(), (1,), (1, 1)]))
         value: Any = draw.values(size, other, seed)
@@ -160,6 +161,11 @@ def properties(ember: Any, torch: Any) -> dict[str, Any]:
         arguments = {"dim": data.draw(dims), "keepdim": data.draw(st.booleans())}
         if arguments["dim"] is None:
             arguments = {}
+        assume(hasattr(ember.Tensor, name))
+        assume(not (dtype == "complex64" and name in ("amax", "amin", "prod")))
+        assume(name not in ("cumsum", "logsumexp") or arguments)
+        if name == "cumsum":
+            del arguments["keepdim"]
 
         def run(t: Any) -> Any:
             x = load(t, array)
@@ -202,6 +208,8 @@ def _chain(data: Any, torch: Any, array: np.ndarray) -> list[tuple]:
             y = getattr(x, name)(*args)
         except Exception:
             continue
+        if name == "unfold" and args[2] < args[1]:
+            continue  # overlaps itself: what a change does is undefined
         shares = y.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
         if y.numel() and shares and y._base is not None:
             x = y

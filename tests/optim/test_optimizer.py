@@ -1,5 +1,6 @@
 """Optimizers: they minimize, keep state, save and load it, and run hooks."""
 
+import numpy as np
 import io
 import math
 
@@ -167,5 +168,5 @@ def test_muon_steps_are_orthogonal():
     p = ember.nn.Parameter(ember.zeros(4, 4))
     p.grad = ember.randn(4, 4)
     optim.Muon([p], lr=1.0, weight_decay=0.0).step()
-    values = ember.linalg.svdvals(p.detach())
+    values = np.linalg.svd(p.detach().numpy(), compute_uv=False)
     assert 0.4 < values.min().item() and values.max().item() < 1.4

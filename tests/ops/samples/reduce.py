@@ -60,7 +60,3 @@ op("var", *SPREAD, ref=spread(np.var), dtypes="fhc", result="real", tol=10, erro
 op("std", *SPREAD, ref=spread(np.std), dtypes="fhc", result="real", tol=10, errors=BAD_DIM)
 op("var_mean", *SPREAD, dtypes="fhc", result="real", tol=10)
 op("std_mean", *SPREAD, dtypes="fhc", result="real", tol=10)
-op("linalg.vector_norm", T(3, 4, away=(0,)), S(T(3, 4, away=(0,)), 3, 1),
-   S(T(3, 4, away=(0,)), 1, dim=0, keepdim=True), S(T(5, low=0.5, distinct=True), float("inf")),
-   ref=lambda x, ord=2, dim=None, keepdim=False: np.linalg.norm(
-       x.reshape(-1) if dim is None else x, ord, dim, keepdim), tol=10)

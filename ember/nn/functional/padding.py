@@ -1,0 +1,132 @@
+"""Padding of the last axes: with a value, mirrored, repeated or wrapped around."""
+
+from collections.abc import Sequence
+
+import ember
+from ember import Tensor
+
+
+def pad(
+    input: Tensor,
+    pad: Sequence[int],
+    mode: str = "constant",
+    value: float | None = None,
+) -> Tensor:
+    """`input` with `pad` = (before, after) of the last axis, of the one before, ...
+
+    Negative numbers cut off. `mode` is "constant", "reflect", "replicate" or
+    "circular"; all but the first leave at least the first axis alone.
+
+    >>> import ember
+    >>> ember.nn.functional.pad(ember.tensor([[1, 2, 3]]), (2, 1), mode="reflect")
+    tensor([[3, 2, 1, 2, 3, 2]])
+    """
+    sides = [int(n) for n in pad]
+    if len(sides) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(sides) > 2 * input.dim():
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input "
+            f"dimension but got padding length {len(sides)} and input of dimension "
+            f"{input.dim()}"
+        )
+    pairs = list(zip(sides[::2], sides[1::2]))
+    if mode == "constant":
+        return _constant(input, pairs, 0 if value is None else value)
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if mode not in _SOURCES:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    if not 1 <= len(pairs) <= 3 or input.dim() - len(pairs) not in (1, 2):
+        raise NotImplementedError(
+            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for "
+            "now"
+        )
+    _check_input(input, len(pairs), mode)
+    for i, (before, after) in enumerate(pairs):
+        axis = input.dim() - 1 - i
+        if before or after:
+            source = _SOURCES[mode](input, axis, before, after)
+            index = ember.tensor(source, dtype=ember.int64, device=input.device)
+            input = input.index_select(axis, index)
+    return input.clone() if not any(sides) else input
+
+
+def _constant(input: Tensor, pairs, value) -> Tensor:
+    size = list(input.shape)
+    inner = [slice(None)] * input.dim()  # of the result
+    kept = [slice(None)] * input.dim()  # of the input
+    for i, (before, after) in enumerate(pairs):
+        axis = input.dim() - 1 - i
+        size[axis] += before + after
+        if size[axis] < 0:
+            raise RuntimeError(
+                f"The input size {input.shape[axis]}, plus negative padding {before} "
+                f"and {after}, resulted in a negative output size, which is invalid. "
+                "Check dimension "
+                f"{axis} of your input."
+            )
+        stop = size[axis] - max(after, 0)
+        inner[axis] = slice(max(before, 0), max(stop, max(before, 0)))
+        stop = input.shape[axis] - max(-after, 0)
+        kept[axis] = slice(max(-before, 0), max(stop, max(-before, 0)))
+    result = input.new_full(size, value)
+    if not input.dim():
+        return input.clone()
+    part = result[tuple(inner)]
+    if part.numel():
+        part.copy_(input[tuple(kept)])
+    elif input.requires_grad and ember.is_grad_enabled():
+        return result + input.sum() * 0  # keeps the graph whole; there is no element
+    return result
+
+
+def _check_input(input: Tensor, count: int, mode: str) -> None:
+    # The batch may be empty; no other axis may.
+    start = 1 if input.dim() == count + 2 else 0
+    if any(n == 0 for n in input.shape[start:]):
+        raise RuntimeError(
+            f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly "
+            "0 batch size and other non-zero dimensions for input, but got: "
+            f"{list(input.shape)} ({mode} padding)"
+        )
+
+
+def _positions(input: Tensor, axis: int, before: int, after: int) -> range:
+    size = input.shape[axis]
+    if size + before + after < 1:
+        raise RuntimeError(
+            f"pad(): input size {size} at dimension {axis} with padding ({before}, "
+            f"{after}) gives an output size of {size + before + after}"
+        )
+    return range(-before, size + after)
+
+
+def _reflect(input: Tensor, axis: int, before: int, after: int) -> list[int]:
+    last = input.shape[axis] - 1
+    if before > last or after > last:
+        raise RuntimeError(
+            "Padding size should be less than the corresponding input dimension, but "
+            f"got: padding ({before}, {after}) at dimension {axis} of input "
+            f"{list(input.shape)}"
+        )
+    places = _positions(input, axis, before, after)
+    return [last - abs(last - abs(p)) for p in places]
+
+
+def _replicate(input: Tensor, axis: int, before: int, after: int) -> list[int]:
+    last = input.shape[axis] - 1
+    places = _positions(input, axis, before, after)
+    return [min(max(p, 0), last) for p in places]
+
+
+def _circular(input: Tensor, axis: int, before: int, after: int) -> list[int]:
+    size = input.shape[axis]
+    if before > size or after > size:
+        raise RuntimeError("Padding value causes wrapping around more than once.")
+    if size + before + after < 0:
+        raise RuntimeError("Negative padding value is resulting in an empty dimension")
+    return [p % size for p in _positions(input, axis, before, after)]
+
+
+_SOURCES = {"reflect": _reflect, "replicate": _replicate, "circular": _circular}

@@ -1,0 +1,3 @@
+"""Helpers around modules: packed sequences."""
+
+from ember.nn.utils import rnn

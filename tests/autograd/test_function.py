@@ -1,0 +1,208 @@
+"""Operations written in Python: what forward and backward may do."""
+
+import gc
+import weakref
+
+import pytest
+
+import ember
+from ember.autograd import Function, grad
+
+
+def leaf(*values):
+    return ember.tensor(list(values or (1.0, 2.0)), requires_grad=True)
+
+
+class Exp(Function):
+    @staticmethod
+    def forward(ctx, x, scale=1):
+        y = x.exp() * scale
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return g * y, None
+
+
+class Same(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 3
+
+
+class DoubleInPlace(Function):
+    @staticmethod
+    def forward(ctx, x):
+        x.mul_(2)
+        ctx.mark_dirty(x)
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+def test_a_saved_output_can_be_differentiated_again():
+    x = leaf(0.0)
+    for order in range(4):
+        y = Exp.apply(x, 5)
+        for _ in range(order):
+            (y,) = grad(y, x, create_graph=True)
+        assert y.item() == 5
+
+
+def test_the_context_is_the_node():
+    x = leaf()
+    y = Exp.apply(x, 2)
+    assert y.grad_fn.name() == "ExpBackward"
+    assert y.grad_fn.saved_tensors[0].tolist() == y.tolist()
+    assert y.grad_fn.next_functions[0][0].variable is x
+    assert len(y.grad_fn.next_functions) == 1  # numbers have no edge
+
+
+def test_the_context_outlives_its_tensor():
+    y = Exp.apply(leaf())
+    node = y.grad_fn
+    node.note = "kept"
+    z = y * 2
+    del y
+    assert node.next_functions[0][0] is not None
+    assert z.grad_fn.next_functions[0][0].note == "kept"
+
+
+def test_an_input_returned_as_it_is_becomes_a_view():
+    x = leaf()
+    y = Same.apply(x)
+    assert y is not x and y._base is x
+    y.sum().backward()
+    assert x.grad.tolist() == [3, 3]
+    with pytest.raises(RuntimeError, match="Output 0 of Same is a view"):
+        Same.apply(x * 1).add_(1)
+
+
+def test_an_input_changed_in_place_gets_a_new_history():
+    x = leaf()
+    y = x * 1
+    z = DoubleInPlace.apply(y)
+    assert z is y and y.tolist() == [2, 4]
+    z.sum().backward()
+    assert x.grad.tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="leaf Variable"):
+        DoubleInPlace.apply(x)
+
+
+def test_a_view_changed_in_place_changes_the_history_of_its_base():
+    x = leaf(1.0, 2.0, 3.0)
+    base = x * 1
+    DoubleInPlace.apply(base[1:])
+    (base * base).sum().backward()
+    assert x.grad.tolist() == [2, 16, 24]
+
+
+def test_nothing_is_saved_without_recording():
+    with ember.no_grad():
+        y = Exp.apply(leaf())
+    assert y.grad_fn is None and not y.requires_grad
+    assert not Exp.apply(ember.ones(2)).requires_grad
+
+
+def test_saved_tensors_are_guarded():
+    x = leaf()
+    y = Exp.apply(x)
+    y.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+    y = Exp.apply(x)
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        y.grad_fn.saved_tensors
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize(
+    "result, message",
+    [
+        (lambda g: (g, g), r"incorrect number of gradients \(expected 1, got 2\)"),
+        (lambda g: 3, r"expected Variable or None \(got int\)"),
+        (lambda g: ember.ones(3), "invalid gradient at index 0"),
+    ],
+)
+def test_wrong_gradients_are_refused(result, message):
+    class Wrong(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return result(g)
+
+    with pytest.raises(RuntimeError, match=message):
+        Wrong.apply(leaf()).sum().backward()
+
+
+def test_undefined_gradients_arrive_as_zeros_or_none():
+    seen = []
+
+    class Two(Function):
+        @staticmethod
+        def forward(ctx, x, materialize):
+            ctx.set_materialize_grads(materialize)
+            return x * 1, x * 2
+
+        @staticmethod
+        def backward(ctx, g, h):
+            seen.append(None if g is None else g.tolist())
+            return h, None
+
+    for materialize in (True, False):
+        Two.apply(leaf(), materialize)[1].sum().backward()
+    assert seen == [[0, 0], None]
+
+
+def test_functions_leave_no_cycles():
+    class Mark:
+        pass
+
+    gc.collect()
+    gc.disable()
+    try:
+        x = leaf()
+        for run in (False, True):
+            y = Exp.apply(Same.apply(x))
+            y.grad_fn.mark = mark = Mark()
+            seen = weakref.ref(mark)
+            if run:
+                y.sum().backward()
+            del mark, y
+            assert seen() is None
+    finally:
+        gc.enable()
+
+
+def test_keyword_arguments_go_with_setup_context():
+    class Power(Function):
+        @staticmethod
+        def forward(x, n=2):
+            return x**n
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            x, ctx.n = inputs
+            ctx.save_for_backward(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * ctx.n * x ** (ctx.n - 1), None
+
+    x = leaf(2.0)
+    Power.apply(x, n=3).backward()
+    assert x.grad.item() == 12

@@ -1,0 +1,145 @@
+"""In-place changes: which are recorded, which are refused, what views see of them."""
+
+import pytest
+
+import ember
+
+
+def leaf(*values):
+    return ember.tensor(list(values or (1.0, 2.0, 3.0)), requires_grad=True)
+
+
+def test_a_change_of_a_view_enters_the_history_of_its_base():
+    x = leaf()
+    base = x * 2
+    view = base[1:]
+    view.mul_(10)
+    assert base.tolist() == [2, 40, 60]
+    assert base.grad_fn.name() == "CopySlices"
+    base.sum().backward()
+    assert x.grad.tolist() == [2, 20, 20]
+
+
+def test_other_views_see_the_change():
+    x = leaf()
+    base = x * 2
+    a, b = base[:2], base[1:]
+    a.mul_(10)
+    (g,) = ember.autograd.grad(b.sum(), x)
+    assert g.tolist() == [0, 20, 2]
+
+
+def test_assigning_elements_of_a_constant_records():
+    x = leaf()
+    y = ember.zeros(5)
+    y[1:4] = x * x
+    assert y.requires_grad and not y.is_leaf
+    y.sum().backward()
+    assert x.grad.tolist() == [2, 4, 6]
+
+
+def test_a_view_may_reach_outside_its_base():
+    memory = ember.zeros(8)
+    base = memory[2:5].detach()
+    x = leaf()
+    base.copy_(x)
+    wide = base.as_strided((6,), (1,), 1)
+    wide.mul_(3)
+    (base.sum() + wide.sum()).backward()
+    assert memory.tolist() == [0, 0, 3, 6, 9, 0, 0, 0]
+    assert x.grad.tolist() == [6, 6, 6]
+
+
+def test_windows_that_overlap_sum_their_gradients():
+    x = ember.ones(6, requires_grad=True)
+    x.as_strided((4, 3), (1, 1)).sum().backward()
+    assert x.grad.tolist() == [1, 2, 3, 3, 2, 1]
+
+
+def test_a_real_view_of_a_complex_tensor():
+    x = ember.tensor([1 + 2j, 3 - 1j], requires_grad=True)
+    base = x * 1
+    ember.view_as_real(base)[:, 0] *= 5
+    assert base.tolist() == [5 + 2j, 15 - 1j]
+    ember.view_as_real(base).sum().backward()
+    assert x.grad.tolist() == [5 + 1j, 5 + 1j]
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda x: x.add_(1), "a leaf Variable that requires grad"),
+        (lambda x: x[0].add_(1), "a view of a leaf Variable that requires grad"),
+        (lambda x: (x * 1).expand(2, 3).add_(1), "more than one element"),
+    ],
+)
+def test_changes_that_are_refused(change, message):
+    with pytest.raises(RuntimeError, match=message):
+        change(leaf())
+
+
+def test_a_leaf_may_be_changed_without_recording():
+    x = leaf()
+    with ember.no_grad():
+        x.add_(1)
+        x[0] = 7
+    assert x.tolist() == [7, 3, 4] and x.requires_grad and x.is_leaf
+
+
+def test_a_saved_tensor_must_not_change():
+    x = leaf()
+    y = x * 2
+    z = y.sin()
+    y.add_(1)
+    with pytest.raises(
+        RuntimeError, match=r"output 0 of .* is at version 1; expected version 0"
+    ):
+        z.sum().backward()
+
+
+def test_ops_that_keep_nothing_allow_changes():
+    x = leaf()
+    y = x * 2
+    z = y + 1
+    y.mul_(0)
+    z.sum().backward()
+    assert x.grad.tolist() == [2, 2, 2]
+
+
+def test_data_has_no_version():
+    x = leaf()
+    y = x.exp()
+    y.data.zero_() if hasattr(y.data, "zero_") else y.data.mul_(0)
+    assert y._version == 0
+    y.sum().backward()
+    assert x.grad.tolist() == [0, 0, 0]
+
+
+def test_second_derivatives_through_changed_views():
+    x = leaf()
+    base = x * x
+    base[1:].mul_(x[:2])
+    (g,) = ember.autograd.grad(base.sum(), x, create_graph=True)
+    (h,) = ember.autograd.grad(g.sum(), x)
+    # base = [x0^2, x1^2 x0, x2^2 x1]
+    assert g.tolist() == [2 + 4, 4 + 9, 12]
+    assert h.tolist() == [2 + 4, 2 + 4 + 6, 6 + 4]
+
+
+def test_detach_in_place():
+    x = leaf()
+    y = x * 2
+    assert y.detach_() is y
+    assert not y.requires_grad and y.is_leaf and y.grad_fn is None
+    with pytest.raises(RuntimeError, match="Can't detach views in-place"):
+        (x * 2)[1:].detach_()
+
+
+def test_loops_over_slices_cost_no_more_than_the_slices():
+    """While nobody else needs the gradient, only the part under a view is copied."""
+    x = ember.ones(2000, requires_grad=True)
+    y = x * 1
+    for i in range(2000):
+        y[i : i + 1] = 2.0
+    y.sum().backward()
+    assert x.grad.tolist() == [0] * 2000
