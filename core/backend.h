@@ -18,7 +18,7 @@ namespace ember {
 
 enum class Reduction : uint8_t { Sum, Mean, Prod, Min, Max, Any, All, CountNonzero, Norm, NanSum };
 enum class Scan : uint8_t { Sum, Prod, LogSumExp, Max, Min };
-enum class Rank : uint8_t { Kth, Median, NanMedian };
+enum class Rank : uint8_t { Kth, Median, NanMedian, Mode };
 enum class ScatterMode : uint8_t { Set, Add, Mul, Max, Min };
 
 // An operand of a pointwise primitive: a tensor broadcast to the output's shape, or a number.
@@ -108,7 +108,8 @@ class Backend {
   virtual void sort(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool descending);
   // As many of the largest (or smallest) as the outputs have room for; if not `sorted`, in any order.
   virtual void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool largest, bool sorted);
-  // The element of rank k (from 0) along `dim`, or the lower median: of all, where one NaN decides, or of what is not NaN.
+  // The element of rank k (from 0) along `dim`, the lower median (of all, where one NaN decides, or of
+  // what is not NaN), or the most frequent element.
   virtual void pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, Rank rank, int64_t k);
   // How many elements of a sorted line are less than each value (`right`: not greater). `sorted` has one line, or one
   // for each line of `values`; it may be sorted only when read in the order of `sorter`.

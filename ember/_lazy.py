@@ -49,6 +49,7 @@ _DEFINES = {
     "utils.dlpack": "to_dlpack",
     "compiler": "compile",
     "_einsum": "einsum tensordot",
+    "_histogramdd": "histogramdd",
     "_functional": "broadcast_shapes cartesian_prod combinations meshgrid",
 }
 NAMES = {name: module for module, names in _DEFINES.items() for name in names.split()}
