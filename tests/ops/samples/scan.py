@@ -71,7 +71,7 @@ def areas(y, x=None, dx=1.0, dim=-1):
 
 SAMPLES = [T(5), S(T(3, 4), dx=0.5), S(T(3, 4), dim=0), S(T(3, 4), T(4)), S(T(3, 4), T(3, 4), dim=0)]
 if not hasattr(np, "trapezoid"):
-    np.trapezoid = np.trapz  # NumPy 1
+    np.trapezoid = np.trapz  # noqa: NPY201 (NumPy 1)
 op("trapezoid", *SAMPLES, ref=area, tol=10)
 op("trapz", *SAMPLES, ref=area, tol=10)
 op("cumulative_trapezoid", *SAMPLES, ref=areas, tol=10)
