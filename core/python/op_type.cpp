@@ -169,16 +169,19 @@ void write_out(const OpInfo& op, PyObject* out, PyObject* result) {
 }
 
 PyObject* call_with_out(const OpInfo& op, Call& call) {
+  auto check_grad = [&](PyObject* v) {
+    check(!(is_tensor(v) && grad_needed(tensor_of(v))), Kind::Runtime, op.name,
+          "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+          "requires grad.");
+  };
   for (size_t i = 0; i < op.params.size(); i++) {
     PyObject* v = call.values[i];
-    check(!(v && is_tensor(v) && grad_needed(tensor_of(v))), Kind::Runtime, op.name,
-          "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-          "requires grad.");
+    if (v && op.params[i].type == ArgType::TensorList && (PyTuple_Check(v) || PyList_Check(v)))
+      for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(v); k++) check_grad(PySequence_Fast_GET_ITEM(v, k));
+    else if (v)
+      check_grad(v);
   }
-  if (is_tensor(call.out))
-    check(!grad_needed(tensor_of(call.out)), Kind::Runtime, op.name,
-          "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-          "requires grad.");
+  check_grad(call.out);
   Args args{&op, reinterpret_cast<void* const*>(call.values), {}};
   if (op.native_dest) {
     check(is_tensor(call.out), Kind::Type, op.name, "(): argument 'out' must be Tensor, not ",
