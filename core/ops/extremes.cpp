@@ -36,8 +36,8 @@ Tensor extreme(const char* op, bool most, const Tensor& self, const Dims& dim, b
 }
 
 std::tuple<Tensor, Tensor> extreme_along(const char* op, bool most, const Tensor& self, int64_t dim, bool keepdim) {
-  check_ordered(op, self);
   int d = wrap_dim(op, dim, self.dim());
+  check_ordered(op, self);
   Shape dims = self.dim() ? Shape{d} : Shape{};
   check_not_empty(op, self, dims);
   Shape shape = reduced_shape(self.shape(), dims, true);
@@ -53,8 +53,8 @@ std::tuple<Tensor, Tensor> extreme_along(const char* op, bool most, const Tensor
 }
 
 Tensor arg_extreme(const char* op, bool most, const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
-  check(self.dtype() != Dtype::Bool, Kind::Runtime, op, "(): does not support bool input");
-  check_ordered(op, self);
+  check(self.dtype() != Dtype::Bool && !is_complex(self.dtype()), Kind::Runtime, op, "(): does not support ",
+        self.dtype() == Dtype::Bool ? "bool" : "complex", " input");
   if (!dim) {
     check(self.numel(), Kind::Index, op, "(): Expected reduction dim to be specified for input.numel() == 0. Specify "
           "the reduction dim with the 'dim' argument.");

@@ -168,20 +168,22 @@ void write_out(const OpInfo& op, PyObject* out, PyObject* result) {
   }
 }
 
+// A tensor that needs a gradient, also in a list or tuple.
+bool needs_grad(PyObject* v) {
+  if (!v) return false;
+  if (is_tensor(v)) return grad_needed(tensor_of(v));
+  if (!PyList_Check(v) && !PyTuple_Check(v)) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(v); i++)
+    if (PyObject* part = PySequence_Fast_GET_ITEM(v, i); is_tensor(part) && grad_needed(tensor_of(part))) return true;
+  return false;
+}
+
 PyObject* call_with_out(const OpInfo& op, Call& call) {
-  auto check_grad = [&](PyObject* v) {
-    check(!(is_tensor(v) && grad_needed(tensor_of(v))), Kind::Runtime, op.name,
-          "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-          "requires grad.");
-  };
-  for (size_t i = 0; i < op.params.size(); i++) {
-    PyObject* v = call.values[i];
-    if (v && op.params[i].type == ArgType::TensorList && (PyTuple_Check(v) || PyList_Check(v)))
-      for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(v); k++) check_grad(PySequence_Fast_GET_ITEM(v, k));
-    else if (v)
-      check_grad(v);
-  }
-  check_grad(call.out);
+  bool needed = needs_grad(call.out);
+  for (size_t i = 0; i < op.params.size(); i++) needed = needed || needs_grad(call.values[i]);
+  check(!needed, Kind::Runtime, op.name,
+        "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+        "requires grad.");
   Args args{&op, reinterpret_cast<void* const*>(call.values), {}};
   if (op.native_dest) {
     check(is_tensor(call.out), Kind::Type, op.name, "(): argument 'out' must be Tensor, not ",

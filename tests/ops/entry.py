@@ -178,6 +178,7 @@ class Entry:
 
 
 ENTRIES: dict[str, Entry] = {}
+DUPLICATES: list[str] = []
 
 
 def op(name: str, *samples: S | T, **fields: Any) -> Entry:
@@ -186,7 +187,7 @@ def op(name: str, *samples: S | T, **fields: Any) -> Entry:
     `skip="out meta"` leaves checks out; say why in a comment.
     """
     if name in ENTRIES:
-        raise ValueError(f"{name} has two entries: {ENTRIES[name].source} and here")
+        DUPLICATES.append(f"{name} has entries in {ENTRIES[name].source} and {_module}")
     calls = [sample if isinstance(sample, S) else S(sample) for sample in samples]
     skipped = fields.pop("skip", "").split()
     errors = [
@@ -202,6 +203,8 @@ def op(name: str, *samples: S | T, **fields: Any) -> Entry:
 
 def alias(name: str, of: str) -> Entry:
     """`name` is another name of the op `of`, whose entry it takes."""
+    if name in ENTRIES:
+        DUPLICATES.append(f"{name} has entries in {ENTRIES[name].source} and {_module}")
     ENTRIES[name] = replace(ENTRIES[of], name=name, source=_module)
     return ENTRIES[name]
 

@@ -142,6 +142,23 @@ from ember.nn.functional.ranking_loss import (
     soft_margin_loss,
     triplet_margin_loss,
 )
+from ember.nn.functional.resample import (
+    interpolate,
+    upsample,
+    upsample_bilinear,
+    upsample_nearest,
+)
+from ember.nn.functional.vision import (
+    affine_grid,
+    channel_shuffle,
+    fold,
+    grid_sample,
+    native_channel_shuffle,
+    pdist,
+    pixel_shuffle,
+    pixel_unshuffle,
+    unfold,
+)
 
 _core = getattr(_C, "_nn", None)
 globals().update(

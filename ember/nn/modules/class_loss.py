@@ -1,6 +1,7 @@
 """Losses over classes by margins, over several labels, and over sequences (CTC)."""
 
 import math
+from dataclasses import dataclass
 
 from ember import Tensor
 from ember.nn import functional as F
@@ -34,7 +35,7 @@ class MultiMarginLoss(_WeightedLoss):
         self.margin = margin
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        options = dict(p=self.p, margin=self.margin, weight=self.weight)
+        options = {"p": self.p, "margin": self.margin, "weight": self.weight}
         return F.multi_margin_loss(input, target, **options, reduction=self.reduction)
 
 
@@ -114,6 +115,20 @@ class CTCLoss(_Loss):
         return F.ctc_loss(log_probs, targets, *lengths, *options)
 
 
+@dataclass(frozen=True)
+class LinearCrossEntropyOptions:
+    """How PyTorch cuts a LinearCrossEntropyLoss into pieces.
+
+    The result does not depend on it; here the logits are computed in one piece.
+    """
+
+    allow_retain_graph: bool = False
+    batch_chunk_size: int | None = None
+    chunking_method: str | None = "auto"
+    acc_policy: str = "auto"
+    acc_dtype: object = None
+
+
 class LinearCrossEntropyLoss(Module):
     """Cross entropy of logits that a Linear makes of the input."""
 
@@ -157,4 +172,12 @@ class LinearCrossEntropyLoss(Module):
             ignore_index=self.ignore_index,
             label_smoothing=self.label_smoothing,
             options=self.options,
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.in_features}, num_classes={self.num_classes}, "
+            f"out_features={self.out_features}, bias={self.linear.bias is not None}, "
+            f"reduction={self.reduction}, ignore_index={self.ignore_index}, "
+            f"label_smoothing={self.label_smoothing}, options={self.options}"
         )

@@ -6,7 +6,7 @@ import numpy as np
 from tests.ops.entry import S, T, op
 
 ANY = "bifhc"
-I = np.array([2, 0, 2])  # noqa: E741
+I = np.array([2, 0, 2])
 UNIQUE = np.array([2, 0])
 
 

@@ -3,7 +3,7 @@
 # fmt: off
 import numpy as np
 
-from tests.ops.entry import S, T, op, alias
+from tests.ops.entry import S, T, alias, op
 
 ANY = "bifhc"
 PAIR = [T(2, 3), T(2, 3)]

@@ -45,12 +45,15 @@ op("tensor_split", S(T(7, 3), 3), S(T(7, 3), (1, 5)), S(T(3, 7), (2, 9), -1),
    S(T(7), np.array([2, 4])), view=True, ref=tensor_split, result="same",
    dtypes=ANY, skip="meta",  # the places are read
    errors=[(S(T(5), 0), RuntimeError, "larger than 0"), (S(T(), 2), RuntimeError, "1-dim")])
-for name, fits, small in (
-    ("hsplit", T(2, 6), T()), ("vsplit", T(6, 2), T(4)), ("dsplit", T(2, 1, 6), T(2, 2))
+for name, function, fits, small in (
+    ("hsplit", np.hsplit, T(2, 6), T()),
+    ("vsplit", np.vsplit, T(6, 2), T(4)),
+    ("dsplit", np.dsplit, T(2, 1, 6), T(2, 2)),
 ):
     op(name, S(fits, 3), S(fits, (1, 4)), S(fits, indices_or_sections=2), view=True,
-       ref=lambda x, where=None, indices_or_sections=None, f=getattr(np, name): f(
+       ref=lambda x, where=None, indices_or_sections=None, f=function: f(
            x, where or indices_or_sections), result="same", dtypes=ANY,
-       errors=[(S(fits, 4), RuntimeError, "divisible"), (S(small, 1), RuntimeError, "at least")])
+       errors=[(S(fits, 4), RuntimeError, "divisible"),
+               (S(small, 1), RuntimeError, "at least")])
 view_forms("unbind", "copy")
 view_forms("split_with_sizes", "copy")
