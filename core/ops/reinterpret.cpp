@@ -97,11 +97,5 @@ EMBER_OP("resolve_conj(Tensor self) -> Tensor", &itself, kForms, "The tensor its
 EMBER_OP("resolve_neg(Tensor self) -> Tensor", &itself, kForms, "The tensor itself: negatives are never lazy.");
 EMBER_OP("is_conj(Tensor self) -> bool", &never_lazy, kForms, "False: conjugates are never lazy.");
 EMBER_OP("is_neg(Tensor self) -> bool", &never_lazy, kForms, "False: negatives are never lazy.");
-EMBER_OP("positive(Tensor self) -> Tensor",
-         ([](const Tensor& self) {
-           check(self.dtype() != Dtype::Bool, Kind::Runtime, "The `+` operator, on a bool tensor is not supported.");
-           return self;
-         }),
-         kForms, "The tensor itself.");
 
 }  // namespace ember
