@@ -171,8 +171,7 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
             [3, 4]])
     """
     # Entries of an n x n matrix on and below the diagonal: m (m + 1) / 2 with
-    # m = n + diag for diag <= 0; for diag > 0 the corner above it is missing. Solved
-    # for n:
+    # m = n + diag for diag <= 0; for diag > 0 only a corner is missing. Solved for n:
     length = vec.shape[-1]
     discriminant = 8 * length + 1 + (8 * diag * (diag + 1) if diag > 0 else 0)
     root = math.isqrt(discriminant)

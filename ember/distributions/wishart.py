@@ -23,7 +23,7 @@ __all__ = ["Wishart"]
 
 
 def _digamma_sum(x: Tensor, p: int) -> Tensor:
-    """The sum of digamma(x - i / 2) over i < p: the slope of the multivariate lgamma."""
+    """The sum of digamma(x - i / 2) over i < p: the slope of mvlgamma."""
     steps = 0.5 * ember.arange(p, dtype=x.dtype, device=x.device)
     return (x.unsqueeze(-1) - steps).digamma().sum(-1)
 
