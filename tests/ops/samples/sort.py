@@ -124,7 +124,7 @@ def distinct(x, sorted=True, return_inverse=False, return_counts=False, dim=None
 WHOLE = dict(low=0, high=4, make=np.round)
 op("unique", T(3, 4, **WHOLE), S(T(9, **WHOLE), return_counts=True),
    S(T(3, 4, **WHOLE), return_inverse=True, return_counts=True),
-   S(T(4, 2, **WHOLE), dim=0), ref=distinct, dtypes="ifh", grad=False, skip=["meta"])
+   S(T(4, 2, **WHOLE), dim=0), ref=distinct, dtypes="ifh", grad=False, skip="meta")
 
 
 def runs(x, return_inverse=False, return_counts=False, dim=None):
@@ -137,7 +137,7 @@ def runs(x, return_inverse=False, return_counts=False, dim=None):
 
 
 op("unique_consecutive", T(9, **WHOLE), S(T(9, **WHOLE), True, True), ref=runs, dtypes="ifh",
-   grad=False, skip=["meta"])
+   grad=False, skip="meta")
 op("isin", S(T(3, 4, **WHOLE), T(2, **WHOLE)), S(T(3, 4, **WHOLE), T(7, **WHOLE), invert=True),
    S(T(5, **WHOLE), 2), ref=lambda x, y, invert=False: np.isin(x, y, invert=invert), dtypes="if",
    grad=False, result="bool")
@@ -145,14 +145,14 @@ op("isin", S(T(3, 4, **WHOLE), T(2, **WHOLE)), S(T(3, 4, **WHOLE), T(7, **WHOLE)
 COUNTS = dict(low=0, high=6, dtype="int64")
 op("bincount", T(9, **COUNTS), S(T(9, **COUNTS), T(9)), S(T(4, **COUNTS), minlength=10),
    ref=lambda x, weights=None, minlength=0: np.bincount(x, weights, minlength), dtypes="f",
-   grad=False, skip=["meta"], errors=[(S(T(2, 2, dtype="int64")), RuntimeError, "1-d")])
+   grad=False, skip="meta", errors=[(S(T(2, 2, dtype="int64")), RuntimeError, "1-d")])
 
 
 def histogram(x, bins=100, min=0, max=0):
     return np.histogram(x, bins, None if min == max else (min, max))[0]
 
 
-op("histc", S(T(20), 5), S(T(20), 4, -1, 1), ref=histogram, dtypes="fh", grad=False, skip=["meta"],
+op("histc", S(T(20), 5), S(T(20), 4, -1, 1), ref=histogram, dtypes="fh", grad=False, skip="meta",
    errors=[(S(T(3), 0), RuntimeError, "bins")])
 
 
@@ -161,4 +161,4 @@ def with_edges(x, bins=100, range=None, weight=None, density=False):
 
 
 op("histogram", S(T(20), 5), S(T(20), 4, range=(-1.0, 1.0)), S(T(20), 4, weight=T(20), density=True),
-   S(T(20), np.array([-1.0, 0, 0.5, 2])), ref=with_edges, grad=False, skip=["meta"], tol=10)
+   S(T(20), np.array([-1.0, 0, 0.5, 2])), ref=with_edges, grad=False, skip="meta", tol=10)
