@@ -19,5 +19,3 @@ op("real", T(2, 3), dtypes=ANY, ref=np.real, result="real")
 op("imag", T(2, 3), dtypes="c", view=True, ref=np.imag, result="real",
    errors=[(S(T(2, dtype="float32")), RuntimeError, "non-complex")])
 op("conj", T(2, 3), dtypes=ANY, ref=np.conj, result="same")
-op("positive", T(2, 3), dtypes="ifhc", ref=np.positive, result="same",
-   errors=[(S(T(2, dtype="bool")), RuntimeError, "bool")])
