@@ -115,4 +115,7 @@ void Backend::triangle(const Tensor& out, const Tensor& x, int64_t diagonal, boo
   ternary(Ternary::where, x.dtype(), out, {&inside, &strides, {}}, {&x, nullptr, {}}, {nullptr, nullptr, Scalar(0)}, {});
 }
 
+void Backend::cholesky(const Tensor&, const Tensor&) { missing(*this, "cholesky"); }
+void Backend::solve_triangular(const Tensor&, const Tensor&, bool, bool, bool) { missing(*this, "solve_triangular"); }
+
 }  // namespace ember

@@ -18,7 +18,7 @@ namespace ember {
 
 enum class Reduction : uint8_t { Sum, Mean, Prod, Min, Max, Any, All, CountNonzero, Norm, NanSum };
 enum class Scan : uint8_t { Sum, Prod, LogSumExp, Max, Min };
-enum class Rank : uint8_t { Kth, Median, NanMedian };
+enum class Rank : uint8_t { Kth, Median, NanMedian, Mode };
 enum class ScatterMode : uint8_t { Set, Add, Mul, Max, Min };
 
 // An operand of a pointwise primitive: a tensor broadcast to the output's shape, or a number.
@@ -108,7 +108,8 @@ class Backend {
   virtual void sort(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool descending);
   // As many of the largest (or smallest) as the outputs have room for; if not `sorted`, in any order.
   virtual void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool largest, bool sorted);
-  // The element of rank k (from 0) along `dim`, or the lower median: of all, where one NaN decides, or of what is not NaN.
+  // The element of rank k (from 0) along `dim`, the lower median (of all, where one NaN decides, or of
+  // what is not NaN), or the most frequent element.
   virtual void pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, Rank rank, int64_t k);
   // How many elements of a sorted line are less than each value (`right`: not greater). `sorted` has one line, or one
   // for each line of `values`; it may be sorted only when read in the order of `sorter`.
@@ -117,6 +118,12 @@ class Backend {
   virtual void softmax(const Tensor& out, const Tensor& x, int dim, bool log);
   virtual void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim, bool log);
   virtual void logsumexp(const Tensor& out, const Tensor& x, int dim);
+
+  // --- linear algebra: batches of contiguous matrices, changed in place ------------------------
+  // The lower triangle becomes the Cholesky factor; info (int32) is 0, or the order of the minor that fails.
+  virtual void cholesky(const Tensor& matrices, const Tensor& info);
+  // b becomes the solution x of a x = b (or x a = b), a being triangular.
+  virtual void solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unit);
 
   // --- random numbers -------------------------------------------------------------------------
   // Fills `out` in the order of its memory. The default draws on the host and copies, so that a seed gives the

@@ -51,7 +51,7 @@ void Backend::topk(const Tensor& values, const Tensor& indices, const Tensor& x,
 }
 
 void Backend::pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, Rank rank, int64_t k) {
-  if (rank != Rank::Kth) missing(*this, "median");
+  if (rank != Rank::Kth) missing(*this, rank == Rank::Mode ? "mode" : "median");
   Tensor v = empty(x.shape(), x.dtype(), x.device()), at = empty(x.shape(), Dtype::Int64, x.device());
   sort(v, at, x, dim, false);
   copy(values, part(v, dim, k, 1));

@@ -22,6 +22,8 @@ class MetaBackend final : public Backend {
   void compare(Compare, Dtype, const Tensor&, const Input&, const Input&, const Params&) override {}
   void ternary(Ternary, Dtype, const Tensor&, const Input&, const Input&, const Input&, const Params&) override {}
   bool unary_grad(Unary, Dtype, const Tensor&, const Input&, const Input&, const Params&) override { return true; }
+  void cholesky(const Tensor&, const Tensor&) override {}
+  void solve_triangular(const Tensor&, const Tensor&, bool, bool, bool) override {}
   void index_get(const Tensor&, const Tensor&, const Indexing&) override {}
   void index_put(const Tensor&, const Indexing&, const Tensor&, ScatterMode) override {}
   void gather(const Tensor&, const Tensor&, int, const Tensor&) override {}

@@ -7,7 +7,7 @@ from builtins import int as _int
 from builtins import str as _str
 from collections.abc import Iterator as _Iterator
 from collections.abc import Sequence as _Sequence
-from typing import Any, NamedTuple, Self, TypeAlias, overload
+from typing import Any, NamedTuple, Self, SupportsIndex, TypeAlias, overload
 
 _Number: TypeAlias = _bool | _int | _float | _complex
 _Operand: TypeAlias = Tensor | _Number
@@ -64,7 +64,12 @@ class _values_indices(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class _hist_bin_edges(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
+
 class Generator:
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     def clone_state(self, *args: Any, **kwargs: Any) -> Any: ...
     @property
     def device(self) -> Any: ...
@@ -108,7 +113,12 @@ class Op:
 
 class Size(tuple[_int, ...]):
     def __new__(cls, sizes: _Sequence[_int] = ...) -> Self: ...
-    def numel(self, *args: Any, **kwargs: Any) -> Any: ...
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> _int: ...
+    @overload
+    def __getitem__(self, index: slice) -> Size: ...
+    def __add__(self, other: tuple[_int, ...]) -> Size: ...
+    def numel(self) -> _int: ...
 
 class Tensor:
     def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
@@ -145,13 +155,19 @@ class Tensor:
     @property
     def is_cuda(self) -> _bool: ...
     @property
+    def is_ipu(self) -> _bool: ...
+    @property
     def is_leaf(self) -> _bool: ...
+    @property
+    def is_maia(self) -> _bool: ...
     @property
     def is_meta(self) -> _bool: ...
     @property
     def is_mkldnn(self) -> _bool: ...
     @property
     def is_mps(self) -> _bool: ...
+    @property
+    def is_mtia(self) -> _bool: ...
     @property
     def is_nested(self) -> _bool: ...
     @property
@@ -160,6 +176,10 @@ class Tensor:
     def is_sparse(self) -> _bool: ...
     @property
     def is_sparse_csr(self) -> _bool: ...
+    @property
+    def is_vulkan(self) -> _bool: ...
+    @property
+    def is_xla(self) -> _bool: ...
     @property
     def is_xpu(self) -> _bool: ...
     @property
@@ -253,10 +273,12 @@ class Tensor:
     def apply_(self, *args: Any, **kwargs: Any) -> Any: ...
     def as_subclass(self, *args: Any, **kwargs: Any) -> Any: ...
     def backward(self, *args: Any, **kwargs: Any) -> Any: ...
+    def const_data_ptr(self, *args: Any, **kwargs: Any) -> Any: ...
     def cuda(self, *args: Any, **kwargs: Any) -> Any: ...
     def data_ptr(self, *args: Any, **kwargs: Any) -> Any: ...
     def detach_(self, *args: Any, **kwargs: Any) -> Any: ...
     def dim(self, *args: Any, **kwargs: Any) -> Any: ...
+    def dim_order(self, *args: Any, **kwargs: Any) -> Any: ...
     def element_size(self, *args: Any, **kwargs: Any) -> Any: ...
     def get_device(self, *args: Any, **kwargs: Any) -> Any: ...
     def has_names(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -286,6 +308,10 @@ class Tensor:
         """Absolute value of each element; of a complex one, its modulus."""
     def abs_(self) -> Self:
         """Absolute value of each element; of a complex one, its modulus."""
+    def absolute(self, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of abs()."""
+    def absolute_(self) -> Self:
+        """Alias of abs()."""
     def acos(self, *, out: Tensor | None = ...) -> Tensor:
         """Inverse cosine of each element."""
     def acos_(self) -> Self:
@@ -295,19 +321,27 @@ class Tensor:
     def acosh_(self) -> Self:
         """Inverse hyperbolic cosine of each element."""
     @overload
-    def add(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Sum of two tensors, broadcast together."""
+    def add(self, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+        """self + alpha * other."""
     @overload
-    def add(self, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor: ...
+    def add(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
     @overload
-    def add_(self, other: _Operand) -> Self:
-        """Sum of two tensors, broadcast together."""
+    def add_(self, other: _Operand, *, alpha: _Number = ...) -> Self:
+        """self + alpha * other."""
     @overload
-    def add_(self, other: _Operand, *, alpha: _Number = ...) -> Self: ...
+    def add_(self, other: _Operand) -> Self: ...
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
         """beta * self + alpha * the sum of batch1 @ batch2 over the batch."""
     def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _Number = ..., alpha: _Number = ...) -> Self:
         """beta * self + alpha * the sum of batch1 @ batch2 over the batch."""
+    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number = ..., out: Tensor | None = ...) -> Tensor:
+        """self + value * tensor1 / tensor2."""
+    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number = ...) -> Self:
+        """self + value * tensor1 / tensor2."""
+    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number = ..., out: Tensor | None = ...) -> Tensor:
+        """self + value * tensor1 * tensor2."""
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number = ...) -> Self:
+        """self + value * tensor1 * tensor2."""
     def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
         """beta * self + alpha * (mat1 @ mat2)."""
     def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alpha: _Number = ...) -> Self:
@@ -322,12 +356,10 @@ class Tensor:
         """beta * self + alpha * the outer product of vec1 and vec2."""
     def adjoint(self) -> Tensor:
         """The conjugate of the transpose of the last two dimensions."""
-    def airy_ai(self, *, out: Tensor | None = ...) -> Tensor:
-        """Airy function Ai."""
-    def airy_ai_(self) -> Self:
-        """Airy function Ai."""
     def all(self, dim: _Dims = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Whether all elements over `dim` are nonzero."""
+    def allclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
+        """True if isclose() is, everywhere."""
     def amax(self, dim: _Dims = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Largest element over `dim`; the gradient is shared among ties."""
     def amin(self, dim: _Dims = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -335,20 +367,52 @@ class Tensor:
     def aminmax(self, *, dim: _int | None = ..., keepdim: _bool = ..., out: _Sequence[Tensor] | None = ...) -> _min_max:
         """Smallest and largest element, of all or along `dim`."""
     def angle(self, *, out: Tensor | None = ...) -> Tensor:
-        """Angle of each element with the positive real axis: 0 or pi for a real one."""
-    def angle_(self) -> Self:
-        """Angle of each element with the positive real axis: 0 or pi for a real one."""
+        """Angle of each element with the positive real axis; 0 or pi for a real one."""
     def any(self, dim: _Dims = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Whether any element over `dim` is nonzero."""
+    def arccos(self, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of acos()."""
+    def arccos_(self) -> Self:
+        """Alias of acos()."""
+    def arccosh(self, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of acosh()."""
+    def arccosh_(self) -> Self:
+        """Alias of acosh()."""
+    def arcsin(self, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of asin()."""
+    def arcsin_(self) -> Self:
+        """Alias of asin()."""
+    def arcsinh(self, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of asinh()."""
+    def arcsinh_(self) -> Self:
+        """Alias of asinh()."""
+    def arctan(self, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of atan()."""
+    def arctan2(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of atan2()."""
+    def arctan2_(self, other: _Operand) -> Self:
+        """Alias of atan2()."""
+    def arctan_(self) -> Self:
+        """Alias of atan()."""
+    def arctanh(self, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of atanh()."""
+    def arctanh_(self) -> Self:
+        """Alias of atanh()."""
     def argmax(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Index of the largest element, of all or along `dim`."""
     def argmin(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Index of the smallest element, of all or along `dim`."""
+    def argsort(self, dim: _int = ..., descending: _bool = ..., *, stable: _bool = ..., out: Tensor | None = ...) -> Tensor:
+        """The indices that sort a tensor along `dim`."""
     def argwhere(self) -> Tensor:
         """The positions of the elements that are not zero."""
     def as_strided(self, size: _Size, stride: _Size, storage_offset: _int | None = ...) -> Tensor:
         """A view of the storage with the given size, strides and offset."""
-    def as_strided_scatter(self, src: Tensor, size: _Size, stride: _Size, storage_offset: _int | None = ...) -> Tensor:
+    def as_strided_(self, size: _Size, stride: _Size, storage_offset: _int | None = ...) -> Self:
+        """A view of the storage with the given size, strides and offset. The tensor itself
+        changes.
+        """
+    def as_strided_scatter(self, src: Tensor, size: _Size, stride: _Size, storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """A copy with the part that as_strided() shows replaced by `src`."""
     def asin(self, *, out: Tensor | None = ...) -> Tensor:
         """Inverse sine of each element."""
@@ -384,24 +448,10 @@ class Tensor:
         """Fills the tensor with 1 with the probabilities `p`, else 0."""
     @overload
     def bernoulli_(self, p: _float = ..., *, generator: Generator | None = ...) -> Self: ...
-    def bessel_j0(self, *, out: Tensor | None = ...) -> Tensor:
-        """Bessel function of the first kind, order 0."""
-    def bessel_j0_(self) -> Self:
-        """Bessel function of the first kind, order 0."""
-    def bessel_j1(self, *, out: Tensor | None = ...) -> Tensor:
-        """Bessel function of the first kind, order 1."""
-    def bessel_j1_(self) -> Self:
-        """Bessel function of the first kind, order 1."""
-    def bessel_y0(self, *, out: Tensor | None = ...) -> Tensor:
-        """Bessel function of the second kind, order 0."""
-    def bessel_y0_(self) -> Self:
-        """Bessel function of the second kind, order 0."""
-    def bessel_y1(self, *, out: Tensor | None = ...) -> Tensor:
-        """Bessel function of the second kind, order 1."""
-    def bessel_y1_(self) -> Self:
-        """Bessel function of the second kind, order 1."""
     def bfloat16(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """The tensor in another dtype, that of this name; itself if it has it."""
+    def bincount(self, weights: Tensor | None = ..., minlength: _int = ...) -> Tensor:
+        """How often each of 0, 1, 2 ... occurs, or the sum of its weights."""
     def bitwise_and(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Bitwise and; for bool, logical and."""
     def bitwise_and_(self, other: _Operand) -> Self:
@@ -449,25 +499,17 @@ class Tensor:
         """The tensor in another dtype, that of this name; itself if it has it."""
     def char(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """The tensor in another dtype, that of this name; itself if it has it."""
-    def chebyshev_polynomial_t(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Chebyshev polynomial of the first kind of degree b."""
-    def chebyshev_polynomial_t_(self, other: _Operand) -> Self:
-        """Chebyshev polynomial of the first kind of degree b."""
-    def chebyshev_polynomial_u(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Chebyshev polynomial of the second kind of degree b."""
-    def chebyshev_polynomial_u_(self, other: _Operand) -> Self:
-        """Chebyshev polynomial of the second kind of degree b."""
-    def chebyshev_polynomial_v(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Chebyshev polynomial of the third kind of degree b."""
-    def chebyshev_polynomial_v_(self, other: _Operand) -> Self:
-        """Chebyshev polynomial of the third kind of degree b."""
-    def chebyshev_polynomial_w(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Chebyshev polynomial of the fourth kind of degree b."""
-    def chebyshev_polynomial_w_(self, other: _Operand) -> Self:
-        """Chebyshev polynomial of the fourth kind of degree b."""
     def chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
         """Views of at most `chunks` pieces of equal size along a dimension; the last may
         be smaller.
+        """
+    def clamp(self, min: _Operand | None = ..., max: _Operand | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Elements limited to the range between two bounds, each a number, a tensor or
+        none.
+        """
+    def clamp_(self, min: _Operand | None = ..., max: _Operand | None = ...) -> Self:
+        """Elements limited to the range between two bounds, each a number, a tensor or
+        none.
         """
     def clamp_max(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Elements above a bound replaced by it."""
@@ -477,6 +519,14 @@ class Tensor:
         """Elements below a bound replaced by it."""
     def clamp_min_(self, other: _Operand) -> Self:
         """Elements below a bound replaced by it."""
+    def clip(self, min: _Operand | None = ..., max: _Operand | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Elements limited to the range between two bounds, each a number, a tensor or
+        none.
+        """
+    def clip_(self, min: _Operand | None = ..., max: _Operand | None = ...) -> Self:
+        """Elements limited to the range between two bounds, each a number, a tensor or
+        none.
+        """
     def clone(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """A copy of the tensor, recorded by the tape."""
     def conj(self) -> Tensor:
@@ -505,6 +555,18 @@ class Tensor:
         """Number of nonzero elements over `dim`."""
     def cpu(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """The tensor in host memory; itself if it is there."""
+    def cummax(self, dim: _int, *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
+        """Largest of each element along `dim` and all before it, and where it is."""
+    def cummin(self, dim: _int, *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
+        """Smallest of each element along `dim` and all before it, and where it is."""
+    def cumprod(self, dim: _int, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
+        """Product of each element along `dim` and all before it."""
+    def cumprod_(self, dim: _int, *, dtype: _DtypeLike | None = ...) -> Self:
+        """Product of each element along `dim` and all before it."""
+    def cumsum(self, dim: _int, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
+        """Sum of each element along `dim` and all before it."""
+    def cumsum_(self, dim: _int, *, dtype: _DtypeLike | None = ...) -> Self:
+        """Sum of each element along `dim` and all before it."""
     def deg2rad(self, *, out: Tensor | None = ...) -> Tensor:
         """Degrees to radians."""
     def deg2rad_(self) -> Self:
@@ -519,16 +581,30 @@ class Tensor:
         """The matrix whose diagonal are the elements."""
     def diagonal(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
         """A view of a diagonal of two dimensions, as the last dimension."""
-    def diagonal_scatter(self, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
+    def diagonal_scatter(self, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
         """A copy with a diagonal replaced by `src`."""
+    def diff(self, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The `n`-th difference of neighbours along `dim`."""
     def digamma(self, *, out: Tensor | None = ...) -> Tensor:
         """Derivative of lgamma."""
     def digamma_(self) -> Self:
         """Derivative of lgamma."""
-    def div(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Quotient of two tensors, broadcast together."""
-    def div_(self, other: _Operand) -> Self:
-        """Quotient of two tensors, broadcast together."""
+    def dist(self, other: Tensor, p: _Number = ...) -> Tensor:
+        """Norm of order `p` of the difference of two tensors."""
+    @overload
+    def div(self, other: _Operand, *, rounding_mode: _str | None = ..., out: Tensor | None = ...) -> Tensor:
+        """self / other, rounded to an integer if rounding_mode is 'trunc' or 'floor'."""
+    @overload
+    def div(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def div_(self, other: _Operand, *, rounding_mode: _str | None = ...) -> Self:
+        """self / other, rounded to an integer if rounding_mode is 'trunc' or 'floor'."""
+    @overload
+    def div_(self, other: _Operand) -> Self: ...
+    def divide(self, other: _Operand, *, rounding_mode: _str | None = ..., out: Tensor | None = ...) -> Tensor:
+        """self / other, rounded to an integer if rounding_mode is 'trunc' or 'floor'."""
+    def divide_(self, other: _Operand, *, rounding_mode: _str | None = ...) -> Self:
+        """self / other, rounded to an integer if rounding_mode is 'trunc' or 'floor'."""
     def dot(self, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Dot product of two vectors."""
     def double(self, *, memory_format: memory_format | None = ...) -> Tensor:
@@ -546,14 +622,12 @@ class Tensor:
     def dsplit(self, indices_or_sections: _Size) -> tuple[Tensor, ...]: ...
     @overload
     def dsplit(self, *indices_or_sections: _int) -> tuple[Tensor, ...]: ...
-    def entr(self, *, out: Tensor | None = ...) -> Tensor:
-        """-x * log(x); 0 at zero, -inf below."""
-    def entr_(self) -> Self:
-        """-x * log(x); 0 at zero, -inf below."""
     def eq(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """True where the two elements are equal."""
     def eq_(self, other: _Operand) -> Self:
         """True where the two elements are equal."""
+    def equal(self, other: Tensor) -> _bool:
+        """True if two tensors have the same shape and elements."""
     def erf(self, *, out: Tensor | None = ...) -> Tensor:
         """Error function of each element."""
     def erf_(self) -> Self:
@@ -562,10 +636,6 @@ class Tensor:
         """1 - erf(x), accurate where that is small."""
     def erfc_(self) -> Self:
         """1 - erf(x), accurate where that is small."""
-    def erfcx(self, *, out: Tensor | None = ...) -> Tensor:
-        """exp(x * x) * erfc(x)."""
-    def erfcx_(self) -> Self:
-        """exp(x * x) * erfc(x)."""
     def erfinv(self, *, out: Tensor | None = ...) -> Tensor:
         """Inverse error function."""
     def erfinv_(self) -> Self:
@@ -591,6 +661,12 @@ class Tensor:
         """exp(x) - 1, accurate near zero."""
     def exponential_(self, lambd: _float = ..., *, generator: Generator | None = ...) -> Self:
         """Fills the tensor with exponential numbers of rate `lambd`."""
+    def fill_(self, value: _Operand) -> Self:
+        """Sets every element to `value`."""
+    def fix(self, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of trunc()."""
+    def fix_(self) -> Self:
+        """Alias of trunc()."""
     def flatten(self, start_dim: _int = ..., end_dim: _int = ...) -> Tensor:
         """The dimensions from `start_dim` to `end_dim` as one."""
     @overload
@@ -604,6 +680,10 @@ class Tensor:
         """A copy with the rows in reverse order."""
     def float(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """The tensor in another dtype, that of this name; itself if it has it."""
+    def float_power(self, exponent: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """self to the power of exponent, in double precision."""
+    def float_power_(self, exponent: _Operand) -> Self:
+        """self to the power of exponent, in double precision."""
     def floor(self, *, out: Tensor | None = ...) -> Tensor:
         """Largest integer not above each element."""
     def floor_(self) -> Self:
@@ -640,44 +720,39 @@ class Tensor:
         """True where the first is at least the second."""
     def ge_(self, other: _Operand) -> Self:
         """True where the first is at least the second."""
-    def gelu(self, *, out: Tensor | None = ...) -> Tensor:
-        """x times the normal distribution function of x."""
-    def gelu_(self) -> Self:
-        """x times the normal distribution function of x."""
-    def gelu_tanh(self, *, out: Tensor | None = ...) -> Tensor:
-        """gelu by its approximation with tanh."""
-    def gelu_tanh_(self) -> Self:
-        """gelu by its approximation with tanh."""
     def geometric_(self, p: _float, *, generator: Generator | None = ...) -> Self:
         """Fills the tensor with the number of tries until a success of probability `p`."""
     def ger(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Outer product of two vectors."""
+    def greater(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of gt()."""
+    def greater_(self, other: _Operand) -> Self:
+        """Alias of gt()."""
+    def greater_equal(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of ge()."""
+    def greater_equal_(self, other: _Operand) -> Self:
+        """Alias of ge()."""
     def gt(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """True where the first is greater than the second."""
     def gt_(self, other: _Operand) -> Self:
         """True where the first is greater than the second."""
     def half(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """The tensor in another dtype, that of this name; itself if it has it."""
-    def hardsigmoid(self, *, out: Tensor | None = ...) -> Tensor:
-        """relu6(x + 3) / 6."""
-    def hardsigmoid_(self) -> Self:
-        """relu6(x + 3) / 6."""
-    def hardswish(self, *, out: Tensor | None = ...) -> Tensor:
-        """x * relu6(x + 3) / 6."""
-    def hardswish_(self) -> Self:
-        """x * relu6(x + 3) / 6."""
-    def heaviside(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """0 below zero, 1 above it, the second operand at zero."""
-    def heaviside_(self, other: _Operand) -> Self:
-        """0 below zero, 1 above it, the second operand at zero."""
-    def hermite_polynomial_h(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Physicists' Hermite polynomial of degree b."""
-    def hermite_polynomial_h_(self, other: _Operand) -> Self:
-        """Physicists' Hermite polynomial of degree b."""
-    def hermite_polynomial_he(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Probabilists' Hermite polynomial of degree b."""
-    def hermite_polynomial_he_(self, other: _Operand) -> Self:
-        """Probabilists' Hermite polynomial of degree b."""
+    def hardshrink(self, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
+        """x outside [-lambd, lambd], 0 inside."""
+    def heaviside(self, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """0 below zero, 1 above it, `values` at zero."""
+    def heaviside_(self, values: Tensor) -> Self:
+        """0 below zero, 1 above it, `values` at zero."""
+    def histc(self, bins: _int = ..., min: _Number = ..., max: _Number = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Counts in `bins` equal bins from `min` to `max`, or over the range of the data
+        if both are 0.
+        """
+    @overload
+    def histogram(self, bins: Tensor, *, weight: Tensor | None = ..., density: _bool = ..., out: _Sequence[Tensor] | None = ...) -> _hist_bin_edges:
+        """Counts (or sums of weights) between the given edges, and the edges."""
+    @overload
+    def histogram(self, bins: _int = ..., *, range: _Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., out: _Sequence[Tensor] | None = ...) -> _hist_bin_edges: ...
     @overload
     def hsplit(self, sections: _int) -> tuple[Tensor, ...]:
         """Equal pieces, as views."""
@@ -699,18 +774,6 @@ class Tensor:
         """Modified Bessel function of the first kind, order 0."""
     def i0_(self) -> Self:
         """Modified Bessel function of the first kind, order 0."""
-    def i0e(self, *, out: Tensor | None = ...) -> Tensor:
-        """exp(-abs(x)) * i0(x)."""
-    def i0e_(self) -> Self:
-        """exp(-abs(x)) * i0(x)."""
-    def i1(self, *, out: Tensor | None = ...) -> Tensor:
-        """Modified Bessel function of the first kind, order 1."""
-    def i1_(self) -> Self:
-        """Modified Bessel function of the first kind, order 1."""
-    def i1e(self, *, out: Tensor | None = ...) -> Tensor:
-        """exp(-abs(x)) * i1(x)."""
-    def i1e_(self) -> Self:
-        """exp(-abs(x)) * i1(x)."""
     def igamma(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Regularised lower incomplete gamma function."""
     def igamma_(self, other: _Operand) -> Self:
@@ -755,59 +818,39 @@ class Tensor:
     def is_complex(self) -> _bool:
         """Whether the elements are complex numbers."""
     def is_conj(self) -> _bool:
-        """Always False."""
+        """False: conjugates are never lazy."""
     def is_contiguous(self, *, memory_format: memory_format | None = ...) -> _bool:
         """Whether the elements lie in memory in the order of `memory_format`."""
     def is_floating_point(self) -> _bool:
         """Whether the elements are real floating point numbers."""
     def is_neg(self) -> _bool:
-        """Always False."""
+        """False: negatives are never lazy."""
     def is_nonzero(self) -> _bool:
         """Whether a tensor with one element is not zero."""
     def is_same_size(self, other: Tensor) -> _bool:
         """Whether two tensors have the same shape."""
     def is_signed(self) -> _bool:
         """Whether elements can be negative."""
-    def isclose(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """True where abs(a - b) <= atol + rtol * abs(b); p0 rtol, p1 atol, p2 whether NaN
-        equals NaN.
-        """
-    def isclose_(self, other: _Operand) -> Self:
-        """True where abs(a - b) <= atol + rtol * abs(b); p0 rtol, p1 atol, p2 whether NaN
-        equals NaN.
-        """
+    def isclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
+        """True where abs(self - other) <= atol + rtol * abs(other)."""
     def isfinite(self, *, out: Tensor | None = ...) -> Tensor:
-        """True where an element is neither infinite nor NaN."""
-    def isfinite_(self) -> Self:
         """True where an element is neither infinite nor NaN."""
     def isinf(self, *, out: Tensor | None = ...) -> Tensor:
         """True where an element is infinite."""
-    def isinf_(self) -> Self:
-        """True where an element is infinite."""
     def isnan(self, *, out: Tensor | None = ...) -> Tensor:
-        """True where an element is not a number."""
-    def isnan_(self) -> Self:
         """True where an element is not a number."""
     def isneginf(self, *, out: Tensor | None = ...) -> Tensor:
         """True where an element is minus infinity."""
-    def isneginf_(self) -> Self:
-        """True where an element is minus infinity."""
     def isposinf(self, *, out: Tensor | None = ...) -> Tensor:
         """True where an element is plus infinity."""
-    def isposinf_(self) -> Self:
-        """True where an element is plus infinity."""
     def isreal(self, *, out: Tensor | None = ...) -> Tensor:
-        """True where the imaginary part is zero."""
-    def isreal_(self) -> Self:
         """True where the imaginary part is zero."""
     def item(self) -> Any:
         """The value of a tensor with one element, as a Python number."""
     def kron(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The Kronecker product: each element of the first times all of the second."""
-    def laguerre_polynomial_l(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Laguerre polynomial of degree b."""
-    def laguerre_polynomial_l_(self, other: _Operand) -> Self:
-        """Laguerre polynomial of degree b."""
+    def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
+        """The `k`-th smallest element along `dim`, counted from 1, and where it is."""
     def lcm(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Least common multiple."""
     def lcm_(self, other: _Operand) -> Self:
@@ -820,10 +863,18 @@ class Tensor:
         """True where the first is at most the second."""
     def le_(self, other: _Operand) -> Self:
         """True where the first is at most the second."""
-    def legendre_polynomial_p(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Legendre polynomial of degree b."""
-    def legendre_polynomial_p_(self, other: _Operand) -> Self:
-        """Legendre polynomial of degree b."""
+    def lerp(self, end: Tensor, weight: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """self + weight * (end - self)."""
+    def lerp_(self, end: Tensor, weight: _Operand) -> Self:
+        """self + weight * (end - self)."""
+    def less(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of lt()."""
+    def less_(self, other: _Operand) -> Self:
+        """Alias of lt()."""
+    def less_equal(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of le()."""
+    def less_equal_(self, other: _Operand) -> Self:
+        """Alias of le()."""
     def lgamma(self, *, out: Tensor | None = ...) -> Tensor:
         """Logarithm of the absolute value of gamma(x)."""
     def lgamma_(self) -> Self:
@@ -844,12 +895,10 @@ class Tensor:
         """Base-2 logarithm of each element."""
     def log_(self) -> Self:
         """Natural logarithm of each element."""
-    def log_ndtr(self, *, out: Tensor | None = ...) -> Tensor:
-        """Logarithm of ndtr(x)."""
-    def log_ndtr_(self) -> Self:
-        """Logarithm of ndtr(x)."""
     def log_normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Self:
         """Fills the tensor with the exponentials of normal numbers."""
+    def log_softmax(self, dim: _int, dtype: _DtypeLike | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Logarithm of softmax, without loss of accuracy."""
     def logaddexp(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """log(exp(a) + exp(b)) without overflow."""
     def logaddexp2(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
@@ -858,6 +907,10 @@ class Tensor:
         """log2(2**a + 2**b) without overflow."""
     def logaddexp_(self, other: _Operand) -> Self:
         """log(exp(a) + exp(b)) without overflow."""
+    def logcumsumexp(self, dim: _int, *, out: Tensor | None = ...) -> Tensor:
+        """Logarithm of the sum of exponentials of each element along `dim` and all before
+        it.
+        """
     def logical_and(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """True where both elements are nonzero."""
     def logical_and_(self, other: _Operand) -> Self:
@@ -874,14 +927,10 @@ class Tensor:
         """True where just one element is nonzero."""
     def logical_xor_(self, other: _Operand) -> Self:
         """True where just one element is nonzero."""
-    def logit(self, *, out: Tensor | None = ...) -> Tensor:
-        """log(x / (1 - x))."""
-    def logit_(self) -> Self:
-        """log(x / (1 - x))."""
-    def logsigmoid(self, *, out: Tensor | None = ...) -> Tensor:
-        """log(sigmoid(x))."""
-    def logsigmoid_(self) -> Self:
-        """log(sigmoid(x))."""
+    def logit(self, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """log(x / (1 - x)), x being limited to [eps, 1 - eps] if eps is given."""
+    def logit_(self, eps: _float | None = ...) -> Self:
+        """log(x / (1 - x)), x being limited to [eps, 1 - eps] if eps is given."""
     def logsumexp(self, dim: _Dims, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Logarithm of the sum of exponentials over `dim`, without overflow."""
     def long(self, *, memory_format: memory_format | None = ...) -> Tensor:
@@ -920,6 +969,11 @@ class Tensor:
     @overload
     def mean(self, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
     @overload
+    def median(self) -> Tensor:
+        """Median, the lower of two in the middle, of all elements."""
+    @overload
+    def median(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
+    @overload
     def min(self, *, out: Tensor | None = ...) -> Tensor:
         """Smallest of all elements."""
     @overload
@@ -930,42 +984,53 @@ class Tensor:
         """Smaller of two elements; NaN if either is."""
     def minimum_(self, other: _Operand) -> Self:
         """Smaller of two elements; NaN if either is."""
-    def mish(self, *, out: Tensor | None = ...) -> Tensor:
-        """x * tanh(softplus(x))."""
-    def mish_(self) -> Self:
-        """x * tanh(softplus(x))."""
     def mm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Product of two matrices."""
-    def modified_bessel_i0(self, *, out: Tensor | None = ...) -> Tensor:
-        """Modified Bessel function of the first kind, order 0."""
-    def modified_bessel_i0_(self) -> Self:
-        """Modified Bessel function of the first kind, order 0."""
-    def modified_bessel_i1(self, *, out: Tensor | None = ...) -> Tensor:
-        """Modified Bessel function of the first kind, order 1."""
-    def modified_bessel_i1_(self) -> Self:
-        """Modified Bessel function of the first kind, order 1."""
-    def modified_bessel_k0(self, *, out: Tensor | None = ...) -> Tensor:
-        """Modified Bessel function of the second kind, order 0."""
-    def modified_bessel_k0_(self) -> Self:
-        """Modified Bessel function of the second kind, order 0."""
-    def modified_bessel_k1(self, *, out: Tensor | None = ...) -> Tensor:
-        """Modified Bessel function of the second kind, order 1."""
-    def modified_bessel_k1_(self) -> Self:
-        """Modified Bessel function of the second kind, order 1."""
+    def mode(self, dim: _int = ..., keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
+        """The most frequent element along `dim`, the smallest of several, and where it is.
+        """
     def moveaxis(self, source: _Dims, destination: _Dims) -> Tensor:
         """movedim()."""
     def movedim(self, source: _Dims, destination: _Dims) -> Tensor:
         """A view with the dimensions `source` moved to `destination`."""
+    def msort(self, *, out: Tensor | None = ...) -> Tensor:
+        """The elements along the first dimension in order."""
     def mul(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Product of two tensors, broadcast together."""
     def mul_(self, other: _Operand) -> Self:
         """Product of two tensors, broadcast together."""
     def multinomial(self, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
         """Indices drawn with the weights in each row of `input`."""
+    def multiply(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of mul()."""
+    def multiply_(self, other: _Operand) -> Self:
+        """Alias of mul()."""
     def mv(self, vec: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Product of a matrix and a vector."""
+    def mvlgamma(self, p: _int, *, out: Tensor | None = ...) -> Tensor:
+        """Logarithm of the multivariate gamma function."""
+    def mvlgamma_(self, p: _int) -> Self:
+        """Logarithm of the multivariate gamma function."""
+    def nan_to_num(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """NaN and the infinities replaced by numbers: by default 0 and the largest there
+        are.
+        """
+    def nan_to_num_(self, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Self:
+        """NaN and the infinities replaced by numbers: by default 0 and the largest there
+        are.
+        """
     def nanmean(self, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
         """Mean over `dim` of what is not NaN."""
+    @overload
+    def nanmedian(self) -> Tensor:
+        """Median of what is not NaN of all elements."""
+    @overload
+    def nanmedian(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
+    @overload
+    def nanquantile(self, q: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor:
+        """Quantiles of what is not NaN."""
+    @overload
+    def nanquantile(self, q: _float, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor: ...
     def nansum(self, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
         """Sum over `dim` with NaN counting as zero."""
     @overload
@@ -973,16 +1038,8 @@ class Tensor:
         """A view of `length` indices from `start` along a dimension."""
     @overload
     def narrow(self, dim: _int, start: Tensor, length: _int) -> Tensor: ...
-    def narrow_copy(self, dim: _int, start: _int, length: _int) -> Tensor:
+    def narrow_copy(self, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
         """A copy of `length` indices from `start` along a dimension."""
-    def ndtr(self, *, out: Tensor | None = ...) -> Tensor:
-        """Normal distribution function."""
-    def ndtr_(self) -> Self:
-        """Normal distribution function."""
-    def ndtri(self, *, out: Tensor | None = ...) -> Tensor:
-        """Inverse of the normal distribution function."""
-    def ndtri_(self) -> Self:
-        """Inverse of the normal distribution function."""
     def ne(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """True where the two elements differ."""
     def ne_(self, other: _Operand) -> Self:
@@ -991,6 +1048,10 @@ class Tensor:
         """Each element with its sign changed."""
     def neg_(self) -> Self:
         """Each element with its sign changed."""
+    def negative(self, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of neg()."""
+    def negative_(self) -> Self:
+        """Alias of neg()."""
     @overload
     def new_empty(self, size: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
         """A tensor of the given shape and the same dtype and device, with uninitialised
@@ -1025,8 +1086,19 @@ class Tensor:
         """The positions of the elements that are not zero: one row for each, or with
         `as_tuple` one tensor for each dimension.
         """
+    def nonzero_static(self, *, size: _int, fill_value: _int = ..., out: Tensor | None = ...) -> Tensor:
+        """nonzero() with exactly `size` rows: cut, or filled up with `fill_value`."""
+    @overload
+    def norm(self, p: _Number | None = ..., dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
+        """Norm of order `p` over `dim`, or of all elements."""
+    @overload
+    def norm(self, p: _str, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
     def normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Self:
         """Fills the tensor with normal numbers."""
+    def not_equal(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of ne()."""
+    def not_equal_(self, other: _Operand) -> Self:
+        """Alias of ne()."""
     def outer(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Outer product of two vectors."""
     @overload
@@ -1036,14 +1108,29 @@ class Tensor:
     def permute(self, *dims: _int) -> Tensor: ...
     def pin_memory(self, device: _DeviceLike | None = ...) -> Tensor:
         """The tensor itself: host memory need not be pinned for ember's devices."""
+    def polygamma(self, n: _int) -> Tensor:
+        """n-th derivative of digamma."""
+    def polygamma_(self, n: _int) -> Self:
+        """n-th derivative of digamma."""
     def positive(self) -> Tensor:
         """The tensor itself."""
-    def pow(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """The first to the power of the second."""
-    def pow_(self, other: _Operand) -> Self:
-        """The first to the power of the second."""
-    def prelu(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """x where it is positive, weight * x elsewhere."""
+    @overload
+    def pow(self, exponent: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """self to the power of exponent."""
+    @overload
+    def pow(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def pow_(self, exponent: _Operand) -> Self:
+        """self to the power of exponent."""
+    @overload
+    def pow_(self, other: _Operand) -> Self: ...
+    @overload
+    def prelu(self, weight: Tensor) -> Tensor:
+        """x where it is positive, weight * x elsewhere; one weight, or one for each
+        channel (dimension 1).
+        """
+    @overload
+    def prelu(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
     def prelu_(self, other: _Operand) -> Self:
         """x where it is positive, weight * x elsewhere."""
     @overload
@@ -1055,6 +1142,11 @@ class Tensor:
         """A copy with `source` at the places `index`, the tensor being one line."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Self:
         """A copy with `source` at the places `index`, the tensor being one line."""
+    @overload
+    def quantile(self, q: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor:
+        """The values below which the fractions `q` of the elements along `dim` lie."""
+    @overload
+    def quantile(self, q: _float, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor: ...
     def rad2deg(self, *, out: Tensor | None = ...) -> Tensor:
         """Radians to degrees."""
     def rad2deg_(self) -> Self:
@@ -1074,18 +1166,18 @@ class Tensor:
         """1 / x for each element."""
     def reciprocal_(self) -> Self:
         """1 / x for each element."""
-    def relu(self, *, out: Tensor | None = ...) -> Tensor:
+    def relu(self) -> Tensor:
         """max(x, 0) for each element."""
-    def relu6(self, *, out: Tensor | None = ...) -> Tensor:
-        """x limited to the range from 0 to 6."""
-    def relu6_(self) -> Self:
-        """x limited to the range from 0 to 6."""
     def relu_(self) -> Self:
         """max(x, 0) for each element."""
     def remainder(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Remainder of the division, with the divisor's sign."""
     def remainder_(self, other: _Operand) -> Self:
         """Remainder of the division, with the divisor's sign."""
+    def renorm(self, p: _Number, dim: _int, maxnorm: _Number, *, out: Tensor | None = ...) -> Tensor:
+        """Slices along `dim` scaled down so that their norms are at most `maxnorm`."""
+    def renorm_(self, p: _Number, dim: _int, maxnorm: _Number) -> Self:
+        """Slices along `dim` scaled down so that their norms are at most `maxnorm`."""
     @overload
     def repeat(self, repeats: _Size) -> Tensor:
         """The tensor repeated as often along each dimension."""
@@ -1113,19 +1205,25 @@ class Tensor:
     def resize_as_(self, the_template: Tensor, *, memory_format: memory_format | None = ...) -> Self:
         """Gives the tensor the shape of another, in more memory if it needs more."""
     def resolve_conj(self) -> Tensor:
-        """The tensor itself."""
+        """The tensor itself: conjugates are never lazy."""
     def resolve_neg(self) -> Tensor:
-        """The tensor itself."""
+        """The tensor itself: negatives are never lazy."""
     def roll(self, shifts: _Dims, dims: _Dims = ...) -> Tensor:
         """A copy shifted along `dims`; what leaves at the end comes in at the front."""
     def rot90(self, k: _int = ..., dims: _Dims = ...) -> Tensor:
         """The plane of two dimensions turned by k times 90 degrees, from the first to the
         second.
         """
-    def round(self, *, out: Tensor | None = ...) -> Tensor:
-        """Nearest integer to each element, halves to even."""
-    def round_(self) -> Self:
-        """Nearest integer to each element, halves to even."""
+    @overload
+    def round(self, *, decimals: _int, out: Tensor | None = ...) -> Tensor:
+        """Each element rounded to a number of decimals, halves to even."""
+    @overload
+    def round(self, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def round_(self, *, decimals: _int) -> Self:
+        """Each element rounded to a number of decimals, halves to even."""
+    @overload
+    def round_(self) -> Self: ...
     def rrelu_(self, lower: _float = ..., upper: _float = ..., training: _bool = ..., generator: Generator | None = ...) -> Self:
         """Leaky ReLU with slopes drawn from [lower, upper) in training, their mean
         otherwise.
@@ -1134,14 +1232,8 @@ class Tensor:
         """1 / sqrt(x) for each element."""
     def rsqrt_(self) -> Self:
         """1 / sqrt(x) for each element."""
-    def scaled_modified_bessel_k0(self, *, out: Tensor | None = ...) -> Tensor:
-        """exp(x) * modified_bessel_k0(x)."""
-    def scaled_modified_bessel_k0_(self) -> Self:
-        """exp(x) * modified_bessel_k0(x)."""
-    def scaled_modified_bessel_k1(self, *, out: Tensor | None = ...) -> Tensor:
-        """exp(x) * modified_bessel_k1(x)."""
-    def scaled_modified_bessel_k1_(self) -> Self:
-        """exp(x) * modified_bessel_k1(x)."""
+    def rsub(self, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+        """other - alpha * self."""
     @overload
     def scatter(self, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """A copy with `src` written to the places `index` along a dimension."""
@@ -1174,7 +1266,7 @@ class Tensor:
         """
     def select(self, dim: _int, index: _int) -> Tensor:
         """A view of one index along a dimension."""
-    def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
+    def select_scatter(self, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = ...) -> Tensor:
         """A copy with one index along a dimension replaced by `src`."""
     @overload
     def set_(self) -> Self:
@@ -1187,22 +1279,6 @@ class Tensor:
         """Sign of each element; of a complex one, x / abs(x)."""
     def sgn_(self) -> Self:
         """Sign of each element; of a complex one, x / abs(x)."""
-    def shifted_chebyshev_polynomial_t(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Chebyshev polynomial of the first kind of 2a - 1."""
-    def shifted_chebyshev_polynomial_t_(self, other: _Operand) -> Self:
-        """Chebyshev polynomial of the first kind of 2a - 1."""
-    def shifted_chebyshev_polynomial_u(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Chebyshev polynomial of the second kind of 2a - 1."""
-    def shifted_chebyshev_polynomial_u_(self, other: _Operand) -> Self:
-        """Chebyshev polynomial of the second kind of 2a - 1."""
-    def shifted_chebyshev_polynomial_v(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Chebyshev polynomial of the third kind of 2a - 1."""
-    def shifted_chebyshev_polynomial_v_(self, other: _Operand) -> Self:
-        """Chebyshev polynomial of the third kind of 2a - 1."""
-    def shifted_chebyshev_polynomial_w(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Chebyshev polynomial of the fourth kind of 2a - 1."""
-    def shifted_chebyshev_polynomial_w_(self, other: _Operand) -> Self:
-        """Chebyshev polynomial of the fourth kind of 2a - 1."""
     def short(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """The tensor in another dtype, that of this name; itself if it has it."""
     def sigmoid(self, *, out: Tensor | None = ...) -> Tensor:
@@ -1215,12 +1291,6 @@ class Tensor:
         """-1, 0 or 1 by the sign of each element."""
     def signbit(self, *, out: Tensor | None = ...) -> Tensor:
         """True where the sign bit is set, that of -0. included."""
-    def signbit_(self) -> Self:
-        """True where the sign bit is set, that of -0. included."""
-    def silu(self, *, out: Tensor | None = ...) -> Tensor:
-        """x * sigmoid(x)."""
-    def silu_(self) -> Self:
-        """x * sigmoid(x)."""
     def sin(self, *, out: Tensor | None = ...) -> Tensor:
         """Sine of each element."""
     def sin_(self) -> Self:
@@ -1233,16 +1303,14 @@ class Tensor:
         """Hyperbolic sine of each element."""
     def sinh_(self) -> Self:
         """Hyperbolic sine of each element."""
-    def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ...) -> Tensor:
+    def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
         """A copy with a slice along a dimension replaced by `src`."""
-    def softsign(self, *, out: Tensor | None = ...) -> Tensor:
-        """x / (1 + abs(x))."""
-    def softsign_(self) -> Self:
-        """x / (1 + abs(x))."""
-    def spherical_bessel_j0(self, *, out: Tensor | None = ...) -> Tensor:
-        """Spherical Bessel function of the first kind, order 0."""
-    def spherical_bessel_j0_(self) -> Self:
-        """Spherical Bessel function of the first kind, order 0."""
+    def softmax(self, dim: _int, dtype: _DtypeLike | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Exponentials along `dim`, scaled to sum to 1."""
+    def sort(self, dim: _int = ..., descending: _bool = ..., *, stable: _bool | None = ..., out: _Sequence[Tensor] | None = ...) -> _values_indices:
+        """The elements along `dim` in order, and where they came from. NaN counts as the
+        largest.
+        """
     @overload
     def split(self, split_size: _int, dim: _int = ...) -> tuple[Tensor, ...]:
         """Views of pieces of `split_size` along a dimension; the last may be smaller."""
@@ -1271,15 +1339,32 @@ class Tensor:
     def std(self, dim: _Dims, unbiased: _bool, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor: ...
     @overload
     def std(self, dim: _Dims = ..., *, correction: _Number | None = ..., keepdim: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
-    def sub(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Difference of two tensors, broadcast together."""
-    def sub_(self, other: _Operand) -> Self:
-        """Difference of two tensors, broadcast together."""
+    @overload
+    def sub(self, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+        """self - alpha * other."""
+    @overload
+    def sub(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def sub_(self, other: _Operand, *, alpha: _Number = ...) -> Self:
+        """self - alpha * other."""
+    @overload
+    def sub_(self, other: _Operand) -> Self: ...
+    def subtract(self, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+        """self - alpha * other."""
+    def subtract_(self, other: _Operand, *, alpha: _Number = ...) -> Self:
+        """self - alpha * other."""
     @overload
     def sum(self, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
         """Sum over `dim`, or over every axis when `dim` is None."""
     @overload
     def sum(self, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def sum_to_size(self, size: _Size) -> Tensor:
+        """The sum over the dimensions along which `size` would be broadcast to the
+        tensor's shape.
+        """
+    @overload
+    def sum_to_size(self, *size: _int) -> Tensor: ...
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """transpose()."""
     def swapaxes_(self, axis0: _int, axis1: _int) -> Self:
@@ -1306,10 +1391,6 @@ class Tensor:
         """Hyperbolic tangent of each element."""
     def tanh_(self) -> Self:
         """Hyperbolic tangent of each element."""
-    def tanhshrink(self, *, out: Tensor | None = ...) -> Tensor:
-        """x - tanh(x)."""
-    def tanhshrink_(self) -> Self:
-        """x - tanh(x)."""
     @overload
     def tensor_split(self, sections: _int, dim: _int = ...) -> tuple[Tensor, ...]:
         """Views of `sections` pieces along a dimension, of sizes that differ by one at
@@ -1335,16 +1416,16 @@ class Tensor:
     def to(self, device: _DeviceLike | None = ..., dtype: _DtypeLike | None = ..., non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: memory_format | None = ...) -> Tensor: ...
     @overload
     def to(self, other: Tensor, non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: memory_format | None = ...) -> Tensor: ...
+    def to_dense(self, dtype: _DtypeLike | None = ..., *, masked_grad: _bool | None = ...) -> Tensor:
+        """The tensor itself, in another dtype if one is given: all tensors are dense."""
+    def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
+        """The `k` largest (or smallest) elements along `dim`, and where they are."""
     def trace(self) -> Tensor:
         """The sum of the diagonal of a matrix."""
     def transpose(self, dim0: _int, dim1: _int) -> Tensor:
         """A view with two dimensions swapped."""
     def transpose_(self, dim0: _int, dim1: _int) -> Self:
         """A view with two dimensions swapped. The tensor itself changes."""
-    def trigamma(self, *, out: Tensor | None = ...) -> Tensor:
-        """Derivative of digamma."""
-    def trigamma_(self) -> Self:
-        """Derivative of digamma."""
     def tril(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
         """The lower triangle of matrices, up to a diagonal; 0 above it."""
     def tril_(self, diagonal: _int = ...) -> Self:
@@ -1353,14 +1434,14 @@ class Tensor:
         """The upper triangle of matrices, from a diagonal on; 0 below it."""
     def triu_(self, diagonal: _int = ...) -> Self:
         """The upper triangle of matrices, from a diagonal on; 0 below it."""
+    def true_divide(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+        """Alias of div()."""
+    def true_divide_(self, other: _Operand) -> Self:
+        """Alias of div()."""
     def trunc(self, *, out: Tensor | None = ...) -> Tensor:
         """Integer part of each element."""
     def trunc_(self) -> Self:
         """Integer part of each element."""
-    def trunc_divide(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Quotient rounded towards zero."""
-    def trunc_divide_(self, other: _Operand) -> Self:
-        """Quotient rounded towards zero."""
     def type_as(self, other: Tensor) -> Tensor:
         """The tensor with the dtype and device of `other`."""
     def unbind(self, dim: _int = ...) -> tuple[Tensor, ...]:
@@ -1373,6 +1454,14 @@ class Tensor:
         """
     def uniform_(self, from_: _float = ..., to: _float = ..., *, generator: Generator | None = ...) -> Self:
         """Fills the tensor with uniform numbers in [from, to)."""
+    def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Tensor:
+        """The distinct elements (or slices along `dim`), in order; where each element
+        went; how often each occurs.
+        """
+    def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Tensor:
+        """One element of each run of equal ones; the run of each element; how long each
+        is.
+        """
     def unsafe_chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
         """chunk()."""
     def unsafe_split(self, split_size: _int, dim: _int = ...) -> tuple[Tensor, ...]:
@@ -1414,20 +1503,17 @@ class Tensor:
     def vsplit(self, indices_or_sections: _Size) -> tuple[Tensor, ...]: ...
     @overload
     def vsplit(self, *indices_or_sections: _int) -> tuple[Tensor, ...]: ...
-    def xlog1py(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """a * log(1 + b), which is 0 where a is."""
-    def xlog1py_(self, other: _Operand) -> Self:
-        """a * log(1 + b), which is 0 where a is."""
+    def where(self, condition: Tensor, other: _Operand) -> Tensor:
+        """self where condition is true, other elsewhere."""
     def xlogy(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """a * log(b), which is 0 where a is."""
     def xlogy_(self, other: _Operand) -> Self:
         """a * log(b), which is 0 where a is."""
-    def zeta(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-        """Hurwitz zeta function."""
-    def zeta_(self, other: _Operand) -> Self:
-        """Hurwitz zeta function."""
+    def zero_(self) -> Self:
+        """Sets every element to 0."""
 
 class UntypedStorage:
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     def clone(self, *args: Any, **kwargs: Any) -> Any: ...
     def copy_(self, *args: Any, **kwargs: Any) -> Any: ...
     def cpu(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -1527,8 +1613,12 @@ def _set_anomaly_enabled(*args: Any, **kwargs: Any) -> Any: ...
 def _set_default_device(*args: Any, **kwargs: Any) -> Any: ...
 def _set_grad_enabled(*args: Any, **kwargs: Any) -> Any: ...
 def _set_inference_mode(*args: Any, **kwargs: Any) -> Any: ...
+def _storage_from_buffer(*args: Any, **kwargs: Any) -> Any: ...
+def _storage_from_bytes(*args: Any, **kwargs: Any) -> Any: ...
+def _to_dlpack(*args: Any, **kwargs: Any) -> Any: ...
 def _will_engine_execute_node(*args: Any, **kwargs: Any) -> Any: ...
 def can_cast(*args: Any, **kwargs: Any) -> Any: ...
+def from_numpy(*args: Any, **kwargs: Any) -> Any: ...
 def get_default_device(*args: Any, **kwargs: Any) -> Any: ...
 def get_default_dtype(*args: Any, **kwargs: Any) -> Any: ...
 def get_num_threads(*args: Any, **kwargs: Any) -> Any: ...
@@ -1553,23 +1643,17 @@ def _standard_gamma(input: Tensor, generator: Generator | None = ...) -> Tensor:
 def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
     """How the gamma numbers `output` move with their shapes `input`."""
 
-def _storage_from_buffer(data: Any) -> Any:
-    """A storage over the memory of an object with the buffer protocol."""
-
-def _storage_from_bytes(data: Any, device: _DeviceLike | None = ...) -> Any:
-    """A storage with a copy of some bytes."""
-
 def _tensor_from_storage(storage: Any, dtype: _DtypeLike, offset: _int, size: _Size, stride: _Size) -> Tensor:
     """A tensor over a storage."""
-
-def _to_dlpack(input: Tensor) -> Any:
-    """A DLPack capsule of the tensor."""
 
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Absolute value of each element; of a complex one, its modulus."""
 
 def abs_(input: Tensor) -> Tensor:
     """Absolute value of each element; of a complex one, its modulus."""
+
+def absolute(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of abs()."""
 
 def acos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse cosine of each element."""
@@ -1584,19 +1668,19 @@ def acosh_(input: Tensor) -> Tensor:
     """Inverse hyperbolic cosine of each element."""
 
 @overload
-def add(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Sum of two tensors, broadcast together."""
+def add(input: _Operand, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+    """self + alpha * other."""
 @overload
-def add(input: _Operand, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor: ...
-
-@overload
-def add_(input: _Operand, other: _Operand) -> Tensor:
-    """Sum of two tensors, broadcast together."""
-@overload
-def add_(input: _Operand, other: _Operand, *, alpha: _Number = ...) -> Tensor: ...
+def add(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
 
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
     """beta * self + alpha * the sum of batch1 @ batch2 over the batch."""
+
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Number = ..., out: Tensor | None = ...) -> Tensor:
+    """self + value * tensor1 / tensor2."""
+
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Number = ..., out: Tensor | None = ...) -> Tensor:
+    """self + value * tensor1 * tensor2."""
 
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
     """beta * self + alpha * (mat1 @ mat2)."""
@@ -1610,17 +1694,14 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _Number = ..., alph
 def adjoint(input: Tensor) -> Tensor:
     """The conjugate of the transpose of the last two dimensions."""
 
-def airy_ai(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Airy function Ai."""
-
-def airy_ai_(input: Tensor) -> Tensor:
-    """Airy function Ai."""
-
 def alias_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """A view of the whole tensor. As a copy."""
 
 def all(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Whether all elements over `dim` are nonzero."""
+
+def allclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
+    """True if isclose() is, everywhere."""
 
 def alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """Dropout that keeps mean and variance, for use after SELU."""
@@ -1638,10 +1719,7 @@ def aminmax(input: Tensor, *, dim: _int | None = ..., keepdim: _bool = ..., out:
     """Smallest and largest element, of all or along `dim`."""
 
 def angle(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Angle of each element with the positive real axis: 0 or pi for a real one."""
-
-def angle_(input: Tensor) -> Tensor:
-    """Angle of each element with the positive real axis: 0 or pi for a real one."""
+    """Angle of each element with the positive real axis; 0 or pi for a real one."""
 
 def any(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Whether any element over `dim` is nonzero."""
@@ -1652,11 +1730,53 @@ def arange(end: _Number, *, dtype: _DtypeLike | None = ..., layout: Any = ..., d
 @overload
 def arange(start: _Number, end: _Number, step: _Number = ..., *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
 
+def arccos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of acos()."""
+
+def arccos_(input: Tensor) -> Tensor:
+    """Alias of acos()."""
+
+def arccosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of acosh()."""
+
+def arccosh_(input: Tensor) -> Tensor:
+    """Alias of acosh()."""
+
+def arcsin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of asin()."""
+
+def arcsin_(input: Tensor) -> Tensor:
+    """Alias of asin()."""
+
+def arcsinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of asinh()."""
+
+def arcsinh_(input: Tensor) -> Tensor:
+    """Alias of asinh()."""
+
+def arctan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of atan()."""
+
+def arctan2(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of atan2()."""
+
+def arctan_(input: Tensor) -> Tensor:
+    """Alias of atan()."""
+
+def arctanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of atanh()."""
+
+def arctanh_(input: Tensor) -> Tensor:
+    """Alias of atanh()."""
+
 def argmax(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Index of the largest element, of all or along `dim`."""
 
 def argmin(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Index of the smallest element, of all or along `dim`."""
+
+def argsort(input: Tensor, dim: _int = ..., descending: _bool = ..., *, stable: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """The indices that sort a tensor along `dim`."""
 
 def argwhere(input: Tensor) -> Tensor:
     """The positions of the elements that are not zero."""
@@ -1664,7 +1784,10 @@ def argwhere(input: Tensor) -> Tensor:
 def as_strided(input: Tensor, size: _Size, stride: _Size, storage_offset: _int | None = ...) -> Tensor:
     """A view of the storage with the given size, strides and offset."""
 
-def as_strided_scatter(input: Tensor, src: Tensor, size: _Size, stride: _Size, storage_offset: _int | None = ...) -> Tensor:
+def as_strided_copy(input: Tensor, size: _Size, stride: _Size, storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """A view of the storage with the given size, strides and offset. As a copy."""
+
+def as_strided_scatter(input: Tensor, src: Tensor, size: _Size, stride: _Size, storage_offset: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy with the part that as_strided() shows replaced by `src`."""
 
 def as_tensor(data: Any, dtype: _DtypeLike | None = ..., device: _DeviceLike | None = ...) -> Tensor:
@@ -1690,9 +1813,6 @@ def atan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse tangent of each element."""
 
 def atan2(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Angle of the point (b, a)."""
-
-def atan2_(input: _Operand, other: _Operand) -> Tensor:
     """Angle of the point (b, a)."""
 
 def atan_(input: Tensor) -> Tensor:
@@ -1737,29 +1857,8 @@ def bernoulli(input: Tensor, *, generator: Generator | None = ..., out: Tensor |
 @overload
 def bernoulli(input: Tensor, p: _float, *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor: ...
 
-def bessel_j0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Bessel function of the first kind, order 0."""
-
-def bessel_j0_(input: Tensor) -> Tensor:
-    """Bessel function of the first kind, order 0."""
-
-def bessel_j1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Bessel function of the first kind, order 1."""
-
-def bessel_j1_(input: Tensor) -> Tensor:
-    """Bessel function of the first kind, order 1."""
-
-def bessel_y0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Bessel function of the second kind, order 0."""
-
-def bessel_y0_(input: Tensor) -> Tensor:
-    """Bessel function of the second kind, order 0."""
-
-def bessel_y1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Bessel function of the second kind, order 1."""
-
-def bessel_y1_(input: Tensor) -> Tensor:
-    """Bessel function of the second kind, order 1."""
+def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ...) -> Tensor:
+    """How often each of 0, 1, 2 ... occurs, or the sum of its weights."""
 
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = ...) -> Tensor:
     """How many of `count` tries succeed with probability `prob`."""
@@ -1767,13 +1866,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = ...) -> 
 def bitwise_and(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Bitwise and; for bool, logical and."""
 
-def bitwise_and_(input: _Operand, other: _Operand) -> Tensor:
-    """Bitwise and; for bool, logical and."""
-
 def bitwise_left_shift(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Bits shifted left."""
-
-def bitwise_left_shift_(input: _Operand, other: _Operand) -> Tensor:
     """Bits shifted left."""
 
 def bitwise_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -1785,19 +1878,10 @@ def bitwise_not_(input: Tensor) -> Tensor:
 def bitwise_or(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Bitwise or; for bool, logical or."""
 
-def bitwise_or_(input: _Operand, other: _Operand) -> Tensor:
-    """Bitwise or; for bool, logical or."""
-
 def bitwise_right_shift(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Bits shifted right, keeping the sign."""
 
-def bitwise_right_shift_(input: _Operand, other: _Operand) -> Tensor:
-    """Bits shifted right, keeping the sign."""
-
 def bitwise_xor(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Bitwise exclusive or."""
-
-def bitwise_xor_(input: _Operand, other: _Operand) -> Tensor:
     """Bitwise exclusive or."""
 
 @overload
@@ -1821,6 +1905,9 @@ def broadcast_to(input: Tensor, size: _Size) -> Tensor:
 @overload
 def broadcast_to(input: Tensor, *size: _int) -> Tensor: ...
 
+def bucketize(input: _Operand, boundaries: Tensor, *, out_int32: _bool = ..., right: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """The bucket between sorted `boundaries` that each value falls into."""
+
 def cat(tensors: _Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The tensors one after the other along a dimension."""
 
@@ -1830,46 +1917,42 @@ def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def ceil_(input: Tensor) -> Tensor:
     """Smallest integer not below each element."""
 
-def chebyshev_polynomial_t(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Chebyshev polynomial of the first kind of degree b."""
+def celu(input: Tensor, alpha: _float = ...) -> Tensor:
+    """x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere."""
 
-def chebyshev_polynomial_t_(input: _Operand, other: _Operand) -> Tensor:
-    """Chebyshev polynomial of the first kind of degree b."""
-
-def chebyshev_polynomial_u(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Chebyshev polynomial of the second kind of degree b."""
-
-def chebyshev_polynomial_u_(input: _Operand, other: _Operand) -> Tensor:
-    """Chebyshev polynomial of the second kind of degree b."""
-
-def chebyshev_polynomial_v(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Chebyshev polynomial of the third kind of degree b."""
-
-def chebyshev_polynomial_v_(input: _Operand, other: _Operand) -> Tensor:
-    """Chebyshev polynomial of the third kind of degree b."""
-
-def chebyshev_polynomial_w(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Chebyshev polynomial of the fourth kind of degree b."""
-
-def chebyshev_polynomial_w_(input: _Operand, other: _Operand) -> Tensor:
-    """Chebyshev polynomial of the fourth kind of degree b."""
+def celu_(input: Tensor, alpha: _float = ...) -> Tensor:
+    """x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere."""
 
 def chunk(input: Tensor, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
     """Views of at most `chunks` pieces of equal size along a dimension; the last may
     be smaller.
     """
 
-def clamp_max(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Elements above a bound replaced by it."""
+def clamp(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Elements limited to the range between two bounds, each a number, a tensor or
+    none.
+    """
 
-def clamp_max_(input: _Operand, other: _Operand) -> Tensor:
+def clamp_(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ...) -> Tensor:
+    """Elements limited to the range between two bounds, each a number, a tensor or
+    none.
+    """
+
+def clamp_max(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Elements above a bound replaced by it."""
 
 def clamp_min(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Elements below a bound replaced by it."""
 
-def clamp_min_(input: _Operand, other: _Operand) -> Tensor:
-    """Elements below a bound replaced by it."""
+def clip(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Elements limited to the range between two bounds, each a number, a tensor or
+    none.
+    """
+
+def clip_(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ...) -> Tensor:
+    """Elements limited to the range between two bounds, each a number, a tensor or
+    none.
+    """
 
 def clone(input: Tensor, *, memory_format: memory_format | None = ...) -> Tensor:
     """A copy of the tensor, recorded by the tape."""
@@ -1898,9 +1981,6 @@ def conj_physical_(input: Tensor) -> Tensor:
 def copysign(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Magnitude of the first with the sign of the second."""
 
-def copysign_(input: _Operand, other: _Operand) -> Tensor:
-    """Magnitude of the first with the sign of the second."""
-
 def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Cosine of each element."""
 
@@ -1915,6 +1995,24 @@ def cosh_(input: Tensor) -> Tensor:
 
 def count_nonzero(input: Tensor, dim: _Dims = ...) -> Tensor:
     """Number of nonzero elements over `dim`."""
+
+def cummax(input: Tensor, dim: _int, *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
+    """Largest of each element along `dim` and all before it, and where it is."""
+
+def cummin(input: Tensor, dim: _int, *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
+    """Smallest of each element along `dim` and all before it, and where it is."""
+
+def cumprod(input: Tensor, dim: _int, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
+    """Product of each element along `dim` and all before it."""
+
+def cumsum(input: Tensor, dim: _int, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
+    """Sum of each element along `dim` and all before it."""
+
+@overload
+def cumulative_trapezoid(y: Tensor, x: Tensor, *, dim: _int = ...) -> Tensor:
+    """Areas under the samples `y` at `x` up to each by the trapezoidal rule."""
+@overload
+def cumulative_trapezoid(y: Tensor, *, dx: _Number = ..., dim: _int = ...) -> Tensor: ...
 
 def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Degrees to radians."""
@@ -1940,20 +2038,26 @@ def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = .
 def diagonal_copy(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """A view of a diagonal of two dimensions, as the last dimension. As a copy."""
 
-def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
+def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy with a diagonal replaced by `src`."""
+
+def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The `n`-th difference of neighbours along `dim`."""
 
 def digamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Derivative of lgamma."""
 
-def digamma_(input: Tensor) -> Tensor:
-    """Derivative of lgamma."""
+def dist(input: Tensor, other: Tensor, p: _Number = ...) -> Tensor:
+    """Norm of order `p` of the difference of two tensors."""
 
-def div(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Quotient of two tensors, broadcast together."""
+@overload
+def div(input: _Operand, other: _Operand, *, rounding_mode: _str | None = ..., out: Tensor | None = ...) -> Tensor:
+    """self / other, rounded to an integer if rounding_mode is 'trunc' or 'floor'."""
+@overload
+def div(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
 
-def div_(input: _Operand, other: _Operand) -> Tensor:
-    """Quotient of two tensors, broadcast together."""
+def divide(input: _Operand, other: _Operand, *, rounding_mode: _str | None = ..., out: Tensor | None = ...) -> Tensor:
+    """self / other, rounded to an integer if rounding_mode is 'trunc' or 'floor'."""
 
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Dot product of two vectors."""
@@ -1999,17 +2103,11 @@ def empty_permuted(size: _Size, physical_layout: _Size, *, dtype: _DtypeLike | N
 def empty_strided(size: _Size, stride: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """A tensor with uninitialised elements and the given strides."""
 
-def entr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """-x * log(x); 0 at zero, -inf below."""
-
-def entr_(input: Tensor) -> Tensor:
-    """-x * log(x); 0 at zero, -inf below."""
-
 def eq(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the two elements are equal."""
 
-def eq_(input: _Operand, other: _Operand) -> Tensor:
-    """True where the two elements are equal."""
+def equal(input: Tensor, other: Tensor) -> _bool:
+    """True if two tensors have the same shape and elements."""
 
 def erf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Error function of each element."""
@@ -2023,16 +2121,7 @@ def erfc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def erfc_(input: Tensor) -> Tensor:
     """1 - erf(x), accurate where that is small."""
 
-def erfcx(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """exp(x * x) * erfc(x)."""
-
-def erfcx_(input: Tensor) -> Tensor:
-    """exp(x * x) * erfc(x)."""
-
 def erfinv(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Inverse error function."""
-
-def erfinv_(input: Tensor) -> Tensor:
     """Inverse error function."""
 
 def exp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2077,6 +2166,18 @@ def feature_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
 def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """feature_dropout() in place."""
 
+def fill(input: Tensor, value: _Operand) -> Tensor:
+    """A tensor of the same shape with every element `value`."""
+
+def fill_(input: Tensor, value: _Operand) -> Tensor:
+    """Sets every element to `value`."""
+
+def fix(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of trunc()."""
+
+def fix_(input: Tensor) -> Tensor:
+    """Alias of trunc()."""
+
 def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ...) -> Tensor:
     """The dimensions from `start_dim` to `end_dim` as one."""
 
@@ -2092,6 +2193,9 @@ def fliplr(input: Tensor) -> Tensor:
 def flipud(input: Tensor) -> Tensor:
     """A copy with the rows in reverse order."""
 
+def float_power(input: _Operand, exponent: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """self to the power of exponent, in double precision."""
+
 def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Largest integer not above each element."""
 
@@ -2101,25 +2205,13 @@ def floor_(input: Tensor) -> Tensor:
 def floor_divide(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Quotient rounded towards minus infinity."""
 
-def floor_divide_(input: _Operand, other: _Operand) -> Tensor:
-    """Quotient rounded towards minus infinity."""
-
 def fmax(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Larger of two elements; a NaN loses."""
-
-def fmax_(input: _Operand, other: _Operand) -> Tensor:
     """Larger of two elements; a NaN loses."""
 
 def fmin(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Smaller of two elements; a NaN loses."""
 
-def fmin_(input: _Operand, other: _Operand) -> Tensor:
-    """Smaller of two elements; a NaN loses."""
-
 def fmod(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Remainder of the division, with the dividend's sign."""
-
-def fmod_(input: _Operand, other: _Operand) -> Tensor:
     """Remainder of the division, with the dividend's sign."""
 
 def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2130,9 +2222,6 @@ def frac_(input: Tensor) -> Tensor:
 
 def from_dlpack(ext_tensor: Any, *, device: _DeviceLike | None = ..., copy: _bool | None = ...) -> Tensor:
     """A tensor that shares the memory of a tensor of another library."""
-
-def from_numpy(ndarray: Any) -> Tensor:
-    """A tensor that shares the memory of a NumPy array."""
 
 def frombuffer(buffer: Any, *, dtype: _DtypeLike, count: _int = ..., offset: _int = ..., requires_grad: _bool = ...) -> Tensor:
     """A 1-D tensor that shares the memory of an object with the buffer protocol."""
@@ -2151,65 +2240,48 @@ def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ...,
 def gcd(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Greatest common divisor."""
 
-def gcd_(input: _Operand, other: _Operand) -> Tensor:
-    """Greatest common divisor."""
-
 def ge(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the first is at least the second."""
-
-def ge_(input: _Operand, other: _Operand) -> Tensor:
-    """True where the first is at least the second."""
-
-def gelu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """x times the normal distribution function of x."""
-
-def gelu_(input: Tensor) -> Tensor:
-    """x times the normal distribution function of x."""
-
-def gelu_tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """gelu by its approximation with tanh."""
-
-def gelu_tanh_(input: Tensor) -> Tensor:
-    """gelu by its approximation with tanh."""
 
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Outer product of two vectors."""
 
+def get_device(input: Tensor) -> _int:
+    """Index of the tensor's device; -1 for the CPU."""
+
+@overload
+def gradient(input: Tensor, *, spacing: _Number | None = ..., dim: _Dims = ..., edge_order: _int = ...) -> tuple[Tensor, ...]:
+    """Derivatives of samples along each of `dim`, by finite differences."""
+@overload
+def gradient(input: Tensor, *, spacing: _Sequence[_float], dim: _Dims = ..., edge_order: _int = ...) -> tuple[Tensor, ...]: ...
+@overload
+def gradient(input: Tensor, *, spacing: _Sequence[Tensor], dim: _Dims = ..., edge_order: _int = ...) -> tuple[Tensor, ...]: ...
+
+def greater(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of gt()."""
+
+def greater_equal(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of ge()."""
+
 def gt(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the first is greater than the second."""
 
-def gt_(input: _Operand, other: _Operand) -> Tensor:
-    """True where the first is greater than the second."""
+def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
+    """x outside [-lambd, lambd], 0 inside."""
 
-def hardsigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """relu6(x + 3) / 6."""
+def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """0 below zero, 1 above it, `values` at zero."""
 
-def hardsigmoid_(input: Tensor) -> Tensor:
-    """relu6(x + 3) / 6."""
+def histc(input: Tensor, bins: _int = ..., min: _Number = ..., max: _Number = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Counts in `bins` equal bins from `min` to `max`, or over the range of the data
+    if both are 0.
+    """
 
-def hardswish(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """x * relu6(x + 3) / 6."""
-
-def hardswish_(input: Tensor) -> Tensor:
-    """x * relu6(x + 3) / 6."""
-
-def heaviside(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """0 below zero, 1 above it, the second operand at zero."""
-
-def heaviside_(input: _Operand, other: _Operand) -> Tensor:
-    """0 below zero, 1 above it, the second operand at zero."""
-
-def hermite_polynomial_h(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Physicists' Hermite polynomial of degree b."""
-
-def hermite_polynomial_h_(input: _Operand, other: _Operand) -> Tensor:
-    """Physicists' Hermite polynomial of degree b."""
-
-def hermite_polynomial_he(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Probabilists' Hermite polynomial of degree b."""
-
-def hermite_polynomial_he_(input: _Operand, other: _Operand) -> Tensor:
-    """Probabilists' Hermite polynomial of degree b."""
+@overload
+def histogram(input: Tensor, bins: Tensor, *, weight: Tensor | None = ..., density: _bool = ..., out: _Sequence[Tensor] | None = ...) -> _hist_bin_edges:
+    """Counts (or sums of weights) between the given edges, and the edges."""
+@overload
+def histogram(input: Tensor, bins: _int = ..., *, range: _Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., out: _Sequence[Tensor] | None = ...) -> _hist_bin_edges: ...
 
 @overload
 def hsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]:
@@ -2231,43 +2303,16 @@ def hstack(tensors: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
 def hypot(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """sqrt(a * a + b * b) without overflow."""
 
-def hypot_(input: _Operand, other: _Operand) -> Tensor:
-    """sqrt(a * a + b * b) without overflow."""
-
 def i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Modified Bessel function of the first kind, order 0."""
 
 def i0_(input: Tensor) -> Tensor:
     """Modified Bessel function of the first kind, order 0."""
 
-def i0e(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """exp(-abs(x)) * i0(x)."""
-
-def i0e_(input: Tensor) -> Tensor:
-    """exp(-abs(x)) * i0(x)."""
-
-def i1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Modified Bessel function of the first kind, order 1."""
-
-def i1_(input: Tensor) -> Tensor:
-    """Modified Bessel function of the first kind, order 1."""
-
-def i1e(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """exp(-abs(x)) * i1(x)."""
-
-def i1e_(input: Tensor) -> Tensor:
-    """exp(-abs(x)) * i1(x)."""
-
 def igamma(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Regularised lower incomplete gamma function."""
 
-def igamma_(input: _Operand, other: _Operand) -> Tensor:
-    """Regularised lower incomplete gamma function."""
-
 def igammac(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Regularised upper incomplete gamma function."""
-
-def igammac_(input: _Operand, other: _Operand) -> Tensor:
     """Regularised upper incomplete gamma function."""
 
 def imag(input: Tensor) -> Tensor:
@@ -2306,13 +2351,16 @@ def is_complex(input: Tensor) -> _bool:
     """Whether the elements are complex numbers."""
 
 def is_conj(input: Tensor) -> _bool:
-    """Always False."""
+    """False: conjugates are never lazy."""
 
 def is_floating_point(input: Tensor) -> _bool:
     """Whether the elements are real floating point numbers."""
 
+def is_inference(input: Tensor) -> _bool:
+    """Whether the tensor was made in inference mode."""
+
 def is_neg(input: Tensor) -> _bool:
-    """Always False."""
+    """False: negatives are never lazy."""
 
 def is_nonzero(input: Tensor) -> _bool:
     """Whether a tensor with one element is not zero."""
@@ -2323,92 +2371,58 @@ def is_same_size(input: Tensor, other: Tensor) -> _bool:
 def is_signed(input: Tensor) -> _bool:
     """Whether elements can be negative."""
 
-def isclose(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """True where abs(a - b) <= atol + rtol * abs(b); p0 rtol, p1 atol, p2 whether NaN
-    equals NaN.
-    """
-
-def isclose_(input: _Operand, other: _Operand) -> Tensor:
-    """True where abs(a - b) <= atol + rtol * abs(b); p0 rtol, p1 atol, p2 whether NaN
-    equals NaN.
-    """
+def isclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
+    """True where abs(self - other) <= atol + rtol * abs(other)."""
 
 def isfinite(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where an element is neither infinite nor NaN."""
 
-def isfinite_(input: Tensor) -> Tensor:
-    """True where an element is neither infinite nor NaN."""
+def isin(elements: _Operand, test_elements: _Operand, *, assume_unique: _bool = ..., invert: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """Whether each element is among `test_elements`."""
 
 def isinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """True where an element is infinite."""
-
-def isinf_(input: Tensor) -> Tensor:
     """True where an element is infinite."""
 
 def isnan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where an element is not a number."""
 
-def isnan_(input: Tensor) -> Tensor:
-    """True where an element is not a number."""
-
 def isneginf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """True where an element is minus infinity."""
-
-def isneginf_(input: Tensor) -> Tensor:
     """True where an element is minus infinity."""
 
 def isposinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where an element is plus infinity."""
 
-def isposinf_(input: Tensor) -> Tensor:
-    """True where an element is plus infinity."""
-
 def isreal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """True where the imaginary part is zero."""
-
-def isreal_(input: Tensor) -> Tensor:
     """True where the imaginary part is zero."""
 
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The Kronecker product: each element of the first times all of the second."""
 
-def laguerre_polynomial_l(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Laguerre polynomial of degree b."""
-
-def laguerre_polynomial_l_(input: _Operand, other: _Operand) -> Tensor:
-    """Laguerre polynomial of degree b."""
+def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
+    """The `k`-th smallest element along `dim`, counted from 1, and where it is."""
 
 def lcm(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Least common multiple."""
-
-def lcm_(input: _Operand, other: _Operand) -> Tensor:
     """Least common multiple."""
 
 def ldexp(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """The first times 2 to the power of the second."""
 
-def ldexp_(input: _Operand, other: _Operand) -> Tensor:
-    """The first times 2 to the power of the second."""
-
 def le(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the first is at most the second."""
 
-def le_(input: _Operand, other: _Operand) -> Tensor:
-    """True where the first is at most the second."""
+def lerp(input: Tensor, end: Tensor, weight: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """self + weight * (end - self)."""
 
-def legendre_polynomial_p(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Legendre polynomial of degree b."""
+def less(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of lt()."""
 
-def legendre_polynomial_p_(input: _Operand, other: _Operand) -> Tensor:
-    """Legendre polynomial of degree b."""
+def less_equal(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of le()."""
 
 def lgamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of the absolute value of gamma(x)."""
 
-def lgamma_(input: Tensor) -> Tensor:
-    """Logarithm of the absolute value of gamma(x)."""
-
-def linspace(start: _Number, end: _Number, steps: _int, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+def linspace(start: _Operand, end: _Operand, steps: _int, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """`steps` numbers from `start` to `end`, equally far apart."""
 
 def log(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2435,11 +2449,8 @@ def log2_(input: Tensor) -> Tensor:
 def log_(input: Tensor) -> Tensor:
     """Natural logarithm of each element."""
 
-def log_ndtr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Logarithm of ndtr(x)."""
-
-def log_ndtr_(input: Tensor) -> Tensor:
-    """Logarithm of ndtr(x)."""
+def log_softmax(input: Tensor, dim: _int, dtype: _DtypeLike | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Logarithm of softmax, without loss of accuracy."""
 
 def logaddexp(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """log(exp(a) + exp(b)) without overflow."""
@@ -2447,49 +2458,30 @@ def logaddexp(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> 
 def logaddexp2(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """log2(2**a + 2**b) without overflow."""
 
-def logaddexp2_(input: _Operand, other: _Operand) -> Tensor:
-    """log2(2**a + 2**b) without overflow."""
-
-def logaddexp_(input: _Operand, other: _Operand) -> Tensor:
-    """log(exp(a) + exp(b)) without overflow."""
+def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tensor:
+    """Logarithm of the sum of exponentials of each element along `dim` and all before
+    it.
+    """
 
 def logical_and(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """True where both elements are nonzero."""
-
-def logical_and_(input: _Operand, other: _Operand) -> Tensor:
     """True where both elements are nonzero."""
 
 def logical_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where an element is zero."""
 
-def logical_not_(input: Tensor) -> Tensor:
-    """True where an element is zero."""
-
 def logical_or(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """True where one of the elements is nonzero."""
-
-def logical_or_(input: _Operand, other: _Operand) -> Tensor:
     """True where one of the elements is nonzero."""
 
 def logical_xor(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where just one element is nonzero."""
 
-def logical_xor_(input: _Operand, other: _Operand) -> Tensor:
-    """True where just one element is nonzero."""
+def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """log(x / (1 - x)), x being limited to [eps, 1 - eps] if eps is given."""
 
-def logit(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """log(x / (1 - x))."""
+def logit_(input: Tensor, eps: _float | None = ...) -> Tensor:
+    """log(x / (1 - x)), x being limited to [eps, 1 - eps] if eps is given."""
 
-def logit_(input: Tensor) -> Tensor:
-    """log(x / (1 - x))."""
-
-def logsigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """log(sigmoid(x))."""
-
-def logsigmoid_(input: Tensor) -> Tensor:
-    """log(sigmoid(x))."""
-
-def logspace(start: _Number, end: _Number, steps: _int, base: _float = ..., *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+def logspace(start: _Operand, end: _Operand, steps: _int, base: _float = ..., *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """`base` to the power of `steps` numbers from `start` to `end`, equally far apart.
     """
 
@@ -2497,9 +2489,6 @@ def logsumexp(input: Tensor, dim: _Dims, keepdim: _bool = ..., *, out: Tensor | 
     """Logarithm of the sum of exponentials over `dim`, without overflow."""
 
 def lt(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """True where the first is less than the second."""
-
-def lt_(input: _Operand, other: _Operand) -> Tensor:
     """True where the first is less than the second."""
 
 def masked_fill(input: Tensor, mask: Tensor, value: _Operand) -> Tensor:
@@ -2526,14 +2515,17 @@ def max(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ..
 def maximum(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Larger of two elements; NaN if either is."""
 
-def maximum_(input: _Operand, other: _Operand) -> Tensor:
-    """Larger of two elements; NaN if either is."""
-
 @overload
 def mean(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
     """Mean over `dim`, or of all elements."""
 @overload
 def mean(input: Tensor, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
+
+@overload
+def median(input: Tensor) -> Tensor:
+    """Median, the lower of two in the middle, of all elements."""
+@overload
+def median(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
 
 @overload
 def min(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2546,41 +2538,12 @@ def min(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ..
 def minimum(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Smaller of two elements; NaN if either is."""
 
-def minimum_(input: _Operand, other: _Operand) -> Tensor:
-    """Smaller of two elements; NaN if either is."""
-
-def mish(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """x * tanh(softplus(x))."""
-
-def mish_(input: Tensor) -> Tensor:
-    """x * tanh(softplus(x))."""
-
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Product of two matrices."""
 
-def modified_bessel_i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Modified Bessel function of the first kind, order 0."""
-
-def modified_bessel_i0_(input: Tensor) -> Tensor:
-    """Modified Bessel function of the first kind, order 0."""
-
-def modified_bessel_i1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Modified Bessel function of the first kind, order 1."""
-
-def modified_bessel_i1_(input: Tensor) -> Tensor:
-    """Modified Bessel function of the first kind, order 1."""
-
-def modified_bessel_k0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Modified Bessel function of the second kind, order 0."""
-
-def modified_bessel_k0_(input: Tensor) -> Tensor:
-    """Modified Bessel function of the second kind, order 0."""
-
-def modified_bessel_k1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Modified Bessel function of the second kind, order 1."""
-
-def modified_bessel_k1_(input: Tensor) -> Tensor:
-    """Modified Bessel function of the second kind, order 1."""
+def mode(input: Tensor, dim: _int = ..., keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
+    """The most frequent element along `dim`, the smallest of several, and where it is.
+    """
 
 def moveaxis(input: Tensor, source: _Dims, destination: _Dims) -> Tensor:
     """movedim()."""
@@ -2588,20 +2551,48 @@ def moveaxis(input: Tensor, source: _Dims, destination: _Dims) -> Tensor:
 def movedim(input: Tensor, source: _Dims, destination: _Dims) -> Tensor:
     """A view with the dimensions `source` moved to `destination`."""
 
-def mul(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Product of two tensors, broadcast together."""
+def msort(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The elements along the first dimension in order."""
 
-def mul_(input: _Operand, other: _Operand) -> Tensor:
+def mul(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Product of two tensors, broadcast together."""
 
 def multinomial(input: Tensor, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
     """Indices drawn with the weights in each row of `input`."""
 
+def multiply(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of mul()."""
+
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Product of a matrix and a vector."""
 
+def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = ...) -> Tensor:
+    """Logarithm of the multivariate gamma function."""
+
+def nan_to_num(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """NaN and the infinities replaced by numbers: by default 0 and the largest there
+    are.
+    """
+
+def nan_to_num_(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Tensor:
+    """NaN and the infinities replaced by numbers: by default 0 and the largest there
+    are.
+    """
+
 def nanmean(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
     """Mean over `dim` of what is not NaN."""
+
+@overload
+def nanmedian(input: Tensor) -> Tensor:
+    """Median of what is not NaN of all elements."""
+@overload
+def nanmedian(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
+
+@overload
+def nanquantile(input: Tensor, q: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor:
+    """Quantiles of what is not NaN."""
+@overload
+def nanquantile(input: Tensor, q: _float, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor: ...
 
 def nansum(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
     """Sum over `dim` with NaN counting as zero."""
@@ -2613,27 +2604,12 @@ def narrow(input: Tensor, dim: _int, start: _int, length: _int) -> Tensor:
 def narrow(input: Tensor, dim: _int, start: Tensor, length: _int) -> Tensor: ...
 
 def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
-    """A view of `length` indices from `start` along a dimension. As a copy."""
+    """A copy of `length` indices from `start` along a dimension."""
 
 def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]:
     """dropout() that returns its mask too."""
 
-def ndtr(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Normal distribution function."""
-
-def ndtr_(input: Tensor) -> Tensor:
-    """Normal distribution function."""
-
-def ndtri(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Inverse of the normal distribution function."""
-
-def ndtri_(input: Tensor) -> Tensor:
-    """Inverse of the normal distribution function."""
-
 def ne(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """True where the two elements differ."""
-
-def ne_(input: _Operand, other: _Operand) -> Tensor:
     """True where the two elements differ."""
 
 def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2642,16 +2618,28 @@ def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def neg_(input: Tensor) -> Tensor:
     """Each element with its sign changed."""
 
-def nextafter(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Next number after the first towards the second."""
+def negative(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of neg()."""
 
-def nextafter_(input: _Operand, other: _Operand) -> Tensor:
+def negative_(input: Tensor) -> Tensor:
+    """Alias of neg()."""
+
+def nextafter(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Next number after the first towards the second."""
 
 def nonzero(input: Tensor, *, as_tuple: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """The positions of the elements that are not zero: one row for each, or with
     `as_tuple` one tensor for each dimension.
     """
+
+def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = ..., out: Tensor | None = ...) -> Tensor:
+    """nonzero() with exactly `size` rows: cut, or filled up with `fill_value`."""
+
+@overload
+def norm(input: Tensor, p: _Number | None = ..., dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
+    """Norm of order `p` over `dim`, or of all elements."""
+@overload
+def norm(input: Tensor, p: _str, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
 
 @overload
 def normal(mean: _float, std: _float, size: _Size, *, generator: Generator | None = ..., dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
@@ -2662,6 +2650,9 @@ def normal(mean: Tensor, std: Tensor, *, generator: Generator | None = ..., out:
 def normal(mean: Tensor, std: _float = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor: ...
 @overload
 def normal(mean: _float, std: Tensor, *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor: ...
+
+def not_equal(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of ne()."""
 
 def numel(input: Tensor) -> _int:
     """Number of elements."""
@@ -2696,20 +2687,25 @@ def poisson(input: Tensor, generator: Generator | None = ...) -> Tensor:
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """A complex tensor with the given absolute values and angles."""
 
+def polygamma(n: _int, self: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """n-th derivative of digamma."""
+
 def positive(input: Tensor) -> Tensor:
     """The tensor itself."""
 
-def pow(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """The first to the power of the second."""
+@overload
+def pow(input: _Operand, exponent: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """self to the power of exponent."""
+@overload
+def pow(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
 
-def pow_(input: _Operand, other: _Operand) -> Tensor:
-    """The first to the power of the second."""
-
-def prelu(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """x where it is positive, weight * x elsewhere."""
-
-def prelu_(input: _Operand, other: _Operand) -> Tensor:
-    """x where it is positive, weight * x elsewhere."""
+@overload
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x where it is positive, weight * x elsewhere; one weight, or one for each
+    channel (dimension 1).
+    """
+@overload
+def prelu(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
 
 @overload
 def prod(input: Tensor, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
@@ -2719,6 +2715,12 @@ def prod(input: Tensor, dim: _int, keepdim: _bool = ..., *, dtype: _DtypeLike | 
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
     """A copy with `source` at the places `index`, the tensor being one line."""
+
+@overload
+def quantile(input: Tensor, q: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor:
+    """The values below which the fractions `q` of the elements along `dim` lie."""
+@overload
+def quantile(input: Tensor, q: _float, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor: ...
 
 def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Radians to degrees."""
@@ -2776,14 +2778,8 @@ def reciprocal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def reciprocal_(input: Tensor) -> Tensor:
     """1 / x for each element."""
 
-def relu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def relu(input: Tensor) -> Tensor:
     """max(x, 0) for each element."""
-
-def relu6(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """x limited to the range from 0 to 6."""
-
-def relu6_(input: Tensor) -> Tensor:
-    """x limited to the range from 0 to 6."""
 
 def relu_(input: Tensor) -> Tensor:
     """max(x, 0) for each element."""
@@ -2791,8 +2787,8 @@ def relu_(input: Tensor) -> Tensor:
 def remainder(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Remainder of the division, with the divisor's sign."""
 
-def remainder_(input: _Operand, other: _Operand) -> Tensor:
-    """Remainder of the division, with the divisor's sign."""
+def renorm(input: Tensor, p: _Number, dim: _int, maxnorm: _Number, *, out: Tensor | None = ...) -> Tensor:
+    """Slices along `dim` scaled down so that their norms are at most `maxnorm`."""
 
 @overload
 def repeat_interleave(input: Tensor, repeats: _int, dim: _int | None = ..., *, output_size: _int | None = ...) -> Tensor:
@@ -2812,10 +2808,10 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: memory_for
     """Gives the tensor the shape of another, in more memory if it needs more."""
 
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself."""
+    """The tensor itself: conjugates are never lazy."""
 
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself."""
+    """The tensor itself: negatives are never lazy."""
 
 def roll(input: Tensor, shifts: _Dims, dims: _Dims = ...) -> Tensor:
     """A copy shifted along `dims`; what leaves at the end comes in at the front."""
@@ -2825,11 +2821,17 @@ def rot90(input: Tensor, k: _int = ..., dims: _Dims = ...) -> Tensor:
     second.
     """
 
-def round(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Nearest integer to each element, halves to even."""
+@overload
+def round(input: Tensor, *, decimals: _int, out: Tensor | None = ...) -> Tensor:
+    """Each element rounded to a number of decimals, halves to even."""
+@overload
+def round(input: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 
-def round_(input: Tensor) -> Tensor:
-    """Nearest integer to each element, halves to even."""
+@overload
+def round_(input: Tensor, *, decimals: _int) -> Tensor:
+    """Each element rounded to a number of decimals, halves to even."""
+@overload
+def round_(input: Tensor) -> Tensor: ...
 
 def row_stack(tensors: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """vstack()."""
@@ -2850,20 +2852,11 @@ def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def rsqrt_(input: Tensor) -> Tensor:
     """1 / sqrt(x) for each element."""
 
+def rsub(input: Tensor, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+    """other - alpha * self."""
+
 def scalar_tensor(s: _Number, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """A 0-d tensor, of the default dtype unless `dtype` is given."""
-
-def scaled_modified_bessel_k0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """exp(x) * modified_bessel_k0(x)."""
-
-def scaled_modified_bessel_k0_(input: Tensor) -> Tensor:
-    """exp(x) * modified_bessel_k0(x)."""
-
-def scaled_modified_bessel_k1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """exp(x) * modified_bessel_k1(x)."""
-
-def scaled_modified_bessel_k1_(input: Tensor) -> Tensor:
-    """exp(x) * modified_bessel_k1(x)."""
 
 @overload
 def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2883,44 +2876,29 @@ def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce:
     dimension, together with what is there if `include_self`.
     """
 
+def searchsorted(sorted_sequence: Tensor, self: _Operand, *, out_int32: _bool = ..., right: _bool = ..., side: _str | None = ..., sorter: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
+    """Where values would have to be put into sorted sequences to keep them sorted."""
+
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """A view of one index along a dimension."""
 
 def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = ...) -> Tensor:
     """A view of one index along a dimension. As a copy."""
 
-def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor:
+def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = ...) -> Tensor:
     """A copy with one index along a dimension replaced by `src`."""
+
+def selu(input: Tensor) -> Tensor:
+    """elu() with the constants of self-normalizing networks."""
+
+def selu_(input: Tensor) -> Tensor:
+    """elu() with the constants of self-normalizing networks."""
 
 def sgn(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sign of each element; of a complex one, x / abs(x)."""
 
 def sgn_(input: Tensor) -> Tensor:
     """Sign of each element; of a complex one, x / abs(x)."""
-
-def shifted_chebyshev_polynomial_t(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Chebyshev polynomial of the first kind of 2a - 1."""
-
-def shifted_chebyshev_polynomial_t_(input: _Operand, other: _Operand) -> Tensor:
-    """Chebyshev polynomial of the first kind of 2a - 1."""
-
-def shifted_chebyshev_polynomial_u(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Chebyshev polynomial of the second kind of 2a - 1."""
-
-def shifted_chebyshev_polynomial_u_(input: _Operand, other: _Operand) -> Tensor:
-    """Chebyshev polynomial of the second kind of 2a - 1."""
-
-def shifted_chebyshev_polynomial_v(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Chebyshev polynomial of the third kind of 2a - 1."""
-
-def shifted_chebyshev_polynomial_v_(input: _Operand, other: _Operand) -> Tensor:
-    """Chebyshev polynomial of the third kind of 2a - 1."""
-
-def shifted_chebyshev_polynomial_w(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Chebyshev polynomial of the fourth kind of 2a - 1."""
-
-def shifted_chebyshev_polynomial_w_(input: _Operand, other: _Operand) -> Tensor:
-    """Chebyshev polynomial of the fourth kind of 2a - 1."""
 
 def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """1 / (1 + exp(-x)) for each element."""
@@ -2936,15 +2914,6 @@ def sign_(input: Tensor) -> Tensor:
 
 def signbit(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where the sign bit is set, that of -0. included."""
-
-def signbit_(input: Tensor) -> Tensor:
-    """True where the sign bit is set, that of -0. included."""
-
-def silu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """x * sigmoid(x)."""
-
-def silu_(input: Tensor) -> Tensor:
-    """x * sigmoid(x)."""
 
 def sin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sine of each element."""
@@ -2969,20 +2938,16 @@ def slice_copy(input: Tensor, dim: _int = ..., start: _int | None = ..., end: _i
     copy.
     """
 
-def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ...) -> Tensor:
+def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy with a slice along a dimension replaced by `src`."""
 
-def softsign(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """x / (1 + abs(x))."""
+def softmax(input: Tensor, dim: _int, dtype: _DtypeLike | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Exponentials along `dim`, scaled to sum to 1."""
 
-def softsign_(input: Tensor) -> Tensor:
-    """x / (1 + abs(x))."""
-
-def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Spherical Bessel function of the first kind, order 0."""
-
-def spherical_bessel_j0_(input: Tensor) -> Tensor:
-    """Spherical Bessel function of the first kind, order 0."""
+def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., *, stable: _bool | None = ..., out: _Sequence[Tensor] | None = ...) -> _values_indices:
+    """The elements along `dim` in order, and where they came from. NaN counts as the
+    largest.
+    """
 
 @overload
 def split(input: Tensor, split_size_or_sections: _int, dim: _int = ...) -> tuple[Tensor, ...]:
@@ -3036,11 +3001,14 @@ def std_mean(input: Tensor, dim: _Dims, unbiased: _bool, keepdim: _bool = ...) -
 @overload
 def std_mean(input: Tensor, dim: _Dims = ..., *, correction: _Number | None = ..., keepdim: _bool = ...) -> tuple[Tensor, Tensor]: ...
 
-def sub(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Difference of two tensors, broadcast together."""
+@overload
+def sub(input: _Operand, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+    """self - alpha * other."""
+@overload
+def sub(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
 
-def sub_(input: _Operand, other: _Operand) -> Tensor:
-    """Difference of two tensors, broadcast together."""
+def subtract(input: _Operand, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+    """self - alpha * other."""
 
 @overload
 def sum(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
@@ -3080,12 +3048,6 @@ def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def tanh_(input: Tensor) -> Tensor:
     """Hyperbolic tangent of each element."""
 
-def tanhshrink(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """x - tanh(x)."""
-
-def tanhshrink_(input: Tensor) -> Tensor:
-    """x - tanh(x)."""
-
 def tensor(data: Any, *, dtype: _DtypeLike | None = ..., device: _DeviceLike | None = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A new tensor with a copy of `data`: a number, nested sequences or an array."""
 
@@ -3103,11 +3065,20 @@ def tensor_split(input: Tensor, indices_or_sections: _int, dim: _int = ...) -> t
 @overload
 def tensor_split(input: Tensor, indices_or_sections: _Dims, dim: _int = ...) -> tuple[Tensor, ...]: ...
 
+def threshold(input: Tensor, threshold: _float, value: _float, *, out: Tensor | None = ...) -> Tensor:
+    """x above a threshold, a given value elsewhere."""
+
+def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
+    """x above a threshold, a given value elsewhere."""
+
 @overload
 def tile(input: Tensor, dims: _Size) -> Tensor:
     """The tensor repeated along each dimension; missing entries count as 1."""
 @overload
 def tile(input: Tensor, *dims: _int) -> Tensor: ...
+
+def topk(input: Tensor, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
+    """The `k` largest (or smallest) elements along `dim`, and where they are."""
 
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
@@ -3118,11 +3089,17 @@ def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
 def transpose_copy(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
     """A view with two dimensions swapped. As a copy."""
 
-def trigamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Derivative of digamma."""
+@overload
+def trapezoid(y: Tensor, x: Tensor, *, dim: _int = ...) -> Tensor:
+    """Area under the samples `y` at `x` by the trapezoidal rule."""
+@overload
+def trapezoid(y: Tensor, *, dx: _Number = ..., dim: _int = ...) -> Tensor: ...
 
-def trigamma_(input: Tensor) -> Tensor:
-    """Derivative of digamma."""
+@overload
+def trapz(y: Tensor, x: Tensor, *, dim: _int = ...) -> Tensor:
+    """The same as trapezoid."""
+@overload
+def trapz(y: Tensor, *, dx: _float = ..., dim: _int = ...) -> Tensor: ...
 
 def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The lower triangle of matrices, up to a diagonal; 0 above it."""
@@ -3136,17 +3113,14 @@ def triu(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Te
 def triu_indices(row: _int, col: _int, offset: _int = ..., *, dtype: _DtypeLike | None = ..., device: _DeviceLike | None = ..., layout: Any = ..., pin_memory: _bool | None = ...) -> Tensor:
     """Row and column numbers of the upper triangle of a matrix, as a 2 by n tensor."""
 
+def true_divide(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Alias of div()."""
+
 def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Integer part of each element."""
 
 def trunc_(input: Tensor) -> Tensor:
     """Integer part of each element."""
-
-def trunc_divide(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Quotient rounded towards zero."""
-
-def trunc_divide_(input: _Operand, other: _Operand) -> Tensor:
-    """Quotient rounded towards zero."""
 
 def unbind(input: Tensor, dim: _int = ...) -> tuple[Tensor, ...]:
     """Views of each index along a dimension."""
@@ -3161,6 +3135,22 @@ def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int, *, out: 
     """A view of all windows of `size` elements along a dimension, `step` apart, as a
     new last dimension. As a copy.
     """
+
+def unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Tensor:
+    """The distinct elements (or slices along `dim`), in order; where each element
+    went; how often each occurs.
+    """
+
+def unique_consecutive(input: Tensor, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Tensor:
+    """One element of each run of equal ones; the run of each element; how long each
+    is.
+    """
+
+@overload
+def unravel_index(indices: Tensor, shape: _Size) -> tuple[Tensor, ...]:
+    """Positions in the flattened tensor as one index for each dimension of `shape`."""
+@overload
+def unravel_index(indices: Tensor, *shape: _int) -> tuple[Tensor, ...]: ...
 
 def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
     """chunk()."""
@@ -3236,20 +3226,17 @@ def vsplit(input: Tensor, *indices_or_sections: _int) -> tuple[Tensor, ...]: ...
 def vstack(tensors: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """The tensors on top of each other."""
 
-def where(condition: Tensor) -> tuple[Tensor, ...]:
-    """The positions where the condition holds: one tensor for each dimension."""
-
-def xlog1py(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """a * log(1 + b), which is 0 where a is."""
-
-def xlog1py_(input: _Operand, other: _Operand) -> Tensor:
-    """a * log(1 + b), which is 0 where a is."""
+@overload
+def where(condition: Tensor, self: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """self where condition is true, other elsewhere."""
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]: ...
 
 def xlogy(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """a * log(b), which is 0 where a is."""
 
-def xlogy_(input: _Operand, other: _Operand) -> Tensor:
-    """a * log(b), which is 0 where a is."""
+def zero_(input: Tensor) -> Tensor:
+    """Sets every element to 0."""
 
 @overload
 def zeros(size: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
@@ -3259,9 +3246,3 @@ def zeros(*size: _int, dtype: _DtypeLike | None = ..., layout: Any = ..., device
 
 def zeros_like(input: Tensor, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., memory_format: memory_format | None = ...) -> Tensor:
     """A tensor of the shape, dtype and device of another, filled with 0."""
-
-def zeta(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
-    """Hurwitz zeta function."""
-
-def zeta_(input: _Operand, other: _Operand) -> Tensor:
-    """Hurwitz zeta function."""

@@ -26,14 +26,30 @@ _DEFINES = {
         set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal
         set_num_interop_threads set_warn_always use_deterministic_algorithms
         """,
+    "_windows": """
+        bartlett_window blackman_window hamming_window hann_window kaiser_window
+        """,
     "_tensor_str": "get_printoptions set_printoptions",
     "_type_info": "finfo iinfo",
     "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
+    "nn.functional": """
+        avg_pool1d adaptive_avg_pool1d bilinear celu celu_ channel_shuffle conv1d conv2d
+        conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity
+        group_norm hardshrink layer_norm max_pool1d max_pool1d_with_indices max_pool2d
+        max_pool3d native_channel_shuffle pairwise_distance pdist pixel_shuffle
+        pixel_unshuffle rms_norm selu selu_ threshold threshold_
+        """,
     "random": "fork_rng get_rng_state initial_seed manual_seed seed set_rng_state",
     "serialization": "load save",
-    "storage": "TypedStorage",
+    "storage": """
+        BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage
+        ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage
+        LongStorage ShortStorage TypedStorage
+        """,
+    "utils.dlpack": "to_dlpack",
     "compiler": "compile",
     "_einsum": "einsum tensordot",
+    "_histogramdd": "histogramdd",
     "_functional": "broadcast_shapes cartesian_prod combinations meshgrid",
 }
 NAMES = {name: module for module, names in _DEFINES.items() for name in names.split()}

@@ -1,5 +1,6 @@
 """Linear algebra: what NumPy has under the same name, differentiable and batched."""
 
+from ember._errors import LinAlgError as LinAlgError
 from ember._lazy import fill
 
 fill(globals(), "linalg")

@@ -14,11 +14,14 @@ class TypedStorage:
     [1.0, 1.0]
     """
 
-    def __init__(self, size: int = 0, *, wrap_storage=None, dtype=None, device=None):
+    def __init__(self, size=0, *, wrap_storage=None, dtype=None, device=None):
         self.dtype = ember.get_default_dtype() if dtype is None else dtype
-        if wrap_storage is None:
+        if wrap_storage is None and isinstance(size, int):
             nbytes = size * self.dtype.itemsize
             wrap_storage = UntypedStorage(nbytes, device=device)
+        elif wrap_storage is None:  # a sequence of elements
+            values = ember.tensor(size, dtype=self.dtype, device=device)
+            wrap_storage = values.untyped_storage()
         self._untyped_storage = wrap_storage
 
     def _tensor(self) -> "ember.Tensor":
@@ -77,8 +80,7 @@ class TypedStorage:
         return self.size()
 
     def __getitem__(self, index):
-        values = self.tolist()[index]
-        return values
+        return self.tolist()[index]
 
     def __setitem__(self, index, value) -> None:
         self._tensor()[index] = value
@@ -88,3 +90,27 @@ class TypedStorage:
 
     def __repr__(self) -> str:
         return f"TypedStorage(dtype={self.dtype}, size={self.size()})"
+
+
+def _of(name: str, dtype) -> type:
+    """The class of storages of one dtype."""
+
+    def __init__(self, size=0, **options):
+        TypedStorage.__init__(self, size, **{"dtype": dtype, **options})
+
+    doc = f"A storage of {dtype} elements."
+    return type(name, (TypedStorage,), {"__init__": __init__, "__doc__": doc})
+
+
+FloatStorage = _of("FloatStorage", ember.float32)
+DoubleStorage = _of("DoubleStorage", ember.float64)
+HalfStorage = _of("HalfStorage", ember.float16)
+BFloat16Storage = _of("BFloat16Storage", ember.bfloat16)
+LongStorage = _of("LongStorage", ember.int64)
+IntStorage = _of("IntStorage", ember.int32)
+ShortStorage = _of("ShortStorage", ember.int16)
+CharStorage = _of("CharStorage", ember.int8)
+ByteStorage = _of("ByteStorage", ember.uint8)
+BoolStorage = _of("BoolStorage", ember.bool)
+ComplexFloatStorage = _of("ComplexFloatStorage", ember.complex64)
+ComplexDoubleStorage = _of("ComplexDoubleStorage", ember.complex128)

@@ -292,3 +292,19 @@ def test_promotion_functions():
     assert ember.result_type(ember.tensor(1), ember.ones(2)) == ember.float32
     assert ember.can_cast(ember.int64, ember.float32)
     assert not ember.can_cast(ember.float32, ember.int64)
+
+
+def test_windows():
+    for name in ("hann", "hamming", "blackman", "bartlett"):
+        want = getattr(np, "hanning" if name == "hann" else name)(7)
+        got = getattr(ember.signal.windows, name)(7, dtype=ember.float64)
+        np.testing.assert_allclose(got.numpy(), want, atol=1e-12)
+        old = getattr(ember, f"{name}_window")(7, periodic=False)
+        np.testing.assert_allclose(old.numpy(), want, atol=1e-6)
+    kaiser = ember.kaiser_window(7, periodic=False, beta=5.0, dtype=ember.float64)
+    np.testing.assert_allclose(kaiser.numpy(), np.kaiser(7, 5.0), rtol=1e-6)
+    assert ember.hann_window(0).shape == (0,) and ember.hann_window(1).item() == 1
+    with pytest.raises(RuntimeError, match="non-negative"):
+        ember.hann_window(-1)
+    with pytest.raises(ValueError, match="positive"):
+        ember.signal.windows.gaussian(3, std=0)

@@ -82,7 +82,7 @@ COPIES = [
 
 
 def where(a: np.ndarray, key) -> tuple:
-    """An array and an index of it: NumPy's for `key`, except that ints make views first."""
+    """An array and an index of it: NumPy's for `key`, but ints make views first."""
     return (a[0], key[1:]) if key is INT_BESIDE else (a, key)
 
 
@@ -202,7 +202,7 @@ def test_value_is_cast_and_broadcast():
     x[1] = ember.tensor([1.5, 2.5, 3.5])
     assert x.tolist() == [[1, 1, 1], [1, 2, 3]]
     y = ember.zeros(2, 3)
-    y[ember.tensor([0, 1])] = ember.tensor([1, 2, 3])
+    y[ember.tensor([0, 1])] = ember.tensor([1.0, 2.0, 3.0])
     assert y.tolist() == [[1, 2, 3], [1, 2, 3]]
     y[0] = ember.ones(1, 1, 3)  # leading ones are dropped
     assert y.tolist() == [[1, 1, 1], [1, 2, 3]]
@@ -286,10 +286,12 @@ def test_errors_of_a_0d_tensor():
 
 def test_errors_of_assignment():
     x = ember.zeros(SHAPE)
-    with pytest.raises(RuntimeError, match="expanded size|must match"):
+    with pytest.raises(RuntimeError, match=r"expanded size|must match"):
         x[0] = ember.ones(3)
     with pytest.raises(RuntimeError, match="shape mismatch"):
         x[ember.tensor([0])] = ember.ones(3)
+    with pytest.raises(RuntimeError, match="dtypes match"):
+        x[ember.tensor([0])] = ember.ones(3, 4, dtype=ember.int64)
     with pytest.raises(TypeError, match="can't assign a list"):
         x[0] = [1, 2]
     with pytest.raises(RuntimeError, match="without overflow"):

@@ -6,6 +6,7 @@
 #include "cpu/create.h"
 #include "cpu/gemm.h"
 #include "cpu/index.h"
+#include "cpu/lapack.h"
 #include "cpu/lines.h"
 #include "cpu/parallel.h"
 #include "cpu/pointwise.h"
@@ -142,6 +143,10 @@ class CpuBackend final : public Backend {
     if (batch == 0) return gemm(out.dtype(), m, n, k, x, y, z, by, keep);
     Batch over{batch, out.shape().data(), a.strides().data(), b.strides().data(), out.strides().data()};
     gemm(out.dtype(), over, m, n, k, x, y, z, by, keep);
+  }
+  void cholesky(const Tensor& matrices, const Tensor& info) override { cpu::cholesky(matrices, info); }
+  void solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unit) override {
+    cpu::solve_triangular(a, b, upper, left, unit);
   }
   void scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int dim) override {
     cpu::scan(f, out, indices, x, dim);

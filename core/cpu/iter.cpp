@@ -74,6 +74,17 @@ struct Plan {
     ndim = last + 1;
   }
 
+  // Makes the axis along which operand `o` moves least the second one, if it is not the first: tiles of these two
+  // use whole cache lines of both.
+  void pair(int o) {
+    int least = 0;
+    for (int d = 1; d < ndim; d++)
+      if (step[o][d] != 0 && (step[o][least] == 0 || std::abs(step[o][d]) < std::abs(step[o][least]))) least = d;
+    if (least < 2 || size[least] < 8) return;
+    std::swap(size[least], size[1]);
+    for (int k = 0; k < operands; k++) std::swap(step[k][least], step[k][1]);
+  }
+
   int64_t rows() const { return ndim > 1 ? size[1] : 1; }
   int64_t row_step(int o) const { return ndim > 1 ? step[o][1] : 0; }
   bool is_contiguous(int o) const { return step[o][0] == item_size(dtype[o]); }
@@ -102,7 +113,7 @@ struct Tiles {
     if (plain && plan.size[0] >= room / 4) {
       columns = std::min(plan.size[0], kGrain), rows = 1;
     } else if (turned && plan.rows() >= 8 && plan.size[0] >= 8) {
-      columns = std::min(plan.size[0], kTurn), rows = std::min(plan.rows(), computes ? room / columns : kTurn);
+      columns = std::min(plan.size[0], computes ? 2 * kTurn : kTurn), rows = std::min(plan.rows(), computes ? room / columns : kTurn);
     } else {
       columns = std::min(plan.size[0], room), rows = std::min(plan.rows(), room / columns);
     }
@@ -176,7 +187,27 @@ struct Worker {
     return scratch[o];
   }
 
+  // A tile in which the output's rows need no detour is computed row by row, so that only what is turned or
+  // converted goes through scratch.
+  bool by_rows(char* const* at, int64_t columns, int64_t rows) {
+    if (rows == 1 || columns < 16 || !plan.is_plain(0) || is_dense(0, columns, rows)) return false;
+    char* place[kMaxOperands];
+    int64_t step[kMaxOperands];
+    for (int o = 0; o < plan.operands; o++) {
+      const bool direct = plan.is_plain(o);
+      place[o] = direct ? at[o] : load(o, at[o], columns, rows);
+      step[o] = direct ? plan.row_step(o) : columns * item_size(plan.native[o]);
+    }
+    columns_gathered = columns, rows_gathered = rows;
+    for (int64_t r = 0; r < rows; r++) {
+      call(place, columns);
+      for (int o = 0; o < plan.operands; o++) place[o] += step[o];
+    }
+    return true;
+  }
+
   void operator()(char* const* at, int64_t columns, int64_t rows) {
+    if (by_rows(at, columns, rows)) return;
     const bool same = plan.dtype[0] == plan.native[0], dense = is_dense(0, columns, rows);
     char* place[kMaxOperands];
     place[0] = same && dense ? at[0] : scratch[0];
@@ -225,7 +256,8 @@ void run_copy(int ndim, const int64_t* shape, const Strided& out, const Strided&
   const int64_t n = element_count(ndim, shape);
   if (n == 0) return;
   const Strided both[] = {out, x};
-  const Plan plan(2, ndim, shape, both);
+  Plan plan(2, ndim, shape, both);
+  if (plan.is_contiguous(0)) plan.pair(1);
   const Kernels& k = kernels();
   const int64_t out_size = item_size(out.dtype), x_size = item_size(x.dtype);
   const bool same = out.dtype == x.dtype;

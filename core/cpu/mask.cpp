@@ -34,11 +34,12 @@ class Counted {
   int64_t total() const { return before_.back(); }
   const uint8_t* data() const { return mask_.data<uint8_t>(); }
 
-  // each(first, n, at): elements [first, first + n) of the mask, of which the first set one is number `at`.
+  // each(first, at, end): the elements of the mask from `first` on hold the set ones of numbers [at, end).
+  // Loops run until the last of these is found. So they may write without asking, and go back over what was wrong:
+  // a random mask would have every second branch mispredicted.
   template <class F> void for_blocks(F&& each) const {
     parallel_for(int64_t(before_.size()) - 1, 2, [&](int64_t begin, int64_t end) {
-      for (int64_t b = begin; b < end; b++)
-        each(b * kBlock, std::min(kBlock, n_ - b * kBlock), before_[size_t(b)]);
+      for (int64_t b = begin; b < end; b++) each(b * kBlock, before_[size_t(b)], before_[size_t(b) + 1]);
     });
   }
 
@@ -58,17 +59,21 @@ Tensor nonzero(const Tensor& x) {
   const int64_t total = counted.total();
   int64_t* out = lines.data<int64_t>();
   if (total && ndim)
-    counted.for_blocks([&](int64_t first, int64_t n, int64_t at) {
+    counted.for_blocks([&](int64_t first, int64_t begin, int64_t end) {
       const uint8_t* set = counted.data() + first;
-      const int64_t begin = at;
-      for (int64_t i = 0; i < n; i++)
-        if (set[i]) out[at++] = first + i;
-      // Line 0 holds places in memory order; take them apart from the last dimension on.
-      for (int d = ndim - 1; d > 0; d--) {
+      for (int64_t i = 0, at = begin; at < end; i++) {
+        out[at] = first + i;
+        at += set[i] != 0;
+      }
+      // Line 0 holds places in memory order; take them apart from the last dimension on. They rise, so the quotient
+      // is counted up rather than divided for.
+      for (int d = ndim - 1; d > 0 && begin < end; d--) {
         const int64_t size = x.shape()[d];
-        for (int64_t i = begin; i < at; i++) {
-          out[d * total + i] = out[i] % size;
-          out[i] /= size;
+        int64_t quotient = out[begin] / size, base = quotient * size;
+        for (int64_t i = begin; i < end; i++) {
+          for (; out[i] - base >= size; base += size) quotient++;
+          out[d * total + i] = out[i] - base;
+          out[i] = quotient;
         }
       }
     });
@@ -82,10 +87,12 @@ Tensor masked_select(const Tensor& x, const Tensor& mask) {
     using T = typename decltype(tag)::type;
     const T* from = source.data<T>();
     T* to = out.data<T>();
-    counted.for_blocks([&](int64_t first, int64_t n, int64_t at) {
+    counted.for_blocks([&](int64_t first, int64_t at, int64_t end) {
       const uint8_t* set = counted.data() + first;
-      for (int64_t i = 0; i < n; i++)
-        if (set[i]) to[at++] = from[first + i];
+      for (int64_t i = 0; at < end; i++) {
+        to[at] = from[first + i];
+        at += set[i] != 0;
+      }
     });
   });
   return out;
@@ -98,12 +105,14 @@ void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& src) {
   Tensor to = dense(self, self.dtype()), from = dense(src, self.dtype());
   with_item_size(self.item_size(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    counted.for_blocks([&](int64_t first, int64_t n, int64_t at) {
+    counted.for_blocks([&](int64_t first, int64_t at, int64_t end) {
       const uint8_t* set = counted.data() + first;
       const T* values = from.data<T>();
       T* out = to.data<T>() + first;
-      for (int64_t i = 0; i < n; i++)
-        if (set[i]) out[i] = values[at++];
+      for (int64_t i = 0; at < end; i++) {
+        out[i] = set[i] ? values[at] : out[i];
+        at += set[i] != 0;
+      }
     });
   });
   if (!to.same(self)) backend_of(self).copy(self, to);

@@ -14,6 +14,7 @@ namespace ember::cpu {
 namespace {
 
 constexpr int64_t kPiece = 32768;
+constexpr int64_t kLongLine = 1 << 21;  // worth two passes by several threads
 
 const ScanKernels& kernels_here() {
   static const ScanKernels& chosen = []() -> const ScanKernels& {
@@ -162,7 +163,7 @@ void scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int
     check(job.k.run[kind][type], Kind::NotImplemented, "scan: not implemented for ", dtype);
     const Along& a = job.along;
     if (a.inner > 1) job.blocks();
-    else if (a.outer < num_threads() && a.n >= 2 * kPiece && job.k.total[kind][type] && a.outer == 1) job.one_line();
+    else if (a.outer == 1 && a.n >= kLongLine && num_threads() > 1 && job.k.total[kind][type]) job.one_line();
     else job.lines();
   }
   to.store();

@@ -7,18 +7,19 @@
 #include "cpu/lines.h"
 #include "cpu/parallel.h"
 #include "cpu/sort_lines.h"
-#include "cpu/sort_order.h"
+#include "cpu/radix.h"
 
 namespace ember::cpu {
 
 namespace {
 
 constexpr int64_t kPiece = 65536;  // of a long line, for one thread
+constexpr int64_t kShortLine = 512;
 
 // The k smallest of what it is offered.
 template <class P> class Best {
  public:
-  explicit Best(int64_t k) : k_(k), room_(std::max<int64_t>(2 * k, k + 256)) { kept_.reserve(size_t(room_)); }
+  explicit Best(int64_t k) : k_(k), room_(k + std::max<int64_t>(k, 64)) { kept_.reserve(size_t(room_)); }
   P limit() const { return limit_; }
   void add(P p) {
     kept_.push_back(p);
@@ -58,8 +59,33 @@ template <class T, class P> struct Selector {
     }
   }
 
-  static void topk_line(const T* x, int64_t n, int64_t k, bool largest, bool sorted, T* values, int64_t* indices) {
+  static bool before(P a, P b) { return key_of<Key>(a) < key_of<Key>(b); }
+
+  // Which of several equals a short line gives, and in what order, is left to the algorithms of the C++ library, as
+  // it is in torch: indices agree.
+  static void short_topk(const T* x, int64_t n, int64_t k, Key flip, bool sorted, std::vector<P>& kept) {
+    kept.clear();
+    for (int64_t i = 0; i < n; i++) kept.push_back(pack<P>(Key(O::key(x[i]) ^ flip), i));
+    if (k * 64 <= n) {
+      std::partial_sort(kept.begin(), kept.begin() + k, kept.end(), before);
+    } else {
+      std::nth_element(kept.begin(), kept.begin() + (k - 1), kept.end(), before);
+      if (sorted) std::sort(kept.begin(), kept.begin() + (k - 1), before);
+    }
+  }
+
+  static void topk_line(const T* x, int64_t n, int64_t k, bool largest, bool sorted, T* values, int64_t* indices,
+                        std::vector<P>& buffer) {
     const Key flip = largest ? Key(~Key(0)) : Key(0);
+    if (n <= kShortLine) {
+      short_topk(x, n, k, flip, sorted, buffer);
+      return unpack(x, k, buffer.data(), values, indices);
+    }
+    if (k * 8 >= n && n < (int64_t(1) << 32)) {  // hardly less work than sorting
+      buffer.resize(size_t(2 * n));
+      for (int64_t i = 0; i < n; i++) buffer[size_t(i)] = pack<P>(Key(O::key(x[i]) ^ flip), i);
+      return unpack(x, k, radix_sort(buffer.data(), buffer.data() + n, n, int(sizeof(Key))), values, indices);
+    }
     Best<P> best(k);
     if (n >= 2 * kPiece && n / k >= 8) {
       const int64_t pieces = (n + kPiece - 1) / kPiece;
@@ -79,18 +105,66 @@ template <class T, class P> struct Selector {
     }
     std::vector<P>& kept = best.finish();
     if (sorted) std::sort(kept.begin(), kept.end());
+    unpack(x, k, kept.data(), values, indices);
+  }
+  static void unpack(const T* x, int64_t k, const P* kept, T* values, int64_t* indices) {
     for (int64_t i = 0; i < k; i++) {
-      int64_t at = position_of(kept[size_t(i)]);
+      int64_t at = position_of(kept[i]);
       if (values) values[i] = x[at];
       if (indices) indices[i] = at;
     }
   }
 
+  // Hoare's selection around the median of the first, middle and last element (Numerical Recipes, 8.5); so that of
+  // equals it picks the same one as torch.
+  static P quickselect(P* a, int64_t n, int64_t k) {
+    int64_t low = 0, high = n - 1;
+    auto order = [a](int64_t i, int64_t j) {
+      if (before(a[j], a[i])) std::swap(a[i], a[j]);
+    };
+    while (high > low + 1) {
+      std::swap(a[low + (high - low) / 2], a[low + 1]);
+      order(low + 1, high);
+      order(low, high);
+      order(low + 1, low);
+      int64_t i = low + 1, j = high;
+      const P pivot = a[low];
+      for (;;) {
+        do i++;
+        while (before(a[i], pivot));
+        do j--;
+        while (before(pivot, a[j]));
+        if (j < i) break;
+        std::swap(a[i], a[j]);
+      }
+      std::swap(a[low], a[j]);
+      if (j <= k) low = i;
+      if (j >= k) high = j - 1;
+    }
+    if (high == low + 1) order(low, high);
+    return a[k];
+  }
+
+  // The end of the longest run of equals, the first such run.
+  static int64_t mode_of(const T* x, int64_t n, std::vector<P>& buffer) {
+    buffer.clear();
+    for (int64_t i = 0; i < n; i++) buffer.push_back(pack<P>(O::key(x[i]), i));
+    std::sort(buffer.begin(), buffer.end(), before);
+    int64_t longest = 0, start = 0, best = 0;
+    for (int64_t i = 0; i < n; i++) {
+      if (i + 1 < n && !before(buffer[size_t(i)], buffer[size_t(i + 1)])) continue;
+      if (i + 1 - start > longest) longest = i + 1 - start, best = i;
+      start = i + 1;
+    }
+    return position_of(buffer[size_t(best)]);
+  }
+
   // The position of the element of rank k, counted among all.
-  static int64_t kth_of(const T* x, int64_t n, int64_t k, std::vector<P>& buffer) {
+  static int64_t kth_of(const T* x, int64_t n, Rank rank, int64_t k, std::vector<P>& buffer) {
     buffer.clear();
     if (n < 4096) {
       for (int64_t i = 0; i < n; i++) buffer.push_back(pack<P>(O::key(x[i]), i));
+      if (rank == Rank::Kth) return position_of(quickselect(buffer.data(), n, k));
     } else {  // only the keys whose leading bits are those of the one wanted
       constexpr int kBits = std::min<int>(12, 8 * int(sizeof(Key))), kShift = 8 * int(sizeof(Key)) - kBits;
       std::vector<int64_t> counts(size_t(1) << kBits);
@@ -102,17 +176,19 @@ template <class T, class P> struct Selector {
         if (size_t(key >> kShift) == digit) buffer.push_back(pack<P>(key, i));
       }
     }
-    std::nth_element(buffer.begin(), buffer.begin() + k, buffer.end());
+    std::nth_element(buffer.begin(), buffer.begin() + k, buffer.end(), before);
     return position_of(buffer[size_t(k)]);
   }
 
   static int64_t pick_line(const T* x, int64_t n, Rank rank, int64_t k, std::vector<P>& buffer) {
-    if (rank == Rank::Kth) return kth_of(x, n, k, buffer);
+    if (rank == Rank::Kth) return kth_of(x, n, rank, k, buffer);
+    if (rank == Rank::Mode) return mode_of(x, n, buffer);
     int64_t nans = 0, first = 0;
-    for (int64_t i = n; i-- > 0;)
-      if (O::is_nan(O::key(x[i]))) nans++, first = i;
+    if (std::is_same_v<T, float> || std::is_same_v<T, double> || sizeof(T) == 2)
+      for (int64_t i = 0; i < n; i++) nans += O::is_nan(O::key(x[i]));
+    while (nans && !O::is_nan(O::key(x[first]))) first++;
     if (nans && (rank == Rank::Median || nans == n)) return first;
-    return kth_of(x, n, (n - nans - 1) / 2, buffer);
+    return kth_of(x, n, rank, (n - nans - 1) / 2, buffer);
   }
 };
 
@@ -144,9 +220,10 @@ void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
     T* to = v.template data<T>();
     int64_t* places = at.template data<int64_t>();
     auto lines = [&](int64_t begin, int64_t end) {
+      std::vector<P> buffer;
       for (int64_t r = begin; r < end; r++)
         Selector<T, P>::topk_line(in + r * from.n, from.n, k, largest, sorted, to ? to + r * k : nullptr,
-                                  places ? places + r * k : nullptr);
+                                  places ? places + r * k : nullptr, buffer);
     };
     if (from.rows < num_threads()) lines(0, from.rows);
     else parallel_for(from.rows, 1 + 8192 / from.n, lines);

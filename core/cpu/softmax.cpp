@@ -59,8 +59,8 @@ void widened(Dtype dtype, int64_t outer, int64_t n, int64_t out_n, const Tensor*
 // Calls body(columns, offset) on blocks of lines that lie side by side.
 template <class F> void blocks(const Along& a, F body) {
   // A block should stay in the L2 cache from its first pass to the last.
-  int64_t chunk = std::clamp<int64_t>(32768 / a.n / 16 * 16, 32, kSoftmaxColumns);
-  chunk = std::min(chunk, std::max<int64_t>(32, (a.inner / num_threads() + 15) / 16 * 16));
+  int64_t chunk = std::clamp<int64_t>(131072 / a.n / 32 * 32, 64, kSoftmaxColumns);
+  chunk = std::min(chunk, std::max<int64_t>(64, (a.inner / num_threads() + 31) / 32 * 32));
   const int64_t chunks = (a.inner + chunk - 1) / chunk;
   parallel_for(a.outer * chunks, 1 + kSoftmaxGrain / (a.n * chunk), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {

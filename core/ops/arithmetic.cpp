@@ -237,35 +237,6 @@ static Tensor angle_of(const Tensor& self, Dest dest) {
 EMBER_OP("angle(Tensor self) -> Tensor", &angle_of, kForms | Out,
          "Angle of each element with the positive real axis; 0 or pi for a real one.");
 
-static Tensor complex_of_parts(const Tensor& real_part, const Tensor& imag_part) {
-  check(is_floating(real_part.dtype()) && real_part.dtype() != Dtype::BFloat16 && is_floating(imag_part.dtype()),
-        Kind::Runtime, "Expected both inputs to be Half, Float or Double tensors but got ", real_part.dtype(), " and ",
-        imag_part.dtype());
-  check(real_part.dtype() == imag_part.dtype(), Kind::Runtime, "Expected object of scalar type ", real_part.dtype(),
-        " but got scalar type ", imag_part.dtype(), " for second argument");
-  Operand a(real_part), b(imag_part);
-  Meeting m = meet("complex", {&a, &b});
-  Tensor out = empty(m.shape, complex_of(real_part.dtype()), m.device);
-  {
-    NoGrad guard;
-    copy_(real(out), real_part);
-    copy_(imag(out), imag_part);
-  }
-  if (!grad_needed(real_part, imag_part)) return out;
-  return tape(out, "complex", wrt(real_part, [](const Tensor& g) { return real(g); }),
-              wrt(imag_part, [](const Tensor& g) { return imag(g); }));
-}
-EMBER_OP("complex(Tensor real, Tensor imag) -> Tensor", &complex_of_parts, Function | Out,
-         "Complex numbers from their real and imaginary parts.");
-EMBER_OP("polar(Tensor abs, Tensor angle) -> Tensor",
-         ([](const Tensor& size, const Tensor& turn) {
-           check(size.dtype() == turn.dtype() && (size.dtype() == Dtype::Float32 || size.dtype() == Dtype::Float64),
-                 Kind::Runtime, "Expected both inputs to be Float or Double tensors of one dtype but got ", size.dtype(),
-                 " and ", turn.dtype());
-           return complex_of_parts(mul(size, cos(turn)), mul(size, sin(turn)));
-         }),
-         Function | Out, "Complex numbers from their absolute values and angles.");
-
 // --- second names -----------------------------------------------------------------------------------------
 
 EMBER_UNARY_OP("absolute", abs, kAllForms, "Alias of abs().");

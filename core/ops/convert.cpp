@@ -54,13 +54,17 @@ EMBER_OP("is_nonzero(Tensor self) -> bool",
            return item(t).to<bool>();
          }),
          kForms, "Whether a tensor with one element is not zero.");
+EMBER_OP("is_inference(Tensor self) -> bool", ([](const Tensor& t) { return t.impl()->inference; }), Function,
+         "Whether the tensor was made in inference mode.");
+EMBER_OP("get_device(Tensor self) -> int",
+         ([](const Tensor& t) { return int64_t(t.device().is_cpu() ? -1 : std::max<int>(t.device().index, 0)); }), Function,
+         "Index of the tensor's device; -1 for the CPU.");
+EMBER_OP("to_dense(Tensor self, Dtype? dtype=None, *, bool? masked_grad=None) -> Tensor",
+         ([](const Tensor& self, std::optional<Dtype> dtype, std::optional<bool>) {
+           return to(self, std::nullopt, dtype);
+         }),
+         Method, "The tensor itself, in another dtype if one is given: all tensors are dense.");
 EMBER_OP("is_same_size(Tensor self, Tensor other) -> bool",
          ([](const Tensor& a, const Tensor& b) { return a.shape() == b.shape(); }), kForms,
          "Whether two tensors have the same shape.");
-// Conjugates and negatives are computed at once here, never left for later by a flag.
-EMBER_OP("is_conj(Tensor self) -> bool", ([](const Tensor&) { return false; }), kForms, "Always False.");
-EMBER_OP("is_neg(Tensor self) -> bool", ([](const Tensor&) { return false; }), kForms, "Always False.");
-EMBER_OP("resolve_conj(Tensor self) -> Tensor", ([](const Tensor& t) { return t; }), kForms, "The tensor itself.");
-EMBER_OP("resolve_neg(Tensor self) -> Tensor", ([](const Tensor& t) { return t; }), kForms, "The tensor itself.");
-
 }  // namespace ember

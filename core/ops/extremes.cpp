@@ -12,7 +12,8 @@ void check_not_empty(const char* op, const Tensor& self, const Shape& dims) {
 }
 
 void check_ordered(const char* op, const Tensor& self) {
-  check(!is_complex(self.dtype()), Kind::Runtime, op, "(): not implemented for dtype ", self.dtype());
+  if (self.numel() == 0) return;  // nothing to compare
+  check(!is_complex(self.dtype()), Kind::NotImplemented, op, "(): not implemented for dtype ", self.dtype());
 }
 
 // amin and amax; gradients are shared among ties.
@@ -35,8 +36,8 @@ Tensor extreme(const char* op, bool most, const Tensor& self, const Dims& dim, b
 }
 
 std::tuple<Tensor, Tensor> extreme_along(const char* op, bool most, const Tensor& self, int64_t dim, bool keepdim) {
-  check_ordered(op, self);
   int d = wrap_dim(op, dim, self.dim());
+  check_ordered(op, self);
   Shape dims = self.dim() ? Shape{d} : Shape{};
   check_not_empty(op, self, dims);
   Shape shape = reduced_shape(self.shape(), dims, true);
@@ -52,7 +53,8 @@ std::tuple<Tensor, Tensor> extreme_along(const char* op, bool most, const Tensor
 }
 
 Tensor arg_extreme(const char* op, bool most, const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
-  check_ordered(op, self);
+  check(self.dtype() != Dtype::Bool && !is_complex(self.dtype()), Kind::Runtime, op, "(): does not support ",
+        self.dtype() == Dtype::Bool ? "bool" : "complex", " input");
   if (!dim) {
     check(self.numel(), Kind::Index, op, "(): Expected reduction dim to be specified for input.numel() == 0. Specify "
           "the reduction dim with the 'dim' argument.");

@@ -161,7 +161,7 @@ struct ReduceRule {
       out = g;
     } else if (meet == Meet::Prod) {
       Tensor whole = masked_fill(self, self == Scalar(0), Scalar(1));
-      out = g * forward(whole, index, src) / whole;
+      out = g * conj(forward(whole, index, src) / whole);
     } else if (meet == Meet::Mean) {
       out = g / counts(g, d, index, include_self);
     } else {
@@ -179,8 +179,8 @@ struct ReduceRule {
       Tensor single = bitwise_and(zero, zeros_met == Scalar(1));
       Tensor others = forward(self, index, masked_fill(src, single, Scalar(1)));
       Tensor product = forward(self, index, src);  // anew, as it depends on src
-      return where(single, gather(g * others, d, index),
-                   gather(g * product, d, index) / masked_fill(src, zero, Scalar(1)));
+      return where(single, gather(g * conj(others), d, index),
+                   gather(g * conj(product), d, index) / conj(masked_fill(src, zero, Scalar(1))));
     }
     Tensor hit = to(src == gather(result, d, index), g.dtype());
     return hit * gather(spread(g, self, index, src, result), d, index);

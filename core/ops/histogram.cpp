@@ -37,13 +37,13 @@ struct Range {
 };
 
 // The limits of a histogram: as given, or those of the data; never empty.
-Range range_of(const char* op, const Tensor& self, double low, double high) {
+Range range_of(const char* op, const Tensor& self, double low, double high, double margin) {
   check(low <= high, Kind::Runtime, op, "(): max must be larger than min, got [", low, ", ", high, "]");
   if (low == high && self.numel()) {
     low = item(amin(self)).to<double>();
     high = item(amax(self)).to<double>();
   }
-  if (low == high) low -= 1, high += 1;
+  if (low == high) low -= margin, high += margin;
   check(std::isfinite(low) && std::isfinite(high), Kind::Runtime, op, "(): range of [", low, ", ", high,
         "] is not finite");
   return {low, high};
@@ -56,7 +56,7 @@ struct Binned {
 Binned equal_bins(const Tensor& x, const Tensor& weights, int64_t bins, Range r) {
   Tensor flat = reshape(x, {-1});
   Tensor inside = (flat >= Scalar(r.low)) & (flat <= Scalar(r.high));
-  Tensor kept = masked_select(flat, inside);
+  Tensor kept = to(masked_select(flat, inside), Dtype::Float64);
   Tensor at = to((kept - Scalar(r.low)) * Scalar(double(bins)) / Scalar(r.high - r.low), Dtype::Int64);
   return {minimum(at, Scalar(bins - 1)), weights ? masked_select(reshape(weights, {-1}), inside) : Tensor()};
 }
@@ -65,7 +65,7 @@ Tensor histc(const Tensor& self, int64_t bins, const Scalar& low, const Scalar& 
   NoGrad guard;
   check(is_floating(self.dtype()), Kind::NotImplemented, "histc(): not implemented for ", self.dtype());
   check(bins > 0, Kind::Runtime, "histc(): bins must be > 0, got ", bins);
-  Range r = range_of("histc", self, low.to<double>(), high.to<double>());
+  Range r = range_of("histc", self, low.to<double>(), high.to<double>(), 1);
   return counted(equal_bins(self, Tensor(), bins, r).places, Tensor(), bins, self.dtype());
 }
 
@@ -121,8 +121,8 @@ EMBER_OP("histogram(Tensor self, int bins=100, *, float[]? range=None, Tensor? w
            check(!range || range->size() == 2, Kind::Runtime, "histogram(): range should have 2 elements, got ",
                  range ? range->size() : 0);
            Range r{0, 1};
-           if (range) r = range_of("histogram", empty({0}, self.dtype()), (*range)[0], (*range)[1]);
-           else if (self.numel()) r = range_of("histogram", self, 0, 0);
+           if (range) r = range_of("histogram", empty({0}, self.dtype()), (*range)[0], (*range)[1], 0.5);
+           else if (self.numel()) r = range_of("histogram", self, 0, 0, 0.5);
            Tensor edges = to(arange(0, bins + 1, 1, Dtype::Int64, self.device()), self.dtype()) *
                               Scalar((r.high - r.low) / double(bins)) + Scalar(r.low);
            return finished(self, equal_bins(self, weight, bins, r), edges, density);

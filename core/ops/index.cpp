@@ -127,12 +127,15 @@ Tensor index(const Tensor& self, const TensorList& indices) {
 }
 
 Tensor index_put_(const Tensor& self, const TensorList& indices, const Tensor& values, bool accumulate) {
-  check(self.dtype() == values.dtype(), Kind::Runtime,
-        "Index put requires the source and destination dtypes match, got ", self.dtype(), " for the destination and ",
-        values.dtype(), " for the source.");
+  auto check_dtypes = [&] {
+    check(self.dtype() == values.dtype(), Kind::Runtime,
+          "Index put requires the source and destination dtypes match, got ", self.dtype(), " for the destination and ",
+          values.dtype(), " for the source.");
+  };
   TensorList positions = as_positions(self, indices);
   check_in_place("index_put_", self);
   if (takes_all(positions)) {
+    check_dtypes();
     check(values.dim() <= self.dim(), Kind::Runtime, "shape mismatch: value tensor of shape ", values.shape(),
           " cannot be broadcast to indexing result of shape ", self.shape());
     if (accumulate) add(self, values, {&self, true});
@@ -140,6 +143,7 @@ Tensor index_put_(const Tensor& self, const TensorList& indices, const Tensor& v
     return self;
   }
   Picked p(self, positions);
+  check_dtypes();
   Shape strides;
   bool fits = values.dim() <= p.shape.size();
   for (int i = 1; fits && i <= values.dim(); i++)

@@ -31,13 +31,13 @@ void check_list(const char* op, const TensorList& tensors) {
 Tensor joined(const char* op, const TensorList& parts, int d, const Shape& shape, Dtype dtype, Dest dest,
               bool channels_last) {
   Device device = parts[0].device();
+  for (const Tensor& t : parts)
+    check(!dest.tensor || t.storage() != dest.tensor->storage() || !t.numel(), Kind::Runtime, op,
+          "(): unsupported operation: the output tensor and one of the inputs share memory. Please clone() the tensors "
+          "before performing the operation.");
   Tensor out = dest.tensor     ? output_for(op, dest, shape, dtype, device)
                : channels_last ? empty_strided(shape, channels_last_strides(shape), dtype, device)
                                : empty(shape, dtype, device);
-  bool shares = false;
-  for (const Tensor& t : parts) shares = shares || (dest.tensor && t.storage() == out.storage() && t.numel());
-  check(!shares, Kind::Runtime, op, "(): unsupported operation: the output tensor and one of the inputs share memory. "
-        "Please clone() the tensors before performing the operation.");
   backend_of(out).join(out, parts, d);
   if (dest.tensor) bump_version(out);
   return out;

@@ -231,4 +231,7 @@ Tensor bernoulli_(const Tensor& self, double p = 0.5, Generator* generator = nul
 Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement = false, Generator* generator = nullptr);
 Tensor dropout(const Tensor& self, double p, bool train);
 
+// --- linalg.cpp ----------------------------------------------------------------------------------------
+Tensor solve_triangular(const Tensor& self, const Tensor& b, bool upper, bool left, bool unit);
+
 }  // namespace ember

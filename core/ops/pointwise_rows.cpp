@@ -11,7 +11,7 @@ Dtype row_dtype(const char* op, Types types, Dtype d) {
                                 : kHasFloat;
   if (types & need) return d;
   if ((types & kPromotes) && is_integral(d, true)) return default_dtype();
-  fail(d == Dtype::Bool || is_complex(d) ? Kind::Runtime : Kind::NotImplemented, op, "(): not implemented for dtype ", d);
+  fail(Kind::NotImplemented, op, "(): not implemented for dtype ", d);
 }
 
 Meeting meet(const char* op, std::initializer_list<const Operand*> operands) {
@@ -199,7 +199,14 @@ Tensor simple_power(const Operand& a, const Operand& b, Dest dest) {
 
 }  // namespace
 
+static void check_subtraction(const Operand& a, const Operand& b) {
+  auto is_bool = [](const Operand& o) { return o.is_tensor() ? o.tensor().dtype() == Dtype::Bool : o.scalar().is_bool(); };
+  check(!is_bool(a) && !is_bool(b), Kind::Runtime, "sub(): Subtraction, the `-` operator, with a bool tensor is not "
+        "supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.");
+}
+
 Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest dest) {
+  if (row.f == Binary::sub) check_subtraction(a, b);
   if (row.f == Binary::pow)
     if (Tensor y = simple_power(a, b, dest)) return y;
   check(a.is_tensor() || b.is_tensor(), Kind::Type, row.name, "(): one of the operands must be a Tensor");
@@ -233,6 +240,15 @@ Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest des
     if (dest.tensor) bump_version(out);
   }
   if (!record) return out;
+  // Scaling by a number, the commonest op of all, keeps the number itself instead of a tensor.
+  if (!b.is_tensor() && (row.f == Binary::mul || row.f == Binary::div)) {
+    Scalar by = b.scalar();
+    if (by.is_complex()) by = Scalar(std::conj(by.to<complex128>()));
+    auto scale = [by, divides = row.f == Binary::div](const Tensor& g) { return divides ? g / by : g * by; };
+    if (!dest.in_place) return tape(out, row.name, wrt(a, scale));
+    tape_inplace(out, row.name, wrt(a, scale));
+    return out;
+  }
   Saved saved_a, saved_b, saved_y;
   if (keep_a) saved_a = ta ? Saved(ta) : saved(a, dtype, out.device());
   if (keep_b) saved_b = tb ? Saved(tb) : saved(b, dtype, out.device());

@@ -63,8 +63,6 @@ Tensor reduce(Reduction f, const Tensor& self, const Shape& dims, bool keepdim, 
 
 using MaybeDtype = std::optional<Dtype>;
 
-Tensor in_dtype(const Tensor& t, MaybeDtype dtype) { return dtype && *dtype != t.dtype() ? to(t, *dtype) : t; }
-
 Dtype sum_dtype(const Tensor& self, MaybeDtype dtype) {
   return dtype.value_or(is_integral(self.dtype(), true) ? Dtype::Int64 : self.dtype());
 }
@@ -111,8 +109,8 @@ EMBER_OP("nansum(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtype
          "Sum over `dim` with NaN counting as zero.");
 
 Tensor mean(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) {
-  Shape dims = reduced_dims("mean", dim, self.dim());
   Dtype t = float_dtype("mean", self, dtype);
+  Shape dims = reduced_dims("mean", dim, self.dim());
   if (is_complex(self.dtype()) != is_complex(t)) return mean(to(self, t), dim, keepdim, std::nullopt);
   Tensor out = reduce(Reduction::Mean, self, dims, keepdim, t);
   if (!grad_needed(self)) return out;

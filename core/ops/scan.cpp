@@ -162,6 +162,7 @@ Tensor diff(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend, c
   check(self.dim() > 0, Kind::Runtime, "diff expects input to be at least one-dimensional");
   check(n >= 0, Kind::Runtime, "order must be non-negative but got ", n);
   int d = wrap_dim("diff", dim, self.dim());
+  if (n == 0) return clone(self);
   Tensor x = self;
   if (prepend || append) {
     TensorList parts;
@@ -170,7 +171,6 @@ Tensor diff(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend, c
     if (append) check_fits_beside(self, append, d), parts.push_back(append);
     x = cat(parts, d);
   }
-  if (n == 0) return clone(x);
   for (int64_t i = 0; i < n; i++) {
     int64_t last = std::max<int64_t>(0, x.size(d) - 1);
     Tensor a = slice(x, d, 0, last, 1), b = slice(x, d, std::min<int64_t>(1, x.size(d)), x.size(d), 1);

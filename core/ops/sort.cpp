@@ -125,33 +125,8 @@ EMBER_OP("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tenso
 EMBER_MEDIAN(median, Rank::Median, "Median, the lower of two in the middle,");
 EMBER_MEDIAN(nanmedian, Rank::NanMedian, "Median of what is not NaN");
 
-// The end of the longest run of equals in the sorted line, the first of those on ties.
 EMBER_OP("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
-         ([](const Tensor& self, int64_t dim, bool keepdim) -> Pair {
-           check_ordered("mode", self);
-           int d = wrap_dim("mode", dim, self.dim());
-           if (self.dim() == 0) return {clone(self), zeros({}, Dtype::Int64, self.device())};
-           int64_t n = self.size(d);
-           check(n > 0, Kind::Index, "mode(): Expected reduction dim ", d, " to have non-zero size.");
-           Tensor best, at;
-           {
-             NoGrad guard;
-             auto [sorted, order] = sort(transpose(self, d, -1));
-             Tensor place = expand(arange(0, n, 1, Dtype::Int64, self.device()), sorted.shape());
-             Tensor changes = ne(slice(sorted, -1, 1, n, 1), slice(sorted, -1, 0, n - 1, 1));
-             Shape one = sorted.shape();
-             one.back() = 1;
-             Tensor edge = ones(one, Dtype::Bool, self.device());
-             Tensor starts = where(cat({edge, changes}, -1), place, Scalar(0)), begun = empty(sorted.shape(), Dtype::Int64, self.device()), unused = empty(sorted.shape(), Dtype::Int64, self.device());
-             backend_of(self).scan(Scan::Max, begun, unused, starts, sorted.dim() - 1);
-             Tensor length = where(cat({changes, edge}, -1), place - begun, Scalar(-1));
-             best = argmax(length, -1, true);
-             at = transpose(gather(order, -1, best), d, -1);
-           }
-           Tensor values = gather(self, d, at);
-           if (keepdim) return {values, at};
-           return {squeeze(values, Dims(d)), squeeze(at, Dims(d))};
-         }),
+         ([](const Tensor& self, int64_t dim, bool keepdim) { return pick("mode", Rank::Mode, 0, self, dim, keepdim); }),
          kForms | Out, "The most frequent element along `dim`, the smallest of several, and where it is.");
 
 // --- quantiles ------------------------------------------------------------------------------------------

@@ -96,8 +96,7 @@ Tensor expand(const Tensor& self, const Shape& size) {
     if (i < extra) {
       check(size[i] >= 0, Kind::Runtime, "expand(): the expanded size of the tensor (", size[i],
             ") isn't allowed in a leading, non-existing dimension ", i);
-      strides[i] = i + 1 < size.size() ? shape[i + 1] * strides[i + 1] : 1;
-      if (shape[i] != 1) strides[i] = 0;
+      if (shape[i] == 1 && self.dim()) strides[i] = shape[i + 1] * strides[i + 1];
       continue;
     }
     int64_t have = self.shape()[i - extra];

@@ -277,19 +277,25 @@ Tensor trimmed(const Tensor& value, int ndim) {
 
 // self[mask] = number, without counting where the mask is set.
 bool fill_masked(const Target& t, const Tensor& value) {
-  const Tensor& mask = t.positions[0];
-  if (t.positions.size() != 1 || mask.dtype() != Dtype::Bool || value.numel() != 1 || mask.dim() == 0 ||
-      mask.device().kind != t.view.device().kind || value.dim() > 1 + t.view.dim() - mask.dim())
+  int first = -1;  // the dimension where the mask, the only index left, begins
+  for (size_t i = 0; i < t.positions.size(); i++) {
+    if (!t.positions[i]) continue;
+    if (first >= 0) return false;
+    first = int(i);
+  }
+  if (first < 0) return false;
+  const Tensor& mask = t.positions[size_t(first)];
+  if (mask.dtype() != Dtype::Bool || value.numel() != 1 || mask.dim() == 0 ||
+      mask.device().kind != t.view.device().kind || first + mask.dim() > t.view.dim())
     return false;
   for (int d = 0; d < mask.dim(); d++)
-    if (mask.shape()[d] != t.view.shape()[d]) return false;  // index_put_ says what is wrong
-  Tensor wide = mask;
-  if (mask.dim() < t.view.dim()) {
-    Shape shape = mask.shape(), strides = mask.strides();
-    shape.resize(t.view.dim(), 1);
-    strides.resize(t.view.dim(), 0);
-    wide = alias(mask, shape, strides, mask.offset());
+    if (mask.shape()[d] != t.view.shape()[first + d]) return false;  // index_put_ says what is wrong
+  Shape shape = Shape::filled(t.view.dim(), 1), strides = Shape::filled(t.view.dim(), 0);
+  for (int d = 0; d < mask.dim(); d++) {
+    shape[first + d] = mask.shape()[d];
+    strides[first + d] = mask.strides()[d];
   }
+  Tensor wide = alias(mask, shape, strides, mask.offset());
   check_in_place("masked_fill_", t.view);
   Tensor single = value.dim() ? reshape(value, {}) : value;
   if (single.dtype() != t.view.dtype() || !(single.device() == t.view.device()))

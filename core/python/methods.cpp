@@ -64,6 +64,19 @@ SIMPLE(size_in_bytes, PyLong_FromLongLong(t.numel() * t.item_size()))
 SIMPLE(has_names, PyBool_FromLong(false))
 #undef SIMPLE
 
+// The dimensions from the outermost in memory to the innermost.
+PyObject* dim_order(PyObject* self, PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    const Tensor& t = tensor_of(self);
+    int order[kMaxDims];
+    for (int i = 0; i < t.dim(); i++) order[i] = i;
+    std::stable_sort(order, order + t.dim(), [&](int a, int b) { return t.strides()[a] > t.strides()[b]; });
+    Object tuple = checked(PyTuple_New(t.dim()));
+    for (int i = 0; i < t.dim(); i++) PyTuple_SET_ITEM(tuple.get(), i, checked(PyLong_FromLong(order[i])).release());
+    return tuple.release();
+  });
+}
+
 PyObject* requires_grad_(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   return guarded([&]() -> PyObject* {
     Py_ssize_t keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
@@ -197,6 +210,9 @@ PyMethodDef methods[] = {
     {"element_size", element_size, METH_NOARGS, "Bytes per element."},
     {"storage_offset", storage_offset, METH_NOARGS, "Position of the first element in the storage."},
     {"data_ptr", data_ptr, METH_NOARGS, "Address of the first element."},
+    {"const_data_ptr", data_ptr, METH_NOARGS, "Address of the first element."},
+    {"dim_order", as_method(dim_order), METH_VARARGS | METH_KEYWORDS,
+     "The dimensions, from the outermost in memory to the innermost."},
     {"get_device", get_device, METH_NOARGS, "Index of the tensor's device; -1 for the CPU."},
     {"is_shared", is_shared, METH_NOARGS, "Whether the memory is shared with other processes."},
     {"is_pinned", as_method(is_pinned), METH_VARARGS, "Always False: host memory is not pinned."},

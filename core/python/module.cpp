@@ -22,6 +22,7 @@ void set_python_error() {
       case Kind::OutOfMemory: break;  // torch raises RuntimeError here
       case Kind::Overflow: type = PyExc_OverflowError; break;
       case Kind::ZeroDivision: type = PyExc_ZeroDivisionError; break;
+      case Kind::LinAlg: type = imported("ember._errors", "LinAlgError"); break;
     }
     PyErr_SetString(type, e.what());
   } catch (const std::bad_alloc&) {

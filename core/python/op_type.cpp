@@ -168,17 +168,22 @@ void write_out(const OpInfo& op, PyObject* out, PyObject* result) {
   }
 }
 
+// A tensor that needs a gradient, also in a list or tuple.
+bool needs_grad(PyObject* v) {
+  if (!v) return false;
+  if (is_tensor(v)) return grad_needed(tensor_of(v));
+  if (!PyList_Check(v) && !PyTuple_Check(v)) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(v); i++)
+    if (PyObject* part = PySequence_Fast_GET_ITEM(v, i); is_tensor(part) && grad_needed(tensor_of(part))) return true;
+  return false;
+}
+
 PyObject* call_with_out(const OpInfo& op, Call& call) {
-  for (size_t i = 0; i < op.params.size(); i++) {
-    PyObject* v = call.values[i];
-    check(!(v && is_tensor(v) && grad_needed(tensor_of(v))), Kind::Runtime, op.name,
-          "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-          "requires grad.");
-  }
-  if (is_tensor(call.out))
-    check(!grad_needed(tensor_of(call.out)), Kind::Runtime, op.name,
-          "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-          "requires grad.");
+  bool needed = needs_grad(call.out);
+  for (size_t i = 0; i < op.params.size(); i++) needed = needed || needs_grad(call.values[i]);
+  check(!needed, Kind::Runtime, op.name,
+        "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+        "requires grad.");
   Args args{&op, reinterpret_cast<void* const*>(call.values), {}};
   if (op.native_dest) {
     check(is_tensor(call.out), Kind::Type, op.name, "(): argument 'out' must be Tensor, not ",

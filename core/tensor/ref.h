@@ -58,6 +58,8 @@ template <size_t Bytes> class Pool {
 // Gives a final class pooled `new` and `delete`.
 template <class T> struct Pooled {
 #if defined(__SANITIZE_ADDRESS__)  // let the sanitizer see every allocation
+  static void* operator new(size_t bytes) { return ::operator new(bytes); }
+  static void operator delete(void* p) { ::operator delete(p); }
 #else
   static void* operator new(size_t) { return Pool<(sizeof(T) + 15) / 16 * 16>::take(); }
   static void operator delete(void* p) { Pool<(sizeof(T) + 15) / 16 * 16>::give(p); }

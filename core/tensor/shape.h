@@ -18,8 +18,9 @@ class Shape {
  public:
   Shape() = default;
   Shape(std::initializer_list<int64_t> v) : Shape(v.begin(), int(v.size())) {}
-  Shape(const int64_t* v, int n) : size_(n) {
+  Shape(const int64_t* v, int n) {
     reserve(n);
+    size_ = n;
     if (n) std::memcpy(data_, v, size_t(n) * sizeof(int64_t));
   }
   static Shape filled(int n, int64_t value) {

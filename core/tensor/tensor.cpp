@@ -226,7 +226,7 @@ bool is_dense(const Shape& shape, const Shape& strides) {
 }
 
 bool has_internal_overlap(const Tensor& t) {
-  if (t.is_contiguous()) return false;
+  if (t.is_contiguous() || t.numel() == 0) return false;
   for (int i = 0; i < t.dim(); i++)
     if (t.shape()[i] > 1 && t.strides()[i] == 0) return true;
   return false;

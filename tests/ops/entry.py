@@ -178,6 +178,7 @@ class Entry:
 
 
 ENTRIES: dict[str, Entry] = {}
+DUPLICATES: list[str] = []
 
 
 def op(name: str, *samples: S | T, **fields: Any) -> Entry:
@@ -186,7 +187,7 @@ def op(name: str, *samples: S | T, **fields: Any) -> Entry:
     `skip="out meta"` leaves checks out; say why in a comment.
     """
     if name in ENTRIES:
-        raise ValueError(f"{name} has two entries: {ENTRIES[name].source} and here")
+        DUPLICATES.append(f"{name} has entries in {ENTRIES[name].source} and {_module}")
     calls = [sample if isinstance(sample, S) else S(sample) for sample in samples]
     skipped = fields.pop("skip", "").split()
     errors = [
@@ -202,8 +203,19 @@ def op(name: str, *samples: S | T, **fields: Any) -> Entry:
 
 def alias(name: str, of: str) -> Entry:
     """`name` is another name of the op `of`, whose entry it takes."""
+    if name in ENTRIES:
+        DUPLICATES.append(f"{name} has entries in {ENTRIES[name].source} and {_module}")
     ENTRIES[name] = replace(ENTRIES[of], name=name, source=_module)
     return ENTRIES[name]
+
+
+def view_forms(name: str, *suffixes: str) -> None:
+    """The other forms of the view `name`: "copy", and "" for the one in place."""
+    of = ENTRIES[name]
+    for suffix in suffixes:
+        form = replace(of, name=f"{name}_{suffix}", view=False, source=_module)
+        form.grad = of.grad if suffix else False  # a leaf does not change in place
+        ENTRIES[form.name] = form
 
 
 _module = ""

@@ -11,7 +11,7 @@ import pytest
 from tools.schemas import registered
 
 from .checks import Case, applicable, run
-from .entry import load
+from .entry import DUPLICATES, load
 
 OPS = registered()
 ENTRIES = load()
@@ -33,6 +33,10 @@ def test_entry_has_an_op(name: str) -> None:
         f"{ENTRIES[name].source} has an entry for {name!r}, but no op of that name is "
         f"registered"
     )
+
+
+def test_no_op_has_two_entries() -> None:
+    assert not DUPLICATES, "\n".join(DUPLICATES)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import io
 import math
 
+import numpy as np
 import pytest
 
 import ember
@@ -167,5 +168,5 @@ def test_muon_steps_are_orthogonal():
     p = ember.nn.Parameter(ember.zeros(4, 4))
     p.grad = ember.randn(4, 4)
     optim.Muon([p], lr=1.0, weight_decay=0.0).step()
-    values = ember.linalg.svdvals(p.detach())
-    assert 0.4 < values.min().item() and values.max().item() < 1.4
+    values = np.linalg.svd(p.detach().numpy(), compute_uv=False)
+    assert values.min().item() > 0.4 and values.max().item() < 1.4

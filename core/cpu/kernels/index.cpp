@@ -108,6 +108,10 @@ template <class T> int64_t gather(const Picks& x, char* out, int64_t out_step, i
       T* dense = reinterpret_cast<T*>(to);
       const T* row = reinterpret_cast<const T*>(from);
       for (int64_t i = 0; i < count; i++) dense[i] = row[line[i]];
+    } else if (x.index_step == 8 && out_step == size && x.step == size) {
+      const int64_t* line = reinterpret_cast<const int64_t*>(index);
+      T* dense = reinterpret_cast<T*>(to);
+      for (int64_t i = 0; i < count; i++) dense[i] = at<T>(from + i * size + line[i] * x.pick_step);
     } else {
       for (int64_t i = 0; i < count; i++)
         at<T>(to + i * out_step) = at<T>(from + i * x.step + at<int64_t>(index + i * x.index_step) * x.pick_step);

@@ -21,8 +21,8 @@ struct Prod {
   template <class A> static A identity() { return A(1); }
   template <class V> static EMBER_INLINE V fold(V a, V b) { return a * b; }
 };
-struct LogSumExp {
-  template <class T> using Acc = Wide<T>;
+struct LogSumExp {  // of lines side by side
+  template <class T> using Acc = T;
   template <class A> static A identity() { return A(-__builtin_inf()); }
   template <class V> static EMBER_INLINE V fold(V a, V b) { return logaddexp(a, b); }
 };
@@ -67,11 +67,40 @@ void run(int64_t n, const void* from, void* to, int64_t*, int64_t, Carry& carry)
   A acc = carry.started ? value_of<A>(carry) : Op::template identity<A>();
   int64_t i = 0;
 #if defined(__AVX2__)
-  if constexpr (!is_complex_type<U> && !std::is_same_v<Op, LogSumExp>) i = run_eights<U, A, Op>(n, x, out, acc);
+  if constexpr (!is_complex_type<U>) i = run_eights<U, A, Op>(n, x, out, acc);
 #endif
   for (; i < n; i++) out[i] = U(acc = Op::fold(acc, A(x[i])));
   value_of<A>(carry) = acc;
   carry.started = true;
+}
+
+// What has been seen is m + log(1 + t), with m the largest element. Only m and t must be found one after another, and
+// that is cheap; exponentials and logarithms are taken a chunk at a time.
+template <class T> void run_logsumexp(int64_t n, const void* from, void* to, int64_t*, int64_t, Carry&) {
+  using A = Wide<T>;
+  constexpr int64_t kChunk = 256;
+  const T* x = static_cast<const T*>(from);
+  T* out = static_cast<T*>(to);
+  T top = -Float<T>::infinity;
+  A t = -1;
+  for (int64_t first = 0; first < n; first += kChunk) {
+    const int64_t w = n - first < kChunk ? n - first : kChunk;
+    T m[kChunk], e[kChunk];
+    bool higher[kChunk];
+    for (int64_t i = 0; i < w; i++) {
+      T v = x[first + i];
+      higher[i] = v > top;
+      e[i] = higher[i] ? top - v : v == top ? T(0) : v - top;
+      if (v == -Float<T>::infinity) e[i] = v;
+      m[i] = top = higher[i] ? v : top;
+    }
+    map1(e, e, w, [](T v) EMBER_LAMBDA { return exp(v); });
+    for (int64_t i = 0; i < w; i++) {
+      t = higher[i] ? (t + 1) * A(e[i]) : t + A(e[i]);
+      e[i] = T(t);
+    }
+    map2(m, e, out + first, w, [](T a, T b) EMBER_LAMBDA { return a + log1p(b); });
+  }
 }
 
 template <class T, class Op> void total(int64_t n, const void* from, Carry& carry) {
@@ -156,9 +185,13 @@ void across_extreme(int64_t rows, int64_t columns, const void* from, void* to, i
 }
 
 template <class T, class Op> constexpr void add(ScanKernels& k, ScanKind kind, LineType type) {
-  k.run[kind][type] = run<T, Op>;
+  if constexpr (std::is_same_v<Op, LogSumExp>) {
+    k.run[kind][type] = run_logsumexp<T>;
+  } else {
+    k.run[kind][type] = run<T, Op>;
+    k.total[kind][type] = total<T, Op>;
+  }
   k.across[kind][type] = across<T, Op>;
-  if constexpr (!std::is_same_v<Op, LogSumExp>) k.total[kind][type] = total<T, Op>;
 }
 template <class T> constexpr void add_type(ScanKernels& k, LineType type) {
   add<T, Sum>(k, kScanSum, type);

@@ -67,9 +67,38 @@ template <class T> EMBER_INLINE T exp_sum(int64_t n, const T* x, T max) {
   return sum;
 }
 
+// Rows shorter than a few vectors: the exponentials of many are taken together.
+template <class T> EMBER_INLINE void short_rows(int64_t rows, int64_t n, const T* x, T* out, bool log_) {
+  T buffer[kChunk], max[kChunk], sum[kChunk];
+  const int64_t most = kChunk / n;
+  for (int64_t first = 0; first < rows; first += most) {
+    const int64_t count = rows - first < most ? rows - first : most;
+    for (int64_t r = 0; r < count; r++) {
+      T top = -Float<T>::infinity;
+      for (int64_t i = 0; i < n; i++) top = x[r * n + i] > top ? x[r * n + i] : top;
+      for (int64_t i = 0; i < n; i++) buffer[r * n + i] = x[r * n + i] - top;
+      max[r] = top;
+    }
+    map1(buffer, buffer, count * n, [](T v) EMBER_LAMBDA { return exp(v); });
+    for (int64_t r = 0; r < count; r++) {
+      T s = 0;
+      for (int64_t i = 0; i < n; i++) s += buffer[r * n + i];
+      sum[r] = s;
+    }
+    if (log_) map1(sum, sum, count, [](T v) EMBER_LAMBDA { return log(v); });
+    for (int64_t r = 0; r < count; r++) {
+      const T scale = log_ ? sum[r] : 1 / sum[r], top = max[r];
+      for (int64_t i = 0; i < n; i++) out[r * n + i] = log_ ? (x[r * n + i] - top) - scale : buffer[r * n + i] * scale;
+    }
+    x += count * n;
+    out += count * n;
+  }
+}
+
 template <class T, bool log_> void run(int64_t rows, int64_t n, const void* from, void* to) {
   const T* x = static_cast<const T*>(from);
   T* out = static_cast<T*>(to);
+  if (n <= 3 * kLanes<T>) return short_rows(rows, n, x, out, log_);
   for (int64_t r = 0; r < rows; r++, x += n, out += n) {
     const T max = max_of(n, x);
     if constexpr (log_) {

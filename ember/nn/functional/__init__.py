@@ -43,6 +43,33 @@ from ember.nn.functional.activation import (
     threshold,
     threshold_,
 )
+from ember.nn.functional.adaptive_pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool1d_with_indices,
+    adaptive_max_pool2d,
+    adaptive_max_pool2d_with_indices,
+    adaptive_max_pool3d,
+    adaptive_max_pool3d_with_indices,
+    fractional_max_pool2d,
+    fractional_max_pool2d_with_indices,
+    fractional_max_pool3d,
+    fractional_max_pool3d_with_indices,
+)
+from ember.nn.functional.attention import (
+    multi_head_attention_forward,
+    scaled_dot_product_attention,
+)
+from ember.nn.functional.class_loss import (
+    ctc_loss,
+    linear_cross_entropy,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+    triplet_margin_with_distance_loss,
+)
 from ember.nn.functional.conv import (
     conv1d,
     conv2d,
@@ -59,6 +86,7 @@ from ember.nn.functional.dropout import (
     dropout3d,
     feature_alpha_dropout,
 )
+from ember.nn.functional.embedding_bag import embedding_bag
 from ember.nn.functional.layers import (
     bilinear,
     cosine_similarity,
@@ -82,13 +110,54 @@ from ember.nn.functional.loss import (
     poisson_nll_loss,
     smooth_l1_loss,
 )
+from ember.nn.functional.normalization import (
+    batch_norm,
+    group_norm,
+    instance_norm,
+    local_response_norm,
+    rms_norm,
+)
 from ember.nn.functional.padding import pad
+from ember.nn.functional.pooling import (
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
+    max_pool1d,
+    max_pool1d_with_indices,
+    max_pool2d,
+    max_pool2d_with_indices,
+    max_pool3d,
+    max_pool3d_with_indices,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
+)
 from ember.nn.functional.ranking_loss import (
     cosine_embedding_loss,
     hinge_embedding_loss,
     margin_ranking_loss,
     soft_margin_loss,
     triplet_margin_loss,
+)
+from ember.nn.functional.resample import (
+    interpolate,
+    upsample,
+    upsample_bilinear,
+    upsample_nearest,
+)
+from ember.nn.functional.vision import (
+    affine_grid,
+    channel_shuffle,
+    fold,
+    grid_sample,
+    native_channel_shuffle,
+    pdist,
+    pixel_shuffle,
+    pixel_unshuffle,
+    unfold,
 )
 
 _core = getattr(_C, "_nn", None)

@@ -59,18 +59,24 @@ def embedding(
         if not -rows <= padding_idx < rows:
             raise AssertionError("Padding_idx must be within num_embeddings")
         padding_idx %= rows
+    if weight.dim() != 2:
+        raise RuntimeError(f"'weight' must be 2-D, got {weight.dim()}-D")
     if max_norm is not None:
         _renormalize(input, weight, max_norm, norm_type)
     if scale_grad_by_freq:
-        # A row used n times gets 1/n of the sum of its gradients.
-        counts = ember.bincount(input.reshape(-1), minlength=weight.shape[0])
-        scale = (1.0 / counts.clamp(min=1)).to(weight.dtype).unsqueeze(1)
-        weight = weight * scale + (weight - weight * scale).detach()
+        weight = _scaled_by_frequency(input, weight)
     rows = weight.index_select(0, input.reshape(-1)).view(*input.shape, -1)
     if padding_idx is None or not rows.requires_grad:
         return rows
     padding = (input == padding_idx).unsqueeze(-1)
     return ember.where(padding, rows.detach(), rows)
+
+
+def _scaled_by_frequency(input: Tensor, weight: Tensor) -> Tensor:
+    """`weight`, but a row used n times gets 1/n of the sum of its gradients."""
+    counts = ember.bincount(input.reshape(-1), minlength=weight.shape[0])
+    scale = (1.0 / counts.clamp(min=1)).to(weight.dtype).unsqueeze(1)
+    return weight * scale + (weight - weight * scale).detach()
 
 
 def _renormalize(input: Tensor, weight: Tensor, max_norm: float, norm_type: float):

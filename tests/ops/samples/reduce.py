@@ -60,6 +60,3 @@ op("var", *SPREAD, ref=spread(np.var), dtypes="fhc", result="real", tol=10, erro
 op("std", *SPREAD, ref=spread(np.std), dtypes="fhc", result="real", tol=10, errors=BAD_DIM)
 op("var_mean", *SPREAD, dtypes="fhc", result="real", tol=10)
 op("std_mean", *SPREAD, dtypes="fhc", result="real", tol=10)
-op("logsumexp", S(T(3, 4), 1), S(T(3, 4), (0, 1), True), dtypes="fh", result="same", tol=4,
-   ref=lambda x, dim, keepdim=False: np.log(over(np.sum)(np.exp(x), dim, keepdim)),
-   errors=BAD_DIM)

@@ -1,0 +1,94 @@
+"""Histograms of points in several dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import ember
+from ember._C import Tensor
+
+
+class Histogram(NamedTuple):
+    """Counts, and the edges of the bins along each dimension."""
+
+    hist: Tensor
+    bin_edges: tuple[Tensor, ...]
+
+
+def histogramdd(
+    input: Tensor,
+    bins: int | Sequence[int | Tensor],
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Histogram:
+    """Counts of points, the last dimension of `input`, in a grid of bins.
+
+    `bins` is a number, a number for each dimension, or the edges for each dimension;
+    `range` holds the lowest and highest edge of each dimension in turn.
+
+    >>> import ember
+    >>> ember.histogramdd(ember.tensor([[0.0, 1.0], [1.0, 0.0]]), bins=[2, 2]).hist
+    tensor([[0., 1.],
+            [1., 0.]])
+    """
+    if input.dim() < 2:
+        raise RuntimeError(
+            f"histogramdd(): input tensor should have at least 2 dimensions, got "
+            f"{input.dim()}"
+        )
+    points = input.detach().reshape(-1, input.shape[-1])
+    count = points.shape[1]
+    if isinstance(bins, int):
+        bins = [bins] * count
+    if len(bins) != count:
+        raise RuntimeError(
+            f"histogramdd(): expected {count} sequences of bins, got {len(bins)}"
+        )
+    if range is not None and len(range) != 2 * count:
+        raise RuntimeError(
+            f"histogramdd(): expected {2 * count} limits in range, got {len(range)}"
+        )
+    edges = tuple(
+        b if isinstance(b, Tensor) else _edges(points[:, d], b, _limits(range, d))
+        for d, b in enumerate(bins)
+    )
+    return _counted(points, edges, weight, density)
+
+
+def _limits(limits: Sequence[float] | None, d: int) -> Sequence[float] | None:
+    return None if limits is None else limits[2 * d : 2 * d + 2]
+
+
+def _edges(x: Tensor, bins: int, limits: Sequence[float] | None) -> Tensor:
+    if limits is None:
+        limits = (x.min().item(), x.max().item()) if x.numel() else (0.0, 1.0)
+    low, high = limits
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return ember.linspace(low, high, bins + 1, dtype=x.dtype)
+
+
+def _counted(points, edges, weight, density) -> Histogram:
+    inside = ember.ones(points.shape[0], dtype=ember.bool)
+    place = ember.zeros(points.shape[0], dtype=ember.int64)
+    for d, edge in enumerate(edges):
+        x = points[:, d].contiguous()
+        inside &= (x >= edge[0]) & (x <= edge[-1])
+        bins = edge.numel() - 1
+        at = ember.searchsorted(edge, x, right=True) - 1
+        place = place * bins + at.clamp(0, bins - 1)
+    shape = [edge.numel() - 1 for edge in edges]
+    total = 1
+    for n in shape:
+        total *= n
+    weights = None if weight is None else weight.detach().reshape(-1)[inside]
+    counts = ember.bincount(place[inside], weights, minlength=total)
+    hist = counts.to(points.dtype).reshape(shape)
+    if density:
+        hist = hist / hist.sum()
+        for d, edge in enumerate(edges):
+            hist = hist / edge.diff().reshape([-1] + [1] * (len(shape) - d - 1))
+    return Histogram(hist, edges)

@@ -1,0 +1,219 @@
+"""Pooling to a given size: windows that cover the input evenly or at random."""
+
+import math
+
+import ember
+from ember import Tensor
+from ember.nn.functional._sizes import expanded
+from ember.nn.functional.pooling import max_over, with_indices
+
+
+def _target(input: Tensor, output_size, dims: int, name: str) -> list[int]:
+    """The output size; None means the input's."""
+    if input.dim() <= dims and dims > 1:
+        raise ValueError(
+            f"Input dimension should be at least {dims + 1}, got {input.dim()}"
+        )
+    if input.dim() not in (dims + 1, dims + 2):
+        raise RuntimeError(
+            f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got "
+            f"{list(input.shape)}"
+        )
+    if isinstance(output_size, int) or output_size is None:
+        output_size = (output_size,) * dims
+    if len(output_size) == 1:
+        output_size = tuple(output_size) * dims
+    if len(output_size) != dims:
+        raise RuntimeError(
+            f"{name}(): internal error: output_size.size() must be {dims}, got "
+            f"{len(output_size)}"
+        )
+    given = input.shape[-dims:]
+    size = [n if o is None else int(o) for o, n in zip(output_size, given)]
+    if any(o < 0 for o in size):
+        raise RuntimeError(
+            f"{name}(): elements of output_size must be greater than or equal to 0 "
+            f"but received {size}"
+        )
+    if 0 in input.shape[1 if input.dim() == dims + 2 else 0 :]:
+        raise RuntimeError(
+            f"{name}(): Expected input to have non-zero size for non-batch dimensions,"
+            f" but input has sizes {list(input.shape)}"
+        )
+    return size
+
+
+def _windows(size: int, count: int) -> list[tuple[int, int]]:
+    """First and one after last position of `count` windows over `size` elements."""
+    return [(i * size // count, -((-(i + 1) * size) // count)) for i in range(count)]
+
+
+def _adaptive_avg(dims: int, input: Tensor, output_size) -> Tensor:
+    size = _target(input, output_size, dims, f"adaptive_avg_pool{dims}d")
+    first = input.dim() - dims
+    for axis, count in enumerate(size, first):
+        n = input.shape[axis]
+        if count and n % count == 0:
+            input = input.unflatten(axis, (count, n // count)).mean(axis + 1)
+        elif count == 0:
+            input = input.narrow(axis, 0, 0)
+        else:
+            parts = [
+                input.narrow(axis, start, stop - start).mean(axis)
+                for start, stop in _windows(n, count)
+            ]
+            input = ember.stack(parts, axis)
+    return input
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size) -> Tensor:
+    """The mean of `output_size` windows of [N, C, L].
+
+    >>> import ember
+    >>> ember.nn.functional.adaptive_avg_pool1d(ember.tensor([[1.0, 2.0, 6.0]]), 2)
+    tensor([[1.5000, 4.0000]])
+    """
+    return _adaptive_avg(1, input, output_size)
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size) -> Tensor:
+    """The mean of windows of [N, C, H, W], as many as `output_size` says."""
+    return _adaptive_avg(2, input, output_size)
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size) -> Tensor:
+    """The mean of windows of [N, C, D, H, W], as many as `output_size` says."""
+    return _adaptive_avg(3, input, output_size)
+
+
+def _adaptive_max(dims: int, input: Tensor, output_size, return_indices: bool):
+    size = _target(input, output_size, dims, f"adaptive_max_pool{dims}d")
+    rest = input.shape[:-dims]
+    if 0 in size:
+        values = input.new_empty((*rest, *size))
+        places = values.new_empty(values.shape, dtype=ember.int64)
+    else:
+        positions = [
+            [list(range(*window)) for window in _windows(n, count)]
+            for n, count in zip(input.shape[-dims:], size)
+        ]
+        values, places = max_over(input, dims, positions)
+    return (values, places) if return_indices else values
+
+
+def adaptive_max_pool1d(input: Tensor, output_size, return_indices: bool = False):
+    """The maximum of `output_size` windows of [N, C, L]."""
+    return _adaptive_max(1, input, output_size, return_indices)
+
+
+def adaptive_max_pool2d(input: Tensor, output_size, return_indices: bool = False):
+    """The maximum of windows of [N, C, H, W], as many as `output_size` says."""
+    return _adaptive_max(2, input, output_size, return_indices)
+
+
+def adaptive_max_pool3d(input: Tensor, output_size, return_indices: bool = False):
+    """The maximum of windows of [N, C, D, H, W], as many as `output_size` says."""
+    return _adaptive_max(3, input, output_size, return_indices)
+
+
+def _fractional(
+    dims, input, kernel_size, output_size, output_ratio, return_indices, samples
+):
+    name = f"fractional_max_pool{dims}d"
+    if output_size is None and output_ratio is None:
+        raise ValueError(
+            f"{name} requires specifying either an output_size or an output_ratio"
+        )
+    if input.dim() not in (dims + 1, dims + 2):
+        raise RuntimeError(
+            f"{name}: Expected {dims + 1}D or {dims + 2}D tensor, but got "
+            f"{list(input.shape)}"
+        )
+    kernel = expanded("kernel_size", kernel_size, dims)
+    given = input.shape[-dims:]
+    if output_size is None:
+        ratio = output_ratio
+        ratio = (ratio,) * dims if isinstance(ratio, (int, float)) else ratio
+        output_size = [int(n * r) for n, r in zip(given, ratio)]
+    size = expanded("output_size", output_size, dims)
+    x = input if input.dim() == dims + 2 else input.unsqueeze(0)
+    for n, o, k in zip(given, size, kernel):
+        if o + k - 1 > n:
+            raise RuntimeError(
+                f"{name}(): pool size {list(kernel)} is too large relative to input "
+                f"size {list(given)} and output size {list(size)}"
+            )
+    if samples is None:
+        shape = (*x.shape[:2], dims)
+        samples = ember.rand(shape, dtype=input.dtype, device=input.device)
+    elif samples.shape[0] < x.shape[0] or samples[0].shape != (x.shape[1], dims):
+        raise RuntimeError(
+            f"{name}: expected _random_samples of shape {[*x.shape[:2], dims]}, got "
+            f"{list(samples.shape)}"
+        )
+    samples = samples[: x.shape[0]]
+    # In two dimensions, PyTorch takes the first number for the last axis.
+    order = (1, 0) if dims == 2 else range(dims)
+    flat = None
+    for axis, which in enumerate(order):
+        starts = _random_starts(
+            samples[..., which], given[axis], size[axis], kernel[axis]
+        )
+        offsets = ember.arange(kernel[axis], device=input.device)
+        index = starts.unsqueeze(-1) + offsets  # [N, C, out, kernel]
+        shape = [*x.shape[:2], *[1] * (2 * dims)]
+        shape[2 + axis], shape[2 + dims + axis] = size[axis], kernel[axis]
+        index = index.reshape(shape) * math.prod(given[axis + 1 :])
+        flat = index if flat is None else flat + index
+    flat = flat.reshape(*x.shape[:2], math.prod(size), math.prod(kernel))
+    windows = x.flatten(2).gather(2, flat.flatten(2))
+    values, where = windows.view(flat.shape).max(-1)
+    places = flat.gather(-1, where.unsqueeze(-1)).squeeze(-1)
+    shape = (*input.shape[:-dims], *size)
+    values, places = values.reshape(shape), places.reshape(shape)
+    return (values, places) if return_indices else values
+
+
+def _random_starts(sample: Tensor, size: int, count: int, kernel: int) -> Tensor:
+    """[N, C, count]: where the windows begin; the last always ends the axis."""
+    last = ember.full((*sample.shape, 1), size - kernel, dtype=ember.int64)
+    if count == 1:
+        return last.to(sample.device)
+    alpha = (size - kernel) / (count - 1)
+    steps = ember.arange(count - 1, dtype=sample.dtype, device=sample.device)
+    moved = ((sample.unsqueeze(-1) + steps) * alpha).to(ember.int64)
+    starts = moved - (sample.unsqueeze(-1) * alpha).to(ember.int64)
+    return ember.cat([starts, last.to(sample.device)], -1)
+
+
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size,
+    output_size=None,
+    output_ratio=None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+):
+    """The maximum of windows at random places of [N, C, H, W] (arXiv:1412.6071)."""
+    sizes = (kernel_size, output_size, output_ratio)
+    return _fractional(2, input, *sizes, return_indices, _random_samples)
+
+
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size,
+    output_size=None,
+    output_ratio=None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+):
+    """The maximum of windows at random places of [N, C, D, H, W]."""
+    sizes = (kernel_size, output_size, output_ratio)
+    return _fractional(3, input, *sizes, return_indices, _random_samples)
+
+
+adaptive_max_pool1d_with_indices = with_indices(adaptive_max_pool1d)
+adaptive_max_pool2d_with_indices = with_indices(adaptive_max_pool2d)
+adaptive_max_pool3d_with_indices = with_indices(adaptive_max_pool3d)
+fractional_max_pool2d_with_indices = with_indices(fractional_max_pool2d)
+fractional_max_pool3d_with_indices = with_indices(fractional_max_pool3d)

@@ -1,0 +1,325 @@
+"""Channels and pixels rearranged, windows as columns, and sampling on a grid."""
+
+import itertools
+import math
+
+import ember
+from ember import Tensor
+from ember.nn.functional._sizes import expanded, text
+from ember.nn.functional.padding import pad
+from ember.nn.functional.resample import _cubic
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """[..., C r², H, W] -> [..., C, H r, W r].
+
+    >>> import ember
+    >>> ember.nn.functional.pixel_shuffle(ember.ones(1, 8, 3, 3), 2).shape
+    torch.Size([1, 2, 6, 6])
+    """
+    r = upscale_factor
+    _check_pixels("pixel_shuffle", input, r)
+    *rest, channels, high, wide = input.shape
+    if channels % (r * r):
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by "
+            f"the square of upscale_factor, but input.size(-3)={channels} is not "
+            f"divisible by {r * r}"
+        )
+    parts = input.reshape(*rest, channels // (r * r), r, r, high, wide)
+    n = len(rest)
+    order = (*range(n + 1), n + 3, n + 1, n + 4, n + 2)
+    shape = (*rest, channels // (r * r), high * r, wide * r)
+    return parts.permute(order).reshape(shape)
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """[..., C, H r, W r] -> [..., C r², H, W]."""
+    r = downscale_factor
+    _check_pixels("pixel_unshuffle", input, r)
+    *rest, channels, high, wide = input.shape
+    if high % r or wide % r:
+        raise RuntimeError(
+            "pixel_unshuffle expects height and width to be divisible by "
+            f"downscale_factor, but got {high} x {wide} and {r}"
+        )
+    parts = input.reshape(*rest, channels, high // r, r, wide // r, r)
+    n = len(rest)
+    order = (*range(n + 1), n + 2, n + 4, n + 1, n + 3)
+    shape = (*rest, channels * r * r, high // r, wide // r)
+    return parts.permute(order).reshape(shape)
+
+
+def _check_pixels(name: str, input: Tensor, factor: int) -> None:
+    if input.dim() < 3:
+        raise RuntimeError(
+            f"{name} expects input to have at least 3 dimensions, but got input with "
+            f"{input.dim()} dimension(s)"
+        )
+    if factor <= 0:
+        raise RuntimeError(f"{name} expects a positive factor, but got {factor}")
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """Channels (axis 1) of all groups interleaved (arXiv:1707.01083)."""
+    if input.dim() <= 2:
+        raise RuntimeError(
+            "channel_shuffle expects input with > 2 dims, but got input with sizes "
+            f"{list(input.shape)}"
+        )
+    if groups <= 0:
+        raise RuntimeError(
+            f"Number of groups to divide channels in must be positive. Value of "
+            f"groups:{groups}"
+        )
+    batch, channels = input.shape[:2]
+    if channels % groups:
+        raise RuntimeError(
+            "Number of channels must be divisible by groups. Got "
+            f"{channels} channels and {groups} groups."
+        )
+    parts = input.reshape(batch, groups, channels // groups, *input.shape[2:])
+    return parts.transpose(1, 2).reshape(input.shape)
+
+
+native_channel_shuffle = channel_shuffle
+
+
+def _window_sizes(kernel_size, dilation, padding, stride):
+    names = ("kernel_size", "dilation", "padding", "stride")
+    given = (kernel_size, dilation, padding, stride)
+    sizes = [expanded(name, value, 2) for name, value in zip(names, given)]
+    for name, values in zip(names, sizes):
+        if any(v < (0 if name == "padding" else 1) for v in values):
+            raise RuntimeError(
+                f"{name} should be greater than zero, but got {list(values)}"
+                if name != "padding"
+                else f"padding should be non-negative, but got {list(values)}"
+            )
+    return sizes
+
+
+def unfold(input: Tensor, kernel_size, dilation=1, padding=0, stride=1) -> Tensor:
+    """Windows of [N, C, H, W] as columns, [N, C * kernel, windows].
+
+    >>> import ember
+    >>> ember.nn.functional.unfold(ember.ones(1, 3, 4, 4), 2).shape
+    torch.Size([1, 12, 9])
+    """
+    kernel, dilation, around, stride = _window_sizes(
+        kernel_size, dilation, padding, stride
+    )
+    if input.dim() not in (3, 4):
+        raise RuntimeError(
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and "
+            f"other non-zero dimensions for input, but got: {list(input.shape)}"
+        )
+    batched = input.dim() == 4
+    x = input if batched else input.unsqueeze(0)
+    x = pad(x, (around[1], around[1], around[0], around[0]))
+    for axis in (0, 1):
+        reach = dilation[axis] * (kernel[axis] - 1) + 1
+        if reach > x.shape[2 + axis]:
+            raise RuntimeError(
+                f"Given input with spatial size {text(input.shape[-2:])}, kernel_size="
+                f"{text(kernel)}, dilation={text(dilation)}, padding={text(around)}, "
+                "calculated shape of the array of sliding blocks is too small"
+            )
+    for axis in (0, 1):
+        reach = dilation[axis] * (kernel[axis] - 1) + 1
+        x = x.unfold(2 + axis, reach, stride[axis])[..., :: dilation[axis]]
+    columns = x.permute(0, 1, 4, 5, 2, 3).flatten(4).flatten(1, 3)
+    return columns if batched else columns.squeeze(0)
+
+
+def fold(
+    input: Tensor, output_size, kernel_size, dilation=1, padding=0, stride=1
+) -> Tensor:
+    """Columns [N, C * kernel, windows] added up to [N, C, H, W]: the sum of windows."""
+    kernel, dilation, around, stride = _window_sizes(
+        kernel_size, dilation, padding, stride
+    )
+    size = expanded("output_size", output_size, 2)
+    if input.dim() not in (2, 3):
+        raise RuntimeError(
+            f"Expected 2D or 3D (batch mode) tensor for input, but got: "
+            f"{list(input.shape)}"
+        )
+    batched = input.dim() == 3
+    x = input if batched else input.unsqueeze(0)
+    area = math.prod(kernel)
+    if x.shape[1] % area:
+        raise RuntimeError(
+            "Expected size of input's dimension 1 to be divisible by the product of "
+            f"kernel_size, but got input.size(1)={x.shape[1]} and kernel_size="
+            f"{text(kernel)}"
+        )
+    places = []
+    for n, k, d, p, s in zip(size, kernel, dilation, around, stride):
+        places.append((n + 2 * p - d * (k - 1) - 1) // s + 1)
+    if any(n < 1 for n in places) or math.prod(places) != x.shape[2]:
+        raise RuntimeError(
+            f"Given output_size={text(size)}, kernel_size={text(kernel)}, dilation="
+            f"{text(dilation)}, padding={text(around)}, stride={text(stride)}, "
+            f"expected input's size at dimension 2 to match the calculated number of "
+            f"sliding blocks {text(places)} = {math.prod(places)}, but got "
+            f"input.size(2)={x.shape[2]}."
+        )
+    high, wide = (n + 2 * p for n, p in zip(size, around))
+    parts = x.reshape(x.shape[0], -1, *kernel, *places)
+    rows, columns = (
+        ember.arange(k).unsqueeze(1) * d + ember.arange(n) * s
+        for k, d, n, s in zip(kernel, dilation, places, stride)
+    )
+    index = rows.reshape(kernel[0], 1, places[0], 1) * wide
+    index = (index + columns.reshape(1, kernel[1], 1, places[1])).reshape(-1)
+    total = x.new_zeros((*parts.shape[:2], high * wide))
+    total = total.index_add(2, index.to(x.device), parts.flatten(2))
+    total = total.reshape(*parts.shape[:2], high, wide)
+    total = total[..., around[0] : high - around[0], around[1] : wide - around[1]]
+    return total.contiguous() if batched else total.contiguous().squeeze(0)
+
+
+def affine_grid(theta: Tensor, size, align_corners: bool | None = None) -> Tensor:
+    """The points of an image [N, C, H, W] or [N, C, D, H, W] after a linear map."""
+    dims = len(size) - 2
+    if dims not in (2, 3):
+        raise NotImplementedError(
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine "
+            f"transforms, respectively. Got size {size}."
+        )
+    if not theta.is_floating_point():
+        raise ValueError(
+            f"Expected theta to have floating point type, but got {theta.dtype}"
+        )
+    if theta.dim() != 3 or tuple(theta.shape[1:]) != (dims, dims + 1):
+        raise ValueError(
+            f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} "
+            f"for size {size}. Got {theta.shape}."
+        )
+    kind = {"dtype": theta.dtype, "device": theta.device}
+    points = [ember.ones((), **kind)]
+    for n in size[2:]:
+        line = ember.linspace(-1, 1, n, **kind) if n > 1 else ember.zeros(1, **kind)
+        points.append(line if align_corners else line * ((n - 1) / n))
+    grids = ember.meshgrid(*points[1:], indexing="ij")
+    # Coordinates are (x, y, z): the last axis first.
+    base = ember.stack([*reversed(grids), ember.ones_like(grids[0])], -1)
+    moved = base.reshape(1, -1, dims + 1) @ theta.transpose(1, 2)
+    return moved.reshape(theta.shape[0], *size[2:], dims)
+
+
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """Values of [N, C, (D,) H, W] at points [N, ..., 2 or 3] in (x, y, z), -1 to 1."""
+    if mode not in ("bilinear", "nearest", "bicubic"):
+        raise ValueError(
+            "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or "
+            f"'bicubic', but got: '{mode}'"
+        )
+    if padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueError(
+            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', "
+            f"'border', or 'reflection', but got: '{padding_mode}'"
+        )
+    dims = input.dim() - 2
+    _check_grid(input, grid, dims, mode)
+    sizes = input.shape[2:]
+    align = bool(align_corners)
+    places = []
+    for axis, n in enumerate(sizes):
+        x = grid[..., dims - 1 - axis]
+        x = (x + 1) / 2 * (n - 1) if align else ((x + 1) * n - 1) / 2
+        bounded = x if mode == "bicubic" else _bounded(x, n, padding_mode, align)
+        places.append(bounded)
+    taps = [_grid_taps(x, mode) for x in places]
+    flat = input.flatten(2)
+    batch, channels = input.shape[:2]
+    total = None
+    for corner in itertools.product(*taps):
+        index, weight, inside = 0, None, None
+        for n, (at, share) in zip(sizes, corner):
+            if mode == "bicubic":
+                at = _bounded(at, n, padding_mode, align)
+            ok = (at >= 0) & (at <= n - 1)
+            inside = ok if inside is None else inside & ok
+            weight = share if weight is None or share is None else weight * share
+            index = index * n + at.detach().clamp(min=0, max=n - 1).long()
+        index = ember.where(inside, index, 0).reshape(batch, 1, -1)
+        value = flat.gather(2, index.expand(-1, channels, -1))
+        value = value.reshape(batch, channels, *grid.shape[1:-1])
+        factor = inside.to(input.dtype) if weight is None else weight * inside
+        value = value * factor.unsqueeze(1)
+        total = value if total is None else total + value
+    return total
+
+
+def _grid_taps(x: Tensor, mode: str) -> list[tuple[Tensor, Tensor | None]]:
+    """Neighbours along an axis with their weights."""
+    if mode == "nearest":
+        return [(x.detach().round(), None)]
+    low = x.detach().floor()
+    part = x - low
+    if mode == "bilinear":
+        return [(low, 1 - part), (low + 1, part)]
+    return [(low + i, _cubic((part - i).abs(), -0.75)) for i in (-1, 0, 1, 2)]
+
+
+def _bounded(x: Tensor, n: int, padding_mode: str, align: bool) -> Tensor:
+    """Positions brought back into the image, if the padding is not zeros."""
+    if padding_mode == "zeros":
+        return x
+    if padding_mode == "reflection":
+        low, high = (0.0, n - 1.0) if align else (-0.5, n - 0.5)
+        span = high - low
+        if span == 0:
+            return x * 0
+        away = (x - low).abs()
+        turns = (away.detach() / span).floor()
+        rest = away - turns * span
+        x = ember.where(turns % 2 == 0, rest + low, span - rest + low)
+    return x.clamp(min=0, max=n - 1)
+
+
+def _check_grid(input: Tensor, grid: Tensor, dims: int, mode: str) -> None:
+    if input.dtype != grid.dtype:
+        raise RuntimeError(
+            f"grid_sampler(): expected input and grid to have the same dtype, but input"
+            f" has {input.dtype} and grid has {grid.dtype}"
+        )
+    if dims not in (2, 3) or input.dim() != grid.dim():
+        raise RuntimeError(
+            "grid_sampler(): expected 4D or 5D input and grid with same number of "
+            f"dimensions, but got input with sizes {list(input.shape)} and grid with "
+            f"sizes {list(grid.shape)}"
+        )
+    if input.shape[0] != grid.shape[0] or grid.shape[-1] != dims:
+        raise RuntimeError(
+            "grid_sampler(): expected grid and input to have same batch size and the "
+            f"grid {dims} coordinates, but got input with sizes {list(input.shape)} "
+            f"and grid with sizes {list(grid.shape)}"
+        )
+    if any(n == 0 for n in input.shape[2:]):
+        raise RuntimeError(
+            "grid_sampler(): expected input to have non-empty spatial dimensions, but "
+            f"input has sizes {list(input.shape)}"
+        )
+    if mode == "bicubic" and dims != 2:
+        raise RuntimeError(
+            "grid_sampler(): bicubic interpolation only supports 4D input"
+        )
+
+
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The p-norm distances of all pairs of rows."""
+    if input.dim() != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
+    n = input.shape[0]
+    rows, columns = ember.triu_indices(n, n, 1).to(input.device).unbind(0)
+    first, second = input.index_select(0, rows), input.index_select(0, columns)
+    return (first - second).norm(p, -1)

@@ -1,0 +1,164 @@
+"""Padding layers."""
+
+from ember import Tensor
+from ember.nn import functional as F
+from ember.nn.modules.module import Module
+
+
+class _Pad(Module):
+    """Base: `padding` as F.pad takes it, or one number for all sides."""
+
+    _dims: int
+    _mode = "constant"
+
+    def __init__(self, padding) -> None:
+        super().__init__()
+        sides = 2 * self._dims
+        padding = (padding,) * sides if isinstance(padding, int) else tuple(padding)
+        self.padding = padding
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, self._mode)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class _ConstantPad(_Pad):
+    def __init__(self, padding, value: float) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, "constant", self.value)
+
+    def extra_repr(self) -> str:
+        return f"padding={self.padding}, value={self.value}"
+
+
+class ConstantPad1d(_ConstantPad):
+    """`value` around the last axis.
+
+    >>> import ember
+    >>> ember.nn.ConstantPad1d((1, 2), 3.5)(ember.ones(1, 1))
+    tensor([[3.5000, 1.0000, 3.5000, 3.5000]])
+    """
+
+    _dims = 1
+
+
+class ConstantPad2d(_ConstantPad):
+    """`value` around the last two axes."""
+
+    _dims = 2
+
+
+class ConstantPad3d(_ConstantPad):
+    """`value` around the last three axes."""
+
+    _dims = 3
+
+
+class _ZeroPad(_ConstantPad):
+    def __init__(self, padding) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class ZeroPad1d(_ZeroPad):
+    """Zeros around the last axis."""
+
+    _dims = 1
+
+
+class ZeroPad2d(_ZeroPad):
+    """Zeros around the last two axes."""
+
+    _dims = 2
+
+
+class ZeroPad3d(_ZeroPad):
+    """Zeros around the last three axes."""
+
+    _dims = 3
+
+
+class _ReflectionPad(_Pad):
+    _mode = "reflect"
+
+
+class ReflectionPad1d(_ReflectionPad):
+    """[C, L] or [N, C, L] mirrored at its borders, which are not repeated.
+
+    >>> import ember
+    >>> ember.nn.ReflectionPad1d(2)(ember.arange(3.0).view(1, 3))
+    tensor([[2., 1., 0., 1., 2., 1., 0.]])
+    """
+
+    _dims = 1
+
+
+class ReflectionPad2d(_ReflectionPad):
+    """The last two axes mirrored at their borders."""
+
+    _dims = 2
+
+
+class ReflectionPad3d(_ReflectionPad):
+    """The last three axes mirrored at their borders."""
+
+    _dims = 3
+
+
+class _ReplicationPad(_Pad):
+    _mode = "replicate"
+
+
+class ReplicationPad1d(_ReplicationPad):
+    """The last axis continued with its first and last elements."""
+
+    _dims = 1
+
+
+class ReplicationPad2d(_ReplicationPad):
+    """The last two axes continued with their borders."""
+
+    _dims = 2
+
+
+class ReplicationPad3d(_ReplicationPad):
+    """The last three axes continued with their borders."""
+
+    _dims = 3
+
+
+class _CircularPad(_Pad):
+    _mode = "circular"
+
+    def forward(self, input: Tensor) -> Tensor:
+        dims = self._dims
+        if input.dim() not in (dims + 1, dims + 2):
+            raise ValueError(
+                f"expected {dims + 1}D or {dims + 2}D input (got {input.dim()}D input)"
+            )
+        return super().forward(input)
+
+
+class CircularPad1d(_CircularPad):
+    """The last axis continued from its other end."""
+
+    _dims = 1
+
+
+class CircularPad2d(_CircularPad):
+    """The last two axes continued from their other ends."""
+
+    _dims = 2
+
+
+class CircularPad3d(_CircularPad):
+    """The last three axes continued from their other ends."""
+
+    _dims = 3

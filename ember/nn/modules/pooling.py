@@ -1,0 +1,364 @@
+"""Pooling layers; the number of axes decides which function they call."""
+
+from ember import Tensor
+from ember.nn import functional as F
+from ember.nn.functional._sizes import expanded
+from ember.nn.modules.module import Module
+
+
+class _MaxPool(Module):
+    _dims: int
+
+    def __init__(
+        self,
+        kernel_size,
+        stride=None,
+        padding=0,
+        dilation=1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.dilation = dilation
+        self.return_indices = return_indices
+        self.ceil_mode = ceil_mode
+
+    def forward(self, input: Tensor):
+        pool = getattr(F, f"max_pool{self._dims}d")
+        return pool(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
+            ceil_mode=self.ceil_mode,
+            return_indices=self.return_indices,
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"padding={self.padding}, dilation={self.dilation}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class MaxPool1d(_MaxPool):
+    """The maximum of windows of [N, C, L]."""
+
+    _dims = 1
+
+
+class MaxPool2d(_MaxPool):
+    """The maximum of windows of [N, C, H, W].
+
+    >>> import ember
+    >>> ember.nn.MaxPool2d(2)(ember.arange(4.0).view(1, 2, 2))
+    tensor([[[3.]]])
+    """
+
+    _dims = 2
+
+
+class MaxPool3d(_MaxPool):
+    """The maximum of windows of [N, C, D, H, W]."""
+
+    _dims = 3
+
+
+class _AvgPool(Module):
+    _dims: int
+
+    def __init__(
+        self,
+        kernel_size,
+        stride=None,
+        padding=0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        pool = getattr(F, f"avg_pool{self._dims}d")
+        return pool(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"padding={self.padding}"
+        )
+
+
+class AvgPool1d(_AvgPool):
+    """The mean of windows of [N, C, L]."""
+
+    _dims = 1
+
+    def __init__(
+        self,
+        kernel_size,
+        stride=None,
+        padding=0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)
+        del self.divisor_override
+        for name in ("kernel_size", "stride", "padding"):
+            setattr(self, name, expanded(name, getattr(self, name), 1))
+
+    def forward(self, input: Tensor) -> Tensor:
+        sizes = (self.kernel_size, self.stride, self.padding)
+        options = (self.ceil_mode, self.count_include_pad)
+        return F.avg_pool1d(input, *sizes, *options)
+
+
+class AvgPool2d(_AvgPool):
+    """The mean of windows of [N, C, H, W].
+
+    >>> import ember
+    >>> ember.nn.AvgPool2d(2)(ember.arange(4.0).view(1, 2, 2))
+    tensor([[[1.5000]]])
+    """
+
+    _dims = 2
+
+
+class AvgPool3d(_AvgPool):
+    """The mean of windows of [N, C, D, H, W]."""
+
+    _dims = 3
+
+
+class _LPPool(Module):
+    _dims: int
+
+    def __init__(
+        self, norm_type: float, kernel_size, stride=None, ceil_mode: bool = False
+    ) -> None:
+        super().__init__()
+        self.norm_type = norm_type
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.ceil_mode = ceil_mode
+
+    def forward(self, input: Tensor) -> Tensor:
+        pool = getattr(F, f"lp_pool{self._dims}d")
+        given = (float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+        return pool(input, *given)
+
+    def extra_repr(self) -> str:
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, "
+            f"stride={self.stride}, ceil_mode={self.ceil_mode}"
+        )
+
+
+class LPPool1d(_LPPool):
+    """The p-norm of windows of [N, C, L]."""
+
+    _dims = 1
+
+
+class LPPool2d(_LPPool):
+    """The p-norm of windows of [N, C, H, W]."""
+
+    _dims = 2
+
+
+class LPPool3d(_LPPool):
+    """The p-norm of windows of [N, C, D, H, W]."""
+
+    _dims = 3
+
+
+class _MaxUnpool(Module):
+    _dims: int
+
+    def __init__(self, kernel_size, stride=None, padding=0) -> None:
+        super().__init__()
+        dims = self._dims
+        self.kernel_size = expanded("kernel_size", kernel_size, dims)
+        self.stride = expanded("stride", stride, dims, self.kernel_size)
+        self.padding = expanded("padding", padding, dims)
+
+    def forward(self, input: Tensor, indices: Tensor, output_size=None) -> Tensor:
+        unpool = getattr(F, f"max_unpool{self._dims}d")
+        sizes = (self.kernel_size, self.stride, self.padding, output_size)
+        return unpool(input, indices, *sizes)
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"padding={self.padding}"
+        )
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """Maxima put back where MaxPool1d found them."""
+
+    _dims = 1
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """Maxima put back where MaxPool2d found them."""
+
+    _dims = 2
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """Maxima put back where MaxPool3d found them."""
+
+    _dims = 3
+
+
+class _AdaptiveAvgPool(Module):
+    _dims: int
+
+    def __init__(self, output_size) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        return getattr(F, f"adaptive_avg_pool{self._dims}d")(input, self.output_size)
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+    """The mean of `output_size` windows of [N, C, L]."""
+
+    _dims = 1
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+    """The mean of windows of [N, C, H, W], as many as `output_size` says.
+
+    >>> import ember
+    >>> ember.nn.AdaptiveAvgPool2d((1, 1))(ember.ones(2, 3, 5, 7)).shape
+    torch.Size([2, 3, 1, 1])
+    """
+
+    _dims = 2
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+    """The mean of windows of [N, C, D, H, W], as many as `output_size` says."""
+
+    _dims = 3
+
+
+class _AdaptiveMaxPool(Module):
+    _dims: int
+
+    def __init__(self, output_size, return_indices: bool = False) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.return_indices = return_indices
+
+    def forward(self, input: Tensor):
+        pool = getattr(F, f"adaptive_max_pool{self._dims}d")
+        return pool(input, self.output_size, self.return_indices)
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+    """The maximum of `output_size` windows of [N, C, L]."""
+
+    _dims = 1
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+    """The maximum of windows of [N, C, H, W], as many as `output_size` says."""
+
+    _dims = 2
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+    """The maximum of windows of [N, C, D, H, W], as many as `output_size` says."""
+
+    _dims = 3
+
+
+class _FractionalMaxPool(Module):
+    _dims: int
+
+    def __init__(
+        self,
+        kernel_size,
+        output_size=None,
+        output_ratio=None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        dims, name = self._dims, type(self).__name__
+        if (kernel_size if isinstance(kernel_size, int) else min(kernel_size)) <= 0:
+            raise ValueError(
+                f"kernel_size must greater than zero, but got {kernel_size}"
+            )
+        if output_size is None and output_ratio is None:
+            raise ValueError(
+                f"{name} requires specifying either an output size, or a pooling ratio"
+            )
+        if output_size is not None and output_ratio is not None:
+            raise ValueError(
+                "only one of output_size and output_ratio may be specified"
+            )
+        self.kernel_size = expanded("kernel_size", kernel_size, dims)
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = output_size
+        if output_size is not None:
+            self.output_size = expanded("output_size", output_size, dims)
+        if isinstance(output_ratio, (int, float)):
+            output_ratio = (output_ratio,) * dims
+        self.output_ratio = output_ratio
+        if output_ratio is not None and not all(0 < r < 1 for r in output_ratio):
+            raise ValueError(
+                f"output_ratio must be between 0 and 1 (got {output_ratio})"
+            )
+
+    def forward(self, input: Tensor):
+        return getattr(F, f"fractional_max_pool{self._dims}d")(
+            input,
+            self.kernel_size,
+            self.output_size,
+            self.output_ratio,
+            self.return_indices,
+            _random_samples=self._random_samples,
+        )
+
+
+class FractionalMaxPool2d(_FractionalMaxPool):
+    """The maximum of windows at random places of [N, C, H, W]."""
+
+    _dims = 2
+
+
+class FractionalMaxPool3d(_FractionalMaxPool):
+    """The maximum of windows at random places of [N, C, D, H, W]."""
+
+    _dims = 3

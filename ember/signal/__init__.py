@@ -1,0 +1,5 @@
+"""Signal processing."""
+
+from ember.signal import windows
+
+__all__ = ["windows"]

@@ -1,0 +1,161 @@
+"""Convolutions, pooling, padding and resampling against plain loops over NumPy."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import ember
+from ember import nn
+from ember.nn import functional as F
+
+
+def convolved(x, w, stride, padding, dilation, groups):
+    """conv2d by its definition."""
+    x = np.pad(x, ((0, 0), (0, 0), (padding,) * 2, (padding,) * 2))
+    batch, _, high, wide = x.shape
+    out, per_group, kh, kw = w.shape
+    rows = (high - dilation * (kh - 1) - 1) // stride + 1
+    columns = (wide - dilation * (kw - 1) - 1) // stride + 1
+    y = np.zeros((batch, out, rows, columns))
+    for o, i, j in itertools.product(range(out), range(rows), range(columns)):
+        first = o // (out // groups) * per_group
+        part = x[:, first : first + per_group]
+        part = part[:, :, i * stride :, j * stride :][:, :, ::dilation, ::dilation]
+        y[:, o, i, j] = (part[:, :, :kh, :kw] * w[o]).sum((1, 2, 3))
+    return y
+
+
+@pytest.mark.parametrize(
+    ("stride", "padding", "dilation", "groups"),
+    [(1, 0, 1, 1), (2, 1, 1, 2), (1, 2, 2, 1), (3, 2, 2, 4)],
+)
+def test_conv2d_is_its_definition(stride, padding, dilation, groups):
+    ember.manual_seed(0)
+    x = ember.randn(2, 4, 9, 8, dtype=ember.float64)
+    w = ember.randn(8, 4 // groups, 3, 2, dtype=ember.float64)
+    y = F.conv2d(x, w, None, stride, padding, dilation, groups)
+    expected = convolved(x.numpy(), w.numpy(), stride, padding, dilation, groups)
+    np.testing.assert_allclose(y.numpy(), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_transposed_convolution_is_the_gradient(dims):
+    """<conv(x), y> == <x, conv_transpose(y)> for all x and y."""
+    ember.manual_seed(0)
+    conv = getattr(F, f"conv{dims}d")
+    transposed = getattr(F, f"conv_transpose{dims}d")
+    w = ember.randn(6, 2, *[3] * dims, dtype=ember.float64)
+    x = ember.randn(2, 4, *[7] * dims, dtype=ember.float64, requires_grad=True)
+    out = conv(x, w, None, 2, 1, 1, 2)
+    y = ember.randn(*out.shape, dtype=ember.float64)
+    (out * y).sum().backward()
+    back = transposed(y, w, None, 2, 1, 0, 2)
+    np.testing.assert_allclose(back.numpy(), x.grad.numpy(), rtol=1e-10, atol=1e-10)
+
+
+def test_same_padding_keeps_the_size():
+    conv = nn.Conv2d(3, 5, (3, 4), padding="same", dilation=(2, 1))
+    assert conv(ember.ones(2, 3, 7, 6)).shape == (2, 5, 7, 6)
+    assert conv(ember.ones(3, 7, 6)).shape == (5, 7, 6)  # without a batch
+    with pytest.raises(ValueError, match="strided"):
+        nn.Conv1d(3, 5, 3, padding="same", stride=2)
+
+
+def test_circular_convolution_wraps_around():
+    conv = nn.Conv1d(1, 1, 3, padding=1, padding_mode="circular", bias=False)
+    with ember.no_grad():
+        conv.weight.fill_(1.0)
+    y = conv(ember.tensor([[1.0, 2.0, 3.0, 4.0]]))
+    assert y.tolist() == [[7.0, 6.0, 9.0, 8.0]]
+
+
+def test_convolutions_reject_what_does_not_fit():
+    conv = nn.Conv2d(3, 4, 3)
+    with pytest.raises(RuntimeError, match="to have 3 channels, but got 2"):
+        conv(ember.ones(1, 2, 5, 5))
+    with pytest.raises(RuntimeError, match="Kernel size can't be greater"):
+        conv(ember.ones(1, 3, 2, 5))
+    with pytest.raises(RuntimeError, match="should be the same"):
+        conv(ember.ones(1, 3, 5, 5, dtype=ember.float64))
+
+
+def test_pad_modes():
+    x = ember.tensor([[1, 2, 3]])
+    assert F.pad(x, (1, 2), value=9).tolist() == [[9, 1, 2, 3, 9, 9]]
+    assert F.pad(x, (-1, 1)).tolist() == [[2, 3, 0]]
+    assert F.pad(x, (2, 1), "reflect").tolist() == [[3, 2, 1, 2, 3, 2]]
+    assert F.pad(x, (2, 1), "replicate").tolist() == [[1, 1, 1, 2, 3, 3]]
+    assert F.pad(x, (2, 1), "circular").tolist() == [[2, 3, 1, 2, 3, 1]]
+    with pytest.raises(RuntimeError, match="less than the corresponding"):
+        F.pad(x, (3, 0), "reflect")
+
+
+def test_max_pool_finds_places_that_unpool_uses():
+    ember.manual_seed(0)
+    x = ember.randn(2, 3, 6, 6)
+    values, places = F.max_pool2d(x, 2, return_indices=True)
+    assert bool((x.flatten(2).gather(2, places.flatten(2)) == values.flatten(2)).all())
+    back = F.max_unpool2d(values, places, 2)
+    assert back.shape == x.shape
+    assert bool(((back == x) | (back == 0)).all())
+
+
+def test_padding_never_wins_a_maximum():
+    x = -ember.ones(1, 1, 4)
+    assert F.max_pool1d(x, 3, 1, 1).tolist() == x.tolist()
+    lowest = ember.full((1, 1, 2), float("-inf"))
+    _, places = F.max_pool1d(lowest, 2, 2, 1, return_indices=True)
+    assert places.tolist() == [[[0, 1]]]
+
+
+def test_avg_pool_counts():
+    x = ember.ones(1, 1, 5)
+    padded = F.avg_pool1d(x, 3, 2, 1)
+    np.testing.assert_allclose(padded.numpy()[0, 0], [2 / 3, 1, 2 / 3], rtol=1e-6)
+    alone = F.avg_pool1d(x, 3, 2, 1, count_include_pad=False)
+    assert alone.tolist() == [[[1.0, 1.0, 1.0]]]
+
+
+def test_adaptive_pools_cover_everything():
+    x = ember.arange(7.0).view(1, 1, 7)
+    assert F.adaptive_avg_pool1d(x, 3).tolist() == [[[1.0, 3.0, 5.0]]]
+    assert F.adaptive_max_pool1d(x, 3).tolist() == [[[2.0, 4.0, 6.0]]]
+    assert F.adaptive_avg_pool2d(ember.ones(2, 3, 5, 7), (None, 1)).shape == (
+        2,
+        3,
+        5,
+        1,
+    )
+
+
+def test_fold_undoes_unfold_up_to_counts():
+    x = ember.randn(2, 3, 6, 5, dtype=ember.float64)
+    options = {"kernel_size": 3, "stride": 2, "padding": 1}
+    total = F.fold(F.unfold(x, **options), (6, 5), **options)
+    counts = F.fold(F.unfold(ember.ones_like(x), **options), (6, 5), **options)
+    np.testing.assert_allclose((total / counts).numpy(), x.numpy(), rtol=1e-12)
+
+
+def test_interpolation_keeps_lines_straight():
+    line = ember.arange(5.0).view(1, 1, 5)
+    fine = F.interpolate(line, size=9, mode="linear", align_corners=True)
+    np.testing.assert_allclose(fine.numpy()[0, 0], np.arange(9) / 2, atol=1e-6)
+    twice = F.interpolate(line, scale_factor=2)
+    assert twice.tolist() == [[[0, 0, 1, 1, 2, 2, 3, 3, 4, 4]]]
+
+
+def test_the_identity_grid_samples_the_image():
+    x = ember.randn(2, 3, 4, 5)
+    theta = ember.tensor([[1.0, 0, 0], [0, 1, 0]]).expand(2, 2, 3)
+    for mode, align in itertools.product(
+        ("bilinear", "nearest", "bicubic"), (True, False)
+    ):
+        grid = F.affine_grid(theta, (2, 3, 4, 5), align)
+        same = F.grid_sample(x, grid, mode, align_corners=align)
+        np.testing.assert_allclose(same.numpy(), x.numpy(), atol=1e-5)
+
+
+def test_pixel_shuffle_and_back():
+    x = ember.randn(2, 8, 3, 4)
+    assert bool((F.pixel_unshuffle(F.pixel_shuffle(x, 2), 2) == x).all())
