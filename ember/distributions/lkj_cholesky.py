@@ -19,7 +19,7 @@ class LKJCholesky(Distribution):
     """Cholesky factors of correlations, of density like det^(concentration - 1).
 
     >>> LKJCholesky(3).sample().shape
-    ember.Size([3, 3])
+    torch.Size([3, 3])
     """
 
     arg_constraints = {"concentration": constraints.positive}

@@ -32,7 +32,7 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
 
     >>> loc, scale = broadcast_all(0.0, ember.ones(3))
     >>> loc.shape
-    ember.Size([3])
+    torch.Size([3])
     """
     tensors = [v for v in values if isinstance(v, Tensor)]
     if not all(isinstance(v, (Tensor, Number)) for v in values):
@@ -80,7 +80,7 @@ def eps(x: Tensor) -> float:
 
 def clamp_tiny_(x: Tensor) -> Tensor:
     """Lift values to at least `tiny` without the gradient noticing."""
-    x.detach().clamp_(min=tiny(x))
+    x.data.clamp_(min=tiny(x))
     return x
 
 

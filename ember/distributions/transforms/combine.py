@@ -197,7 +197,7 @@ class ReshapeTransform(Transform):
     """Events of `in_shape` viewed as `out_shape`.
 
     >>> ReshapeTransform((4,), (2, 2))(ember.zeros(3, 4)).shape
-    ember.Size([3, 2, 2])
+    torch.Size([3, 2, 2])
     """
 
     bijective = True
