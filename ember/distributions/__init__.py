@@ -6,7 +6,7 @@
 >>> normal.log_prob(ember.zeros(2))
 tensor([-0.9189, -0.9189])
 >>> normal.rsample((3,)).shape
-ember.Size([3, 2])
+torch.Size([3, 2])
 """
 
 from ember.distributions import transforms

@@ -1,8 +1,8 @@
 """KL divergence between distributions of different families.
 
-KL(p || q) is the mean of -log q under p, less the entropy of p. The mean needs only some
-expectations of p: of x, x^2, log x, log(1 - x) or exp(t x). So there is one formula for
-each q, one table for each expectation, and no formula for a pair.
+KL(p || q) is the mean of -log q under p, less the entropy of p. The mean needs only
+some expectations of p: of x, x^2, log x, log(1 - x) or exp(t x). So there is one
+formula for each q, one for each expectation, and none for a pair.
 """
 
 from __future__ import annotations
@@ -116,8 +116,8 @@ def _poisson(p: Bernoulli, q: Poisson) -> Tensor:
     return q.rate - p.probs * q.rate.log()  # log x! is 0 for 0 and 1
 
 
-# Which pairs. Where q gives no density to some of p's outcomes, KL is infinite: always for
-# the families of the second list, and for some parameters in the first.
+# Which pairs. Where q gives no density to some of p's outcomes, KL is infinite: always
+# for the families of the second list, and for some parameters in the first.
 
 _MEANS: dict[type, tuple[Callable[[Any, Any], Tensor], tuple[type, ...]]] = {
     Beta: (_beta, (Uniform,)),

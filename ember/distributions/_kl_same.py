@@ -59,7 +59,7 @@ def _beta(p: Beta, q: Beta) -> Tensor:
 def _binomial(p: Binomial, q: Binomial) -> Tensor:
     if (p.total_count < q.total_count).any():
         raise NotImplementedError(
-            "KL between Binomials where q.total_count > p.total_count is not implemented"
+            "KL of Binomials with q.total_count > p.total_count is not implemented"
         )
     each = p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p()
     more = p.total_count > q.total_count

@@ -17,7 +17,7 @@ __all__ = ["Beta"]
 class Beta(ExponentialFamily):
     """Density on [0, 1] proportional to x^(a - 1) (1 - x)^(b - 1).
 
-    a is `concentration1` and b is `concentration0`.
+    a is `concentration1`, b is `concentration0`.
 
     >>> Beta(1.0, 3.0).mean
     tensor(0.2500)

@@ -25,7 +25,8 @@ __all__ = ["ContinuousBernoulli"]
 class ContinuousBernoulli(ProbsLogits, ExponentialFamily):
     """Density on [0, 1] proportional to p^x (1 - p)^(1 - x).
 
-    Around p = 1/2 the formulas are 0 / 0: for `probs` within `lims`, Taylor series are used.
+    Around p = 1/2 the formulas are 0 / 0: for `probs` within `lims`, their series are
+    used.
 
     >>> ContinuousBernoulli(0.5).mean
     tensor(0.5000)

@@ -24,9 +24,9 @@ class Distribution:
 
     >>> batch = ember.distributions.Normal(ember.zeros(3), 1.0)
     >>> batch.batch_shape, batch.event_shape
-    (ember.Size([3]), ember.Size([]))
+    (torch.Size([3]), torch.Size([]))
     >>> batch.sample((2,)).shape
-    ember.Size([2, 3])
+    torch.Size([2, 3])
     """
 
     has_rsample = False
@@ -169,7 +169,7 @@ class Distribution:
         """The same distributions, repeated over a larger batch without copying.
 
         >>> ember.distributions.Normal(ember.zeros(3), 1.0).expand((2, 3)).batch_shape
-        ember.Size([2, 3])
+        torch.Size([2, 3])
         """
         owner = next((c for c in type(self).__mro__ if "_params" in vars(c)), None)
         if owner is None:

@@ -17,8 +17,8 @@ __all__ = ["GeneralizedPareto"]
 class GeneralizedPareto(Distribution):
     """Tails: how far values exceed a high threshold `loc`.
 
-    The tail is a power law for positive `concentration`, exponential for zero, and ends at
-    loc - scale / concentration for negative.
+    The tail is a power law for positive `concentration`, exponential for zero, and ends
+    at loc - scale / concentration for negative.
 
     >>> GeneralizedPareto(0.0, 1.0, 0.5).mean
     tensor(2.)

@@ -16,10 +16,10 @@ __all__ = ["LKJCholesky"]
 
 
 class LKJCholesky(Distribution):
-    """Cholesky factors of correlations with density proportional to det^(concentration - 1).
+    """Cholesky factors of correlations, of density like det^(concentration - 1).
 
     >>> LKJCholesky(3).sample().shape
-    ember.Size([3, 3])
+    torch.Size([3, 3])
     """
 
     arg_constraints = {"concentration": constraints.positive}
@@ -31,7 +31,8 @@ class LKJCholesky(Distribution):
     ) -> None:
         if dim < 2:
             raise ValueError(
-                f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}."
+                "Expected dim to be an integer greater than or equal to 2. "
+                f"Found dim={dim}."
             )
         self.dim = dim
         (self.concentration,) = broadcast_all(concentration)

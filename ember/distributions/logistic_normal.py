@@ -19,7 +19,7 @@ class LogisticNormal(TransformedDistribution):
 
     >>> import ember
     >>> LogisticNormal(ember.zeros(2), ember.ones(2)).event_shape
-    ember.Size([3])
+    torch.Size([3])
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}

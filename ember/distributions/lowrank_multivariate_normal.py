@@ -1,4 +1,4 @@
-"""The normal distribution whose covariance is a diagonal plus a product of few columns."""
+"""The normal distribution with a covariance of low rank plus a diagonal."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ def lowrank_mahalanobis(
 
 
 class LowRankMultivariateNormal(Distribution):
-    """Gaussian vectors with covariance W W^T + D, W = cov_factor and D = diag(cov_diag).
+    """Gaussian vectors with covariance W W^T + D: W is cov_factor, D has cov_diag.
 
-    >>> normal = LowRankMultivariateNormal(ember.zeros(2), ember.ones(2, 1), ember.ones(2))
+    >>> zero, one = ember.zeros(2), ember.ones(2)
+    >>> normal = LowRankMultivariateNormal(zero, ember.ones(2, 1), one)
     >>> normal.covariance_matrix
     tensor([[2., 1.],
             [1., 2.]])
@@ -81,7 +82,8 @@ class LowRankMultivariateNormal(Distribution):
             )
         if cov_factor.shape[-2:-1] != event_shape:
             raise ValueError(
-                f"cov_factor must be a batch of matrices with shape {event_shape[0]} x m"
+                "cov_factor must be a batch of matrices with shape "
+                f"{event_shape[0]} x m"
             )
         if cov_diag.shape[-1:] != event_shape:
             raise ValueError(

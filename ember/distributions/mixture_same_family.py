@@ -46,8 +46,8 @@ class MixtureSameFamily(Distribution):
         pairs = zip(reversed(weights_shape), reversed(batch_shape), strict=False)
         if any(1 not in (i, j) and i != j for i, j in pairs):
             raise ValueError(
-                f"`mixture_distribution.batch_shape` ({weights_shape}) is not compatible "
-                f"with `component_distribution.batch_shape` ({batch_shape})"
+                f"`mixture_distribution.batch_shape` ({weights_shape}) is not "
+                f"compatible with `component_distribution.batch_shape` ({batch_shape})"
             )
         count = mixture_distribution.param_shape[-1]
         components = component_distribution.batch_shape[-1:]

@@ -20,7 +20,7 @@ class LogitRelaxedBernoulli(ProbsLogits, Distribution):
 
     >>> import ember
     >>> LogitRelaxedBernoulli(ember.tensor(0.5), 0.3).rsample((2,)).shape
-    ember.Size([2])
+    torch.Size([2])
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}

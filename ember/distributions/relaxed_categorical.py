@@ -21,7 +21,7 @@ class ExpRelaxedCategorical(Distribution):
 
     >>> import ember
     >>> ExpRelaxedCategorical(ember.tensor(0.5), ember.ones(3)).event_shape
-    ember.Size([3])
+    torch.Size([3])
     """
 
     arg_constraints = {
@@ -91,7 +91,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     >>> import ember
     >>> relaxed = RelaxedOneHotCategorical(ember.tensor(0.5), ember.ones(3))
     >>> relaxed.rsample().shape
-    ember.Size([3])
+    torch.Size([3])
     """
 
     arg_constraints = {

@@ -25,7 +25,7 @@ def _bessel_ratio(kappa: Tensor) -> Tensor:
 
 
 class VonMises(Distribution):
-    """Angles around `loc`, with density proportional to exp(concentration cos(x - loc)).
+    """Angles around `loc`, with density like exp(concentration cos(x - loc)).
 
     >>> VonMises(ember.tensor(0.0), ember.tensor(4.0)).mean
     tensor(0.)
@@ -58,7 +58,7 @@ class VonMises(Distribution):
 
     @lazy_property
     def _proposal_r(self) -> Tensor:
-        """The shape of the wrapped Cauchy law from which candidates come (Best, Fisher)."""
+        """The shape of the wrapped Cauchy law of candidates (Best and Fisher)."""
         kappa = self.concentration.double()
         tau = 1 + (1 + 4 * kappa.square()).sqrt()
         rho = (tau - (2 * tau).sqrt()) / (2 * kappa)

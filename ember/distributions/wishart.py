@@ -14,6 +14,7 @@ from ember.distributions.chi2 import Chi2
 from ember.distributions.exp_family import ExponentialFamily
 from ember.distributions.multivariate_normal import (
     half_log_det,
+    inverse,
     the_one_given,
     to_scale_tril,
 )
@@ -23,7 +24,7 @@ __all__ = ["Wishart"]
 
 
 def _digamma_sum(x: Tensor, p: int) -> Tensor:
-    """The sum of digamma(x - i / 2) over i < p: the slope of the multivariate lgamma."""
+    """The sum of digamma(x - i / 2) over i < p: the slope of mvlgamma."""
     steps = 0.5 * ember.arange(p, dtype=x.dtype, device=x.device)
     return (x.unsqueeze(-1) - steps).digamma().sum(-1)
 
@@ -111,7 +112,7 @@ class Wishart(ExponentialFamily):
     @lazy_property
     def precision_matrix(self) -> Tensor:
         """The inverse of the covariance."""
-        return self._to_batch(ember.cholesky_inverse(self._unbroadcasted_scale_tril))
+        return self._to_batch(inverse(self._unbroadcasted_scale_tril))
 
     @property
     def mean(self) -> Tensor:
@@ -188,5 +189,5 @@ class Wishart(ExponentialFamily):
     def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:  # type: ignore[override]
         p = self._event_shape[-1]
         half_df = y + (p + 1) / 2
-        log_det = ember.linalg.slogdet(-2 * x)[1]
+        log_det = 2 * half_log_det(ember.linalg.cholesky(-2 * x))
         return half_df * (p * math.log(2) - log_det) + ember.mvlgamma(half_df, p)
