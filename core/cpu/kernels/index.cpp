@@ -123,6 +123,14 @@ template <Combine f, class T> int64_t scatter(const Picks& self, const char* src
   return checked_blocks(self, n, [&](const char* index, int64_t first, int64_t count) {
     char* to = self.data + first * self.step;
     const char* from = src + first * src_step;
+    if (self.index_step == 8 && src_step == int64_t(sizeof(T)) && self.step == 0 &&
+        self.pick_step == int64_t(sizeof(T))) {
+      const int64_t* line = reinterpret_cast<const int64_t*>(index);
+      T* row = reinterpret_cast<T*>(to);
+      const T* values = reinterpret_cast<const T*>(from);
+      for (int64_t i = 0; i < count; i++) row[line[i]] = meet<f, T>(row[line[i]], values[i]);
+      return;
+    }
     for (int64_t i = 0; i < count; i++) {
       T& there = at<T>(to + i * self.step + at<int64_t>(index + i * self.index_step) * self.pick_step);
       there = meet<f, T>(there, at<T>(from + i * src_step));
