@@ -5,7 +5,6 @@ import numpy as np
 
 from tests.ops.entry import S, T, op
 
-D = {"distinct": True}
 M = T(3, 4)
 ROWS = np.array([2, 0])
 PLACES = np.array([[0, 2, 1, 0], [1, 0, 0, 2]])
