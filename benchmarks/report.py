@@ -50,8 +50,9 @@ def show(console: Console, group: str, results: list[Result]) -> None:
     for r in results:
         ratio = r.ratio
         if ratio is None:
-            table.add_row(escape(r.case.name), amount(r.seconds.get("torch"), group), "-",
-                          f"[dim]{escape(r.missing[:40])}[/dim]")  # fmt: skip
+            theirs = amount(r.seconds.get("torch"), group)
+            why = f"[dim]{escape(r.missing[:40])}[/dim]"
+            table.add_row(escape(r.case.name), theirs, "-", why)
             continue
         colour = (
             "green" if ratio <= budget else "red" if ratio > (each or 1) else "yellow"

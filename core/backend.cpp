@@ -10,10 +10,16 @@ namespace {
 
 }  // namespace
 
-void Backend::index_get(const Tensor&, const Tensor&, const Indexing&) { missing(*this, "index_get"); }
-void Backend::index_put(const Tensor&, const Indexing&, const Tensor&, ScatterMode) { missing(*this, "index_put"); }
+void Backend::index_get(const Tensor&, const Tensor&, const Indexing&) {
+  missing(*this, "index_get");
+}
+void Backend::index_put(const Tensor&, const Indexing&, const Tensor&, ScatterMode) {
+  missing(*this, "index_put");
+}
 void Backend::gather(const Tensor&, const Tensor&, int, const Tensor&) { missing(*this, "gather"); }
-void Backend::scatter(const Tensor&, int, const Tensor&, const Tensor&, ScatterMode) { missing(*this, "scatter"); }
+void Backend::scatter(const Tensor&, int, const Tensor&, const Tensor&, ScatterMode) {
+  missing(*this, "scatter");
+}
 Tensor Backend::nonzero(const Tensor&) { missing(*this, "nonzero"); }
 Tensor Backend::repeated_positions(const Tensor&) { missing(*this, "repeat_interleave"); }
 
@@ -24,7 +30,8 @@ Indexing positions_of(Backend& b, const Tensor& mask) {
   Tensor places = b.nonzero(mask);
   Indexing at;
   for (int d = 0; d < mask.dim(); d++)
-    at.indices.push_back(alias(places, {places.size(0)}, {places.stride(0)}, places.offset() + d * places.stride(1)));
+    at.indices.push_back(alias(places, {places.size(0)}, {places.stride(0)},
+                               places.offset() + d * places.stride(1)));
   return at;
 }
 
@@ -40,8 +47,8 @@ Tensor Backend::masked_select(const Tensor& x, const Tensor& mask) {
 void Backend::masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& src) {
   Indexing at = positions_of(*this, mask);
   int64_t n = at.indices[0].numel();
-  check(n <= src.numel(), Kind::Runtime, "masked_scatter: Number of elements of source (", src.numel(),
-        ") < number of ones in mask (", n, ")");
+  check(n <= src.numel(), Kind::Runtime, "masked_scatter: Number of elements of source (",
+        src.numel(), ") < number of ones in mask (", n, ")");
   Tensor line = empty(src.shape(), self.dtype(), src.device());
   copy(line, src);
   index_put(self, at, alias(line, {n}, {1}, 0), ScatterMode::Set);
@@ -104,7 +111,8 @@ void Backend::arange(const Tensor& out, const Scalar& start, const Scalar& step)
 
 void Backend::triangle(const Tensor& out, const Tensor& x, int64_t diagonal, bool upper) {
   int64_t m = x.size(-2), n = x.size(-1);
-  Tensor rows = empty({m, 1}, Dtype::Int64, x.device()), columns = empty({n}, Dtype::Int64, x.device());
+  Tensor rows = empty({m, 1}, Dtype::Int64, x.device()),
+         columns = empty({n}, Dtype::Int64, x.device());
   arange(alias(rows, {m}, {1}, 0), Scalar(diagonal), Scalar(1));
   arange(columns, Scalar(0), Scalar(1));
   Tensor inside = empty({m, n}, Dtype::Bool, x.device());
@@ -112,10 +120,13 @@ void Backend::triangle(const Tensor& out, const Tensor& x, int64_t diagonal, boo
   Input row{&rows, &down, {}}, column{&columns, &across, {}};
   compare(upper ? Compare::ge : Compare::le, Dtype::Int64, inside, column, row, {});
   Shape strides = broadcast_strides(inside.shape(), inside.strides(), x.shape());
-  ternary(Ternary::where, x.dtype(), out, {&inside, &strides, {}}, {&x, nullptr, {}}, {nullptr, nullptr, Scalar(0)}, {});
+  ternary(Ternary::where, x.dtype(), out, {&inside, &strides, {}}, {&x, nullptr, {}},
+          {nullptr, nullptr, Scalar(0)}, {});
 }
 
 void Backend::cholesky(const Tensor&, const Tensor&) { missing(*this, "cholesky"); }
-void Backend::solve_triangular(const Tensor&, const Tensor&, bool, bool, bool) { missing(*this, "solve_triangular"); }
+void Backend::solve_triangular(const Tensor&, const Tensor&, bool, bool, bool) {
+  missing(*this, "solve_triangular");
+}
 
 }  // namespace ember

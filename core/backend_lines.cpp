@@ -13,7 +13,8 @@ namespace {
 struct Repeated {
   Shape strides;
   Input input;
-  Repeated(const Tensor& t, const Shape& shape) : strides(broadcast_strides(t.shape(), t.strides(), shape)) {
+  Repeated(const Tensor& t, const Shape& shape)
+      : strides(broadcast_strides(t.shape(), t.strides(), shape)) {
     input.tensor = &t;
     input.strides = &strides;
   }
@@ -39,20 +40,30 @@ Tensor part(const Tensor& t, int dim, int64_t start, int64_t n) {
 
 }  // namespace
 
-void Backend::scan(Scan, const Tensor&, const Tensor&, const Tensor&, int) { missing(*this, "scan"); }
-void Backend::sort(const Tensor&, const Tensor&, const Tensor&, int, bool) { missing(*this, "sort"); }
-void Backend::search(const Tensor&, const Tensor&, const Tensor&, const Tensor&, bool) { missing(*this, "searchsorted"); }
+void Backend::scan(Scan, const Tensor&, const Tensor&, const Tensor&, int) {
+  missing(*this, "scan");
+}
+void Backend::sort(const Tensor&, const Tensor&, const Tensor&, int, bool) {
+  missing(*this, "sort");
+}
+void Backend::search(const Tensor&, const Tensor&, const Tensor&, const Tensor&, bool) {
+  missing(*this, "searchsorted");
+}
 
-void Backend::topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool largest, bool) {
-  Tensor v = empty(x.shape(), x.dtype(), x.device()), at = empty(x.shape(), Dtype::Int64, x.device());
+void Backend::topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
+                   bool largest, bool) {
+  Tensor v = empty(x.shape(), x.dtype(), x.device()),
+         at = empty(x.shape(), Dtype::Int64, x.device());
   sort(v, at, x, dim, largest);
   if (values) copy(values, part(v, dim, 0, values.dim() ? values.size(dim) : 1));
   if (indices) copy(indices, part(at, dim, 0, indices.dim() ? indices.size(dim) : 1));
 }
 
-void Backend::pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, Rank rank, int64_t k) {
+void Backend::pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, Rank rank,
+                   int64_t k) {
   if (rank != Rank::Kth) missing(*this, rank == Rank::Mode ? "mode" : "median");
-  Tensor v = empty(x.shape(), x.dtype(), x.device()), at = empty(x.shape(), Dtype::Int64, x.device());
+  Tensor v = empty(x.shape(), x.dtype(), x.device()),
+         at = empty(x.shape(), Dtype::Int64, x.device());
   sort(v, at, x, dim, false);
   copy(values, part(v, dim, k, 1));
   copy(indices, part(at, dim, k, 1));
@@ -61,7 +72,8 @@ void Backend::pick(const Tensor& values, const Tensor& indices, const Tensor& x,
 void Backend::softmax(const Tensor& out, const Tensor& x, int dim, bool log) {
   if (x.numel() == 0) return;
   const Dtype d = compute_of(out.dtype());
-  Tensor each = empty(x.shape(), d, x.device()), line = empty(without(x.shape(), dim), d, x.device());
+  Tensor each = empty(x.shape(), d, x.device()),
+         line = empty(without(x.shape(), dim), d, x.device());
   copy(each, x);
   reduce(Reduction::Max, line, each, dims_of(x, dim));
   binary(Binary::sub, d, each, whole(each), Repeated(line, x.shape()).input);
@@ -75,7 +87,8 @@ void Backend::softmax(const Tensor& out, const Tensor& x, int dim, bool log) {
 void Backend::softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim, bool log) {
   if (y.numel() == 0) return;
   const Dtype d = compute_of(out.dtype());
-  Tensor each = empty(y.shape(), d, y.device()), line = empty(without(y.shape(), dim), d, y.device());
+  Tensor each = empty(y.shape(), d, y.device()),
+         line = empty(without(y.shape(), dim), d, y.device());
   if (log) {  // g - exp(y) * sum(g)
     reduce(Reduction::Sum, line, g, dims_of(y, dim));
     unary(Unary::exp, d, each, whole(y), {});

@@ -10,7 +10,17 @@
 namespace ember {
 
 // The Python exception that an error becomes.
-enum class Kind { Runtime, Value, Type, Index, NotImplemented, OutOfMemory, Overflow, ZeroDivision, LinAlg };
+enum class Kind {
+  Runtime,
+  Value,
+  Type,
+  Index,
+  NotImplemented,
+  OutOfMemory,
+  Overflow,
+  ZeroDivision,
+  LinAlg
+};
 
 class Error : public std::exception {
  public:

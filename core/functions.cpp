@@ -15,7 +15,8 @@ struct Row {
 
 constexpr Row kUnary[] = {
 #define UNARY(name, types, keep, fwd, deriv, doc) {#name, types, #fwd, #deriv, Keep::keep},
-#define UNARY_P(name, params, types, keep, fwd, deriv, doc) {#name, types, #fwd, #deriv, Keep::keep},
+#define UNARY_P(name, params, types, keep, fwd, deriv, doc) \
+  {#name, types, #fwd, #deriv, Keep::keep},
 #include "scalar_functions.h"
 };
 
@@ -35,15 +36,16 @@ constexpr Row kCompare[] = {
 };
 
 constexpr Row kTernary[] = {
-#define TERNARY(name, types, fwd, grad_a, grad_b, grad_c, doc) {#name, types, #fwd, "", Keep::never},
+#define TERNARY(name, types, fwd, grad_a, grad_b, grad_c, doc) \
+  {#name, types, #fwd, "", Keep::never},
 #include "scalar_functions.h"
 };
 
 }  // namespace
 
-#define EMBER_ROWS(Kind)                                            \
-  const char* name_of(Kind f) { return k##Kind[int(f)].name; }      \
-  Types types_of(Kind f) { return k##Kind[int(f)].types; }          \
+#define EMBER_ROWS(Kind)                                       \
+  const char* name_of(Kind f) { return k##Kind[int(f)].name; } \
+  Types types_of(Kind f) { return k##Kind[int(f)].types; }     \
   const char* formula_of(Kind f) { return k##Kind[int(f)].formula; }
 EMBER_ROWS(Unary)
 EMBER_ROWS(Predicate)

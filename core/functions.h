@@ -1,4 +1,5 @@
-// Names of the pointwise functions (one enum value per row of scalar_functions.h) and what a row says.
+// Names of the pointwise functions (one enum value per row of scalar_functions.h) and what a row
+// says.
 #pragma once
 
 #include <cstdint>
@@ -56,24 +57,24 @@ constexpr int kTernaryRows = 0
 // The dtypes that a row takes, as a set. With kPromotes, whatever is not floating or complex
 // is first converted to the default float.
 using Types = uint8_t;
-constexpr Types kHasBool = 1, kHasInt = 2, kHasWideUnsigned = 4, kHasHalf = 8, kHasFloat = 16, kHasComplex = 32,
-                kPromotes = 64;
+constexpr Types kHasBool = 1, kHasInt = 2, kHasWideUnsigned = 4, kHasHalf = 8, kHasFloat = 16,
+                kHasComplex = 32, kPromotes = 64;
 
-constexpr Types kFloatOnly = kHasFloat | kHasHalf;             // others are errors
-constexpr Types kFloatComplex = kFloatOnly | kHasComplex;      // the same, and complex
-constexpr Types kRealFloat = kFloatOnly | kPromotes;           // integers promote, complex is an error
-constexpr Types kFloat = kRealFloat | kHasComplex;             // integers promote
-constexpr Types kSpecial = kHasFloat | kPromotes;              // float32 and float64 only
-constexpr Types kInt = kHasInt;                                // not bool
-constexpr Types kIntBool = kInt | kHasBool;                    //
-constexpr Types kBits = kIntBool | kHasWideUnsigned;           // bool and all integers
-constexpr Types kReal = kInt | kFloatOnly;                     // not bool, not complex
-constexpr Types kRounds = kReal | kHasWideUnsigned;            // what rounding leaves alone included
-constexpr Types kRealBool = kReal | kHasBool;                  // not complex
-constexpr Types kRealAny = kRealBool | kHasWideUnsigned;       //
-constexpr Types kNumber = kReal | kHasComplex;                 // not bool
-constexpr Types kNumberBool = kNumber | kHasBool;              //
-constexpr Types kAny = kNumberBool | kHasWideUnsigned;         // everything
+constexpr Types kFloatOnly = kHasFloat | kHasHalf;         // others are errors
+constexpr Types kFloatComplex = kFloatOnly | kHasComplex;  // the same, and complex
+constexpr Types kRealFloat = kFloatOnly | kPromotes;       // integers promote, complex is an error
+constexpr Types kFloat = kRealFloat | kHasComplex;         // integers promote
+constexpr Types kSpecial = kHasFloat | kPromotes;          // float32 and float64 only
+constexpr Types kInt = kHasInt;                            // not bool
+constexpr Types kIntBool = kInt | kHasBool;                //
+constexpr Types kBits = kIntBool | kHasWideUnsigned;       // bool and all integers
+constexpr Types kReal = kInt | kFloatOnly;                 // not bool, not complex
+constexpr Types kRounds = kReal | kHasWideUnsigned;        // what rounding leaves alone included
+constexpr Types kRealBool = kReal | kHasBool;              // not complex
+constexpr Types kRealAny = kRealBool | kHasWideUnsigned;   //
+constexpr Types kNumber = kReal | kHasComplex;             // not bool
+constexpr Types kNumberBool = kNumber | kHasBool;          //
+constexpr Types kAny = kNumberBool | kHasWideUnsigned;     // everything
 
 // What the derivative of a Unary needs.
 enum class Keep : uint8_t { none, x, y, never };
@@ -81,7 +82,8 @@ enum class Keep : uint8_t { none, x, y, never };
 // The numbers of a UNARY_P row, in its order; also addcmul's value and isclose's tolerances.
 struct Params {
   double p0 = 0, p1 = 0, p2 = 0;
-  bool* zero_division = nullptr;  // the CPU kernels' own: where to report an integer division by zero
+  bool* zero_division =
+      nullptr;  // the CPU kernels' own: where to report an integer division by zero
 };
 
 const char* name_of(Unary f);
@@ -98,7 +100,8 @@ Types types_of(Ternary f);
 
 Keep keep_of(Unary f);
 
-// The formulas as text, in terms of x (and p0, p1, p2) or a, b, c; derivatives in terms of what is kept.
+// The formulas as text, in terms of x (and p0, p1, p2) or a, b, c; derivatives in terms of what is
+// kept.
 const char* formula_of(Unary f);
 const char* formula_of(Predicate f);
 const char* formula_of(Binary f);

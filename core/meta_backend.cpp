@@ -20,8 +20,11 @@ class MetaBackend final : public Backend {
   void binary(Binary, Dtype, const Tensor&, const Input&, const Input&) override {}
   void predicate(Predicate, Dtype, const Tensor&, const Input&) override {}
   void compare(Compare, Dtype, const Tensor&, const Input&, const Input&, const Params&) override {}
-  void ternary(Ternary, Dtype, const Tensor&, const Input&, const Input&, const Input&, const Params&) override {}
-  bool unary_grad(Unary, Dtype, const Tensor&, const Input&, const Input&, const Params&) override { return true; }
+  void ternary(Ternary, Dtype, const Tensor&, const Input&, const Input&, const Input&,
+               const Params&) override {}
+  bool unary_grad(Unary, Dtype, const Tensor&, const Input&, const Input&, const Params&) override {
+    return true;
+  }
   void cholesky(const Tensor&, const Tensor&) override {}
   void solve_triangular(const Tensor&, const Tensor&, bool, bool, bool) override {}
   void index_get(const Tensor&, const Tensor&, const Indexing&) override {}

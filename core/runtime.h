@@ -7,7 +7,7 @@
 namespace ember {
 
 struct Host {
-  void* (*release)() = nullptr;        // lets other threads run; returns what acquire() needs
+  void* (*release)() = nullptr;  // lets other threads run; returns what acquire() needs
   void (*acquire)(void*) = nullptr;
 };
 inline Host host;

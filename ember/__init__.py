@@ -20,6 +20,7 @@ from math import e as e
 from math import inf as inf
 from math import nan as nan
 from math import pi as pi
+from typing import Any as _Any
 
 from ember import _C, _lazy
 from ember._C import *
@@ -33,7 +34,7 @@ newaxis = None
 _ops = _C._ops
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> _Any:
     value = _lazy.find(name)
     globals()[name] = value
     return value

@@ -7,6 +7,7 @@ import os
 import struct
 import zipfile
 import zlib
+from typing import Any
 
 _ALIGN = 64
 _LOCAL_HEADER = 30  # bytes of a local file header before the name
@@ -37,6 +38,7 @@ class ArchiveWriter:
         """Add a record. `data` is bytes or a memoryview of bytes."""
         info = zipfile.ZipInfo(f"{self.root}/{name}", (1980, 1, 1, 0, 0, 0))
         big = len(data) * 1.05 > zipfile.ZIP64_LIMIT
+        assert self.zip.fp is not None  # open until `close`
         start = self.zip.fp.tell() + _LOCAL_HEADER + len(info.filename.encode())
         start += 4 + big * _ZIP64_FIELD
         padding = -start % _ALIGN
@@ -71,7 +73,7 @@ class ArchiveReader:
             )
         self.root = roots[0]
         self.names = {n.removeprefix(self.root) for n in names}
-        self.map = self._map() if mapped else None
+        self.map: Any = self._map() if mapped else None
 
     def __contains__(self, name: str) -> bool:
         return name in self.names
@@ -131,7 +133,7 @@ class replacing:
     def __enter__(self):
         special = os.path.exists(self.path) and not os.path.isfile(self.path)
         self.temporary = None if special else f"{self.path}.{os.getpid()}.tmp"
-        self.file = open(self.temporary or self.path, "wb")  # noqa: SIM115
+        self.file = open(self.temporary or self.path, "wb")
         return self.file
 
     def __exit__(self, exc_type, *rest) -> None:

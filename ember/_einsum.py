@@ -151,10 +151,11 @@ def _check_sizes(tensors: list[Tensor], inputs: list[Labels]) -> None:
         for dim, (label, n) in enumerate(zip(labels, t.shape)):
             known = sizes.get(label, 1)
             if known != 1 and n != 1 and n != known:
+                letter = chr(label) if label > 0 else "..."
                 raise RuntimeError(
-                    f"einsum(): subscript {chr(label) if label > 0 else '...'} has size "
-                    f"{n} for operand {i} dimension {dim}, which does not broadcast "
-                    f"with previously seen size {known}"
+                    f"einsum(): subscript {letter} has size {n} for operand {i} "
+                    f"dimension {dim}, which does not broadcast with previously seen "
+                    f"size {known}"
                 )
             sizes[label] = max(known, n) if n else 0
 

@@ -18,7 +18,7 @@ class Histogram(NamedTuple):
 
 def histogramdd(
     input: Tensor,
-    bins: int | Sequence[int] | Sequence[Tensor],
+    bins: int | Sequence[int | Tensor],
     *,
     range: Sequence[float] | None = None,
     weight: Tensor | None = None,

@@ -1,5 +1,7 @@
 """FloatTensor and its kin: constructors and `isinstance` tests by dtype."""
 
+from typing import Any
+
 import ember
 from ember._tensor import legacy_constructor
 
@@ -7,12 +9,11 @@ from ember._tensor import legacy_constructor
 class _TensorType(type):
     """A class whose instances are the tensors of one dtype."""
 
-    dtype = None
+    dtype: Any = None
     _legacy_name = ""
 
     def __instancecheck__(cls, obj: object) -> bool:
-        on_cpu = isinstance(obj, ember.Tensor) and obj.is_cpu
-        return on_cpu and obj.dtype == cls.dtype
+        return isinstance(obj, ember.Tensor) and obj.is_cpu and obj.dtype == cls.dtype
 
     def __call__(cls, *args, **kwargs):
         return legacy_constructor(*args, dtype=cls.dtype, **kwargs)

@@ -137,7 +137,7 @@ def _reduce_tensor(t) -> tuple:
     if t.is_complex() and t.is_conj():
         t = t.resolve_conj()
     dtype = t.dtype if t.dtype in _STORAGES else None
-    place = (
+    place: tuple = (
         _Stored(io.storage_of(t), dtype),
         t.storage_offset(),
         tuple(t.shape),
@@ -226,7 +226,7 @@ class _Names:
 
     def __init__(self, file, storage, safe: dict | None, **options) -> None:
         super().__init__(file, **options)
-        self.storage, self.safe = storage, safe
+        self.storage, self.safe = storage, safe or {}
         if not _Names.known:
             _Names.known = _known_names()
 

@@ -5,8 +5,13 @@ so the switches for determinism are remembered and change nothing.
 """
 
 import os
+from typing import Any
 
-_state = {"deterministic": False, "warn_only": False, "precision": "highest"}
+_state: dict[str, Any] = {
+    "deterministic": False,
+    "warn_only": False,
+    "precision": "highest",
+}
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
@@ -26,13 +31,13 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """`use_deterministic_algorithms` by another name: "default", "warn" or "error"."""
-    names = {"default": 0, "warn": 1, "error": 2}
+    names: dict[Any, int] = {"default": 0, "warn": 1, "error": 2}
     if debug_mode not in names and debug_mode not in names.values():
         raise ValueError(
             "invalid value of debug_mode, expected 'default', 'warn', 'error' or 0, 1, "
             f"2, but got {debug_mode!r}"
         )
-    mode = names.get(debug_mode, debug_mode)
+    mode = int(names.get(debug_mode, debug_mode))
     use_deterministic_algorithms(mode > 0, warn_only=mode == 1)
 
 

@@ -6,6 +6,7 @@ lists, and only then formatted, so printing costs no per-element tensor work.
 """
 
 from math import ceil, inf, isfinite
+from typing import Any
 
 import ember
 
@@ -150,7 +151,7 @@ def _contents(t, indent: int) -> str:
     if t.is_complex():
         values = t.to(ember.complex128).tolist()
         flat = list(_flatten(values, len(shape)))
-        form = _ComplexFormat(flat)
+        form: Any = _ComplexFormat(flat)
     elif t.is_floating_point():
         values = t.to(ember.float64).tolist()
         form = _FloatFormat(list(_flatten(values, len(shape))))

@@ -31,7 +31,9 @@ class Backend:
 
     def _missing(self, primitive: str) -> Any:
         name = type(self).__name__
-        raise NotImplementedError(f"{name} does not provide the primitive '{primitive}'")
+        raise NotImplementedError(
+            f"{name} does not provide the primitive '{primitive}'"
+        )
 
     # -- memory
 

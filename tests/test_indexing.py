@@ -82,7 +82,7 @@ COPIES = [
 
 
 def where(a: np.ndarray, key) -> tuple:
-    """An array and an index of it: NumPy's for `key`, except that ints make views first."""
+    """An array and an index of it: NumPy's for `key`, but ints make views first."""
     return (a[0], key[1:]) if key is INT_BESIDE else (a, key)
 
 
@@ -286,7 +286,7 @@ def test_errors_of_a_0d_tensor():
 
 def test_errors_of_assignment():
     x = ember.zeros(SHAPE)
-    with pytest.raises(RuntimeError, match="expanded size|must match"):
+    with pytest.raises(RuntimeError, match=r"expanded size|must match"):
         x[0] = ember.ones(3)
     with pytest.raises(RuntimeError, match="shape mismatch"):
         x[ember.tensor([0])] = ember.ones(3)

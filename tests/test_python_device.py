@@ -135,7 +135,7 @@ def test_an_mlp_trains_to_the_same_weights_as_on_the_cpu():
 
 def test_a_missing_primitive_is_named():
     x = ember.ones(3).to("numpy")
-    with pytest.raises(NotImplementedError, match="NumpyBackend.*'variance'"):
+    with pytest.raises(NotImplementedError, match=r"NumpyBackend.*'variance'"):
         x.var()
 
 

@@ -135,7 +135,8 @@ def test_exit_with_live_tensors():
     code = (
         "import ember, numpy as np, builtins\n"
         "x = ember.ones(3, requires_grad=True); x.me = x\n"
-        "builtins.kept = [x * 2, ember.from_numpy(np.ones(3)), np.from_dlpack(ember.ones(2))]"
+        "builtins.kept = [x * 2, ember.from_numpy(np.ones(3)), "
+        "np.from_dlpack(ember.ones(2))]"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
     assert run.returncode == 0, run.stderr.decode()

@@ -16,7 +16,11 @@ def coefficients(f, n=72):
     nodes = [mp.cos(pi * (j + mp.mpf(1) / 2) / n) for j in range(n)]
     values = [f(t) for t in nodes]
     c = [
-        2 / mp.mpf(n) * sum(v * mp.cos(pi * k * (j + mp.mpf(1) / 2) / n) for j, v in enumerate(values))
+        2
+        / mp.mpf(n)
+        * sum(
+            v * mp.cos(pi * k * (j + mp.mpf(1) / 2) / n) for j, v in enumerate(values)
+        )
         for k in range(n)
     ]
     c[0] /= 2
@@ -80,14 +84,25 @@ SERIES = {
     "i0e above 8": above(8, lambda x: mp.besseli(0, x) * mp.exp(-x) * mp.sqrt(x)),
     "i1e below 8": below(8, lambda x: mp.besseli(1, x) * mp.exp(-x) / x),
     "i1e above 8": above(8, lambda x: mp.besseli(1, x) * mp.exp(-x) * mp.sqrt(x)),
-    "k0 below 2": squares(2, lambda x: mp.besselk(0, x) + mp.log(x / 2) * mp.besseli(0, x)),
+    "k0 below 2": squares(
+        2, lambda x: mp.besselk(0, x) + mp.log(x / 2) * mp.besseli(0, x)
+    ),
     "k0 above 2": above(2, lambda x: mp.besselk(0, x) * mp.exp(x) * mp.sqrt(x)),
-    "k1 below 2": squares(2, lambda x: x * (mp.besselk(1, x) - mp.log(x / 2) * mp.besseli(1, x))),
+    "k1 below 2": squares(
+        2, lambda x: x * (mp.besselk(1, x) - mp.log(x / 2) * mp.besseli(1, x))
+    ),
     "k1 above 2": above(2, lambda x: mp.besselk(1, x) * mp.exp(x) * mp.sqrt(x)),
     "j0 below 8": squares(8, lambda x: mp.besselj(0, x)),
     "j1 below 8": squares(8, lambda x: mp.besselj(1, x) / x),
-    "y0 below 8": squares(8, lambda x: mp.bessely(0, x) - 2 / pi * mp.log(x) * mp.besselj(0, x)),
-    "y1 below 8": squares(8, lambda x: (mp.bessely(1, x) - 2 / pi * (mp.log(x) * mp.besselj(1, x) - 1 / x)) / x),
+    "y0 below 8": squares(
+        8, lambda x: mp.bessely(0, x) - 2 / pi * mp.log(x) * mp.besselj(0, x)
+    ),
+    "y1 below 8": squares(
+        8,
+        lambda x: (
+            (mp.bessely(1, x) - 2 / pi * (mp.log(x) * mp.besselj(1, x) - 1 / x)) / x
+        ),
+    ),
     "p0 above 8": far_squares(8, p0),
     "q0 above 8": far_squares(8, q0),
     "p1 above 8": far_squares(8, p1),

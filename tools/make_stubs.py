@@ -41,7 +41,7 @@ from builtins import int as _int
 from builtins import str as _str
 from collections.abc import Iterator as _Iterator
 from collections.abc import Sequence as _Sequence
-from typing import Any, NamedTuple, Self, TypeAlias, overload
+from typing import Any, NamedTuple, Self, SupportsIndex, TypeAlias, overload
 
 _Number: TypeAlias = _bool | _int | _float | _complex
 _Operand: TypeAlias = Tensor | _Number
@@ -129,7 +129,15 @@ OPERATORS = [
 # What is known of classes other than Tensor; other members are found.
 SIGNATURES = {
     "device": ["def __init__(self, type: Any, index: _int | None = None) -> None: ..."],
-    "Size": ["def __new__(cls, sizes: _Sequence[_int] = ...) -> Self: ..."],
+    "Size": [
+        "def __new__(cls, sizes: _Sequence[_int] = ...) -> Self: ...",
+        "@overload",
+        "def __getitem__(self, index: SupportsIndex) -> _int: ...",
+        "@overload",
+        "def __getitem__(self, index: slice) -> Size: ...",
+        "def __add__(self, other: tuple[_int, ...]) -> Size: ...",
+        "def numel(self) -> _int: ...",
+    ],
 }
 BASES = {"Size": "tuple[_int, ...]"}
 MEMBERS = {
@@ -331,7 +339,10 @@ def tensor_class(
 
 def other_class(cls: type, name: str) -> list[str]:
     lines = list(SIGNATURES.get(name, ()))
-    lines += found_members(cls, set())
+    if not lines and {"__init__", "__new__"} & vars(cls).keys():
+        lines.append("def __init__(self, *args: Any, **kwargs: Any) -> None: ...")
+    known = {line.split("(")[0].removeprefix("def ") for line in lines}
+    lines += found_members(cls, known)
     base = f"({BASES[name]})" if name in BASES else ""
     return ["", f"class {name}{base}:", *(f"    {line}" for line in lines or ["..."])]
 

@@ -18,8 +18,14 @@ def remez(f, powers, low, high, weight, rounds=12):
     n = len(powers)
     middle, half = (low + high) / 2, (high - low) / 2
     # Off the middle and the ends, where weights may vanish.
-    nodes = [middle - half * mp.cos(mp.pi * (i + mp.mpf("0.47")) / (n + 1)) for i in range(n + 1)]
-    grid = [middle - half * mp.cos(mp.pi * (i + mp.mpf(1) / 2) / (24 * n)) for i in range(24 * n)]
+    nodes = [
+        middle - half * mp.cos(mp.pi * (i + mp.mpf("0.47")) / (n + 1))
+        for i in range(n + 1)
+    ]
+    grid = [
+        middle - half * mp.cos(mp.pi * (i + mp.mpf(1) / 2) / (24 * n))
+        for i in range(24 * n)
+    ]
     target = [(f(x), weight(x)) for x in grid]
     best = None
     for _ in range(rounds):
@@ -64,7 +70,7 @@ def fit(f, powers, low, high, dtype, weight=None, fixed=()):
     while len(done) < len(powers):
         k = len(done)
 
-        def rest(x, k=k):
+        def rest(x, k=k, done=done):
             return f(x) - sum(c * x**p for c, p in zip(done, powers[:k]))
 
         c, _ = remez(rest, powers[k:], low, high, weight)
@@ -94,13 +100,18 @@ F, D = np.float32, np.float64
 third = mp.mpf(1) / 3
 ln2 = mp.log(2)
 
+
 # (exp(r) - 1 - r) / r**2, weighted so that the error is relative to exp(r)
 def exp_tail(r):
     return mp.nsum(lambda k: r**k / mp.factorial(k + 2), [0, 40])
 
 
 def log_tail(f):  # (log(1 + f) - f + f*f/2) / f**3
-    return mp.nsum(lambda k: (-f) ** k / (k + 3), [0, mp.inf]) if abs(f) < 0.01 else (mp.log(1 + f) - f + f * f / 2) / f**3
+    return (
+        mp.nsum(lambda k: (-f) ** k / (k + 3), [0, mp.inf])
+        if abs(f) < 0.01
+        else (mp.log(1 + f) - f + f * f / 2) / f**3
+    )
 
 
 def atanh_tail(z):  # log((1 + s) / (1 - s)) = 2 s + s * z * tail, z = s * s
@@ -131,7 +142,13 @@ def atan_tail(z):
 def asin_tail(z):
     s = mp.sqrt(z)
     if z < mp.mpf("1e-4"):
-        return mp.mpf(1) / 6 + 3 * z / 40 + 15 * z**2 / 336 + 105 * z**3 / 3456 + z**4 * 945 / 42240
+        return (
+            mp.mpf(1) / 6
+            + 3 * z / 40
+            + 15 * z**2 / 336
+            + 105 * z**3 / 3456
+            + z**4 * 945 / 42240
+        )
     return (mp.asin(s) / s - 1) / z
 
 
@@ -142,21 +159,77 @@ def erf_small(z):  # erf(x) / x - 1
 
 def erfcx_mapped(t, k):  # erfcx(x), t = (x - k) / (x + k)
     x = k * (1 + t) / (1 - t)
-    e = mp.exp(x * x) * mp.erfc(x) if x < 20 else mp.nsum(
-        lambda n: (-1) ** n * mp.fac2(2 * n - 1) / (2 * x * x) ** n, [0, 12]
-    ) / (x * mp.sqrt(mp.pi))
+    e = (
+        mp.exp(x * x) * mp.erfc(x)
+        if x < 20
+        else mp.nsum(
+            lambda n: (-1) ** n * mp.fac2(2 * n - 1) / (2 * x * x) ** n, [0, 12]
+        )
+        / (x * mp.sqrt(mp.pi))
+    )
     return e * (1 + 2 * x)  # tends to 2 / sqrt(pi); no pole, no zero
 
 
 half = ln2 / 2 * mp.mpf("1.0001")
 FITS = {
-    "exp float": (exp_tail, powers(0, 4), -half, half, F, lambda r: r * r / mp.exp(r), (0.5,)),
-    "exp double": (exp_tail, powers(0, 9), -half, half, D, lambda r: r * r / mp.exp(r), (0.5,)),
-    "exp2 float": (lambda r: (mp.power(2, r) - 1) / r if r else ln2, powers(0, 5), "-0.5", "0.5", F, lambda r: abs(r)),
-    "exp2 double short": (lambda r: (mp.power(2, r) - 1) / r if r else ln2, powers(0, 6), "-0.5", "0.5", D, lambda r: abs(r)),
-    "exp2 double": (lambda r: (mp.power(2, r) - 1) / r if r else ln2, powers(0, 10), "-0.5", "0.5", D, lambda r: abs(r)),
-    "log float": (log_tail, powers(0, 8), mp.sqrt(0.5) - 1, mp.sqrt(2) - 1, F, lambda f: abs(f * f)),
-    "log double": (atanh_tail, powers(0, 6), 0, (3 - 2 * mp.sqrt(2)) ** 2, D, lambda z: z),
+    "exp float": (
+        exp_tail,
+        powers(0, 4),
+        -half,
+        half,
+        F,
+        lambda r: r * r / mp.exp(r),
+        (0.5,),
+    ),
+    "exp double": (
+        exp_tail,
+        powers(0, 9),
+        -half,
+        half,
+        D,
+        lambda r: r * r / mp.exp(r),
+        (0.5,),
+    ),
+    "exp2 float": (
+        lambda r: (mp.power(2, r) - 1) / r if r else ln2,
+        powers(0, 5),
+        "-0.5",
+        "0.5",
+        F,
+        lambda r: abs(r),
+    ),
+    "exp2 double short": (
+        lambda r: (mp.power(2, r) - 1) / r if r else ln2,
+        powers(0, 6),
+        "-0.5",
+        "0.5",
+        D,
+        lambda r: abs(r),
+    ),
+    "exp2 double": (
+        lambda r: (mp.power(2, r) - 1) / r if r else ln2,
+        powers(0, 10),
+        "-0.5",
+        "0.5",
+        D,
+        lambda r: abs(r),
+    ),
+    "log float": (
+        log_tail,
+        powers(0, 8),
+        mp.sqrt(0.5) - 1,
+        mp.sqrt(2) - 1,
+        F,
+        lambda f: abs(f * f),
+    ),
+    "log double": (
+        atanh_tail,
+        powers(0, 6),
+        0,
+        (3 - 2 * mp.sqrt(2)) ** 2,
+        D,
+        lambda z: z,
+    ),
     "sin float": (sin_tail, powers(0, 2), 0, (mp.pi / 4) ** 2, F, lambda z: z),
     "cos float": (cos_tail, powers(0, 2), 0, (mp.pi / 4) ** 2, F, lambda z: z * z),
     "sin double": (sin_tail, powers(0, 5), 0, (mp.pi / 4) ** 2, D, lambda z: z),
@@ -170,9 +243,23 @@ FITS = {
     "asin double": (asin_tail, powers(0, 11), 0, "0.25", D, lambda z: z),
     "erf float small": (erf_small, powers(0, 6), 0, "0.85", F, lambda z: mp.mpf(1)),
     "erf double small": (erf_small, powers(0, 12), 0, 1, D, lambda z: mp.mpf(1)),
-    "erf float large": (lambda t: -mp.log(mp.erfc(t)), powers(0, 8), "0.9", "4", F, mp.erfc),
+    "erf float large": (
+        lambda t: -mp.log(mp.erfc(t)),
+        powers(0, 8),
+        "0.9",
+        "4",
+        F,
+        mp.erfc,
+    ),
     "erfcx float": (lambda t: erfcx_mapped(t, 2), powers(0, 10), -1, "0.68", F, None),
-    "erfcx double": (lambda t: erfcx_mapped(t, mp.mpf(4)), powers(0, 23), -1, "0.75", D, None),
+    "erfcx double": (
+        lambda t: erfcx_mapped(t, mp.mpf(4)),
+        powers(0, 23),
+        -1,
+        "0.75",
+        D,
+        None,
+    ),
 }
 
 

@@ -1,11 +1,13 @@
-// The engine: runs nodes in reverse order of their making, on the calling thread, without recursion.
-// It, not the rules, sums gradients, reduces them to the shape of what they are for and casts them.
+// The engine: runs nodes in reverse order of their making, on the calling thread, without
+// recursion. It, not the rules, sums gradients, reduces them to the shape of what they are for and
+// casts them.
 //
 // Note [Passes]
-// A pass finds a node's state by an index that it keeps in the node itself. A node can belong to several passes at
-// once: one may run inside a rule or hook of another, or on another thread while a kernel runs there. The first
-// pass to reach a node claims it (Node::pass); others keep the node in a table of their own. The host's lock is
-// given up only inside kernels, so none of this needs atomics.
+// A pass finds a node's state by an index that it keeps in the node itself. A node can belong to
+// several passes at once: one may run inside a rule or hook of another, or on another thread while
+// a kernel runs there. The first pass to reach a node claims it (Node::pass); others keep the node
+// in a table of their own. The host's lock is given up only inside kernels, so none of this needs
+// atomics.
 #include "autograd/engine.h"
 
 #include <algorithm>
@@ -67,7 +69,9 @@ int64_t passes_started = 0;
 std::string forward_traces(const Node& node) {
   std::string text = "Error detected in " + node.display_name() + ".";
   if (!node.trace)
-    return text + " No forward pass information available. Enable detect anomaly during forward pass for more information.";
+    return text +
+           " No forward pass information available. Enable detect anomaly during forward pass for "
+           "more information.";
   text += " Traceback of forward call that caused the error:\n" + node.trace->text;
   for (const Trace* t = node.trace.get(); !t->parent_name.empty(); t = t->parent.get()) {
     text += "\n\nPrevious calculation was induced by " + t->parent_name + ".";
@@ -79,7 +83,8 @@ std::string forward_traces(const Node& node) {
 
 class Pass {
  public:
-  explicit Pass(BackwardCall& call) : call_(call), result_(call.inputs.size()), outer_(running_pass), id_(passes_started++) {
+  explicit Pass(BackwardCall& call)
+      : call_(call), result_(call.inputs.size()), outer_(running_pass), id_(passes_started++) {
     if (spare_work.empty()) {
       work_ = std::make_unique<Work>();
     } else {
@@ -225,8 +230,8 @@ class Pass {
       return *s;
     }
     // Add in place when the sum so far is ours alone and the addition need not be recorded.
-    bool ours = !grad_enabled() && slot.impl()->refs == 1 && slot.storage()->refs == 1 && !slot.storage()->release &&
-                !has_internal_overlap(slot);
+    bool ours = !grad_enabled() && slot.impl()->refs == 1 && slot.storage()->refs == 1 &&
+                !slot.storage()->release && !has_internal_overlap(slot);
     if (ours)
       engine_ops.add_inplace(slot, g);
     else
@@ -241,16 +246,19 @@ class Pass {
         int64_t have = g.size(-i), want = info.shape[info.shape.size() - i];
         reducible = have == want || want == 1;
       }
-      if (!reducible) misfit(from, position, "got ", g.shape(), " but expected shape compatible with ", info.shape);
+      if (!reducible)
+        misfit(from, position, "got ", g.shape(), " but expected shape compatible with ",
+               info.shape);
       g = engine_ops.sum_to(g, info.shape);
     }
     if (__builtin_expect(g.dtype() != info.dtype, 0)) g = engine_ops.cast(g, info.dtype);
     if (__builtin_expect(g.device().kind != info.device.kind, 0))
       misfit(from, position, "expected device ", info.device, " but got ", g.device());
   }
-  template <class... Parts> [[noreturn]] static void misfit(const Node* from, size_t position, const Parts&... parts) {
-    fail(Kind::Runtime, "Function ", from ? from->display_name() : "backward", " returned an invalid gradient at index ",
-         position, " - ", parts...);
+  template <class... Parts>
+  [[noreturn]] static void misfit(const Node* from, size_t position, const Parts&... parts) {
+    fail(Kind::Runtime, "Function ", from ? from->display_name() : "backward",
+         " returned an invalid gradient at index ", position, " - ", parts...);
   }
 
   // As in torch: hooks on tensors in the order of their registration, then retain_grad.
@@ -275,7 +283,8 @@ class Pass {
     if (s.needed) {
       if (g.size() == 0) g.resize(node->outputs());
       runs = node->is_leaf() ? call_.accumulate : s.leads;
-      // As in torch: a gradient on its way through a node is captured as it arrived, one that ends here after hooks.
+      // As in torch: a gradient on its way through a node is captured as it arrived, one that ends
+      // here after hooks.
       if (runs) capture(s, g);
       if (node->hooks || node->is_leaf()) run_tensor_hooks(*node, g);
       if (!runs) capture(s, g);
@@ -326,7 +335,8 @@ class Pass {
   static void check_nan(Node& node, const Grads& dx) {
     for (size_t i = 0; i < dx.size(); i++)
       if (dx[i] && engine_ops.any_nan(dx[i]))
-        fail(Kind::Runtime, "Function '", node.display_name(), "' returned nan values in its ", i, "th output.");
+        fail(Kind::Runtime, "Function '", node.display_name(), "' returned nan values in its ", i,
+             "th output.");
   }
 
   BackwardCall& call_;
@@ -336,8 +346,8 @@ class Pass {
   int64_t id_;
 };
 
-// A sum over several threads must not lose a part: the kernel that adds may let another thread run, which then waits
-// here for the leaf to be free again.
+// A sum over several threads must not lose a part: the kernel that adds may let another thread run,
+// which then waits here for the leaf to be free again.
 class LeafLock {
  public:
   explicit LeafLock(Autograd& a) : a_(a) {
@@ -368,8 +378,8 @@ void accumulate_grad(const Tensor& leaf, Tensor g) {
   if (g) {
     LeafLock lock(a);
     if (!a.grad) {
-      bool ours = !grad_enabled() && g.impl()->refs == 1 && g.storage()->refs == 1 && g.strides() == leaf.strides() &&
-                  !g.storage()->release;
+      bool ours = !grad_enabled() && g.impl()->refs == 1 && g.storage()->refs == 1 &&
+                  g.strides() == leaf.strides() && !g.storage()->release;
       a.grad = ours ? std::move(g) : engine_ops.clone_like(g, leaf);
     } else if (grad_enabled()) {
       a.grad = engine_ops.add(a.grad, g);
@@ -383,7 +393,8 @@ void accumulate_grad(const Tensor& leaf, Tensor g) {
 Node* current_node() { return running_node; }
 int64_t current_pass() { return running_pass ? running_pass->id() : -1; }
 bool will_run(Node* node) {
-  check(running_pass, Kind::Runtime, "_will_engine_execute_node(): only valid while a backward pass runs");
+  check(running_pass, Kind::Runtime,
+        "_will_engine_execute_node(): only valid while a backward pass runs");
   return running_pass->will_run(node);
 }
 void queue_callback(std::function<void()> f) {

@@ -10,11 +10,12 @@ struct Geometry {
   Shape shape, strides;
   int64_t offset;
   Dtype dtype;
-  explicit Geometry(const Tensor& t) : shape(t.shape()), strides(t.strides()), offset(t.offset()), dtype(t.dtype()) {}
+  explicit Geometry(const Tensor& t)
+      : shape(t.shape()), strides(t.strides()), offset(t.offset()), dtype(t.dtype()) {}
 };
 
-// The few tensor operations the engine itself needs; ops/grad_support.cpp provides them (ops stand above
-// autograd, so they cannot be called by name from here).
+// The few tensor operations the engine itself needs; ops/grad_support.cpp provides them (ops stand
+// above autograd, so they cannot be called by name from here).
 struct EngineOps {
   Tensor (*add)(const Tensor& a, const Tensor& b);
   void (*add_inplace)(const Tensor& a, const Tensor& b);
@@ -24,24 +25,27 @@ struct EngineOps {
   Tensor (*ones_like)(const Tensor& t);
   Tensor (*zeros)(const OutputInfo& info);
   bool (*any_nan)(const Tensor& t);
-  // A base's gradient and that of a view of it: the part under the view; the whole with that part replaced (by
-  // zeros if undefined; in the memory of `whole` if it is `ours`); and the whole that is 0 but for that part.
+  // A base's gradient and that of a view of it: the part under the view; the whole with that part
+  // replaced (by zeros if undefined; in the memory of `whole` if it is `ours`); and the whole that
+  // is 0 but for that part.
   Tensor (*region_take)(const Tensor& whole, const Geometry& base, const Geometry& view);
-  Tensor (*region_put)(Tensor whole, const Geometry& base, const Geometry& view, const Tensor& part, bool ours);
+  Tensor (*region_put)(Tensor whole, const Geometry& base, const Geometry& view, const Tensor& part,
+                       bool ours);
   Tensor (*region_grad)(const Tensor& part, const Geometry& base, const Geometry& view);
 };
 inline EngineOps engine_ops;
 
 struct BackwardCall {
   std::vector<Edge> roots;
-  std::vector<Tensor> grads;           // one per root
+  std::vector<Tensor> grads;  // one per root
   bool keep_graph = false;
-  bool create_graph = false;           // record the backward pass itself
-  std::vector<Edge> inputs;            // if any: only what leads to these is run
-  bool accumulate = true;              // into .grad of `inputs`, instead of returning
+  bool create_graph = false;  // record the backward pass itself
+  std::vector<Edge> inputs;   // if any: only what leads to these is run
+  bool accumulate = true;     // into .grad of `inputs`, instead of returning
 };
 
-// Runs the tape; returns the gradients of `inputs` (undefined where none arrived) unless they accumulate.
+// Runs the tape; returns the gradients of `inputs` (undefined where none arrived) unless they
+// accumulate.
 std::vector<Tensor> run_backward(BackwardCall call);
 // Adds `g` to the .grad of a leaf, taking the memory of `g` if nobody else has it.
 void accumulate_grad(const Tensor& leaf, Tensor g);

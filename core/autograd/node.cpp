@@ -118,10 +118,13 @@ bool Tensor::is_leaf() const { return !grad_fn_of(*this); }
 
 void set_requires_grad(const Tensor& t, bool on) {
   check(on || t.is_leaf() || !t.requires_grad(), Kind::Runtime,
-        "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+        "you can only change requires_grad flags of leaf variables. If you want to use a computed "
+        "variable in a "
         "subgraph that doesn't require differentiation use var_no_grad = var.detach().");
   check(!on || is_differentiable(t.dtype()), Kind::Runtime,
-        "only Tensors of floating point dtype can require gradients, or of complex dtype; this one is ", t.dtype());
+        "only Tensors of floating point dtype can require gradients, or of complex dtype; this one "
+        "is ",
+        t.dtype());
   check(!on || !t.impl()->inference || inference_mode(), Kind::Runtime,
         "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
   if (!t.is_leaf()) return;
@@ -129,7 +132,8 @@ void set_requires_grad(const Tensor& t, bool on) {
 }
 
 void retain_grad(const Tensor& t) {
-  check(t.requires_grad(), Kind::Runtime, "can't retain_grad on Tensor that has requires_grad=False");
+  check(t.requires_grad(), Kind::Runtime,
+        "can't retain_grad on Tensor that has requires_grad=False");
   if (t.is_leaf()) return;
   Autograd& a = ensure_autograd(t);
   if (a.retains_grad) return;
@@ -185,9 +189,12 @@ void describe_output(OutputInfo& info, const Tensor& out) {
 
 void fail_released(const Node& node) {
   fail(Kind::Runtime, node.display_name(),
-       ": Trying to backward through the graph a second time (or directly access saved tensors after they have "
-       "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
-       "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you "
+       ": Trying to backward through the graph a second time (or directly access saved tensors "
+       "after they have "
+       "already been freed). Saved intermediate values of the graph are freed when you call "
+       ".backward() or "
+       "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a "
+       "second time or if you "
        "need to access saved tensors after calling backward.");
 }
 

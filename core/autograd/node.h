@@ -1,5 +1,6 @@
-// The tape's data: a node per differentiable op, edges to the nodes of its inputs, and what a tensor
-// carries about its own gradient. How nodes are made is in tape.h, how they are run in engine.cpp.
+// The tape's data: a node per differentiable op, edges to the nodes of its inputs, and what a
+// tensor carries about its own gradient. How nodes are made is in tape.h, how they are run in
+// engine.cpp.
 #pragma once
 
 #include <functional>
@@ -12,7 +13,8 @@
 namespace ember {
 
 // A short list kept inline up to N entries.
-template <class T, int N> class Few {
+template <class T, int N>
+class Few {
  public:
   Few() = default;
   explicit Few(size_t n) { resize(n); }
@@ -76,9 +78,9 @@ struct OutputInfo {
 class HookList {
  public:
   virtual ~HookList() = default;
-  virtual void on_tensor(Tensor& g) = 0;                     // may replace the gradient
-  virtual void before(Grads& g) = 0;                         // may replace what arrived at a node
-  virtual void after(Grads& dx, const Grads& g) = 0;         // may replace what a node computed
+  virtual void on_tensor(Tensor& g) = 0;              // may replace the gradient
+  virtual void before(Grads& g) = 0;                  // may replace what arrived at a node
+  virtual void after(Grads& dx, const Grads& g) = 0;  // may replace what a node computed
   virtual void accumulated(const Tensor& leaf) = 0;
 };
 
@@ -86,7 +88,7 @@ class HookList {
 struct NodeHooks {
   std::vector<std::pair<uint32_t, std::unique_ptr<HookList>>> tensor;  // for one output each
   std::unique_ptr<HookList> pre, post;
-  std::vector<std::pair<uint32_t, TensorImpl*>> retain;                // retain_grad(): outputs that want .grad
+  std::vector<std::pair<uint32_t, TensorImpl*>> retain;  // retain_grad(): outputs that want .grad
 };
 
 // Where an op was called, in anomaly mode; `parent` is the node whose backward made the call.
@@ -99,19 +101,19 @@ struct Trace {
 class Node {
  public:
   std::atomic<uint32_t> refs{0};
-  bool has_saved = false;       // keeps tensors, so it can run only once unless the graph is retained
+  bool has_saved = false;  // keeps tensors, so it can run only once unless the graph is retained
   bool released = false;
-  uint64_t sequence;            // later nodes run first
-  const char* name;             // of the op, e.g. "mul"
-  Few<Edge, 3> edges;           // one per rule; no node where no gradient is needed
-  OutputInfo info;              // of output 0
-  std::vector<OutputInfo> more; // of outputs 1, 2 ...
+  uint64_t sequence;             // later nodes run first
+  const char* name;              // of the op, e.g. "mul"
+  Few<Edge, 3> edges;            // one per rule; no node where no gradient is needed
+  OutputInfo info;               // of output 0
+  std::vector<OutputInfo> more;  // of outputs 1, 2 ...
   std::unique_ptr<NodeHooks> hooks;
   void* host_object = nullptr;  // the Python object, while there is one
   bool host_owned = false;      // the Python object survives only through us (python/node_type.cpp)
-  uint32_t slot = 0;            // index of the node's state in the pass that has claimed it (engine.cpp)
+  uint32_t slot = 0;  // index of the node's state in the pass that has claimed it (engine.cpp)
   const void* pass = nullptr;
-  Node* inside = nullptr;       // the CopySlices around it, if it changed a view in place (views.cpp)
+  Node* inside = nullptr;  // the CopySlices around it, if it changed a view in place (views.cpp)
   std::shared_ptr<Trace> trace;
 
   explicit Node(const char* op);
@@ -122,7 +124,8 @@ class Node {
   virtual void release() {}
   virtual std::string display_name() const;  // "MulBackward0"
   virtual bool is_leaf() const { return false; }
-  // The history of the op's output as a rule sees it: the node itself, unless `inside` says otherwise.
+  // The history of the op's output as a rule sees it: the node itself, unless `inside` says
+  // otherwise.
   virtual Ref<Node> output_history() { return inside ? inside->output_history() : Ref<Node>(this); }
 
   size_t outputs() const { return 1 + more.size(); }
@@ -139,20 +142,22 @@ struct Autograd final : Pooled<Autograd> {
   Tensor grad;
   Ref<Node> grad_fn;
   uint32_t output_nr = 0;
-  bool requires_grad = false;   // for leaves; others follow from grad_fn
+  bool requires_grad = false;  // for leaves; others follow from grad_fn
   bool retains_grad = false;
-  Node* accumulator = nullptr;  // the leaf's node, while some graph holds it
-  bool busy = false;            // a thread is adding to `grad` (accumulate_grad)
+  Node* accumulator = nullptr;           // the leaf's node, while some graph holds it
+  bool busy = false;                     // a thread is adding to `grad` (accumulate_grad)
   std::unique_ptr<HookList> leaf_hooks;  // of a leaf's gradient; they survive the accumulator
   std::unique_ptr<HookList> post_accumulate;
 };
 
 Autograd& ensure_autograd(const Tensor& t);
-// The node whose output `t` is, brought up to date if `t` is a view whose base was changed in place.
+// The node whose output `t` is, brought up to date if `t` is a view whose base was changed in
+// place.
 const Ref<Node>& grad_fn_of(const Tensor& t);
 // Where the gradient of `t` goes: its node, or the accumulator of a leaf, or nowhere.
 Edge gradient_edge(const Tensor& t);
-// What is wrong with changing a view of this kind in place (or its base, while the view has a history).
+// What is wrong with changing a view of this kind in place (or its base, while the view has a
+// history).
 [[noreturn]] void fail_view(const Tensor& view, bool itself);
 void set_grad_fn(const Tensor& t, Ref<Node> node, uint32_t output_nr = 0);
 void set_requires_grad(const Tensor& t, bool on);
@@ -171,8 +176,10 @@ inline bool Tensor::requires_grad() const {
 }
 
 inline bool grad_needed() { return false; }
-template <class... More> bool grad_needed(const Tensor& t, const More&... more) {
-  return grad_enabled() && ((t.defined() && t.requires_grad() && is_differentiable(t.dtype())) || grad_needed(more...));
+template <class... More>
+bool grad_needed(const Tensor& t, const More&... more) {
+  return grad_enabled() && ((t.defined() && t.requires_grad() && is_differentiable(t.dtype())) ||
+                            grad_needed(more...));
 }
 inline bool grad_needed(const TensorList& list) {
   for (const Tensor& t : list)
@@ -180,7 +187,9 @@ inline bool grad_needed(const TensorList& list) {
   return false;
 }
 inline bool grad_needed(const Operand& o) { return o.is_tensor() && grad_needed(o.tensor()); }
-inline bool grad_needed(const Operand& a, const Operand& b) { return grad_needed(a) || grad_needed(b); }
+inline bool grad_needed(const Operand& a, const Operand& b) {
+  return grad_needed(a) || grad_needed(b);
+}
 
 // Anomaly mode: remember where each op was called.
 struct Anomaly {

@@ -4,7 +4,8 @@ namespace ember {
 
 namespace {
 
-// "..., which is output 0 of Mul," for a message; the node's name without its ending, as torch has it.
+// "..., which is output 0 of Mul," for a message; the node's name without its ending, as torch has
+// it.
 std::string origin(const Node& node, uint32_t nr) {
   std::string name = node.display_name();
   if (size_t end = name.rfind("Backward"); end != std::string::npos) name.resize(end);
@@ -17,8 +18,10 @@ Saved::Saved(const Tensor& t, bool output, uint32_t nr) : output_nr_(nr), output
   if (!t) return;
   saved_something = true;
   check(!t.impl()->inference, Kind::Runtime,
-        "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
-        "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it "
+        "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+        "inference mode in "
+        "computation tracked by autograd. To work around this, you can make a clone to get a "
+        "normal tensor and use it "
         "in autograd, or use `no_grad()` instead of `inference_mode()`.");
   if (__builtin_expect(saved_hooks != nullptr, 0)) {
     pack(t);
@@ -39,7 +42,8 @@ void Saved::pack(const Tensor& t) {
   packed_->hooks = std::move(hooks);
   packed_->value = value;
   check(t.version() == version, Kind::Runtime,
-        "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
+        "A saved tensor pack hook is modifying its input in place. Tensors provided as input to "
+        "pack hook cannot be "
         "modified by in-place operations as this can lead to unexpected side-effects.");
 }
 
@@ -60,9 +64,11 @@ Tensor Saved::get() const {
                        : output_ && running_node ? origin(*running_node, output_nr_)
                                                  : std::string();
     fail(Kind::Runtime, running_node ? running_node->display_name() : "backward",
-         ": one of the variables needed for gradient computation has been modified by an inplace operation: [", tensor_,
-         "]", from, " is at version ", tensor_.version(), "; expected version ", version_,
-         " instead. Hint: clone it before changing it, or enable anomaly detection to find the operation that failed to "
+         ": one of the variables needed for gradient computation has been modified by an inplace "
+         "operation: [",
+         tensor_, "]", from, " is at version ", tensor_.version(), "; expected version ", version_,
+         " instead. Hint: clone it before changing it, or enable anomaly detection to find the "
+         "operation that failed to "
          "compute its gradient, with autograd.set_detect_anomaly(True, check_nan=False).");
   }
   return with_history(tensor_);

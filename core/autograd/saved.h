@@ -1,5 +1,5 @@
-// A tensor kept for the backward pass. It remembers the version of the tensor and refuses to hand out
-// anything else; an output is kept without its node, or the graph would own itself.
+// A tensor kept for the backward pass. It remembers the version of the tensor and refuses to hand
+// out anything else; an output is kept without its node, or the graph would own itself.
 #pragma once
 
 #include "autograd/node.h"
@@ -12,13 +12,15 @@ class SavedHooks {
   std::atomic<uint32_t> refs{0};
   Ref<SavedHooks> outer;
   virtual ~SavedHooks() = default;
-  virtual void* pack(const Tensor& t) = 0;      // an object of the host, owned by the caller
+  virtual void* pack(const Tensor& t) = 0;  // an object of the host, owned by the caller
   virtual Tensor unpack(void* value) = 0;
   virtual void drop(void* value) = 0;
   void destroy() { delete this; }
 };
-EMBER_FAST_TLS inline thread_local SavedHooks* saved_hooks = nullptr;  // counted by hand (python/saved_hooks.cpp)
-EMBER_FAST_TLS inline thread_local bool saved_something = false;  // since the last node was made (Node::has_saved)
+EMBER_FAST_TLS inline thread_local SavedHooks* saved_hooks =
+    nullptr;  // counted by hand (python/saved_hooks.cpp)
+EMBER_FAST_TLS inline thread_local bool saved_something =
+    false;  // since the last node was made (Node::has_saved)
 EMBER_FAST_TLS inline thread_local Node* running_node = nullptr;  // whose rules are being applied
 
 class Saved {

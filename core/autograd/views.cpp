@@ -1,11 +1,12 @@
 // The history of views: what happens to it when a view or its base is changed in place.
 //
 // Note [In-place on views]
-// When a view is changed in place its base changes too, so the change must enter the base's history: the base
-// gets a CopySlices node, which hands the part of the gradient under the view to the op's own rules and passes
-// the rest on to what the base was before. Every other view of the base notices by the storage's version that
-// its grad_fn is stale, and makes a new one from the base when asked for it (grad_fn_of). Both nodes know base and
-// view by their geometry in the storage; ops/regions.cpp moves gradients between the two.
+// When a view is changed in place its base changes too, so the change must enter the base's
+// history: the base gets a CopySlices node, which hands the part of the gradient under the view to
+// the op's own rules and passes the rest on to what the base was before. Every other view of the
+// base notices by the storage's version that its grad_fn is stale, and makes a new one from the
+// base when asked for it (grad_fn_of). Both nodes know base and view by their geometry in the
+// storage; ops/regions.cpp moves gradients between the two.
 #include "autograd/engine.h"
 #include "autograd/tape.h"
 
@@ -18,7 +19,8 @@ class CopySlices final : public Node {
   CopySlices(const Tensor& base, const Tensor& view, Ref<Node> inner, size_t before)
       : Node("copy_slices"), base_(base), view_(view), inner_(std::move(inner)), before_(before) {
     edges.resize(inner_->edges.size());
-    for (size_t i = 0; i < edges.size(); i++) edges[i] = i == before ? gradient_edge(base) : inner_->edges[i];
+    for (size_t i = 0; i < edges.size(); i++)
+      edges[i] = i == before ? gradient_edge(base) : inner_->edges[i];
     has_saved = inner_->has_saved;
     trace = inner_->trace;
     inner_->inside = this;
@@ -29,7 +31,8 @@ class CopySlices final : public Node {
   void apply(Grads& g, Grads& dx) override {
     if (!any_defined(g)) return;
     Tensor whole = std::move(g[0]);
-    // With the gradient to ourselves we copy the small part and write into the whole; otherwise the reverse.
+    // With the gradient to ourselves we copy the small part and write into the whole; otherwise the
+    // reverse.
     bool ours = !grad_enabled() && whole.impl()->refs == 1 && whole.storage()->refs == 1 &&
                 !whole.storage()->release && whole.strides() == base_.strides &&
                 is_dense(whole.shape(), whole.strides());
@@ -49,7 +52,8 @@ class CopySlices final : public Node {
       if (i != before_)
         dx[i] = std::move(inner_dx[i]);
       else if (edges[i].node)
-        dx[i] = engine_ops.region_put(std::move(whole), base_, view_, fitted(std::move(inner_dx[i])), ours);
+        dx[i] = engine_ops.region_put(std::move(whole), base_, view_,
+                                      fitted(std::move(inner_dx[i])), ours);
     }
   }
   void release() override {
@@ -81,7 +85,8 @@ class ViewOfBase final : public Node {
     edges[0] = std::move(edge);
     if (__builtin_expect(anomaly.enabled, 0)) finish_node(*this);
   }
-  ViewOfBase(const Tensor& base, const Tensor& view) : ViewOfBase(Geometry(base), Geometry(view), gradient_edge(base)) {}
+  ViewOfBase(const Tensor& base, const Tensor& view)
+      : ViewOfBase(Geometry(base), Geometry(view), gradient_edge(base)) {}
   void apply(Grads& g, Grads& dx) override {
     if (g[0]) dx[0] = engine_ops.region_grad(g[0], base_, view_);
   }
@@ -91,7 +96,9 @@ class ViewOfBase final : public Node {
 };
 
 // What the op left in the view is a part of what it left in the base.
-Ref<Node> CopySlices::output_history() { return Ref<Node>(new ViewOfBase(base_, view_, {Ref<Node>(this), 0})); }
+Ref<Node> CopySlices::output_history() {
+  return Ref<Node>(new ViewOfBase(base_, view_, {Ref<Node>(this), 0}));
+}
 
 // Gives `t` a new node; a gradient that it retains is now that of its new value.
 void renew_history(const Tensor& t, Ref<Node> node, uint32_t nr) {
@@ -111,30 +118,41 @@ std::string op_of(const Tensor& t) {
   return end == std::string::npos ? name : name.substr(0, end);
 }
 
-bool is_tracked_view(const TensorImpl& impl) { return impl.base && impl.view_kind != ViewKind::None; }
+bool is_tracked_view(const TensorImpl& impl) {
+  return impl.base && impl.view_kind != ViewKind::None;
+}
 
 }  // namespace
 
 void fail_view(const Tensor& view, bool itself) {
   ViewKind kind = view.impl()->view_kind;
-  const char* changed = itself ? " is being modified inplace" : " its base or another view of its base has been modified inplace";
+  const char* changed = itself ? " is being modified inplace"
+                               : " its base or another view of its base has been modified inplace";
   if (kind == ViewKind::NoGrad || kind == ViewKind::Inference) {
     const char* mode = kind == ViewKind::NoGrad ? "no_grad" : "inference";
     fail(Kind::Runtime, "A view was created in ", mode, " mode and", changed,
          kind == ViewKind::NoGrad ? " with grad mode enabled" : " in normal mode",
-         ". Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
-         "both the view and the inplace either both inside the ", mode, kind == ViewKind::Inference ? "_mode" : "",
-         " block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+         ". Given that this use case is ambiguous and error-prone, it is forbidden. You can "
+         "clarify your code by moving "
+         "both the view and the inplace either both inside the ",
+         mode, kind == ViewKind::Inference ? "_mode" : "",
+         " block (if you don't want the inplace to be tracked) or both outside (if you want the "
+         "inplace to be tracked).");
   }
   uint32_t nr = view.impl()->autograd ? view.impl()->autograd->output_nr : 0;
   if (kind == ViewKind::MultiOutput)
     fail(Kind::Runtime, "Output ", nr, " of ", op_of(view), " is a view and", changed,
-         ". This view is the output of a function that returns multiple views. Such functions do not allow the output "
-         "views to be modified inplace. You should replace the inplace operation by an out-of-place one.");
+         ". This view is the output of a function that returns multiple views. Such functions do "
+         "not allow the output "
+         "views to be modified inplace. You should replace the inplace operation by an "
+         "out-of-place one.");
   fail(Kind::Runtime, "Output ", nr, " of ", op_of(view), " is a view and", changed,
-       ". This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic "
-       "to handle view+inplace would override the custom backward associated with the custom Function, leading to "
-       "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.");
+       ". This view was created inside a custom Function (or because an input was returned as-is) "
+       "and the autograd logic "
+       "to handle view+inplace would override the custom backward associated with the custom "
+       "Function, leading to "
+       "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of "
+       "the custom Function.");
 }
 
 const Ref<Node>& grad_fn_of(const Tensor& t) {

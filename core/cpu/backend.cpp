@@ -22,7 +22,8 @@ class Raw {
  public:
   Raw(const Input& in, Dtype compute) {
     if (in.tensor) {
-      operand = {in.tensor->data(), in.tensor->dtype(), (in.strides ? *in.strides : in.tensor->strides()).data()};
+      operand = {in.tensor->data(), in.tensor->dtype(),
+                 (in.strides ? *in.strides : in.tensor->strides()).data()};
     } else {
       in.scalar.store(compute, value_);
       operand = {value_, compute, kZeroStrides};
@@ -52,7 +53,9 @@ class CpuBackend final : public Backend {
  public:
   void* allocate(int64_t bytes) override { return ember::allocate(size_t(bytes)); }
   void deallocate(void* data, int64_t bytes) override { ember::deallocate(data, size_t(bytes)); }
-  void copy_bytes(void* to, const void* from, int64_t bytes) override { std::memcpy(to, from, size_t(bytes)); }
+  void copy_bytes(void* to, const void* from, int64_t bytes) override {
+    std::memcpy(to, from, size_t(bytes));
+  }
   void copy_from_host(const Tensor& to, const void* from) override {
     copy_bytes(to.data(), from, to.numel() * to.item_size());
   }
@@ -73,101 +76,138 @@ class CpuBackend final : public Backend {
   }
   void binary(Binary f, Dtype compute, const Tensor& out, const Input& a, const Input& b) override {
     compute = compute_of(compute);
-    cpu::binary(f, compute, out.dim(), out.shape().data(), raw(out), Raw(a, compute), Raw(b, compute));
+    cpu::binary(f, compute, out.dim(), out.shape().data(), raw(out), Raw(a, compute),
+                Raw(b, compute));
   }
   void predicate(Predicate f, Dtype compute, const Tensor& out, const Input& x) override {
     compute = compute_of(compute);
     cpu::predicate(f, compute, out.dim(), out.shape().data(), raw(out), Raw(x, compute));
   }
-  void compare(Compare f, Dtype compute, const Tensor& out, const Input& a, const Input& b, const Params& p) override {
-    compute = compute_of(compute);
-    cpu::compare(f, compute, out.dim(), out.shape().data(), raw(out), Raw(a, compute), Raw(b, compute), p);
-  }
-  void ternary(Ternary f, Dtype compute, const Tensor& out, const Input& a, const Input& b, const Input& c,
+  void compare(Compare f, Dtype compute, const Tensor& out, const Input& a, const Input& b,
                const Params& p) override {
     compute = compute_of(compute);
-    cpu::ternary(f, compute, out.dim(), out.shape().data(), raw(out), Raw(a, f == Ternary::where ? Dtype::Bool : compute),
-                 Raw(b, compute), Raw(c, compute), p);
+    cpu::compare(f, compute, out.dim(), out.shape().data(), raw(out), Raw(a, compute),
+                 Raw(b, compute), p);
+  }
+  void ternary(Ternary f, Dtype compute, const Tensor& out, const Input& a, const Input& b,
+               const Input& c, const Params& p) override {
+    compute = compute_of(compute);
+    cpu::ternary(f, compute, out.dim(), out.shape().data(), raw(out),
+                 Raw(a, f == Ternary::where ? Dtype::Bool : compute), Raw(b, compute),
+                 Raw(c, compute), p);
   }
   bool unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g, const Input& keep,
                   const Params& p) override {
     compute = compute_of(compute);
-    cpu::unary_grad(f, compute, out.dim(), out.shape().data(), raw(out), Raw(g, compute), Raw(keep, compute), p);
+    cpu::unary_grad(f, compute, out.dim(), out.shape().data(), raw(out), Raw(g, compute),
+                    Raw(keep, compute), p);
     return true;
   }
-  void reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims, double p) override {
-    static constexpr Reduce kinds[] = {Reduce::Sum, Reduce::Mean, Reduce::Prod,         Reduce::Min,  Reduce::Max,
-                                       Reduce::Any, Reduce::All,  Reduce::CountNonzero, Reduce::Norm, Reduce::NanSum};
+  void reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims,
+              double p) override {
+    static constexpr Reduce kinds[] = {
+        Reduce::Sum, Reduce::Mean, Reduce::Prod,         Reduce::Min,  Reduce::Max,
+        Reduce::Any, Reduce::All,  Reduce::CountNonzero, Reduce::Norm, Reduce::NanSum};
     cpu::reduce(kinds[int(f)], reduced(x, dims), result(out), p);
   }
-  void extremes(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool most) override {
-    cpu::extremes(most, reduced(x, x.dim() ? Shape{dim} : Shape{}), dim, result(values), result(indices));
+  void extremes(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
+                bool most) override {
+    cpu::extremes(most, reduced(x, x.dim() ? Shape{dim} : Shape{}), dim, result(values),
+                  result(indices));
   }
-  void variance(const Tensor& out, const Tensor& mean, const Tensor& x, const Shape& dims, double correction,
-                bool root) override {
+  void variance(const Tensor& out, const Tensor& mean, const Tensor& x, const Shape& dims,
+                double correction, bool root) override {
     cpu::variance(reduced(x, dims), correction, root, result(out), result(mean));
   }
-  void index_get(const Tensor& out, const Tensor& x, const Indexing& at) override { cpu::index_get(out, x, at); }
-  void index_put(const Tensor& self, const Indexing& at, const Tensor& values, ScatterMode mode) override {
+  void index_get(const Tensor& out, const Tensor& x, const Indexing& at) override {
+    cpu::index_get(out, x, at);
+  }
+  void index_put(const Tensor& self, const Indexing& at, const Tensor& values,
+                 ScatterMode mode) override {
     cpu::index_put(self, at, values, mode);
   }
   void gather(const Tensor& out, const Tensor& x, int dim, const Tensor& index) override {
     cpu::gather(out, x, dim, index);
   }
-  void scatter(const Tensor& self, int dim, const Tensor& index, const Tensor& src, ScatterMode mode) override {
+  void scatter(const Tensor& self, int dim, const Tensor& index, const Tensor& src,
+               ScatterMode mode) override {
     cpu::scatter(self, dim, index, src, mode);
   }
   Tensor nonzero(const Tensor& x) override { return cpu::nonzero(x); }
-  Tensor masked_select(const Tensor& x, const Tensor& mask) override { return cpu::masked_select(x, mask); }
+  Tensor masked_select(const Tensor& x, const Tensor& mask) override {
+    return cpu::masked_select(x, mask);
+  }
   void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& src) override {
     cpu::masked_scatter(self, mask, src);
   }
-  void flip(const Tensor& out, const Tensor& x, const Shape& dims) override { cpu::flip(out, x, dims); }
-  void join(const Tensor& out, const TensorList& parts, int dim) override { cpu::join(out, parts, dim); }
-  Tensor repeated_positions(const Tensor& counts) override { return cpu::repeated_positions(counts); }
+  void flip(const Tensor& out, const Tensor& x, const Shape& dims) override {
+    cpu::flip(out, x, dims);
+  }
+  void join(const Tensor& out, const TensorList& parts, int dim) override {
+    cpu::join(out, parts, dim);
+  }
+  Tensor repeated_positions(const Tensor& counts) override {
+    return cpu::repeated_positions(counts);
+  }
   void arange(const Tensor& out, const Scalar& start, const Scalar& step) override {
     cpu::arange(out.dtype(), out.data(), out.numel(), out.dim() ? out.stride(0) : 1, start, step);
   }
   void triangle(const Tensor& out, const Tensor& x, int64_t diagonal, bool upper) override {
-    if (!out.is_contiguous() || !x.is_contiguous() || out.dtype() != x.dtype() || x.data() == out.data())
+    if (!out.is_contiguous() || !x.is_contiguous() || out.dtype() != x.dtype() ||
+        x.data() == out.data())
       return Backend::triangle(out, x, diagonal, upper);
-    cpu::triangle(out.data(), x.data(), x.numel(), x.size(-2), x.size(-1), x.item_size(), diagonal, upper);
+    cpu::triangle(out.data(), x.data(), x.numel(), x.size(-2), x.size(-1), x.item_size(), diagonal,
+                  upper);
   }
 
-  void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha, const Scalar& beta) override {
+  void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha,
+              const Scalar& beta) override {
     int batch = out.dim() - 2;
     int64_t m = out.size(-2), n = out.size(-1), k = a.size(-1);
     Matrix x{a.data(), a.stride(-2), a.stride(-1)}, y{b.data(), b.stride(-2), b.stride(-1)};
     MatrixOut z{out.data(), out.stride(-2), out.stride(-1)};
     complex128 by = alpha.to<complex128>(), keep = beta.to<complex128>();
     if (batch == 0) return gemm(out.dtype(), m, n, k, x, y, z, by, keep);
-    Batch over{batch, out.shape().data(), a.strides().data(), b.strides().data(), out.strides().data()};
+    Batch over{batch, out.shape().data(), a.strides().data(), b.strides().data(),
+               out.strides().data()};
     gemm(out.dtype(), over, m, n, k, x, y, z, by, keep);
   }
-  void cholesky(const Tensor& matrices, const Tensor& info) override { cpu::cholesky(matrices, info); }
-  void solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unit) override {
+  void cholesky(const Tensor& matrices, const Tensor& info) override {
+    cpu::cholesky(matrices, info);
+  }
+  void solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left,
+                        bool unit) override {
     cpu::solve_triangular(a, b, upper, left, unit);
   }
   void scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int dim) override {
     cpu::scan(f, out, indices, x, dim);
   }
-  void sort(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool descending) override {
+  void sort(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
+            bool descending) override {
     cpu::sort(values, indices, x, dim, descending);
   }
-  void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool largest, bool sorted) override {
+  void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool largest,
+            bool sorted) override {
     cpu::topk(values, indices, x, dim, largest, sorted);
   }
-  void pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, Rank rank, int64_t k) override {
+  void pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, Rank rank,
+            int64_t k) override {
     cpu::pick(values, indices, x, dim, rank, k);
   }
-  void search(const Tensor& out, const Tensor& sorted, const Tensor& values, const Tensor& sorter, bool right) override {
+  void search(const Tensor& out, const Tensor& sorted, const Tensor& values, const Tensor& sorter,
+              bool right) override {
     cpu::search(out, sorted, values, sorter, right);
   }
-  void softmax(const Tensor& out, const Tensor& x, int dim, bool log) override { cpu::softmax(out, x, dim, log); }
-  void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim, bool log) override {
+  void softmax(const Tensor& out, const Tensor& x, int dim, bool log) override {
+    cpu::softmax(out, x, dim, log);
+  }
+  void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim,
+                    bool log) override {
     cpu::softmax_grad(out, g, y, dim, log);
   }
-  void logsumexp(const Tensor& out, const Tensor& x, int dim) override { cpu::logsumexp(out, x, dim); }
+  void logsumexp(const Tensor& out, const Tensor& x, int dim) override {
+    cpu::logsumexp(out, x, dim);
+  }
 };
 
 const bool registered = (register_backend("cpu", new CpuBackend), true);

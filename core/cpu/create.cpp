@@ -7,22 +7,27 @@
 
 namespace ember::cpu {
 
-void arange(Dtype dtype, void* out, int64_t n, int64_t stride, const Scalar& start, const Scalar& step) {
+void arange(Dtype dtype, void* out, int64_t n, int64_t stride, const Scalar& start,
+            const Scalar& step) {
   with_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    using Wide = std::conditional_t<is_complex_type<T>, complex128, std::conditional_t<std::is_integral_v<T>, int64_t, double>>;
+    using Wide = std::conditional_t<is_complex_type<T>, complex128,
+                                    std::conditional_t<std::is_integral_v<T>, int64_t, double>>;
     Wide first = start.to<Wide>(), each = step.to<Wide>();
     T* to = static_cast<T*>(out);
     parallel_for(n, kGrain, [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; i++) {
-        if constexpr (is_complex_type<Wide>) to[i * stride] = convert<T>(first + double(i) * each);
-        else to[i * stride] = convert<T>(first + Wide(i) * each);
+        if constexpr (is_complex_type<Wide>)
+          to[i * stride] = convert<T>(first + double(i) * each);
+        else
+          to[i * stride] = convert<T>(first + Wide(i) * each);
       }
     });
   });
 }
 
-void triangle(void* out, const void* x, int64_t numel, int64_t m, int64_t n, int64_t item, int64_t diagonal, bool upper) {
+void triangle(void* out, const void* x, int64_t numel, int64_t m, int64_t n, int64_t item,
+              int64_t diagonal, bool upper) {
   if (!numel) return;
   int64_t bytes = n * item;
   auto* to = static_cast<char*>(out);

@@ -7,7 +7,8 @@
 namespace ember::cpu {
 
 static_assert(int(kColumns) == kDtypes && int(kColumnFloat32) == int(Dtype::Float32) &&
-              int(kColumnComplex128) == int(Dtype::Complex128) && int(kColumnUInt64) == int(Dtype::UInt64));
+              int(kColumnComplex128) == int(Dtype::Complex128) &&
+              int(kColumnUInt64) == int(Dtype::UInt64));
 
 namespace {
 
@@ -15,14 +16,16 @@ Level best_level() {
   __builtin_cpu_init();
   Level best = Level::Baseline;
   // A build may leave out avx2 and still have avx512 ("baseline;avx512").
-  [[maybe_unused]] const bool avx2 =
-      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  [[maybe_unused]] const bool avx2 = __builtin_cpu_supports("avx2") &&
+                                     __builtin_cpu_supports("fma") &&
+                                     __builtin_cpu_supports("f16c");
 #ifdef EMBER_HAVE_AVX2
   if (avx2) best = Level::Avx2;
 #endif
 #ifdef EMBER_HAVE_AVX512
   if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512cd"))
     best = Level::Avx512;
 #endif
   if (const char* wish = std::getenv("EMBER_CPU_LEVEL"))

@@ -16,11 +16,14 @@ extern const Kernels* loaded;
 const Kernels& load_kernels();
 }  // namespace detail
 
-inline const Kernels& kernels() { return detail::loaded ? *detail::loaded : detail::load_kernels(); }
+inline const Kernels& kernels() {
+  return detail::loaded ? *detail::loaded : detail::load_kernels();
+}
 
-// The type in which a row of a table computes what is asked for in `compute`: itself, or a wider one
-// whose results, converted back, are the same.
-template <class K> inline Dtype native_of(const K (&row)[kColumns], Dtype compute) {
+// The type in which a row of a table computes what is asked for in `compute`: itself, or a wider
+// one whose results, converted back, are the same.
+template <class K>
+inline Dtype native_of(const K (&row)[kColumns], Dtype compute) {
   if (row[int(compute)]) return compute;
   if (is_reduced(compute)) return Dtype::Float32;
   if (compute <= Dtype::Int16) return Dtype::Int32;

@@ -1,8 +1,10 @@
-// Indexing by lists of positions: x[i, j] and x[i, j] = v. The dimensions of x are (before, indexed, after); the
-// positions become byte offsets, block by block, and each offset moves one run over the `after` dimensions.
+// Indexing by lists of positions: x[i, j] and x[i, j] = v. The dimensions of x are (before,
+// indexed, after); the positions become byte offsets, block by block, and each offset moves one run
+// over the `after` dimensions.
 //
-// Note [Order of writes]: positions may repeat, and results must not depend on the number of threads. So threads
-// divide the destination, never the positions: each walks all of them in order and writes to its own part.
+// Note [Order of writes]: positions may repeat, and results must not depend on the number of
+// threads. So threads divide the destination, never the positions: each walks all of them in order
+// and writes to its own part.
 #include "cpu/index.h"
 
 #include "cpu/dispatch.h"
@@ -82,7 +84,8 @@ class Offsets {
     for (int64_t i = 0; i < n; i++)
       if (index[i] >= p.size || index[i] < (wrap_ ? -p.size : 0)) {
         check(p.size > 0, Kind::Index, "index is out of bounds for dimension with size 0");
-        fail(Kind::Index, "index ", index[i], " is out of bounds for dimension ", p.dim, " with size ", p.size);
+        fail(Kind::Index, "index ", index[i], " is out of bounds for dimension ", p.dim,
+             " with size ", p.size);
       }
     fail(Kind::Runtime, "an index tensor was changed while it was read");
   }
@@ -127,11 +130,14 @@ struct Problem {
   int64_t item;
   bool is_dense_run;  // `after` is one piece of memory in both
 
-  Problem(const Tensor& x, const Indexing& at, const Tensor& v) : offsets(x, at), item(x.item_size()) {
+  Problem(const Tensor& x, const Indexing& at, const Tensor& v)
+      : offsets(x, at), item(x.item_size()) {
     int k = int(at.indices.size()), m = at.indices[0].dim(), rest = x.dim() - at.first - k;
     for (int d = rest - 1; d >= 0; d--)
-      after.add(x.shape()[at.first + k + d], x.strides()[at.first + k + d] * item, v.strides()[at.first + m + d] * item);
-    for (int d = at.first - 1; d >= 0; d--) before.add(x.shape()[d], x.strides()[d] * item, v.strides()[d] * item);
+      after.add(x.shape()[at.first + k + d], x.strides()[at.first + k + d] * item,
+                v.strides()[at.first + m + d] * item);
+    for (int d = at.first - 1; d >= 0; d--)
+      before.add(x.shape()[d], x.strides()[d] * item, v.strides()[d] * item);
     v_step = position_step(v, at.first, m).value_or(0) * item;
     is_dense_run = after.ndim == 0 || (after.ndim == 1 && after.x[0] == item && after.v[0] == item);
   }
@@ -142,11 +148,14 @@ struct Problem {
     if (w.ndim > 1) return std::nullopt;
     return w.ndim ? w.x[0] : 0;
   }
-  int64_t block() const { return std::clamp<int64_t>(kGrain / std::max<int64_t>(after.total, 1), 1, kBlock); }
+  int64_t block() const {
+    return std::clamp<int64_t>(kGrain / std::max<int64_t>(after.total, 1), 1, kBlock);
+  }
 };
 
 // Calls line(x, x_step, v, v_step, n) for each line of the `after` dimensions.
-template <class Line> void each_line(const Walk& w, char* x, char* v, Line&& line) {
+template <class Line>
+void each_line(const Walk& w, char* x, char* v, Line&& line) {
   const int64_t n = w.size[0], lines = w.total / n;
   for (int64_t i = 0; i < lines; i++) {
     int64_t at = i, x_at = 0, v_at = 0;
@@ -188,7 +197,8 @@ void index_get(const Tensor& out, const Tensor& x, const Indexing& at) {
       if (p.after.ndim == 0) {
         take(source, offset, target, p.v_step, n);
       } else if (p.is_dense_run) {
-        for (int64_t i = 0; i < n; i++) __builtin_memcpy(target + i * p.v_step, source + offset[i], size_t(run));
+        for (int64_t i = 0; i < n; i++)
+          __builtin_memcpy(target + i * p.v_step, source + offset[i], size_t(run));
       } else {
         for (int64_t i = 0; i < n; i++)
           each_line(p.after, source + offset[i], target + i * p.v_step,
@@ -203,7 +213,8 @@ void index_get(const Tensor& out, const Tensor& x, const Indexing& at) {
 void index_put(const Tensor& self, const Indexing& at, const Tensor& given, ScatterMode mode) {
   if (at.indices[0].numel() == 0) return;
   Tensor values = given;
-  if (!Problem::position_step(given, at.first, at.indices[0].dim())) values = dense(given, given.dtype());
+  if (!Problem::position_step(given, at.first, at.indices[0].dim()))
+    values = dense(given, given.dtype());
   const Problem p(self, at, values);
   const IndexKernels& k = index_kernels();
   const int s = size_index(p.item), column = int(self.dtype());
@@ -215,7 +226,8 @@ void index_put(const Tensor& self, const Indexing& at, const Tensor& given, Scat
   const bool set = mode == ScatterMode::Set;
   const bool empty = values.numel() == 0;
 
-  // Writes those of all positions whose offset is in [low, high), at places [begin, end) of the dimensions before.
+  // Writes those of all positions whose offset is in [low, high), at places [begin, end) of the
+  // dimensions before.
   auto write = [&](int64_t begin, int64_t end, int64_t low, int64_t high) {
     int64_t offset[kBlock];
     for (int64_t first = 0; first < positions; first += block) {
@@ -233,25 +245,30 @@ void index_put(const Tensor& self, const Indexing& at, const Tensor& given, Scat
           if (offset[i] < low || offset[i] >= high) continue;
           char *x = target + offset[i], *v = source + i * p.v_step;
           if (!set)
-            each_line(p.after, x, v, [&](char* a, int64_t a_step, char* b, int64_t b_step, int64_t count) {
-              combine(a, a_step, b, b_step, count);
-            });
+            each_line(p.after, x, v,
+                      [&](char* a, int64_t a_step, char* b, int64_t b_step, int64_t count) {
+                        combine(a, a_step, b, b_step, count);
+                      });
           else if (p.is_dense_run)
             __builtin_memcpy(x, v, size_t(run));
           else
-            each_line(p.after, x, v, [&](char* a, int64_t a_step, char* b, int64_t b_step, int64_t count) {
-              move(b, b_step, 0, a, a_step, 0, count, 1);
-            });
+            each_line(p.after, x, v,
+                      [&](char* a, int64_t a_step, char* b, int64_t b_step, int64_t count) {
+                        move(b, b_step, 0, a, a_step, 0, count, 1);
+                      });
         }
       }
     }
   };
-  const int64_t before = std::max<int64_t>(p.before.total, 1), work = positions * std::max<int64_t>(p.after.total, 1);
+  const int64_t before = std::max<int64_t>(p.before.total, 1),
+                work = positions * std::max<int64_t>(p.after.total, 1);
   if (before > 1 || p.after.ndim == 0 || work <= kGrain) {  // see Note [Order of writes]
-    parallel_for(before, std::max<int64_t>(1, kGrain / work), [&](int64_t b, int64_t e) { write(b, e, 0, INT64_MAX); });
+    parallel_for(before, std::max<int64_t>(1, kGrain / work),
+                 [&](int64_t b, int64_t e) { write(b, e, 0, INT64_MAX); });
     return;
   }
-  const int64_t parts = num_threads(), extent = p.offsets.extent(), part = (extent + parts - 1) / parts;
+  const int64_t parts = num_threads(), extent = p.offsets.extent(),
+                part = (extent + parts - 1) / parts;
   parallel_for(parts, 1, [&](int64_t b, int64_t e) { write(0, 1, b * part, e * part); });
 }
 

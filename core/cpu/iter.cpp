@@ -1,5 +1,5 @@
-// See iter.h. Three ways, from fast to general: contiguous memory of the kernel's own types; contiguous
-// memory, single numbers and conversions; anything else, in two-dimensional tiles.
+// See iter.h. Three ways, from fast to general: contiguous memory of the kernel's own types;
+// contiguous memory, single numbers and conversions; anything else, in two-dimensional tiles.
 #include "cpu/iter.h"
 
 #include <algorithm>
@@ -30,7 +30,8 @@ struct Plan {
     for (int d = dims - 1; d >= 0; d--) {
       if (shape[d] == 1) continue;
       size[ndim] = shape[d];
-      for (int o = 0; o < operands; o++) step[o][ndim] = operand[o].strides[d] * item_size(operand[o].dtype);
+      for (int o = 0; o < operands; o++)
+        step[o][ndim] = operand[o].strides[d] * item_size(operand[o].dtype);
       ndim++;
     }
     sort();
@@ -74,12 +75,14 @@ struct Plan {
     ndim = last + 1;
   }
 
-  // Makes the axis along which operand `o` moves least the second one, if it is not the first: tiles of these two
-  // use whole cache lines of both.
+  // Makes the axis along which operand `o` moves least the second one, if it is not the first:
+  // tiles of these two use whole cache lines of both.
   void pair(int o) {
     int least = 0;
     for (int d = 1; d < ndim; d++)
-      if (step[o][d] != 0 && (step[o][least] == 0 || std::abs(step[o][d]) < std::abs(step[o][least]))) least = d;
+      if (step[o][d] != 0 &&
+          (step[o][least] == 0 || std::abs(step[o][d]) < std::abs(step[o][least])))
+        least = d;
     if (least < 2 || size[least] < 8) return;
     std::swap(size[least], size[1]);
     for (int k = 0; k < operands; k++) std::swap(step[k][least], step[k][1]);
@@ -89,7 +92,8 @@ struct Plan {
   int64_t row_step(int o) const { return ndim > 1 ? step[o][1] : 0; }
   bool is_contiguous(int o) const { return step[o][0] == item_size(dtype[o]); }
   bool is_plain(int o) const { return is_contiguous(o) && dtype[o] == native[o]; }
-  // Walking along its rows would touch a new cache line at each element, and along its columns would not.
+  // Walking along its rows would touch a new cache line at each element, and along its columns
+  // would not.
   bool is_turned(int o) const {
     int64_t inner = std::abs(step[o][0]), outer = std::abs(row_step(o));
     return ndim > 1 && outer != 0 && inner > outer && inner >= 64;
@@ -113,7 +117,8 @@ struct Tiles {
     if (plain && plan.size[0] >= room / 4) {
       columns = std::min(plan.size[0], kGrain), rows = 1;
     } else if (turned && plan.rows() >= 8 && plan.size[0] >= 8) {
-      columns = std::min(plan.size[0], computes ? 2 * kTurn : kTurn), rows = std::min(plan.rows(), computes ? room / columns : kTurn);
+      columns = std::min(plan.size[0], computes ? 2 * kTurn : kTurn),
+      rows = std::min(plan.rows(), computes ? room / columns : kTurn);
     } else {
       columns = std::min(plan.size[0], room), rows = std::min(plan.rows(), room / columns);
     }
@@ -124,8 +129,10 @@ struct Tiles {
   }
 };
 
-// Calls work(at, columns, rows) for tiles [begin, end), `at` being each operand's first element in the tile.
-template <class Work> void walk(const Plan& plan, const Tiles& tiles, int64_t begin, int64_t end, Work&& work) {
+// Calls work(at, columns, rows) for tiles [begin, end), `at` being each operand's first element in
+// the tile.
+template <class Work>
+void walk(const Plan& plan, const Tiles& tiles, int64_t begin, int64_t end, Work&& work) {
   int64_t index[kMaxDims];
   int64_t i = begin % tiles.across, rest = begin / tiles.across;
   int64_t j = rest % tiles.down;
@@ -169,26 +176,29 @@ struct Worker {
   Worker(const Call& c, const Plan& p) : call(c), plan(p) {}
 
   bool is_dense(int o, int64_t columns, int64_t rows) const {
-    return plan.is_contiguous(o) && (rows == 1 || plan.row_step(o) == columns * item_size(plan.dtype[o]));
+    return plan.is_contiguous(o) &&
+           (rows == 1 || plan.row_step(o) == columns * item_size(plan.dtype[o]));
   }
 
   char* load(int o, char* at, int64_t columns, int64_t rows) {
     const bool same = plan.dtype[o] == plan.native[o], dense = is_dense(o, columns, rows);
     if (same && dense) return at;
-    if (gathered[o] == at && columns_gathered == columns && rows_gathered >= rows) return scratch[o];
+    if (gathered[o] == at && columns_gathered == columns && rows_gathered >= rows)
+      return scratch[o];
     gathered[o] = at;
     if (!dense) {
       const int64_t size = item_size(plan.dtype[o]);
       char* to = same ? scratch[o] : raw;
-      k.move[size_index(size)](at, plan.step[o][0], plan.row_step(o), to, size, columns * size, columns, rows);
+      k.move[size_index(size)](at, plan.step[o][0], plan.row_step(o), to, size, columns * size,
+                               columns, rows);
       at = raw;
     }
     if (!same) k.cast[int(plan.dtype[o])][int(plan.native[o])](at, scratch[o], columns * rows);
     return scratch[o];
   }
 
-  // A tile in which the output's rows need no detour is computed row by row, so that only what is turned or
-  // converted goes through scratch.
+  // A tile in which the output's rows need no detour is computed row by row, so that only what is
+  // turned or converted goes through scratch.
   bool by_rows(char* const* at, int64_t columns, int64_t rows) {
     if (rows == 1 || columns < 16 || !plan.is_plain(0) || is_dense(0, columns, rows)) return false;
     char* place[kMaxOperands];
@@ -222,7 +232,8 @@ struct Worker {
     }
     const int64_t size = item_size(plan.dtype[0]);
     if (!dense)
-      k.move[size_index(size)](from, size, columns * size, at[0], plan.step[0][0], plan.row_step(0), columns, rows);
+      k.move[size_index(size)](from, size, columns * size, at[0], plan.step[0][0], plan.row_step(0),
+                               columns, rows);
   }
 };
 
@@ -267,8 +278,10 @@ void run_copy(int ndim, const int64_t* shape, const Strided& out, const Strided&
     parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
       const char* from = plan.data[1] + begin * x_size;
       char* to = plan.data[0] + begin * out_size;
-      if (same) std::memcpy(to, from, size_t((end - begin) * out_size));
-      else cast(from, to, end - begin);
+      if (same)
+        std::memcpy(to, from, size_t((end - begin) * out_size));
+      else
+        cast(from, to, end - begin);
     });
     return;
   }
@@ -277,7 +290,8 @@ void run_copy(int ndim, const int64_t* shape, const Strided& out, const Strided&
   parallel_for(tiles.total, grain, [&](int64_t begin, int64_t end) {
     alignas(64) char raw[kScratch], converted[kScratch];
     walk(plan, tiles, begin, end, [&](char* const* at, int64_t columns, int64_t rows) {
-      const int64_t x0 = plan.step[1][0], x1 = plan.row_step(1), out0 = plan.step[0][0], out1 = plan.row_step(0);
+      const int64_t x0 = plan.step[1][0], x1 = plan.row_step(1), out0 = plan.step[0][0],
+                    out1 = plan.row_step(0);
       if (same) return move_x(at[1], x0, x1, at[0], out0, out1, columns, rows);
       const char* from = at[1];
       if (x0 != x_size || (rows > 1 && x1 != columns * x_size)) {
@@ -286,7 +300,8 @@ void run_copy(int ndim, const int64_t* shape, const Strided& out, const Strided&
       }
       const bool dense = out0 == out_size && (rows == 1 || out1 == columns * out_size);
       cast(from, dense ? at[0] : converted, columns * rows);
-      if (!dense) move_out(converted, out_size, columns * out_size, at[0], out0, out1, columns, rows);
+      if (!dense)
+        move_out(converted, out_size, columns * out_size, at[0], out0, out1, columns, rows);
     });
   });
 }

@@ -1,7 +1,8 @@
-// Drives contiguous kernels over strided, broadcast, mixed-dtype operands. Plans once: drops axes of one
-// element, sorts axes by the output's strides, merges what can be walked as one; then works in tiles
-// that fit the L1 cache. Operands that are contiguous in a tile and of the kernel's type are used where they
-// lie; the others are gathered and converted into scratch memory, and the result is scattered likewise.
+// Drives contiguous kernels over strided, broadcast, mixed-dtype operands. Plans once: drops axes
+// of one element, sorts axes by the output's strides, merges what can be walked as one; then works
+// in tiles that fit the L1 cache. Operands that are contiguous in a tile and of the kernel's type
+// are used where they lie; the others are gathered and converted into scratch memory, and the
+// result is scattered likewise.
 #pragma once
 
 #include <cstdint>
@@ -37,9 +38,12 @@ struct Call {
   Call(Kernel3 k, const Params& p) : inputs(3), three(k), params(&p) {}
 
   void operator()(char* const* at, int64_t n) const {
-    if (inputs == 1) one(at[1], at[0], n, *params);
-    else if (inputs == 2) two(at[1], at[2], at[0], n, *params);
-    else three(at[1], at[2], at[3], at[0], n, *params);
+    if (inputs == 1)
+      one(at[1], at[0], n, *params);
+    else if (inputs == 2)
+      two(at[1], at[2], at[0], n, *params);
+    else
+      three(at[1], at[2], at[3], at[0], n, *params);
   }
 };
 

@@ -1,5 +1,5 @@
-// Primitives along one dimension: scans, softmax, sorting, searching. Raw loops and how they are shared out to
-// threads; what they mean is said in backend.h.
+// Primitives along one dimension: scans, softmax, sorting, searching. Raw loops and how they are
+// shared out to threads; what they mean is said in backend.h.
 #pragma once
 
 #include "backend.h"
@@ -13,9 +13,12 @@ void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim, 
 void logsumexp(const Tensor& out, const Tensor& x, int dim);
 
 void sort(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool descending);
-void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool largest, bool sorted);
-void pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, Rank rank, int64_t k);
-void search(const Tensor& out, const Tensor& sorted, const Tensor& values, const Tensor& sorter, bool right);
+void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool largest,
+          bool sorted);
+void pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, Rank rank,
+          int64_t k);
+void search(const Tensor& out, const Tensor& sorted, const Tensor& values, const Tensor& sorter,
+            bool right);
 
 // A contiguous tensor seen as (outer, n, inner), where n is the size of `dim`.
 struct Along {
@@ -25,11 +28,15 @@ struct Along {
   }
 };
 
-// A contiguous tensor to write to in the place of `out`: itself, or a buffer that store() copies there.
+// A contiguous tensor to write to in the place of `out`: itself, or a buffer that store() copies
+// there.
 class Target {
  public:
   Target(const Tensor& out, Dtype dtype)
-      : out_(out), dense(out.is_contiguous() && out.dtype() == dtype ? out : empty(out.shape(), dtype, out.device())) {}
+      : out_(out),
+        dense(out.is_contiguous() && out.dtype() == dtype
+                  ? out
+                  : empty(out.shape(), dtype, out.device())) {}
   void store() const {
     if (!dense.same(out_)) backend_of(out_).copy(out_, dense);
   }

@@ -1,5 +1,6 @@
-// Masks: nonzero, masked_select, masked_scatter. Blocks are counted first, so that each knows where its part of the
-// result begins and threads can work on them independently. Also the moves that are not plain strided copies.
+// Masks: nonzero, masked_select, masked_scatter. Blocks are counted first, so that each knows where
+// its part of the result begins and threads can work on them independently. Also the moves that are
+// not plain strided copies.
 #include <algorithm>
 #include <numeric>
 
@@ -34,12 +35,14 @@ class Counted {
   int64_t total() const { return before_.back(); }
   const uint8_t* data() const { return mask_.data<uint8_t>(); }
 
-  // each(first, at, end): the elements of the mask from `first` on hold the set ones of numbers [at, end).
-  // Loops run until the last of these is found. So they may write without asking, and go back over what was wrong:
-  // a random mask would have every second branch mispredicted.
-  template <class F> void for_blocks(F&& each) const {
+  // each(first, at, end): the elements of the mask from `first` on hold the set ones of numbers
+  // [at, end). Loops run until the last of these is found. So they may write without asking, and go
+  // back over what was wrong: a random mask would have every second branch mispredicted.
+  template <class F>
+  void for_blocks(F&& each) const {
     parallel_for(int64_t(before_.size()) - 1, 2, [&](int64_t begin, int64_t end) {
-      for (int64_t b = begin; b < end; b++) each(b * kBlock, before_[size_t(b)], before_[size_t(b) + 1]);
+      for (int64_t b = begin; b < end; b++)
+        each(b * kBlock, before_[size_t(b)], before_[size_t(b) + 1]);
     });
   }
 
@@ -65,8 +68,8 @@ Tensor nonzero(const Tensor& x) {
         out[at] = first + i;
         at += set[i] != 0;
       }
-      // Line 0 holds places in memory order; take them apart from the last dimension on. They rise, so the quotient
-      // is counted up rather than divided for.
+      // Line 0 holds places in memory order; take them apart from the last dimension on. They rise,
+      // so the quotient is counted up rather than divided for.
       for (int d = ndim - 1; d > 0 && begin < end; d--) {
         const int64_t size = x.shape()[d];
         int64_t quotient = out[begin] / size, base = quotient * size;
@@ -100,7 +103,8 @@ Tensor masked_select(const Tensor& x, const Tensor& mask) {
 
 void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& src) {
   const Counted counted(mask);
-  check(counted.total() <= src.numel(), Kind::Runtime, "masked_scatter: Number of elements of source (", src.numel(),
+  check(counted.total() <= src.numel(), Kind::Runtime,
+        "masked_scatter: Number of elements of source (", src.numel(),
         ") < number of ones in mask (", counted.total(), ")");
   Tensor to = dense(self, self.dtype()), from = dense(src, self.dtype());
   with_item_size(self.item_size(), [&](auto tag) {
@@ -124,7 +128,8 @@ Tensor repeated_positions(const Tensor& counts) {
   int64_t total = 0;
   for (int64_t i = 0; i < line.numel(); i++) {
     check(count[i] >= 0, Kind::Runtime, "repeats can not be negative, got ", count[i]);
-    check(!__builtin_add_overflow(total, count[i], &total), Kind::Runtime, "repeat_interleave(): too many elements");
+    check(!__builtin_add_overflow(total, count[i], &total), Kind::Runtime,
+          "repeat_interleave(): too many elements");
   }
   Tensor out = empty({total}, Dtype::Int64, counts.device());
   int64_t* to = out.data<int64_t>();
@@ -141,7 +146,8 @@ void join(const Tensor& out, const TensorList& parts, int dim) {
     int64_t at = 0;
     for (const Tensor& t : parts) {
       copy(t.dim(), t.shape().data(),
-           {out.data<char>() + at * out.strides()[dim] * out.item_size(), out.dtype(), out.strides().data()},
+           {out.data<char>() + at * out.strides()[dim] * out.item_size(), out.dtype(),
+            out.strides().data()},
            {t.data(), t.dtype(), t.strides().data()});
       at += t.shape()[dim];
     }
@@ -164,9 +170,12 @@ void join(const Tensor& out, const TensorList& parts, int dim) {
     for (int64_t r = begin; r < end; r++, to += row)
       for (const Run& run : runs) {
         const char* from = run.data + r * run.bytes;
-        if (run.bytes == 4) __builtin_memcpy(to + run.at, from, 4);
-        else if (run.bytes == 8) __builtin_memcpy(to + run.at, from, 8);
-        else __builtin_memcpy(to + run.at, from, size_t(run.bytes));
+        if (run.bytes == 4)
+          __builtin_memcpy(to + run.at, from, 4);
+        else if (run.bytes == 8)
+          __builtin_memcpy(to + run.at, from, 8);
+        else
+          __builtin_memcpy(to + run.at, from, size_t(run.bytes));
       }
   });
 }

@@ -1,5 +1,5 @@
-// The thread pool is libgomp's. After a fork its threads are gone, and the child would wait for them
-// for ever; so a child runs single-threaded until it asks for threads itself (Note [Fork]).
+// The thread pool is libgomp's. After a fork its threads are gone, and the child would wait for
+// them for ever; so a child runs single-threaded until it asks for threads itself (Note [Fork]).
 #include "cpu/parallel.h"
 
 #include <omp.h>
@@ -48,7 +48,8 @@ void set_num_threads(int n) {
 
 bool in_parallel_region() { return omp_in_parallel(); }
 
-void detail::run_parallel(int64_t n, int64_t grain, void (*call)(void*, int64_t, int64_t), void* body) {
+void detail::run_parallel(int64_t n, int64_t grain, void (*call)(void*, int64_t, int64_t),
+                          void* body) {
   int64_t pieces = std::min<int64_t>(num_threads(), (n + grain - 1) / grain);
   if (pieces <= 1 || omp_in_parallel()) {
     Unlocked unlocked(!omp_in_parallel());

@@ -11,9 +11,12 @@ const int64_t kZeroStrides[64] = {};
 
 namespace {
 
-Strided strided(const Operand& o, Dtype native) { return {static_cast<char*>(o.data), o.dtype, native, o.strides}; }
+Strided strided(const Operand& o, Dtype native) {
+  return {static_cast<char*>(o.data), o.dtype, native, o.strides};
+}
 
-template <class K, class F> K kernel_of(const K (&row)[kColumns], Dtype native, F f, Dtype compute) {
+template <class K, class F>
+K kernel_of(const K (&row)[kColumns], Dtype native, F f, Dtype compute) {
   K kernel = row[int(native)];
   internal_check(kernel != nullptr, name_of(f), "() has no kernel for ", compute);
   return kernel;
@@ -21,7 +24,8 @@ template <class K, class F> K kernel_of(const K (&row)[kColumns], Dtype native, 
 
 }  // namespace
 
-void unary(Unary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand x, const Params& p) {
+void unary(Unary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand x,
+           const Params& p) {
   const auto& row = kernels().unary[int(f)];
   const Dtype native = native_of(row, compute);
   const Dtype result = f == Unary::abs ? real_of(native) : native;
@@ -29,8 +33,8 @@ void unary(Unary f, Dtype compute, int ndim, const int64_t* shape, Operand out, 
   run(Call(kernel_of(row, native, f, compute), p), ndim, shape, operands);
 }
 
-void unary_grad(Unary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand g, Operand kept,
-                const Params& p) {
+void unary_grad(Unary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand g,
+                Operand kept, const Params& p) {
   const auto& row = kernels().unary_grad[int(f)];
   const Dtype native = native_of(row, compute);
   const Dtype incoming = f == Unary::abs ? real_of(native) : native;
@@ -38,15 +42,16 @@ void unary_grad(Unary f, Dtype compute, int ndim, const int64_t* shape, Operand 
   run(Call(kernel_of(row, native, f, compute), p), ndim, shape, operands);
 }
 
-void predicate(Predicate f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand x, const Params& p) {
+void predicate(Predicate f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand x,
+               const Params& p) {
   const auto& row = kernels().predicate[int(f)];
   const Dtype native = native_of(row, compute);
   const Strided operands[] = {strided(out, Dtype::Bool), strided(x, native)};
   run(Call(kernel_of(row, native, f, compute), p), ndim, shape, operands);
 }
 
-void binary(Binary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand a, Operand b,
-            const Params& p) {
+void binary(Binary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand a,
+            Operand b, const Params& p) {
   const auto& row = kernels().binary[int(f)];
   if (f == Binary::nextafter) compute = out.dtype;  // which float is next depends on the type
   const Dtype native = native_of(row, compute);
@@ -58,22 +63,24 @@ void binary(Binary f, Dtype compute, int ndim, const int64_t* shape, Operand out
   check(!zero_division, Kind::Runtime, "ZeroDivisionError");
 }
 
-void compare(Compare f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand a, Operand b,
-             const Params& p) {
+void compare(Compare f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand a,
+             Operand b, const Params& p) {
   const auto& row = kernels().compare[int(f)];
   const Dtype native = native_of(row, compute);
   const Strided operands[] = {strided(out, Dtype::Bool), strided(a, native), strided(b, native)};
   run(Call(kernel_of(row, native, f, compute), p), ndim, shape, operands);
 }
 
-void ternary(Ternary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand a, Operand b, Operand c,
-             const Params& p) {
+void ternary(Ternary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand a,
+             Operand b, Operand c, const Params& p) {
   const auto& row = kernels().ternary[int(f)];
   const bool chooses = f == Ternary::where;
-  if (chooses && b.dtype == c.dtype) compute = b.dtype;  // nothing to compute, and so nothing to convert
+  if (chooses && b.dtype == c.dtype)
+    compute = b.dtype;  // nothing to compute, and so nothing to convert
   const Dtype native = native_of(row, compute);
   const Dtype first = chooses ? Dtype::Bool : native;
-  const Strided operands[] = {strided(out, native), strided(a, first), strided(b, native), strided(c, native)};
+  const Strided operands[] = {strided(out, native), strided(a, first), strided(b, native),
+                              strided(c, native)};
   run(Call(kernel_of(row, native, f, compute), p), ndim, shape, operands);
 }
 
@@ -84,8 +91,10 @@ void copy(int ndim, const int64_t* shape, Operand out, Operand x) {
 void fill(int ndim, const int64_t* shape, Operand out, const void* value, Dtype value_dtype) {
   alignas(16) char one[16];
   const Kernels& k = kernels();
-  if (value_dtype == out.dtype) std::memcpy(one, value, size_t(item_size(out.dtype)));
-  else k.cast[int(value_dtype)][int(out.dtype)](value, one, 1);
+  if (value_dtype == out.dtype)
+    std::memcpy(one, value, size_t(item_size(out.dtype)));
+  else
+    k.cast[int(value_dtype)][int(out.dtype)](value, one, 1);
   const int64_t size = item_size(out.dtype);
   if (is_dense(ndim, shape, out.strides)) {
     Fill kernel = k.fill[size_index(size)];

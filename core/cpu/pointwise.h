@@ -21,21 +21,22 @@ struct Operand {
 extern const int64_t kZeroStrides[64];
 
 // Unary::abs in a complex `compute` gives real numbers; its `out` should be real then.
-void unary(Unary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand x, const Params& p = {});
+void unary(Unary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand x,
+           const Params& p = {});
 // out = g * conj(derivative(kept)), kept being what keep_of(f) says. f must keep x or y.
-void unary_grad(Unary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand g, Operand kept,
-                const Params& p = {});
+void unary_grad(Unary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand g,
+                Operand kept, const Params& p = {});
 void predicate(Predicate f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand x,
                const Params& p = {});
 // Integer division by zero raises RuntimeError("ZeroDivisionError"), as PyTorch does.
-void binary(Binary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand a, Operand b,
-            const Params& p = {});
+void binary(Binary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand a,
+            Operand b, const Params& p = {});
 // `compute` is the type in which a and b are compared; out is bool (or whatever bool converts to).
-void compare(Compare f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand a, Operand b,
-             const Params& p = {});
+void compare(Compare f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand a,
+             Operand b, const Params& p = {});
 // For Ternary::where, a is the condition (bool, or uint8 holding 0 and 1).
-void ternary(Ternary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand a, Operand b, Operand c,
-             const Params& p = {});
+void ternary(Ternary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand a,
+             Operand b, Operand c, const Params& p = {});
 
 // Element-wise copy with conversion.
 void copy(int ndim, const int64_t* shape, Operand out, Operand x);

@@ -9,10 +9,15 @@ namespace ember::cpu {
 
 constexpr int kDigits = 256;
 
-template <class P> inline int digit_of(P p, int which) { return int(uint8_t(p >> (Packing<P>::shift + 8 * which))); }
+template <class P>
+inline int digit_of(P p, int which) {
+  return int(uint8_t(p >> (Packing<P>::shift + 8 * which)));
+}
 
-// Sorts a[0 .. n) by the `digits` low bytes of the keys; the result is in a or in b, whichever is returned.
-template <class P> P* radix_sort(P* a, P* b, int64_t n, int digits) {
+// Sorts a[0 .. n) by the `digits` low bytes of the keys; the result is in a or in b, whichever is
+// returned.
+template <class P>
+P* radix_sort(P* a, P* b, int64_t n, int digits) {
   uint32_t counts[8][kDigits] = {};
   for (int64_t i = 0; i < n; i++)
     for (int d = 0; d < digits; d++) counts[d][digit_of(a[i], d)]++;

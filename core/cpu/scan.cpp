@@ -1,5 +1,5 @@
-// Drives the kernels of kernels/scan.cpp: over lines, over blocks of lines that lie side by side, and over the
-// pieces of one long line (the total of each piece first, then the steps).
+// Drives the kernels of kernels/scan.cpp: over lines, over blocks of lines that lie side by side,
+// and over the pieces of one long line (the total of each piece first, then the steps).
 #include <complex>
 #include <vector>
 
@@ -48,14 +48,15 @@ complex128 complex_logaddexp(complex128 a, complex128 b) {
   if (std::isnan(a.real()) || std::isnan(a.imag())) return a;
   if (a.real() > b.real() || std::isnan(a.real())) std::swap(a, b);
   if (std::isinf(b.real()) && a.real() == b.real()) {
-    if (b.real() < 0) return b;           // both vanish
+    if (b.real() < 0) return b;  // both vanish
     return std::log(std::exp(a) + std::exp(b));
   }
-  complex128 e = std::exp(a - b);         // |e| <= 1
+  complex128 e = std::exp(a - b);  // |e| <= 1
   double re = e.real(), im = e.imag();
   return b + complex128(0.5 * std::log1p(re * (2 + re) + im * im), std::atan2(im, 1 + re));
 }
-template <class T> void complex_logsumexp(int64_t n, int64_t step, const T* x, T* out) {
+template <class T>
+void complex_logsumexp(int64_t n, int64_t step, const T* x, T* out) {
   complex128 acc(x[0]);
   for (int64_t i = 0; i < n; i++) {
     if (i) acc = complex_logaddexp(acc, complex128(x[i * step]));
@@ -76,17 +77,18 @@ struct Job {
   int64_t* index_at(int64_t i) const { return indices ? indices + i : nullptr; }
 
   void complex_lines() const {
-    parallel_for(along.outer * along.inner, 1 + kGrain / 64 / along.n, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; i++) {
-        int64_t at = i / along.inner * along.n * along.inner + i % along.inner;
-        if (type == kLineC64)
-          complex_logsumexp(along.n, along.inner, reinterpret_cast<const complex64*>(x) + at,
-                            reinterpret_cast<complex64*>(out) + at);
-        else
-          complex_logsumexp(along.n, along.inner, reinterpret_cast<const complex128*>(x) + at,
-                            reinterpret_cast<complex128*>(out) + at);
-      }
-    });
+    parallel_for(
+        along.outer * along.inner, 1 + kGrain / 64 / along.n, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; i++) {
+            int64_t at = i / along.inner * along.n * along.inner + i % along.inner;
+            if (type == kLineC64)
+              complex_logsumexp(along.n, along.inner, reinterpret_cast<const complex64*>(x) + at,
+                                reinterpret_cast<complex64*>(out) + at);
+            else
+              complex_logsumexp(along.n, along.inner, reinterpret_cast<const complex128*>(x) + at,
+                                reinterpret_cast<complex128*>(out) + at);
+          }
+        });
   }
 
   void one_line() const {
@@ -108,7 +110,8 @@ struct Job {
       }
     });
   }
-  template <class A> void join_as(Carry& carry, Carry& piece) const {
+  template <class A>
+  void join_as(Carry& carry, Carry& piece) const {
     A& a = *reinterpret_cast<A*>(carry.value);
     A b = *reinterpret_cast<A*>(piece.value);
     a = !carry.started ? b : kind == kScanSum ? A(a + b) : A(a * b);
@@ -116,9 +119,12 @@ struct Job {
     *reinterpret_cast<A*>(piece.value) = a;
   }
   void join(Carry& carry, Carry& piece) const {
-    if (type == kLineI64) join_as<uint64_t>(carry, piece);
-    else if (type <= kLineF64) join_as<double>(carry, piece);
-    else join_as<complex128>(carry, piece);
+    if (type == kLineI64)
+      join_as<uint64_t>(carry, piece);
+    else if (type <= kLineF64)
+      join_as<double>(carry, piece);
+    else
+      join_as<complex128>(carry, piece);
   }
 
   void lines() const {
@@ -132,15 +138,17 @@ struct Job {
   }
 
   void blocks() const {
-    const int64_t chunk = std::min(kScanColumns, std::max<int64_t>(64, along.inner / num_threads()));
+    const int64_t chunk =
+        std::min(kScanColumns, std::max<int64_t>(64, along.inner / num_threads()));
     const int64_t chunks = (along.inner + chunk - 1) / chunk;
-    parallel_for(along.outer * chunks, 1 + kGrain / (along.n * chunk), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; i++) {
-        int64_t column = i % chunks * chunk, at = i / chunks * along.n * along.inner + column;
-        k.across[kind][type](along.n, std::min(chunk, along.inner - column), x + at * size, out + at * size,
-                             index_at(at), along.inner);
-      }
-    });
+    parallel_for(
+        along.outer * chunks, 1 + kGrain / (along.n * chunk), [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; i++) {
+            int64_t column = i % chunks * chunk, at = i / chunks * along.n * along.inner + column;
+            k.across[kind][type](along.n, std::min(chunk, along.inner - column), x + at * size,
+                                 out + at * size, index_at(at), along.inner);
+          }
+        });
   }
 };
 
@@ -155,16 +163,24 @@ void scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int
   if (indices) places.emplace(indices, Dtype::Int64);
   const ScanKind kind = ScanKind(int(f));
   const LineType type = line_type(dtype);
-  Job job{Along(x.shape(), dim), kind, type, item_size(dtype), from.data<char>(), to.dense.data<char>(),
+  Job job{Along(x.shape(), dim),
+          kind,
+          type,
+          item_size(dtype),
+          from.data<char>(),
+          to.dense.data<char>(),
           places ? places->dense.data<int64_t>() : nullptr};
   if (kind == kScanLogSumExp && is_complex(dtype)) {
     job.complex_lines();
   } else {
     check(job.k.run[kind][type], Kind::NotImplemented, "scan: not implemented for ", dtype);
     const Along& a = job.along;
-    if (a.inner > 1) job.blocks();
-    else if (a.outer == 1 && a.n >= kLongLine && num_threads() > 1 && job.k.total[kind][type]) job.one_line();
-    else job.lines();
+    if (a.inner > 1)
+      job.blocks();
+    else if (a.outer == 1 && a.n >= kLongLine && num_threads() > 1 && job.k.total[kind][type])
+      job.one_line();
+    else
+      job.lines();
   }
   to.store();
   if (places) places->store();

@@ -1,4 +1,5 @@
-// Picking without sorting everything: the k best of a line, the one of a given rank; and places in sorted lines.
+// Picking without sorting everything: the k best of a line, the one of a given rank; and places in
+// sorted lines.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -6,8 +7,8 @@
 #include "cpu/index_support.h"
 #include "cpu/lines.h"
 #include "cpu/parallel.h"
-#include "cpu/sort_lines.h"
 #include "cpu/radix.h"
+#include "cpu/sort_lines.h"
 
 namespace ember::cpu {
 
@@ -52,12 +53,14 @@ template <class P> class Best {
   int64_t room_;
 };
 
-template <class T, class P> struct Selector {
+template <class T, class P>
+struct Selector {
   using O = Order<T>;
   using Key = typename O::Key;
 
   static void offer(Best<P>& best, const T* x, int64_t begin, int64_t end, Key flip) {
-    // Positions only grow, so of equal keys the earlier ones are in already, and a key at the limit is out.
+    // Positions only grow, so of equal keys the earlier ones are in already, and a key at the limit
+    // is out.
     Key limit = key_of<Key>(best.limit());
     bool open = best.limit() == P(~P(0));
     for (int64_t i = begin; i < end; i++) {
@@ -72,9 +75,10 @@ template <class T, class P> struct Selector {
 
   static bool before(P a, P b) { return key_of<Key>(a) < key_of<Key>(b); }
 
-  // Which of several equals a short line gives, and in what order, is left to the algorithms of the C++ library, as
-  // it is in torch: indices agree.
-  static void short_topk(const T* x, int64_t n, int64_t k, Key flip, bool sorted, std::vector<P>& kept) {
+  // Which of several equals a short line gives, and in what order, is left to the algorithms of the
+  // C++ library, as it is in torch: indices agree.
+  static void short_topk(const T* x, int64_t n, int64_t k, Key flip, bool sorted,
+                         std::vector<P>& kept) {
     kept.clear();
     for (int64_t i = 0; i < n; i++) kept.push_back(pack<P>(Key(O::key(x[i]) ^ flip), i));
     if (k * 64 <= n) {
@@ -85,8 +89,8 @@ template <class T, class P> struct Selector {
     }
   }
 
-  static void topk_line(const T* x, int64_t n, int64_t k, bool largest, bool sorted, T* values, int64_t* indices,
-                        std::vector<P>& buffer) {
+  static void topk_line(const T* x, int64_t n, int64_t k, bool largest, bool sorted, T* values,
+                        int64_t* indices, std::vector<P>& buffer) {
     const Key flip = largest ? Key(~Key(0)) : Key(0);
     if (n <= kShortLine) {
       short_topk(x, n, k, flip, sorted, buffer);
@@ -95,7 +99,8 @@ template <class T, class P> struct Selector {
     if (k * 8 >= n && n < (int64_t(1) << 32)) {  // hardly less work than sorting
       buffer.resize(size_t(2 * n));
       for (int64_t i = 0; i < n; i++) buffer[size_t(i)] = pack<P>(Key(O::key(x[i]) ^ flip), i);
-      return unpack(x, k, radix_sort(buffer.data(), buffer.data() + n, n, int(sizeof(Key))), values, indices);
+      return unpack(x, k, radix_sort(buffer.data(), buffer.data() + n, n, int(sizeof(Key))), values,
+                    indices);
     }
     Best<P> best(k);
     if (n >= 2 * kPiece && n / k >= 8) {
@@ -126,8 +131,8 @@ template <class T, class P> struct Selector {
     }
   }
 
-  // Hoare's selection around the median of the first, middle and last element (Numerical Recipes, 8.5); so that of
-  // equals it picks the same one as torch.
+  // Hoare's selection around the median of the first, middle and last element (Numerical
+  // Recipes, 8.5); so that of equals it picks the same one as torch.
   static P quickselect(P* a, int64_t n, int64_t k) {
     int64_t low = 0, high = n - 1;
     auto order = [a](int64_t i, int64_t j) {
@@ -177,7 +182,8 @@ template <class T, class P> struct Selector {
       for (int64_t i = 0; i < n; i++) buffer.push_back(pack<P>(O::key(x[i]), i));
       if (rank == Rank::Kth) return position_of(quickselect(buffer.data(), n, k));
     } else {  // only the keys whose leading bits are those of the one wanted
-      constexpr int kBits = std::min<int>(12, 8 * int(sizeof(Key))), kShift = 8 * int(sizeof(Key)) - kBits;
+      constexpr int kBits = std::min<int>(12, 8 * int(sizeof(Key))),
+                    kShift = 8 * int(sizeof(Key)) - kBits;
       std::vector<int64_t> counts(size_t(1) << kBits);
       for (int64_t i = 0; i < n; i++) counts[size_t(O::key(x[i]) >> kShift)]++;
       size_t digit = 0;
@@ -204,7 +210,8 @@ template <class T, class P> struct Selector {
 };
 
 // sorted[0 .. n) holds the place of v: the number of elements below it, or not above it.
-template <class T, bool right> int64_t place_of(const T* sorted, const int64_t* order, int64_t n, T v) {
+template <class T, bool right>
+int64_t place_of(const T* sorted, const int64_t* order, int64_t n, T v) {
   int64_t first = 0;
   while (n > 0) {
     int64_t half = n / 2;
@@ -218,7 +225,8 @@ template <class T, bool right> int64_t place_of(const T* sorted, const int64_t* 
 
 }  // namespace
 
-void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool largest, bool sorted) {
+void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool largest,
+          bool sorted) {
   const Tensor& shaped = values ? values : indices;
   if (shaped.numel() == 0) return;
   const int64_t k = shaped.dim() ? shaped.size(dim) : 1;
@@ -233,17 +241,21 @@ void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
     auto lines = [&](int64_t begin, int64_t end) {
       std::vector<P> buffer;
       for (int64_t r = begin; r < end; r++)
-        Selector<T, P>::topk_line(in + r * from.n, from.n, k, largest, sorted, to ? to + r * k : nullptr,
-                                  places ? places + r * k : nullptr, buffer);
+        Selector<T, P>::topk_line(in + r * from.n, from.n, k, largest, sorted,
+                                  to ? to + r * k : nullptr, places ? places + r * k : nullptr,
+                                  buffer);
     };
-    if (from.rows < num_threads()) lines(0, from.rows);
-    else parallel_for(from.rows, 1 + 8192 / from.n, lines);
+    if (from.rows < num_threads())
+      lines(0, from.rows);
+    else
+      parallel_for(from.rows, 1 + 8192 / from.n, lines);
   });
   v.store();
   at.store();
 }
 
-void pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, Rank rank, int64_t k) {
+void pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, Rank rank,
+          int64_t k) {
   if (values.numel() == 0) return;
   Rows from(x, dim);
   RowTarget v(values, dim), at(indices, dim);
@@ -266,12 +278,14 @@ void pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
   at.store();
 }
 
-void search(const Tensor& out, const Tensor& sorted, const Tensor& values, const Tensor& sorter, bool right) {
+void search(const Tensor& out, const Tensor& sorted, const Tensor& values, const Tensor& sorter,
+            bool right) {
   if (out.numel() == 0) return;
   Tensor lines = dense(sorted, sorted.dtype()), wanted = dense(values, sorted.dtype());
   Tensor order = sorter ? dense(sorter, Dtype::Int64) : Tensor();
   Target to(out, Dtype::Int64);
-  const int64_t n = sorted.size(-1), per_line = sorted.dim() == 1 ? values.numel() : values.size(-1);
+  const int64_t n = sorted.size(-1),
+                per_line = sorted.dim() == 1 ? values.numel() : values.size(-1);
   with_dtype(sorted.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (is_complex_type<T>) {

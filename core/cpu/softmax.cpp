@@ -1,4 +1,5 @@
-// Drives the kernels of kernels/softmax.cpp. Half-precision lines are widened a few rows at a time, in the cache.
+// Drives the kernels of kernels/softmax.cpp. Half-precision lines are widened a few rows at a time,
+// in the cache.
 #include <limits>
 #include <memory>
 
@@ -32,10 +33,11 @@ const SoftmaxKernels& kernels_here() {
 // Rows at a time, such that they fill about half an L1 cache.
 int64_t rows_at_once(int64_t n) { return std::max<int64_t>(1, 4096 / n); }
 
-// Calls body(rows, inputs, out) on rows of n, in float; `x` and `out` are of `dtype`, float16 or bfloat16.
+// Calls body(rows, inputs, out) on rows of n, in float; `x` and `out` are of `dtype`, float16 or
+// bfloat16.
 template <int inputs, class F>
-void widened(Dtype dtype, int64_t outer, int64_t n, int64_t out_n, const Tensor* const (&x)[inputs], const Tensor& out,
-             F body) {
+void widened(Dtype dtype, int64_t outer, int64_t n, int64_t out_n, const Tensor* const (&x)[inputs],
+             const Tensor& out, F body) {
   const Cast widen = kernels().cast[int(dtype)][int(Dtype::Float32)];
   const Cast narrow = kernels().cast[int(Dtype::Float32)][int(dtype)];
   const int64_t most = rows_at_once(n);
@@ -57,17 +59,20 @@ void widened(Dtype dtype, int64_t outer, int64_t n, int64_t out_n, const Tensor*
 }
 
 // Calls body(columns, offset) on blocks of lines that lie side by side.
-template <class F> void blocks(const Along& a, F body) {
+template <class F>
+void blocks(const Along& a, F body) {
   // A block should stay in the L2 cache from its first pass to the last.
   int64_t chunk = std::clamp<int64_t>(131072 / a.n / 32 * 32, 64, kSoftmaxColumns);
   chunk = std::min(chunk, std::max<int64_t>(64, (a.inner / num_threads() + 31) / 32 * 32));
   const int64_t chunks = (a.inner + chunk - 1) / chunk;
-  parallel_for(a.outer * chunks, 1 + kSoftmaxGrain / (a.n * chunk), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; i++) {
-      const int64_t column = i % chunks * chunk;
-      body(std::min(chunk, a.inner - column), i / chunks * a.n * a.inner + column, i / chunks * a.inner + column);
-    }
-  });
+  parallel_for(a.outer * chunks, 1 + kSoftmaxGrain / (a.n * chunk),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; i++) {
+                   const int64_t column = i % chunks * chunk;
+                   body(std::min(chunk, a.inner - column), i / chunks * a.n * a.inner + column,
+                        i / chunks * a.inner + column);
+                 }
+               });
 }
 
 }  // namespace
@@ -85,9 +90,10 @@ void softmax(const Tensor& out, const Tensor& x, int dim, bool log) {
   char* result = to.dense.data<char>();
   const int64_t size = item_size(dtype);
   if (by_rows) {
-    widened<1>(dtype, a.outer, a.n, a.n, {&from}, to.dense, [&](int64_t rows, const float* const* xs, float* y) {
-      k.run[log][kLineF32](rows, a.n, xs[0], y);
-    });
+    widened<1>(dtype, a.outer, a.n, a.n, {&from}, to.dense,
+               [&](int64_t rows, const float* const* xs, float* y) {
+                 k.run[log][kLineF32](rows, a.n, xs[0], y);
+               });
   } else if (a.inner == 1) {
     parallel_for(a.outer, 1 + kSoftmaxGrain / a.n, [&](int64_t begin, int64_t end) {
       k.run[log][type](end - begin, a.n, in + begin * a.n * size, result + begin * a.n * size);
@@ -104,7 +110,8 @@ void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim, 
   if (y.numel() == 0) return;
   const Along a(y.shape(), dim);
   const SoftmaxKernels& k = kernels_here();
-  const bool by_rows = is_reduced(out.dtype()) && a.inner == 1 && y.dtype() == out.dtype() && g.dtype() == out.dtype();
+  const bool by_rows = is_reduced(out.dtype()) && a.inner == 1 && y.dtype() == out.dtype() &&
+                       g.dtype() == out.dtype();
   const Dtype dtype = by_rows ? out.dtype() : compute_of(y.dtype());
   const int type = dtype == Dtype::Float64 ? kLineF64 : kLineF32;
   Tensor gd = dense(g, dtype), yd = dense(y, dtype);
@@ -113,9 +120,10 @@ void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim, 
   char* result = to.dense.data<char>();
   const int64_t size = item_size(dtype);
   if (by_rows) {
-    widened<2>(dtype, a.outer, a.n, a.n, {&gd, &yd}, to.dense, [&](int64_t rows, const float* const* xs, float* z) {
-      k.run_grad[log][kLineF32](rows, a.n, xs[0], xs[1], z);
-    });
+    widened<2>(dtype, a.outer, a.n, a.n, {&gd, &yd}, to.dense,
+               [&](int64_t rows, const float* const* xs, float* z) {
+                 k.run_grad[log][kLineF32](rows, a.n, xs[0], xs[1], z);
+               });
   } else if (a.inner == 1) {
     parallel_for(a.outer, 1 + kSoftmaxGrain / a.n, [&](int64_t begin, int64_t end) {
       const int64_t at = begin * a.n * size;
@@ -123,7 +131,8 @@ void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim, 
     });
   } else {
     blocks(a, [&](int64_t columns, int64_t at, int64_t) {
-      k.across_grad[log][type](a.n, columns, gs + at * size, ys + at * size, result + at * size, a.inner);
+      k.across_grad[log][type](a.n, columns, gs + at * size, ys + at * size, result + at * size,
+                               a.inner);
     });
   }
   to.store();
@@ -133,7 +142,8 @@ void logsumexp(const Tensor& out, const Tensor& x, int dim) {
   if (out.numel() == 0) return;
   const Along a(x.shape(), dim);
   const SoftmaxKernels& k = kernels_here();
-  const bool by_rows = is_reduced(out.dtype()) && a.inner == 1 && x.dtype() == out.dtype() && a.n > 0;
+  const bool by_rows =
+      is_reduced(out.dtype()) && a.inner == 1 && x.dtype() == out.dtype() && a.n > 0;
   const Dtype dtype = by_rows ? out.dtype() : compute_of(out.dtype());
   const int type = dtype == Dtype::Float64 ? kLineF64 : kLineF32;
   Tensor from = dense(x, dtype);
@@ -142,9 +152,10 @@ void logsumexp(const Tensor& out, const Tensor& x, int dim) {
   char* result = to.dense.data<char>();
   const int64_t size = item_size(dtype);
   if (by_rows) {
-    widened<1>(dtype, a.outer, a.n, 1, {&from}, to.dense, [&](int64_t rows, const float* const* xs, float* y) {
-      k.logsumexp[kLineF32](rows, a.n, xs[0], y);
-    });
+    widened<1>(dtype, a.outer, a.n, 1, {&from}, to.dense,
+               [&](int64_t rows, const float* const* xs, float* y) {
+                 k.logsumexp[kLineF32](rows, a.n, xs[0], y);
+               });
   } else if (a.inner == 1) {
     parallel_for(a.outer, 1 + kSoftmaxGrain / (a.n + 1), [&](int64_t begin, int64_t end) {
       k.logsumexp[type](end - begin, a.n, in + begin * a.n * size, result + begin * size);

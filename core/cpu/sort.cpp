@@ -6,8 +6,8 @@
 #include "cpu/index_support.h"
 #include "cpu/lines.h"
 #include "cpu/parallel.h"
-#include "cpu/sort_lines.h"
 #include "cpu/radix.h"
+#include "cpu/sort_lines.h"
 
 namespace ember::cpu {
 
@@ -16,7 +16,8 @@ namespace {
 constexpr int64_t kManyElements = 1 << 16;  // of a line that several threads sort
 
 // The same on all threads: each counts and moves its own piece.
-template <class P> P* parallel_radix_sort(P* a, P* b, int64_t n, int digits) {
+template <class P>
+P* parallel_radix_sort(P* a, P* b, int64_t n, int digits) {
   const int64_t pieces = num_threads(), piece = (n + pieces - 1) / pieces;
   std::vector<int64_t> counts(size_t(pieces * kDigits));
   for (int d = 0; d < digits; d++) {
@@ -24,7 +25,8 @@ template <class P> P* parallel_radix_sort(P* a, P* b, int64_t n, int digits) {
     parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
       for (int64_t p = begin; p < end; p++) {
         int64_t count[kDigits] = {};
-        for (int64_t i = p * piece, last = std::min(n, i + piece); i < last; i++) count[digit_of(a[i], d)]++;
+        for (int64_t i = p * piece, last = std::min(n, i + piece); i < last; i++)
+          count[digit_of(a[i], d)]++;
         std::copy(count, count + kDigits, &counts[size_t(p * kDigits)]);
       }
     });
@@ -45,7 +47,8 @@ template <class P> P* parallel_radix_sort(P* a, P* b, int64_t n, int digits) {
       for (int64_t p = begin; p < end; p++) {
         int64_t to[kDigits];
         std::copy_n(&counts[size_t(p * kDigits)], kDigits, to);
-        for (int64_t i = p * piece, last = std::min(n, i + piece); i < last; i++) b[to[digit_of(a[i], d)]++] = a[i];
+        for (int64_t i = p * piece, last = std::min(n, i + piece); i < last; i++)
+          b[to[digit_of(a[i], d)]++] = a[i];
       }
     });
     std::swap(a, b);
@@ -53,7 +56,8 @@ template <class P> P* parallel_radix_sort(P* a, P* b, int64_t n, int digits) {
   return a;
 }
 
-template <class T, class P> struct Sorter {
+template <class T, class P>
+struct Sorter {
   using O = Order<T>;
   using Key = typename O::Key;
   bool descending;
@@ -63,7 +67,8 @@ template <class T, class P> struct Sorter {
     const Key flip = descending ? Key(~Key(0)) : Key(0);
     for (int64_t i = begin; i < end; i++) to[i] = pack<P>(Key(O::key(x[i]) ^ flip), i);
   }
-  void unpack_line(const T* x, const P* from, T* values, int64_t* indices, int64_t begin, int64_t end) const {
+  void unpack_line(const T* x, const P* from, T* values, int64_t* indices, int64_t begin,
+                   int64_t end) const {
     const Key flip = descending ? Key(~Key(0)) : Key(0);
     if (indices)
       for (int64_t i = begin; i < end; i++) indices[i] = position_of(from[i]);
@@ -87,19 +92,24 @@ template <class T, class P> struct Sorter {
       const T* line = x + r * n;
       pack_line(line, buffer.get(), 0, n);
       const P* sorted = sort_line(buffer.get(), buffer.get() + n);
-      unpack_line(line, sorted, values ? values + r * n : nullptr, indices ? indices + r * n : nullptr, 0, n);
+      unpack_line(line, sorted, values ? values + r * n : nullptr,
+                  indices ? indices + r * n : nullptr, 0, n);
     }
   }
   void long_line(const T* x, T* values, int64_t* indices) const {
     std::unique_ptr<P[]> buffer(new P[size_t(2 * n)]);
     P *a = buffer.get(), *b = a + n;
     parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { pack_line(x, a, begin, end); });
-    const P* sorted = num_threads() > 1 && !in_parallel_region() ? parallel_radix_sort(a, b, n, int(sizeof(Key)))
-                                                                 : radix_sort_long(a, b);
-    parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { unpack_line(x, sorted, values, indices, begin, end); });
+    const P* sorted = num_threads() > 1 && !in_parallel_region()
+                          ? parallel_radix_sort(a, b, n, int(sizeof(Key)))
+                          : radix_sort_long(a, b);
+    parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
+      unpack_line(x, sorted, values, indices, begin, end);
+    });
   }
   P* radix_sort_long(P* a, P* b) const {
-    return n < (int64_t(1) << 32) ? radix_sort(a, b, n, int(sizeof(Key))) : parallel_radix_sort(a, b, n, int(sizeof(Key)));
+    return n < (int64_t(1) << 32) ? radix_sort(a, b, n, int(sizeof(Key)))
+                                  : parallel_radix_sort(a, b, n, int(sizeof(Key)));
   }
 };
 
@@ -118,7 +128,8 @@ void sort(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
     int64_t* places = at.template data<int64_t>();
     if (from.n >= kManyElements && from.rows < num_threads()) {
       for (int64_t r = 0; r < from.rows; r++)
-        sorter.long_line(in + r * from.n, to ? to + r * from.n : nullptr, places ? places + r * from.n : nullptr);
+        sorter.long_line(in + r * from.n, to ? to + r * from.n : nullptr,
+                         places ? places + r * from.n : nullptr);
     } else {
       parallel_for(from.rows, 1 + 4096 / from.n,
                    [&](int64_t begin, int64_t end) { sorter.lines(begin, end, in, to, places); });

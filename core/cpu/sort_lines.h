@@ -25,7 +25,10 @@ struct Rows {
       : dense(cpu::dense(dim_last(t, dim), t.dtype())), rows(1), n(dense.size(-1)) {
     for (int d = 0; d + 1 < dense.dim(); d++) rows *= dense.size(d);
   }
-  template <class T> const T* data() const { return dense.data<T>(); }
+  template <class T>
+  const T* data() const {
+    return dense.data<T>();
+  }
 };
 
 // Rows to write; store() puts them where they belong. An undefined tensor takes nothing.
@@ -36,7 +39,10 @@ class RowTarget {
     view_ = dim_last(out, dim);
     dense_ = view_.is_contiguous() ? view_ : empty(view_.shape(), out.dtype(), out.device());
   }
-  template <class T> T* data() const { return dense_ ? dense_.data<T>() : nullptr; }
+  template <class T>
+  T* data() const {
+    return dense_ ? dense_.data<T>() : nullptr;
+  }
   void store() const {
     if (dense_ && !dense_.same(view_)) backend_of(view_).copy(view_, dense_);
   }

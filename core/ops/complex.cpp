@@ -6,12 +6,14 @@ namespace ember {
 Tensor complex(const Tensor& re, const Tensor& im, Dest dest) {
   auto usable = [](Dtype d) { return d == Dtype::Float32 || d == Dtype::Float64; };
   check(usable(re.dtype()) && usable(im.dtype()), Kind::Runtime,
-        "complex(): Expected both inputs to be Half, Float or Double tensors but got ", re.dtype(), " and ", im.dtype());
-  check(re.dtype() == im.dtype(), Kind::Runtime, "complex(): Expected object of scalar type ", re.dtype(),
-        " but got scalar type ", im.dtype(), " for second argument");
+        "complex(): Expected both inputs to be Half, Float or Double tensors but got ", re.dtype(),
+        " and ", im.dtype());
+  check(re.dtype() == im.dtype(), Kind::Runtime, "complex(): Expected object of scalar type ",
+        re.dtype(), " but got scalar type ", im.dtype(), " for second argument");
   check(!dest.tensor || dest.tensor->dtype() == complex_of(re.dtype()), Kind::Runtime,
-        "complex(): Expected object of scalar type ", complex_of(re.dtype()), " but got scalar type ",
-        dest.tensor ? dest.tensor->dtype() : re.dtype(), " for argument 'out'");
+        "complex(): Expected object of scalar type ", complex_of(re.dtype()),
+        " but got scalar type ", dest.tensor ? dest.tensor->dtype() : re.dtype(),
+        " for argument 'out'");
   Shape shape = broadcast_shapes("complex", re.shape(), im.shape());
   Tensor out = output_for("complex", dest, shape, complex_of(re.dtype()), re.device());
   {
@@ -20,19 +22,19 @@ Tensor complex(const Tensor& re, const Tensor& im, Dest dest) {
     copy_(imag(out), im);
   }
   if (!grad_needed(re, im)) return out;
-  return tape(
-      out, "complex", wrt(re, [](const Tensor& g) { return real(g); }), wrt(im, [](const Tensor& g) { return imag(g); }));
+  return tape(out, "complex", wrt(re, [](const Tensor& g) { return real(g); }),
+              wrt(im, [](const Tensor& g) { return imag(g); }));
 }
 EMBER_OP("complex(Tensor real, Tensor imag) -> Tensor", &complex, Function | Out,
          "A complex tensor with the given real and imaginary parts.");
 
-EMBER_OP("polar(Tensor abs, Tensor angle) -> Tensor",
-         ([](const Tensor& abs, const Tensor& angle) {
+EMBER_OP("polar(Tensor abs, Tensor angle) -> Tensor", ([](const Tensor& abs, const Tensor& angle) {
            check(is_floating(abs.dtype()) && is_floating(angle.dtype()), Kind::Runtime,
-                 "polar(): Expected both inputs to be Half, Float or Double tensors but got ", abs.dtype(), " and ",
-                 angle.dtype());
-           check(abs.dtype() == angle.dtype(), Kind::Runtime, "polar(): Expected object of scalar type ", abs.dtype(),
-                 " but got scalar type ", angle.dtype(), " for second argument");
+                 "polar(): Expected both inputs to be Half, Float or Double tensors but got ",
+                 abs.dtype(), " and ", angle.dtype());
+           check(abs.dtype() == angle.dtype(), Kind::Runtime,
+                 "polar(): Expected object of scalar type ", abs.dtype(), " but got scalar type ",
+                 angle.dtype(), " for second argument");
            return complex(abs * cos(angle), abs * sin(angle), {});
          }),
          Function | Out, "A complex tensor with the given absolute values and angles.");

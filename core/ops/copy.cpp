@@ -10,10 +10,12 @@ Shape strides_for(const Tensor& t, MemoryFormat format) {
     case MemoryFormat::Contiguous: return contiguous_strides(t.shape());
     case MemoryFormat::Preserve: return preserved_strides(t.shape(), t.strides());
     case MemoryFormat::ChannelsLast:
-      check(t.dim() == 4, Kind::Runtime, "required rank 4 tensor to use channels_last format, got ", t.dim());
+      check(t.dim() == 4, Kind::Runtime, "required rank 4 tensor to use channels_last format, got ",
+            t.dim());
       return channels_last_strides(t.shape());
     default:
-      check(t.dim() == 5, Kind::Runtime, "required rank 5 tensor to use channels_last_3d format, got ", t.dim());
+      check(t.dim() == 5, Kind::Runtime,
+            "required rank 5 tensor to use channels_last_3d format, got ", t.dim());
       return channels_last_strides(t.shape());
   }
 }
@@ -43,7 +45,8 @@ void copy_values(const Tensor& out, const Tensor& src) {
 }
 
 Tensor copied(const Tensor& self, Dtype dtype, Device device, MemoryFormat format) {
-  Tensor out = format == MemoryFormat::Contiguous || (format == MemoryFormat::Preserve && self.is_contiguous())
+  Tensor out = format == MemoryFormat::Contiguous ||
+                       (format == MemoryFormat::Preserve && self.is_contiguous())
                    ? empty(self.shape(), dtype, device)
                    : empty_strided(self.shape(), strides_for(self, format), dtype, device);
   copy_values(out, self);
@@ -98,7 +101,8 @@ Tensor to(const Tensor& self, std::optional<Device> device, std::optional<Dtype>
   if (!copy && d == self.device() && t == self.dtype() && is_in_format(self, f)) return self;
   Tensor out = copied(self, t, d, f);
   if (!grad_needed(self) || !is_differentiable(t)) return out;
-  return tape(out, "to_copy", wrt(self, [from = self.device(), dtype = self.dtype()](const Tensor& g) {
+  return tape(out, "to_copy",
+              wrt(self, [from = self.device(), dtype = self.dtype()](const Tensor& g) {
                 return to(g, from, dtype);
               }));
 }
@@ -107,21 +111,28 @@ Tensor to(const Tensor& self, Dtype dtype) { return to(self, std::nullopt, dtype
 namespace {
 using MaybeFormat = std::optional<MemoryFormat>;
 }
-EMBER_OP("to(Tensor self, Dtype dtype, bool non_blocking=False, bool copy=False, *, Format? memory_format=None) -> Tensor",
-         ([](const Tensor& self, Dtype dtype, bool, bool copy, MaybeFormat format) {
-           return to(self, std::nullopt, dtype, copy, format);
-         }),
-         Method, "The tensor in another dtype.");
-EMBER_OP("to(Tensor self, Device? device=None, Dtype? dtype=None, bool non_blocking=False, bool copy=False, *, Format? "
-         "memory_format=None) -> Tensor",
-         ([](const Tensor& self, std::optional<Device> device, std::optional<Dtype> dtype, bool, bool copy,
-             MaybeFormat format) { return to(self, device, dtype, copy, format); }),
-         Method, "The tensor on another device, in another dtype or memory format; itself if nothing changes.");
-EMBER_OP("to(Tensor self, Tensor other, bool non_blocking=False, bool copy=False, *, Format? memory_format=None) -> Tensor",
-         ([](const Tensor& self, const Tensor& other, bool, bool copy, MaybeFormat format) {
-           return to(self, other.device(), other.dtype(), copy, format);
-         }),
-         Method, "The tensor with the dtype and device of `other`.");
+EMBER_OP(
+    "to(Tensor self, Dtype dtype, bool non_blocking=False, bool copy=False, *, Format? "
+    "memory_format=None) -> Tensor",
+    ([](const Tensor& self, Dtype dtype, bool, bool copy, MaybeFormat format) {
+      return to(self, std::nullopt, dtype, copy, format);
+    }),
+    Method, "The tensor in another dtype.");
+EMBER_OP(
+    "to(Tensor self, Device? device=None, Dtype? dtype=None, bool non_blocking=False, bool "
+    "copy=False, *, Format? "
+    "memory_format=None) -> Tensor",
+    ([](const Tensor& self, std::optional<Device> device, std::optional<Dtype> dtype, bool,
+        bool copy, MaybeFormat format) { return to(self, device, dtype, copy, format); }),
+    Method,
+    "The tensor on another device, in another dtype or memory format; itself if nothing changes.");
+EMBER_OP(
+    "to(Tensor self, Tensor other, bool non_blocking=False, bool copy=False, *, Format? "
+    "memory_format=None) -> Tensor",
+    ([](const Tensor& self, const Tensor& other, bool, bool copy, MaybeFormat format) {
+      return to(self, other.device(), other.dtype(), copy, format);
+    }),
+    Method, "The tensor with the dtype and device of `other`.");
 
 Tensor copy_(const Tensor& self, const Tensor& src) {
   check_in_place("copy_", self);
@@ -134,7 +145,8 @@ Tensor copy_(const Tensor& self, const Tensor& src) {
   bump_version(self);
   if (grad_needed(self, src))
     tape_inplace(
-        self, "copy", wrt(self, [](const Tensor& g) { return zeros_like(g); }),  // zeros, not None, as in torch
+        self, "copy",
+        wrt(self, [](const Tensor& g) { return zeros_like(g); }),  // zeros, not None, as in torch
         wrt(src, [device = src.device()](const Tensor& g) { return to(g, device, std::nullopt); }));
   return self;
 }
@@ -146,7 +158,8 @@ Tensor fill_(const Tensor& self, const Operand& value) {
   check_in_place("fill_", self);
   if (value.is_tensor()) {
     const Tensor& v = value.tensor();
-    check(v.dim() == 0, Kind::Runtime, "fill_ only supports 0-dimension value tensor but got tensor with ", v.dim(),
+    check(v.dim() == 0, Kind::Runtime,
+          "fill_ only supports 0-dimension value tensor but got tensor with ", v.dim(),
           " dimensions.");
     if (grad_needed(self, v)) return copy_(self, v);
     backend_of(self).fill(self, v.device().is_meta() ? Scalar(0) : item(v));
@@ -154,15 +167,18 @@ Tensor fill_(const Tensor& self, const Operand& value) {
     backend_of(self).fill(self, value.scalar());
   }
   bump_version(self);
-  if (grad_needed(self)) tape_inplace(self, "fill", wrt(self, [](const Tensor& g) { return zeros_like(g); }));
+  if (grad_needed(self))
+    tape_inplace(self, "fill", wrt(self, [](const Tensor& g) { return zeros_like(g); }));
   return self;
 }
-EMBER_OP("fill_(Tensor self, Number value) -> Tensor", &fill_, Function | Method, "Sets every element to `value`.");
+EMBER_OP("fill_(Tensor self, Number value) -> Tensor", &fill_, Function | Method,
+         "Sets every element to `value`.");
 EMBER_OP("fill(Tensor self, Number value) -> Tensor",
-         ([](const Tensor& self, const Operand& value) { return fill_(clone(self), value); }), Function,
-         "A tensor of the same shape with every element `value`.");
-EMBER_OP("zero_(Tensor self) -> Tensor", ([](const Tensor& self) { return fill_(self, Scalar(0)); }),
-         Function | Method, "Sets every element to 0.");
+         ([](const Tensor& self, const Operand& value) { return fill_(clone(self), value); }),
+         Function, "A tensor of the same shape with every element `value`.");
+EMBER_OP("zero_(Tensor self) -> Tensor",
+         ([](const Tensor& self) { return fill_(self, Scalar(0)); }), Function | Method,
+         "Sets every element to 0.");
 
 Tensor data_of(const Tensor& self) {
   Tensor t = alias(self);
@@ -179,14 +195,16 @@ void set_data(const Tensor& self, const Tensor& value) {
 }
 
 Scalar item(const Tensor& self) {
-  check(self.numel() == 1, Kind::Runtime, "a Tensor with ", self.numel(), " elements cannot be converted to Scalar");
+  check(self.numel() == 1, Kind::Runtime, "a Tensor with ", self.numel(),
+        " elements cannot be converted to Scalar");
   alignas(16) char value[16];
   if (self.device().is_cpu()) return Scalar::load(self.dtype(), self.data());
   Tensor dense = self.is_contiguous() ? self : clone(detach(self), MemoryFormat::Contiguous);
   backend_of(self).copy_to_host(value, dense);
   return Scalar::load(self.dtype(), value);
 }
-EMBER_OP("item(Tensor self) -> Scalar", &item, Method, "The value of a tensor with one element, as a Python number.");
+EMBER_OP("item(Tensor self) -> Scalar", &item, Method,
+         "The value of a tensor with one element, as a Python number.");
 
 EMBER_OP("detach(Tensor self) -> Tensor", &detach, kForms, "The same elements without history.");
 

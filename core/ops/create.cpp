@@ -1,4 +1,5 @@
-// Tensors from nothing, filled with one value or with none; sequences are in ranges.cpp, data in python/data.cpp.
+// Tensors from nothing, filled with one value or with none; sequences are in ranges.cpp, data in
+// python/data.cpp.
 #include "ops/create.h"
 
 namespace ember {
@@ -8,8 +9,12 @@ Tensor full(const Shape& shape, const Scalar& value, Dtype dtype, Device device)
   backend_of(out).fill(out, value);
   return out;
 }
-Tensor zeros(const Shape& shape, Dtype dtype, Device device) { return full(shape, Scalar(0), dtype, device); }
-Tensor ones(const Shape& shape, Dtype dtype, Device device) { return full(shape, Scalar(1), dtype, device); }
+Tensor zeros(const Shape& shape, Dtype dtype, Device device) {
+  return full(shape, Scalar(0), dtype, device);
+}
+Tensor ones(const Shape& shape, Dtype dtype, Device device) {
+  return full(shape, Scalar(1), dtype, device);
+}
 Tensor full_like(const Tensor& t, const Scalar& value) {
   Tensor out = empty_like(t);
   backend_of(out).fill(out, value);
@@ -17,12 +22,16 @@ Tensor full_like(const Tensor& t, const Scalar& value) {
 }
 Tensor zeros_like(const Tensor& t) { return full_like(t, Scalar(0)); }
 Tensor ones_like(const Tensor& t) { return full_like(t, Scalar(1)); }
-Tensor scalar_tensor(const Scalar& value, Dtype dtype, Device device) { return full({}, value, dtype, device); }
+Tensor scalar_tensor(const Scalar& value, Dtype dtype, Device device) {
+  return full({}, value, dtype, device);
+}
 
 namespace create {
 
 void check_fits(const Scalar& s, Dtype d) {
-  auto refuse = [&] { fail(Kind::Runtime, "value cannot be converted to type ", d, " without overflow: ", s); };
+  auto refuse = [&] {
+    fail(Kind::Runtime, "value cannot be converted to type ", d, " without overflow: ", s);
+  };
   if (d == Dtype::Bool || is_complex(d)) return;
   if (s.is_complex() && s.to<complex128>().imag() != 0) refuse();
   if (!is_integral(d) || d == Dtype::UInt64) return;
@@ -31,7 +40,8 @@ void check_fits(const Scalar& s, Dtype d) {
     if constexpr (std::is_integral_v<T>) {
       constexpr double most = double(std::numeric_limits<T>::max());
       // Negative numbers wrap round in unsigned types.
-      constexpr double least = std::is_unsigned_v<T> ? -most : double(std::numeric_limits<T>::min());
+      constexpr double least =
+          std::is_unsigned_v<T> ? -most : double(std::numeric_limits<T>::min());
       if (s.is_int() ? sizeof(T) < 8 && (s.to<double>() > most || s.to<double>() < least)
                      : !(s.real() < most + 1 && s.real() > least - 1))
         refuse();
@@ -47,13 +57,14 @@ Tensor finish(Tensor t, bool requires_grad) {
   return t;
 }
 
-Tensor target(const char* op, Dest dest, const Shape& shape, MaybeDtype dtype, Dtype otherwise, MaybeDevice device) {
+Tensor target(const char* op, Dest dest, const Shape& shape, MaybeDtype dtype, Dtype otherwise,
+              MaybeDevice device) {
   if (!dest.tensor) return empty(shape, dtype.value_or(otherwise), device_or_default(device));
   const Tensor& out = *dest.tensor;
   check(!dtype || *dtype == out.dtype(), Kind::Runtime, op, "(): dtype ", dtype.value_or(otherwise),
         " does not match dtype of out parameter (", out.dtype(), ")");
-  check(!device || device->kind == out.device().kind, Kind::Runtime, op, "(): device ", device_or_default(device),
-        " does not match device of out parameter (", out.device(), ")");
+  check(!device || device->kind == out.device().kind, Kind::Runtime, op, "(): device ",
+        device_or_default(device), " does not match device of out parameter (", out.device(), ")");
   Tensor t = output_for(op, dest, shape, out.dtype(), out.device());
   bump_version(t);
   return t;
@@ -86,120 +97,152 @@ Shape strides_of(const char* op, const Shape& shape, MaybeFormat format) {
 EMBER_OP("empty(Size size, " OPTIONS ", Format? memory_format=None) -> Tensor",
          ([](const Shape& size, OPTION_PARAMS, MaybeFormat format, Dest dest) {
            if (dest.tensor || !format || *format == MemoryFormat::Contiguous)
-             return finish(target("empty", dest, size, dtype, default_dtype(), device), requires_grad);
-           return finish(empty_strided(size, strides_of("empty", size, format), dtype.value_or(default_dtype()),
-                                       device_or_default(device)),
+             return finish(target("empty", dest, size, dtype, default_dtype(), device),
+                           requires_grad);
+           return finish(empty_strided(size, strides_of("empty", size, format),
+                                       dtype.value_or(default_dtype()), device_or_default(device)),
                          requires_grad);
          }),
          Function | Out, "A tensor with uninitialised elements.");
 EMBER_OP("zeros(Size size, " OPTIONS ") -> Tensor",
          ([](const Shape& size, OPTION_PARAMS, Dest dest) {
-           return finish(fill(target("zeros", dest, size, dtype, default_dtype(), device), Scalar(0)), requires_grad);
+           return finish(
+               fill(target("zeros", dest, size, dtype, default_dtype(), device), Scalar(0)),
+               requires_grad);
          }),
          Function | Out, "A tensor filled with 0.");
 EMBER_OP("ones(Size size, " OPTIONS ") -> Tensor",
          ([](const Shape& size, OPTION_PARAMS, Dest dest) {
-           return finish(fill(target("ones", dest, size, dtype, default_dtype(), device), Scalar(1)), requires_grad);
+           return finish(
+               fill(target("ones", dest, size, dtype, default_dtype(), device), Scalar(1)),
+               requires_grad);
          }),
          Function | Out, "A tensor filled with 1.");
 EMBER_OP("full(Size size, Scalar fill_value, " OPTIONS ") -> Tensor",
          ([](const Shape& size, const Scalar& value, OPTION_PARAMS, Dest dest) {
-           return finish(fill(target("full", dest, size, dtype, dtype_of_scalar(value), device), value), requires_grad);
+           return finish(
+               fill(target("full", dest, size, dtype, dtype_of_scalar(value), device), value),
+               requires_grad);
          }),
          Function | Out, "A tensor filled with a number.");
-EMBER_OP("scalar_tensor(Scalar s, " OPTIONS ") -> Tensor",
-         ([](const Scalar& value, OPTION_PARAMS) {
-           return finish(fill(target("scalar_tensor", {}, {}, dtype, default_dtype(), device), value), requires_grad);
+EMBER_OP("scalar_tensor(Scalar s, " OPTIONS ") -> Tensor", ([](const Scalar& value, OPTION_PARAMS) {
+           return finish(
+               fill(target("scalar_tensor", {}, {}, dtype, default_dtype(), device), value),
+               requires_grad);
          }),
          Function, "A 0-d tensor, of the default dtype unless `dtype` is given.");
 EMBER_OP("empty_strided(Size size, Size stride, " OPTIONS ") -> Tensor",
          ([](const Shape& size, const Shape& stride, OPTION_PARAMS) {
-           return finish(empty_strided(size, stride, dtype.value_or(default_dtype()), device_or_default(device)),
+           return finish(empty_strided(size, stride, dtype.value_or(default_dtype()),
+                                       device_or_default(device)),
                          requires_grad);
          }),
          Function, "A tensor with uninitialised elements and the given strides.");
 EMBER_OP("empty_permuted(Size size, Size physical_layout, " OPTIONS ") -> Tensor",
          ([](const Shape& size, const Shape& layout, OPTION_PARAMS) {
            int n = size.size();
-           check(layout.size() == n, Kind::Runtime, "Number of dimensions in size does not match the length of the "
-                 "physical_layout; i.e. len(size) = ", n, " is not equal to len(physical_layout) = ", layout.size());
+           check(layout.size() == n, Kind::Runtime,
+                 "Number of dimensions in size does not match the length of the "
+                 "physical_layout; i.e. len(size) = ",
+                 n, " is not equal to len(physical_layout) = ", layout.size());
            Shape strides = Shape::filled(n, -1);
            int64_t step = 1;
            for (int i = n - 1; i >= 0; i--) {
-             check(layout[i] >= 0 && layout[i] < n, Kind::Runtime, "Dimension out of range (expected to be between 0 and ",
-                   n - 1, ", but got ", layout[i], " at index ", i, "). NB: negative dims not currently supported; file an "
+             check(layout[i] >= 0 && layout[i] < n, Kind::Runtime,
+                   "Dimension out of range (expected to be between 0 and ", n - 1, ", but got ",
+                   layout[i], " at index ", i,
+                   "). NB: negative dims not currently supported; file an "
                    "issue if you want it.");
-             check(strides[layout[i]] < 0, Kind::Runtime, "Duplicate dim not allowed, got ", layout);
+             check(strides[layout[i]] < 0, Kind::Runtime, "Duplicate dim not allowed, got ",
+                   layout);
              strides[layout[i]] = step;
              step *= std::max<int64_t>(size[layout[i]], 1);
            }
-           return finish(empty_strided(size, strides, dtype.value_or(default_dtype()), device_or_default(device)),
+           return finish(empty_strided(size, strides, dtype.value_or(default_dtype()),
+                                       device_or_default(device)),
                          requires_grad);
          }),
-         Function, "A tensor with uninitialised elements whose dimensions lie in memory in the order `physical_layout`.");
+         Function,
+         "A tensor with uninitialised elements whose dimensions lie in memory in the order "
+         "`physical_layout`.");
 
-// --- like another tensor --------------------------------------------------------------------------------------
+// --- like another tensor
+// --------------------------------------------------------------------------------------
 
 namespace {
 
-Tensor like(const Tensor& self, OPTION_PARAMS, MaybeFormat format, const std::optional<Scalar>& value) {
+Tensor like(const Tensor& self, OPTION_PARAMS, MaybeFormat format,
+            const std::optional<Scalar>& value) {
   Dtype t = dtype.value_or(self.dtype());
   Device d = device.value_or(self.device());
   MemoryFormat f = format.value_or(MemoryFormat::Preserve);
-  Tensor out = f == MemoryFormat::Preserve
-                   ? empty_strided(self.shape(), preserved_strides(self.shape(), self.strides()), t, d)
-                   : empty_strided(self.shape(), strides_of("empty_like", self.shape(), f), t, d);
+  Tensor out =
+      f == MemoryFormat::Preserve
+          ? empty_strided(self.shape(), preserved_strides(self.shape(), self.strides()), t, d)
+          : empty_strided(self.shape(), strides_of("empty_like", self.shape(), f), t, d);
   return finish(value ? fill(out, *value) : out, requires_grad);
 }
 
-Tensor new_filled(const Tensor& self, const Shape& size, OPTION_PARAMS, const std::optional<Scalar>& value) {
+Tensor new_filled(const Tensor& self, const Shape& size, OPTION_PARAMS,
+                  const std::optional<Scalar>& value) {
   Tensor out = empty(size, dtype.value_or(self.dtype()), device.value_or(self.device()));
   return finish(value ? fill(out, *value) : out, requires_grad);
 }
 
 }  // namespace
 
-#define LIKE(name, value, doc)                                                                                        \
-  EMBER_OP(#name "_like(Tensor self, " OPTIONS ", Format? memory_format=None) -> Tensor",                             \
-           ([](const Tensor& self, OPTION_PARAMS, MaybeFormat format) {                                               \
-             return like(self, dtype, nullptr, device, std::nullopt, requires_grad, format, value);                   \
-           }),                                                                                                        \
-           Function, "A tensor of the shape, dtype and device of another, " doc ".");                                 \
-  EMBER_OP("new_" #name "(Tensor self, Size size, " OPTIONS ") -> Tensor",                                            \
-           ([](const Tensor& self, const Shape& size, OPTION_PARAMS) {                                                \
-             return new_filled(self, size, dtype, nullptr, device, std::nullopt, requires_grad, value);               \
-           }),                                                                                                        \
+#define LIKE(name, value, doc)                                                                  \
+  EMBER_OP(#name "_like(Tensor self, " OPTIONS ", Format? memory_format=None) -> Tensor",       \
+           ([](const Tensor& self, OPTION_PARAMS, MaybeFormat format) {                         \
+             return like(self, dtype, nullptr, device, std::nullopt, requires_grad, format,     \
+                         value);                                                                \
+           }),                                                                                  \
+           Function, "A tensor of the shape, dtype and device of another, " doc ".");           \
+  EMBER_OP("new_" #name "(Tensor self, Size size, " OPTIONS ") -> Tensor",                      \
+           ([](const Tensor& self, const Shape& size, OPTION_PARAMS) {                          \
+             return new_filled(self, size, dtype, nullptr, device, std::nullopt, requires_grad, \
+                               value);                                                          \
+           }),                                                                                  \
            Method, "A tensor of the given shape and the same dtype and device, " doc ".")
 LIKE(empty, std::nullopt, "with uninitialised elements");
 LIKE(zeros, Scalar(0), "filled with 0");
 LIKE(ones, Scalar(1), "filled with 1");
 #undef LIKE
 
-EMBER_OP("full_like(Tensor self, Scalar fill_value, " OPTIONS ", Format? memory_format=None) -> Tensor",
+EMBER_OP("full_like(Tensor self, Scalar fill_value, " OPTIONS
+         ", Format? memory_format=None) -> Tensor",
          ([](const Tensor& self, const Scalar& value, OPTION_PARAMS, MaybeFormat format) {
            return like(self, dtype, nullptr, device, std::nullopt, requires_grad, format, value);
          }),
          Function, "A tensor of the shape, dtype and device of another, filled with a number.");
 EMBER_OP("new_full(Tensor self, Size size, Scalar fill_value, " OPTIONS ") -> Tensor",
          ([](const Tensor& self, const Shape& size, const Scalar& value, OPTION_PARAMS) {
-           return new_filled(self, size, dtype, nullptr, device, std::nullopt, requires_grad, value);
+           return new_filled(self, size, dtype, nullptr, device, std::nullopt, requires_grad,
+                             value);
          }),
-         Method, "A tensor of the given shape and the same dtype and device, filled with a number.");
+         Method,
+         "A tensor of the given shape and the same dtype and device, filled with a number.");
 EMBER_OP("new_empty_strided(Tensor self, Size size, Size stride, " OPTIONS ") -> Tensor",
          ([](const Tensor& self, const Shape& size, const Shape& stride, OPTION_PARAMS) {
-           return finish(empty_strided(size, stride, dtype.value_or(self.dtype()), device.value_or(self.device())),
+           return finish(empty_strided(size, stride, dtype.value_or(self.dtype()),
+                                       device.value_or(self.device())),
                          requires_grad);
          }),
-         Method, "A tensor of the given shape and strides and the same dtype and device, with uninitialised elements.");
+         Method,
+         "A tensor of the given shape and strides and the same dtype and device, with "
+         "uninitialised elements.");
 
-// --- other sizes ------------------------------------------------------------------------------------------------
+// --- other sizes
+// ------------------------------------------------------------------------------------------------
 
 namespace {
 
 Tensor resize_(const Tensor& self, const Shape& size, MaybeFormat format) {
-  check(!self.requires_grad() || !grad_enabled(), Kind::Runtime, "cannot resize variables that require grad");
+  check(!self.requires_grad() || !grad_enabled(), Kind::Runtime,
+        "cannot resize variables that require grad");
   for (int64_t n : size)
-    check(n >= 0, Kind::Runtime, "resize_(): Trying to create tensor with negative dimension ", n, ": ", size);
+    check(n >= 0, Kind::Runtime, "resize_(): Trying to create tensor with negative dimension ", n,
+          ": ", size);
   if (self.shape() == size && (!format || *format == MemoryFormat::Contiguous)) return self;
   Shape strides = strides_of("resize_", size, format);
   int64_t numel = 1;
@@ -214,8 +257,10 @@ Tensor resize_(const Tensor& self, const Shape& size, MaybeFormat format) {
 
 }  // namespace
 
-EMBER_OP("resize_(Tensor self, Size size, *, Format? memory_format=None) -> Tensor", &resize_, Method,
-         "Gives the tensor another shape, in more memory if it needs more; new elements are uninitialised.");
+EMBER_OP("resize_(Tensor self, Size size, *, Format? memory_format=None) -> Tensor", &resize_,
+         Method,
+         "Gives the tensor another shape, in more memory if it needs more; new elements are "
+         "uninitialised.");
 EMBER_OP("resize_as_(Tensor self, Tensor the_template, *, Format? memory_format=None) -> Tensor",
          ([](const Tensor& self, const Tensor& other, MaybeFormat format) {
            if (format && *format == MemoryFormat::Preserve) format = std::nullopt;

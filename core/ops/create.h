@@ -9,18 +9,23 @@ using MaybeDtype = std::optional<Dtype>;
 using MaybeDevice = std::optional<Device>;
 using MaybeFormat = std::optional<MemoryFormat>;
 
-// `layout` and `pin_memory` are accepted as torch does; there is one layout, and all host memory will do.
-#define OPTIONS "*, Dtype? dtype=None, Any layout=None, Device? device=None, bool? pin_memory=None, bool requires_grad=False"
-#define OPTION_PARAMS                                                                                       \
-  [[maybe_unused]] create::MaybeDtype dtype, void*, [[maybe_unused]] create::MaybeDevice device, std::optional<bool>, \
-      [[maybe_unused]] bool requires_grad
+// `layout` and `pin_memory` are accepted as torch does; there is one layout, and all host memory
+// will do.
+#define OPTIONS                                                                              \
+  "*, Dtype? dtype=None, Any layout=None, Device? device=None, bool? pin_memory=None, bool " \
+  "requires_grad=False"
+#define OPTION_PARAMS                                                                             \
+  [[maybe_unused]] create::MaybeDtype dtype, void *, [[maybe_unused]] create::MaybeDevice device, \
+      std::optional<bool>, [[maybe_unused]] bool requires_grad
 
 inline Device device_or_default(MaybeDevice d) { return d.value_or(default_device()); }
-// Refuses a number that an element of dtype `d` cannot hold, as torch does: 300 in uint8, 1j in float32.
+// Refuses a number that an element of dtype `d` cannot hold, as torch does: 300 in uint8, 1j in
+// float32.
 void check_fits(const Scalar& s, Dtype d);
 // Notes inference mode and requires_grad on a new tensor.
 Tensor finish(Tensor t, bool requires_grad);
 // The tensor to fill: new, or out= (whose dtype then holds).
-Tensor target(const char* op, Dest dest, const Shape& shape, MaybeDtype dtype, Dtype otherwise, MaybeDevice device);
+Tensor target(const char* op, Dest dest, const Shape& shape, MaybeDtype dtype, Dtype otherwise,
+              MaybeDevice device);
 
 }  // namespace ember::create

@@ -9,11 +9,13 @@ void bump_version(const Tensor& t) {
 
 void check_in_place(const char* op, const Tensor& self) {
   check(!self.impl()->inference || inference_mode(), Kind::Runtime, op,
-        "(): Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
+        "(): Inplace update to inference tensor outside InferenceMode is not allowed. You can make "
+        "a clone to get a "
         "normal tensor before doing inplace update.");
   if (has_internal_overlap(self))
     fail(Kind::Runtime, op,
-         "(): unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+         "(): unsupported operation: more than one element of the written-to tensor refers to a "
+         "single memory location. "
          "Please clone() the tensor before performing the operation.");
   if (!grad_enabled()) return;
   const TensorImpl& impl = *self.impl();
@@ -34,8 +36,10 @@ Tensor output_for(const char* op, Dest dest, const Shape& shape, Dtype dtype, De
   const Tensor& out = *dest.tensor;
   check(can_cast(dtype, out.dtype()), Kind::Runtime, op, "(): result type ", dtype,
         " can't be cast to the desired output type ", out.dtype());
-  check(out.device().kind == device.kind, Kind::Runtime, op, "(): Expected all tensors to be on the same device, but the "
-        "output is on ", out.device(), " and the inputs on ", device);
+  check(out.device().kind == device.kind, Kind::Runtime, op,
+        "(): Expected all tensors to be on the same device, but the "
+        "output is on ",
+        out.device(), " and the inputs on ", device);
   if (dest.in_place) {
     check(out.shape() == shape, Kind::Runtime, op, "(): output with shape ", out.shape(),
           " doesn't match the broadcast shape ", shape);
@@ -43,15 +47,19 @@ Tensor output_for(const char* op, Dest dest, const Shape& shape, Dtype dtype, De
   }
   if (!(out.shape() == shape)) {
     if (out.numel() && host_warn)
-      host_warn("An output with one or more elements was resized since it had a shape that does not match the required "
-                "output shape. This behavior is deprecated, and in a future release outputs will not be resized unless "
-                "they have zero elements.");
+      host_warn(
+          "An output with one or more elements was resized since it had a shape that does not "
+          "match the required "
+          "output shape. This behavior is deprecated, and in a future release outputs will not be "
+          "resized unless "
+          "they have zero elements.");
     int64_t bytes = (out.offset() + numel_of(shape)) * out.item_size();
     if (bytes > out.storage()->bytes) resize_storage(*out.storage(), bytes);
     set_geometry(out, shape, contiguous_strides(shape), out.offset());
   }
   check(!has_internal_overlap(out), Kind::Runtime, op,
-        "(): unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+        "(): unsupported operation: more than one element of the written-to tensor refers to a "
+        "single memory location. "
         "Please clone() the tensor before performing the operation.");
   return out;
 }
@@ -68,8 +76,8 @@ void assign_in_place(const char* op, const Tensor& self, const Tensor& result) {
   backend_of(self).copy(self, result);
   bump_version(self);
   if (!grad_needed(self, result)) return;
-  tape_inplace(
-      self, op, wrt(self, [](const Tensor&) { return Tensor(); }), wrt(result, [](const Tensor& g) { return g; }));
+  tape_inplace(self, op, wrt(self, [](const Tensor&) { return Tensor(); }),
+               wrt(result, [](const Tensor& g) { return g; }));
 }
 
 }  // namespace ember

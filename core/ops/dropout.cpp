@@ -1,5 +1,6 @@
-// Noise in training: dropout in its forms, which is a mask of ones and zeros times the input, and rrelu. The mask is
-// drawn in the input's dtype and memory order, as torch does, so that a seed drops the same elements.
+// Noise in training: dropout in its forms, which is a mask of ones and zeros times the input, and
+// rrelu. The mask is drawn in the input's dtype and memory order, as torch does, so that a seed
+// drops the same elements.
 #include <cmath>
 
 #include "ops/ops.h"
@@ -12,14 +13,15 @@ enum class Spread { Elements, Channels };
 
 // Whether there is anything to drop.
 bool drops(const Tensor& self, double p, bool train) {
-  check(p >= 0.0 && p <= 1.0, Kind::Runtime, "dropout probability has to be between 0 and 1, but got ", p);
+  check(p >= 0.0 && p <= 1.0, Kind::Runtime,
+        "dropout probability has to be between 0 and 1, but got ", p);
   return p > 0.0 && train && self.numel() > 0;
 }
 
 Tensor mask_for(const Tensor& self, Spread spread) {
   if (spread == Spread::Elements) return empty_like(self);
-  check(self.dim() >= 2, Kind::Runtime, "Feature dropout requires at least 2 dimensions in the input, got ",
-        self.dim());
+  check(self.dim() >= 2, Kind::Runtime,
+        "Feature dropout requires at least 2 dimensions in the input, got ", self.dim());
   Shape shape = Shape::filled(self.dim(), 1);
   shape[0] = self.size(0);
   shape[1] = self.size(1);
@@ -27,8 +29,10 @@ Tensor mask_for(const Tensor& self, Spread spread) {
 }
 
 void check_floating(const Tensor& self) {
-  check(is_floating(self.dtype()), Kind::Runtime, "dropout(): result type Float can't be cast to the desired "
-        "output type ", self.dtype());
+  check(is_floating(self.dtype()), Kind::Runtime,
+        "dropout(): result type Float can't be cast to the desired "
+        "output type ",
+        self.dtype());
 }
 
 // What the input is multiplied with: 0 or 1 / (1 - p).
@@ -39,12 +43,14 @@ Tensor noise(const Tensor& self, double p, Spread spread) {
     backend_of(mask).fill(mask, Scalar(0));
     return mask;
   }
-  double scale = real_of(self.dtype()) == Dtype::Float64 ? 1.0 / (1.0 - p) : double(1.0f / float(1.0 - p));
+  double scale =
+      real_of(self.dtype()) == Dtype::Float64 ? 1.0 / (1.0 - p) : double(1.0f / float(1.0 - p));
   return draw(mask, nullptr, {Distribution::Bernoulli, 1.0 - p, scale});
 }
 
-// Alpha dropout keeps mean and variance: dropped elements take the value that SELU has at minus infinity, and the
-// whole is scaled and shifted (Klambauer et al., "Self-normalizing neural networks", 2017).
+// Alpha dropout keeps mean and variance: dropped elements take the value that SELU has at minus
+// infinity, and the whole is scaled and shifted (Klambauer et al., "Self-normalizing neural
+// networks", 2017).
 struct Affine {
   Tensor scale, shift;
 };
@@ -57,22 +63,26 @@ Affine alpha_noise(const Tensor& self, double p, Spread spread) {
   return {mask * Scalar(a), shift};
 }
 
-template <Spread spread> Tensor plain(const Tensor& self, double p, bool train) {
+template <Spread spread>
+Tensor plain(const Tensor& self, double p, bool train) {
   return drops(self, p, train) ? self * noise(self, p, spread) : self;
 }
-template <Spread spread> Tensor plain_(const Tensor& self, double p, bool train) {
+template <Spread spread>
+Tensor plain_(const Tensor& self, double p, bool train) {
   if (!drops(self, p, train)) return self;
   check_in_place("dropout_", self);
   mul(self, noise(self, p, spread), {&self, true});
   return self;
 }
-template <Spread spread> Tensor alpha(const Tensor& self, double p, bool train) {
+template <Spread spread>
+Tensor alpha(const Tensor& self, double p, bool train) {
   if (!drops(self, p, train)) return self;
   if (p == 1.0) return self * Scalar(0.0);
   Affine n = alpha_noise(self, p, spread);
   return self * n.scale + n.shift;
 }
-template <Spread spread> Tensor alpha_(const Tensor& self, double p, bool train) {
+template <Spread spread>
+Tensor alpha_(const Tensor& self, double p, bool train) {
   if (!drops(self, p, train)) return self;
   check_in_place("alpha_dropout_", self);
   if (p == 1.0) {
@@ -87,67 +97,78 @@ template <Spread spread> Tensor alpha_(const Tensor& self, double p, bool train)
 
 }  // namespace
 
-Tensor dropout(const Tensor& self, double p, bool train) { return plain<Spread::Elements>(self, p, train); }
+Tensor dropout(const Tensor& self, double p, bool train) {
+  return plain<Spread::Elements>(self, p, train);
+}
 EMBER_OP("dropout(Tensor self, float p, bool train) -> Tensor", &dropout, Function,
          "Zeroes elements with probability `p` and scales the others by 1 / (1 - p).");
-EMBER_OP("dropout_(Tensor self, float p, bool train) -> Tensor", &plain_<Spread::Elements>, Function,
-         "dropout() in place.");
-EMBER_OP("feature_dropout(Tensor self, float p, bool train) -> Tensor", &plain<Spread::Channels>, Function,
-         "Zeroes whole channels with probability `p`.");
-EMBER_OP("feature_dropout_(Tensor self, float p, bool train) -> Tensor", &plain_<Spread::Channels>, Function,
-         "feature_dropout() in place.");
-EMBER_OP("alpha_dropout(Tensor self, float p, bool train) -> Tensor", &alpha<Spread::Elements>, Function,
-         "Dropout that keeps mean and variance, for use after SELU.");
-EMBER_OP("alpha_dropout_(Tensor self, float p, bool train) -> Tensor", &alpha_<Spread::Elements>, Function,
-         "alpha_dropout() in place.");
-EMBER_OP("feature_alpha_dropout(Tensor self, float p, bool train) -> Tensor", &alpha<Spread::Channels>, Function,
-         "alpha_dropout() of whole channels.");
-EMBER_OP("feature_alpha_dropout_(Tensor self, float p, bool train) -> Tensor", &alpha_<Spread::Channels>, Function,
-         "feature_alpha_dropout() in place.");
+EMBER_OP("dropout_(Tensor self, float p, bool train) -> Tensor", &plain_<Spread::Elements>,
+         Function, "dropout() in place.");
+EMBER_OP("feature_dropout(Tensor self, float p, bool train) -> Tensor", &plain<Spread::Channels>,
+         Function, "Zeroes whole channels with probability `p`.");
+EMBER_OP("feature_dropout_(Tensor self, float p, bool train) -> Tensor", &plain_<Spread::Channels>,
+         Function, "feature_dropout() in place.");
+EMBER_OP("alpha_dropout(Tensor self, float p, bool train) -> Tensor", &alpha<Spread::Elements>,
+         Function, "Dropout that keeps mean and variance, for use after SELU.");
+EMBER_OP("alpha_dropout_(Tensor self, float p, bool train) -> Tensor", &alpha_<Spread::Elements>,
+         Function, "alpha_dropout() in place.");
+EMBER_OP("feature_alpha_dropout(Tensor self, float p, bool train) -> Tensor",
+         &alpha<Spread::Channels>, Function, "alpha_dropout() of whole channels.");
+EMBER_OP("feature_alpha_dropout_(Tensor self, float p, bool train) -> Tensor",
+         &alpha_<Spread::Channels>, Function, "feature_alpha_dropout() in place.");
 
 EMBER_OP("native_dropout(Tensor self, float p, bool? train) -> (Tensor, Tensor)",
-         ([](const Tensor& self, double p, std::optional<bool> train) -> std::tuple<Tensor, Tensor> {
+         ([](const Tensor& self, double p,
+             std::optional<bool> train) -> std::tuple<Tensor, Tensor> {
            if (!train.value_or(true) || self.numel() == 0)
              return {clone(self), full(self.shape(), Scalar(true), Dtype::Bool, self.device())};
-           check(p >= 0.0 && p <= 1.0, Kind::Runtime, "dropout probability has to be between 0 and 1, but got ", p);
-           Tensor mask = draw(empty_like(self, Dtype::Bool), nullptr, {Distribution::Bernoulli, 1.0 - p, 1.0});
+           check(p >= 0.0 && p <= 1.0, Kind::Runtime,
+                 "dropout probability has to be between 0 and 1, but got ", p);
+           Tensor mask = draw(empty_like(self, Dtype::Bool), nullptr,
+                              {Distribution::Bernoulli, 1.0 - p, 1.0});
            return {self * mask * Scalar(p == 1.0 ? 0.0 : 1.0 / (1.0 - p)), mask};
          }),
          Function, "dropout() that returns its mask too.");
 
-// -- rrelu -------------------------------------------------------------------------------------------------
+// -- rrelu
+// -------------------------------------------------------------------------------------------------
 
 namespace {
 
 // 1, or a slope for those elements that are not positive; only these draw.
 Tensor random_slopes(const Tensor& self, double lower, double upper, Generator& g) {
-  Tensor host = contiguous(self.device().is_cpu() ? detach(self) : to(detach(self), Device(), self.dtype()));
+  Tensor host =
+      contiguous(self.device().is_cpu() ? detach(self) : to(detach(self), Device(), self.dtype()));
   Tensor factor = empty(self.shape(), self.dtype());
   with_dtype(self.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (!is_complex_type<T>) {
-      double low = double(convert<T>(lower)), span = double(convert<T>(upper)) - low;  // torch rounds them first
+      double low = double(convert<T>(lower)),
+             span = double(convert<T>(upper)) - low;  // torch rounds them first
       for (int64_t i = 0; i < host.numel(); i++)
-        factor.data<T>()[i] = convert<T>(host.data<T>()[i] <= T(0) ? g.uniform() * span + low : 1.0);
+        factor.data<T>()[i] =
+            convert<T>(host.data<T>()[i] <= T(0) ? g.uniform() * span + low : 1.0);
     }
   });
   return self.device().is_cpu() ? factor : to(factor, self.device(), self.dtype());
 }
 
 Tensor rrelu(const Tensor& self, double lower, double upper, bool training, Generator* generator) {
-  check(is_floating(self.dtype()), Kind::NotImplemented, "\"rrelu_with_noise_out_cpu\" not implemented for '",
-        self.dtype(), "'");
-  check(lower <= upper, Kind::Runtime, "rrelu(): Lower bound should be less than or equal to the upper bound, got ",
-        lower, " and ", upper);
+  check(is_floating(self.dtype()), Kind::NotImplemented,
+        "\"rrelu_with_noise_out_cpu\" not implemented for '", self.dtype(), "'");
+  check(lower <= upper, Kind::Runtime,
+        "rrelu(): Lower bound should be less than or equal to the upper bound, got ", lower,
+        " and ", upper);
   if (!training || self.device().is_meta()) return leaky_relu(self, {(lower + upper) / 2.0});
   return self * random_slopes(self, lower, upper, generator ? *generator : default_generator());
 }
 
 }  // namespace
 
-EMBER_OP("rrelu(Tensor self, float lower=0.125, float upper=0.3333333333333333, bool training=False, "
-         "Generator? generator=None) -> Tensor",
-         &rrelu, Function | InPlace | FunctionInPlace,
-         "Leaky ReLU with slopes drawn from [lower, upper) in training, their mean otherwise.");
+EMBER_OP(
+    "rrelu(Tensor self, float lower=0.125, float upper=0.3333333333333333, bool training=False, "
+    "Generator? generator=None) -> Tensor",
+    &rrelu, Function | InPlace | FunctionInPlace,
+    "Leaky ReLU with slopes drawn from [lower, upper) in training, their mean otherwise.");
 
 }  // namespace ember

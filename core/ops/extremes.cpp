@@ -8,60 +8,71 @@ namespace {
 void check_not_empty(const char* op, const Tensor& self, const Shape& dims) {
   if (self.numel()) return;
   for (int64_t d : dims)
-    check(self.shape()[d] != 0, Kind::Index, op, "(): Expected reduction dim ", d, " to have non-zero size.");
+    check(self.shape()[d] != 0, Kind::Index, op, "(): Expected reduction dim ", d,
+          " to have non-zero size.");
 }
 
 void check_ordered(const char* op, const Tensor& self) {
   if (self.numel() == 0) return;  // nothing to compare
-  check(!is_complex(self.dtype()), Kind::NotImplemented, op, "(): not implemented for dtype ", self.dtype());
+  check(!is_complex(self.dtype()), Kind::NotImplemented, op, "(): not implemented for dtype ",
+        self.dtype());
 }
 
 // amin and amax; gradients are shared among ties.
 Tensor extreme(const char* op, bool most, const Tensor& self, const Dims& dim, bool keepdim) {
   check_ordered(op, self);
   Shape dims = reduced_dims(op, dim, self.dim());
-  check(self.numel() || (dim.given && !dim.values.empty()), Kind::Runtime, op, "(): Expected reduction dim to be "
+  check(self.numel() || (dim.given && !dim.values.empty()), Kind::Runtime, op,
+        "(): Expected reduction dim to be "
         "specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
   check_not_empty(op, self, dims);
   Tensor full = empty(reduced_shape(self.shape(), dims, true), self.dtype(), self.device());
   backend_of(self).reduce(most ? Reduction::Max : Reduction::Min, full, self, dims);
   Tensor out = drop_dims(full, dims, keepdim);
   if (!grad_needed(self)) return out;
-  return tape(out, op, wrt(self, [x = Saved(self), y = Saved::output(out), dims, keepdim](const Tensor& g) {
-                Tensor kept = x.get();
-                Tensor hit = to(kept == restore_dims(y.get(), dims, keepdim, kept.shape()), g.dtype());
-                Tensor g_ = restore_dims(g, dims, keepdim, kept.shape());
-                return hit * (g_ / sum(hit, Dims(dims), true));
-              }));
+  return tape(
+      out, op, wrt(self, [x = Saved(self), y = Saved::output(out), dims, keepdim](const Tensor& g) {
+        Tensor kept = x.get();
+        Tensor hit = to(kept == restore_dims(y.get(), dims, keepdim, kept.shape()), g.dtype());
+        Tensor g_ = restore_dims(g, dims, keepdim, kept.shape());
+        return hit * (g_ / sum(hit, Dims(dims), true));
+      }));
 }
 
-std::tuple<Tensor, Tensor> extreme_along(const char* op, bool most, const Tensor& self, int64_t dim, bool keepdim) {
-  check_ordered(op, self);
+std::tuple<Tensor, Tensor> extreme_along(const char* op, bool most, const Tensor& self, int64_t dim,
+                                         bool keepdim) {
   int d = wrap_dim(op, dim, self.dim());
+  check_ordered(op, self);
   Shape dims = self.dim() ? Shape{d} : Shape{};
   check_not_empty(op, self, dims);
   Shape shape = reduced_shape(self.shape(), dims, true);
-  Tensor values = empty(shape, self.dtype(), self.device()), indices = empty(shape, Dtype::Int64, self.device());
+  Tensor values = empty(shape, self.dtype(), self.device()),
+         indices = empty(shape, Dtype::Int64, self.device());
   backend_of(self).extremes(values, indices, self, d, most);
   values = drop_dims(values, dims, keepdim);
   indices = drop_dims(indices, dims, keepdim);
   if (grad_needed(self))
-    values = tape(values, op, wrt(self, [indices = Saved(indices), shape = self.shape(), d, keepdim](const Tensor& g) {
-                    return select_back(g, indices.get(), shape, d, keepdim);
-                  }));
+    values = tape(
+        values, op,
+        wrt(self, [indices = Saved(indices), shape = self.shape(), d, keepdim](const Tensor& g) {
+          return select_back(g, indices.get(), shape, d, keepdim);
+        }));
   return {values, indices};
 }
 
-Tensor arg_extreme(const char* op, bool most, const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
-  check(self.dtype() != Dtype::Bool, Kind::Runtime, op, "(): does not support bool input");
-  check_ordered(op, self);
+Tensor arg_extreme(const char* op, bool most, const Tensor& self, std::optional<int64_t> dim,
+                   bool keepdim) {
+  check(self.dtype() != Dtype::Bool && !is_complex(self.dtype()), Kind::Runtime, op,
+        "(): does not support ", self.dtype() == Dtype::Bool ? "bool" : "complex", " input");
   if (!dim) {
-    check(self.numel(), Kind::Index, op, "(): Expected reduction dim to be specified for input.numel() == 0. Specify "
+    check(self.numel(), Kind::Index, op,
+          "(): Expected reduction dim to be specified for input.numel() == 0. Specify "
           "the reduction dim with the 'dim' argument.");
     Tensor flat = reshape(detach(self), {-1});
     Tensor index = empty({1}, Dtype::Int64, self.device());
     backend_of(self).extremes(Tensor(), index, flat, 0, most);
-    return alias(index, Shape::filled(keepdim ? self.dim() : 0, 1), Shape::filled(keepdim ? self.dim() : 0, 1), 0);
+    return alias(index, Shape::filled(keepdim ? self.dim() : 0, 1),
+                 Shape::filled(keepdim ? self.dim() : 0, 1), 0);
   }
   int d = wrap_dim(op, *dim, self.dim());
   Shape dims = self.dim() ? Shape{d} : Shape{};
@@ -73,14 +84,20 @@ Tensor arg_extreme(const char* op, bool most, const Tensor& self, std::optional<
 
 }  // namespace
 
-Tensor select_back(const Tensor& g, const Tensor& indices, const Shape& shape, int64_t dim, bool keepdim) {
+Tensor select_back(const Tensor& g, const Tensor& indices, const Shape& shape, int64_t dim,
+                   bool keepdim) {
   if (shape.empty()) return reshape(g, {});
   Tensor full = zeros(shape, g.dtype(), g.device());
-  return scatter(full, dim, keepdim ? indices : unsqueeze(indices, dim), keepdim ? g : unsqueeze(g, dim));
+  return scatter(full, dim, keepdim ? indices : unsqueeze(indices, dim),
+                 keepdim ? g : unsqueeze(g, dim));
 }
 
-Tensor amin(const Tensor& self, const Dims& dim, bool keepdim) { return extreme("amin", false, self, dim, keepdim); }
-Tensor amax(const Tensor& self, const Dims& dim, bool keepdim) { return extreme("amax", true, self, dim, keepdim); }
+Tensor amin(const Tensor& self, const Dims& dim, bool keepdim) {
+  return extreme("amin", false, self, dim, keepdim);
+}
+Tensor amax(const Tensor& self, const Dims& dim, bool keepdim) {
+  return extreme("amax", true, self, dim, keepdim);
+}
 EMBER_OP("amin(Tensor self, Dims dim=[], bool keepdim=False) -> Tensor", &amin, kForms | Out,
          "Smallest element over `dim`; the gradient is shared among ties.");
 EMBER_OP("amax(Tensor self, Dims dim=[], bool keepdim=False) -> Tensor", &amax, kForms | Out,
@@ -98,28 +115,31 @@ EMBER_OP("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", &ar
          "Index of the largest element, of all or along `dim`.");
 
 // min and max have three meanings each: of all elements, along a dimension, and of two tensors.
-#define EMBER_EXTREME(name, most, pair, what)                                                                       \
-  EMBER_OP(#name "(Tensor self) -> Tensor", ([](const Tensor& self) {                                               \
-             check(self.numel(), Kind::Runtime, #name "(): Expected reduction dim to be specified for "             \
-                   "input.numel() == 0. Specify the reduction dim with the 'dim' argument.");                       \
-             return extreme(#name, most, self, {}, false);                                                          \
-           }),                                                                                                      \
-           kForms | Out, what " of all elements.");                                                                 \
-  EMBER_OP(#name "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",                  \
-           ([](const Tensor& self, int64_t dim, bool keepdim) {                                                     \
-             return extreme_along(#name, most, self, dim, keepdim);                                                 \
-           }),                                                                                                      \
-           kForms | Out, what " along `dim`, and where it is.");                                                    \
-  EMBER_OP(#name "(Tensor self, Tensor other) -> Tensor",                                                          \
-           ([](const Tensor& self, const Tensor& other) { return pair(self, other); }), kForms | Out,               \
-           what " of two tensors, element by element.")
+#define EMBER_EXTREME(name, most, pair, what)                                                     \
+  EMBER_OP(#name "(Tensor self) -> Tensor", ([](const Tensor& self) {                             \
+             check(self.numel(), Kind::Runtime,                                                   \
+                   #name                                                                          \
+                   "(): Expected reduction dim to be specified for "                              \
+                   "input.numel() == 0. Specify the reduction dim with the 'dim' argument.");     \
+             return extreme(#name, most, self, {}, false);                                        \
+           }),                                                                                    \
+           kForms | Out, what " of all elements.");                                               \
+  EMBER_OP(#name "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", \
+           ([](const Tensor& self, int64_t dim, bool keepdim) {                                   \
+             return extreme_along(#name, most, self, dim, keepdim);                               \
+           }),                                                                                    \
+           kForms | Out, what " along `dim`, and where it is.");                                  \
+  EMBER_OP(#name "(Tensor self, Tensor other) -> Tensor",                                         \
+           ([](const Tensor& self, const Tensor& other) { return pair(self, other); }),           \
+           kForms | Out, what " of two tensors, element by element.")
 EMBER_EXTREME(min, false, minimum, "Smallest");
 EMBER_EXTREME(max, true, maximum, "Largest");
 
 EMBER_OP("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
          ([](const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
            check(self.numel() || dim, Kind::Runtime,
-                 "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.");
+                 "aminmax(): cannot compute aminmax over an empty dimension as the operation has "
+                 "no identity.");
            Dims dims = dim ? Dims(*dim) : Dims();
            return std::make_tuple(amin(self, dims, keepdim), amax(self, dims, keepdim));
          }),

@@ -1,4 +1,5 @@
-// One index for every element along a dimension: gather, scatter, scatter_add, scatter_reduce, take_along_dim.
+// One index for every element along a dimension: gather, scatter, scatter_add, scatter_reduce,
+// take_along_dim.
 #include "ops/change.h"
 
 namespace ember {
@@ -7,14 +8,16 @@ namespace {
 
 // An index as the primitives want it, after the checks that gather and scatter share.
 Tensor checked_index(const char* op, const Tensor& self, int dim, const Tensor& index) {
-  check(index.numel() == 0 || index.dtype() == Dtype::Int64 || index.dtype() == Dtype::Int32, Kind::Runtime, op,
-        "(): Expected dtype int32/int64 for index, but got ", index.dtype());
+  check(index.numel() == 0 || index.dtype() == Dtype::Int64 || index.dtype() == Dtype::Int32,
+        Kind::Runtime, op, "(): Expected dtype int32/int64 for index, but got ", index.dtype());
   check(std::max(index.dim(), 1) == std::max(self.dim(), 1) || index.numel() == 0, Kind::Runtime,
-        "Index tensor must have the same number of dimensions as self tensor, got ", index.dim(), " and ", self.dim());
+        "Index tensor must have the same number of dimensions as self tensor, got ", index.dim(),
+        " and ", self.dim());
   for (int d = 0; d < index.dim() && index.numel(); d++) {
     int64_t most = self.dim() ? self.shape()[d] : 1;
-    check(d == dim || index.shape()[d] <= most, Kind::Runtime, "Size does not match at dimension ", d,
-          " expected index ", index.shape(), " to be no larger than self ", self.shape(), " apart from dimension ", dim);
+    check(d == dim || index.shape()[d] <= most, Kind::Runtime, "Size does not match at dimension ",
+          d, " expected index ", index.shape(), " to be no larger than self ", self.shape(),
+          " apart from dimension ", dim);
   }
   NoGrad guard;
   return to(detach(index), Dtype::Int64);
@@ -22,22 +25,25 @@ Tensor checked_index(const char* op, const Tensor& self, int dim, const Tensor& 
 
 // `src` cut to the shape of the index, which may be smaller.
 Tensor cut_source(const char* op, const Tensor& self, const Tensor& index, Tensor src, int dim) {
-  check(src.dtype() == self.dtype(), Kind::Runtime, op, "(): Expected self.dtype to be equal to src.dtype, but got ",
-        self.dtype(), " and ", src.dtype());
+  check(src.dtype() == self.dtype(), Kind::Runtime, op,
+        "(): Expected self.dtype to be equal to src.dtype, but got ", self.dtype(), " and ",
+        src.dtype());
   check(std::max(index.dim(), 1) == std::max(src.dim(), 1), Kind::Runtime,
-        "Index tensor must have the same number of dimensions as src tensor, got ", index.dim(), " and ", src.dim());
+        "Index tensor must have the same number of dimensions as src tensor, got ", index.dim(),
+        " and ", src.dim());
   if (src.shape() == index.shape()) return src;
   if (src.dim() != index.dim()) return reshape(src, index.shape());
   for (int d = 0; d < index.dim(); d++) {
     check(index.shape()[d] <= src.shape()[d], Kind::Runtime, "Expected index ", index.shape(),
-          " to be no larger than self ", self.shape(), " apart from dimension ", dim, " and to be no larger size than src ",
-          src.shape());
+          " to be no larger than self ", self.shape(), " apart from dimension ", dim,
+          " and to be no larger size than src ", src.shape());
     if (index.shape()[d] < src.shape()[d]) src = narrow(src, d, 0, index.shape()[d]);
   }
   return src;
 }
 
-void run_scatter(const Tensor& out, int dim, const Tensor& index, const Tensor& src, ScatterMode mode) {
+void run_scatter(const Tensor& out, int dim, const Tensor& index, const Tensor& src,
+                 ScatterMode mode) {
   bool shares = src.storage() == out.storage() || index.storage() == out.storage();
   NoGrad guard;
   backend_of(out).scatter(out, dim, shares ? clone(index) : index, shares ? clone(src) : src, mode);
@@ -51,7 +57,8 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& given) {
   Tensor out = empty(index.shape(), self.dtype(), self.device());
   if (index.numel()) backend_of(self).gather(out, self, d, index);
   if (!grad_needed(self)) return out;
-  return tape(out, "gather", wrt(self, [d, shape = self.shape(), index = Saved(index)](const Tensor& g) {
+  return tape(out, "gather",
+              wrt(self, [d, shape = self.shape(), index = Saved(index)](const Tensor& g) {
                 return scatter_add(zeros(shape, g.dtype(), g.device()), d, index, g);
               }));
 }
@@ -59,7 +66,8 @@ EMBER_OP("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) 
          ([](const Tensor& self, int64_t dim, const Tensor& index, bool, Dest dest) {
            return deliver("gather", dest, gather(self, dim, index), {&self, &index});
          }),
-         kForms | Out, "The elements at `index` along a dimension: out[i][j] = self[index[i][j]][j] for dim 0.");
+         kForms | Out,
+         "The elements at `index` along a dimension: out[i][j] = self[index[i][j]][j] for dim 0.");
 
 namespace {
 
@@ -72,25 +80,32 @@ Tensor unchanged(Change& c, const Tensor& self, const Tensor& src) {
                 }));
 }
 
-Tensor scatter_set(const Tensor& self, int64_t dim, const Tensor& given, const Operand& src, Dest dest) {
+Tensor scatter_set(const Tensor& self, int64_t dim, const Tensor& given, const Operand& src,
+                   Dest dest) {
   int d = wrap_dim("scatter", dim, self.dim());
   Tensor index = checked_index("scatter", self, d, given);
   Change c("scatter", self, dest);
-  if (index.numel() == 0) return unchanged(c, self, src.is_tensor() ? src.tensor() : undefined_tensor);
+  if (index.numel() == 0)
+    return unchanged(c, self, src.is_tensor() ? src.tensor() : undefined_tensor);
   if (!src.is_tensor()) {
     Tensor value = expand(scalar_tensor(src.scalar(), self.dtype(), self.device()), index.shape());
     run_scatter(c.out, d, index, value, ScatterMode::Set);
     if (!c.needs_grad(self)) return c.out;
-    return c.tape(wrt(self, [d, index = Saved(index)](const Tensor& g) { return scatter(g, d, index, Scalar(0)); }));
+    return c.tape(wrt(self, [d, index = Saved(index)](const Tensor& g) {
+      return scatter(g, d, index, Scalar(0));
+    }));
   }
   Tensor part = cut_source("scatter", self, index, src.tensor(), d);
   run_scatter(c.out, d, index, part, ScatterMode::Set);
   if (!c.needs_grad(self, part)) return c.out;
-  return c.tape(wrt(self, [d, index = Saved(index)](const Tensor& g) { return scatter(g, d, index, Scalar(0)); }),
-                wrt(part, [d, index = Saved(index)](const Tensor& g) { return gather(g, d, index); }));
+  return c.tape(
+      wrt(self,
+          [d, index = Saved(index)](const Tensor& g) { return scatter(g, d, index, Scalar(0)); }),
+      wrt(part, [d, index = Saved(index)](const Tensor& g) { return gather(g, d, index); }));
 }
 
-Tensor scatter_sum(const char* op, const Tensor& self, int64_t dim, const Tensor& given, const Tensor& src, Dest dest) {
+Tensor scatter_sum(const char* op, const Tensor& self, int64_t dim, const Tensor& given,
+                   const Tensor& src, Dest dest) {
   int d = wrap_dim(op, dim, self.dim());
   Tensor index = checked_index(op, self, d, given);
   Change c(op, self, dest);
@@ -98,18 +113,23 @@ Tensor scatter_sum(const char* op, const Tensor& self, int64_t dim, const Tensor
   Tensor part = cut_source(op, self, index, src, d);
   run_scatter(c.out, d, index, part, ScatterMode::Add);
   if (!c.needs_grad(self, part)) return c.out;
-  return c.tape(wrt(self, [](const Tensor& g) { return g; }),
-                wrt(part, [d, index = Saved(index)](const Tensor& g) { return gather(g, d, index); }));
+  return c.tape(
+      wrt(self, [](const Tensor& g) { return g; }),
+      wrt(part, [d, index = Saved(index)](const Tensor& g) { return gather(g, d, index); }));
 }
 
 enum class Meet { Sum, Prod, Mean, Max, Min };
 
 Meet meet_of(const char* op, const std::string& name) {
-  static const std::pair<const char*, Meet> names[] = {{"sum", Meet::Sum},  {"prod", Meet::Prod}, {"mean", Meet::Mean},
-                                                       {"amax", Meet::Max}, {"amin", Meet::Min}};
+  static const std::pair<const char*, Meet> names[] = {{"sum", Meet::Sum},
+                                                       {"prod", Meet::Prod},
+                                                       {"mean", Meet::Mean},
+                                                       {"amax", Meet::Max},
+                                                       {"amin", Meet::Min}};
   for (auto& [text, meet] : names)
     if (name == text) return meet;
-  fail(Kind::Runtime, op, "(): reduce argument must be either sum, prod, mean, amax or amin, got ", name);
+  fail(Kind::Runtime, op, "(): reduce argument must be either sum, prod, mean, amax or amin, got ",
+       name);
 }
 
 // What a place holds before the first value, if self does not take part.
@@ -137,7 +157,8 @@ Tensor counts(const Tensor& like, int d, const Tensor& index, bool include_self)
   return masked_fill(n, n == Scalar(0), Scalar(1));
 }
 
-// Gradients of scatter_reduce; `result` is its output. The two arms share little, so each computes its own.
+// Gradients of scatter_reduce; `result` is its output. The two arms share little, so each computes
+// its own.
 struct ReduceRule {
   Meet meet;
   int d;
@@ -161,7 +182,7 @@ struct ReduceRule {
       out = g;
     } else if (meet == Meet::Prod) {
       Tensor whole = masked_fill(self, self == Scalar(0), Scalar(1));
-      out = g * forward(whole, index, src) / whole;
+      out = g * conj(forward(whole, index, src) / whole);
     } else if (meet == Meet::Mean) {
       out = g / counts(g, d, index, include_self);
     } else {
@@ -172,23 +193,25 @@ struct ReduceRule {
   Tensor wrt_src(const Tensor& g, const Tensor& self, const Tensor& index, const Tensor& src,
                  const Tensor& result) const {
     if (meet == Meet::Sum) return gather(g, d, index);
-    if (meet == Meet::Mean) return gather(g, d, index) / gather(counts(g, d, index, include_self), d, index);
+    if (meet == Meet::Mean)
+      return gather(g, d, index) / gather(counts(g, d, index, include_self), d, index);
     if (meet == Meet::Prod) {  // a single zero takes the product of the others
       Tensor zero = src == Scalar(0);
-      Tensor zeros_met = gather(scatter_add(zeros_like(detach(self)), d, index, to(zero, self.dtype())), d, index);
+      Tensor zeros_met =
+          gather(scatter_add(zeros_like(detach(self)), d, index, to(zero, self.dtype())), d, index);
       Tensor single = bitwise_and(zero, zeros_met == Scalar(1));
       Tensor others = forward(self, index, masked_fill(src, single, Scalar(1)));
       Tensor product = forward(self, index, src);  // anew, as it depends on src
-      return where(single, gather(g * others, d, index),
-                   gather(g * product, d, index) / masked_fill(src, zero, Scalar(1)));
+      return where(single, gather(g * conj(others), d, index),
+                   gather(g * conj(product), d, index) / conj(masked_fill(src, zero, Scalar(1))));
     }
     Tensor hit = to(src == gather(result, d, index), g.dtype());
     return hit * gather(spread(g, self, index, src, result), d, index);
   }
 };
 
-Tensor scatter_reduced(const char* op, const Tensor& self, int64_t dim, const Tensor& given, const Tensor& src,
-                       Meet meet, bool include_self, Dest dest) {
+Tensor scatter_reduced(const char* op, const Tensor& self, int64_t dim, const Tensor& given,
+                       const Tensor& src, Meet meet, bool include_self, Dest dest) {
   int d = wrap_dim(op, dim, self.dim());
   Tensor index = checked_index(op, self, d, given);
   check(!is_complex(self.dtype()) || meet == Meet::Sum || meet == Meet::Prod, Kind::Runtime, op,
@@ -200,34 +223,38 @@ Tensor scatter_reduced(const char* op, const Tensor& self, int64_t dim, const Te
   if (index.numel() == 0) return unchanged(c, self, src);
   Tensor part = cut_source(op, self, index, src, d);
   if (!include_self)
-    run_scatter(c.out, d, index, expand(scalar_tensor(neutral(meet, self.dtype()), self.dtype(), self.device()), index.shape()),
+    run_scatter(c.out, d, index,
+                expand(scalar_tensor(neutral(meet, self.dtype()), self.dtype(), self.device()),
+                       index.shape()),
                 ScatterMode::Set);
-  static const ScatterMode modes[] = {ScatterMode::Add, ScatterMode::Mul, ScatterMode::Add, ScatterMode::Max,
-                                      ScatterMode::Min};
+  static const ScatterMode modes[] = {ScatterMode::Add, ScatterMode::Mul, ScatterMode::Add,
+                                      ScatterMode::Max, ScatterMode::Min};
   run_scatter(c.out, d, index, part, modes[int(meet)]);
   if (meet == Meet::Mean) {
     NoGrad guard;
     Tensor n = counts(self, d, index, include_self);
-    if (is_integral(self.dtype(), true)) floor_divide(c.out, n, {&c.out, true});
-    else div(c.out, n, {&c.out, true});
+    if (is_integral(self.dtype(), true))
+      floor_divide(c.out, n, {&c.out, true});
+    else
+      div(c.out, n, {&c.out, true});
   }
   if (!rules) return c.out;
   ReduceRule rule{meet, d, include_self};
   bool light = meet == Meet::Sum || meet == Meet::Mean;  // the index is all they need
-  Tensor result = light || meet == Meet::Prod ? Tensor() : dest.in_place ? clone(detach(c.out)) : detach(c.out);
+  Tensor result = light || meet == Meet::Prod ? Tensor()
+                  : dest.in_place             ? clone(detach(c.out))
+                                              : detach(c.out);
   auto save = [light](const Tensor& t) { return light ? Saved() : Saved(t); };
   return c.tape(
-      wrt(self, [rule, x = save(before), i = Saved(index), s = save(part), y = save(result)](const Tensor& g) {
-        return rule.wrt_self(g, x.get(), i, s.get(), y.get());
-      }),
-      wrt(part, [rule, x = save(before), i = Saved(index), s = save(part), y = save(result)](const Tensor& g) {
-        return rule.wrt_src(g, x.get(), i, s.get(), y.get());
-      }));
+      wrt(self, [rule, x = save(before), i = Saved(index), s = save(part), y = save(result)](
+                    const Tensor& g) { return rule.wrt_self(g, x.get(), i, s.get(), y.get()); }),
+      wrt(part, [rule, x = save(before), i = Saved(index), s = save(part), y = save(result)](
+                    const Tensor& g) { return rule.wrt_src(g, x.get(), i, s.get(), y.get()); }));
 }
 
 Meet old_meet(const std::string& reduce) {
-  check(reduce == "add" || reduce == "multiply", Kind::Runtime, "reduce argument must be either add or multiply, got ",
-        reduce);
+  check(reduce == "add" || reduce == "multiply", Kind::Runtime,
+        "reduce argument must be either add or multiply, got ", reduce);
   return reduce == "add" ? Meet::Sum : Meet::Prod;
 }
 
@@ -239,9 +266,10 @@ Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Opera
 Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
   return scatter_sum("scatter_add", self, dim, index, src, {});
 }
-Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, const std::string& reduce,
-                      bool include_self) {
-  return scatter_reduced("scatter_reduce", self, dim, index, src, meet_of("scatter_reduce", reduce), include_self, {});
+Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                      const std::string& reduce, bool include_self) {
+  return scatter_reduced("scatter_reduce", self, dim, index, src, meet_of("scatter_reduce", reduce),
+                         include_self, {});
 }
 
 EMBER_OP("scatter(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
@@ -255,57 +283,80 @@ EMBER_OP("scatter(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
          }),
          kAllForms, "A copy with a number written to the places `index` along a dimension.");
 EMBER_OP("scatter(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
-         ([](const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, const std::string& reduce, Dest dest) {
+         ([](const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+             const std::string& reduce, Dest dest) {
            return scatter_reduced("scatter", self, dim, index, src, old_meet(reduce), true, dest);
          }),
-         kAllForms, "A copy with `src` added to (or multiplied with) what is at `index` along a dimension.");
-EMBER_OP("scatter(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
-         ([](const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value, const std::string& reduce, Dest dest) {
-           Tensor src = expand(scalar_tensor(value, self.dtype(), self.device()), index.shape());
-           return scatter_reduced("scatter", self, dim, index, src, old_meet(reduce), true, dest);
-         }),
-         kAllForms, "A copy with a number added to (or multiplied with) what is at `index` along a dimension.");
+         kAllForms,
+         "A copy with `src` added to (or multiplied with) what is at `index` along a dimension.");
+EMBER_OP(
+    "scatter(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
+    ([](const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
+        const std::string& reduce, Dest dest) {
+      Tensor src = expand(scalar_tensor(value, self.dtype(), self.device()), index.shape());
+      return scatter_reduced("scatter", self, dim, index, src, old_meet(reduce), true, dest);
+    }),
+    kAllForms,
+    "A copy with a number added to (or multiplied with) what is at `index` along a dimension.");
 EMBER_OP("scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
          ([](const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, Dest dest) {
            return scatter_sum("scatter_add", self, dim, index, src, dest);
          }),
          kAllForms, "A copy with `src` added to what is at `index` along a dimension.");
-EMBER_OP("scatter_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
-         ([](const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, const std::string& reduce,
-             bool include_self, Dest dest) {
-           return scatter_reduced("scatter_reduce", self, dim, index, src, meet_of("scatter_reduce", reduce), include_self, dest);
-         }),
-         kAllForms, "The sum, prod, mean, amax or amin of `src` at the places `index` along a dimension, together with "
-                    "what is there if `include_self`.");
+EMBER_OP(
+    "scatter_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool "
+    "include_self=True) -> Tensor",
+    ([](const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+        const std::string& reduce, bool include_self, Dest dest) {
+      return scatter_reduced("scatter_reduce", self, dim, index, src,
+                             meet_of("scatter_reduce", reduce), include_self, dest);
+    }),
+    kAllForms,
+    "The sum, prod, mean, amax or amin of `src` at the places `index` along a dimension, together "
+    "with "
+    "what is there if `include_self`.");
 
 Tensor index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                     const std::string& reduce, bool include_self, Dest dest) {
   int d = wrap_dim("index_reduce", dim, self.dim());
-  check(reduce != "sum", Kind::Runtime, "index_reduce(): reduce argument must be either prod, mean, amax or amin, got sum");
+  check(reduce != "sum", Kind::Runtime,
+        "index_reduce(): reduce argument must be either prod, mean, amax or amin, got sum");
   Meet meet = meet_of("index_reduce", reduce);
-  check(index.dim() <= 1, Kind::Index, "index_reduce_(): Index is supposed to be a vector, got ", index);
-  check(self.dtype() == source.dtype(), Kind::Runtime, "index_reduce_(): self and source expected to have the same dtype, "
-        "but got ", self.dtype(), " and ", source.dtype());
-  check(self.dim() == source.dim(), Kind::Runtime, "index_reduce_(): source must have the dimensions of self, got ",
-        source.shape(), " and ", self.shape());
+  check(index.dim() <= 1, Kind::Index, "index_reduce_(): Index is supposed to be a vector, got ",
+        index);
+  check(self.dtype() == source.dtype(), Kind::Runtime,
+        "index_reduce_(): self and source expected to have the same dtype, "
+        "but got ",
+        self.dtype(), " and ", source.dtype());
+  check(self.dim() == source.dim(), Kind::Runtime,
+        "index_reduce_(): source must have the dimensions of self, got ", source.shape(), " and ",
+        self.shape());
   check(source.dim() == 0 ? index.numel() == 1 : index.numel() == source.size(d), Kind::Index,
-        "index_reduce_(): Number of indices (", index.numel(), ") should be equal to source.size(dim) (",
-        source.dim() ? source.size(d) : 1, ")");
+        "index_reduce_(): Number of indices (", index.numel(),
+        ") should be equal to source.size(dim) (", source.dim() ? source.size(d) : 1, ")");
   Shape shape = Shape::filled(std::max(source.dim(), 1), 1);
   shape[d] = index.numel();
-  Tensor wide = source.dim() ? expand(reshape(detach(index), shape), source.shape()) : reshape(detach(index), {});
+  Tensor wide = source.dim() ? expand(reshape(detach(index), shape), source.shape())
+                             : reshape(detach(index), {});
   return scatter_reduced("index_reduce", self, d, wide, source, meet, include_self, dest);
 }
-EMBER_OP("index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
-         &index_reduce, kAllForms, "The prod, mean, amax or amin of the rows of `source` at the rows `index` of self.");
+EMBER_OP(
+    "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool "
+    "include_self=True) -> Tensor",
+    &index_reduce, kAllForms,
+    "The prod, mean, amax or amin of the rows of `source` at the rows `index` of self.");
 
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {
-  check(indices.dtype() == Dtype::Int64, Kind::Runtime, "torch.take_along_dim(): dtype of indices should be Long but got ",
-        indices.dtype());
-  auto within = [&](int64_t n) { return n ? remainder(indices, n) : indices; };  // any position counts, modulo the size
+  check(indices.dtype() == Dtype::Int64, Kind::Runtime,
+        "torch.take_along_dim(): dtype of indices should be Long but got ", indices.dtype());
+  auto within = [&](int64_t n) {
+    return n ? remainder(indices, n) : indices;
+  };  // any position counts, modulo the size
   if (!dim) return gather(reshape(self, {-1}), 0, reshape(within(self.numel()), {-1}));
-  check(self.dim() == indices.dim(), Kind::Runtime, "torch.take_along_dim(): input and indices should have the same number "
-        "of dimensions, but got ", self.dim(), " dimensions for input, and ", indices.dim(), " dimensions for indices");
+  check(self.dim() == indices.dim(), Kind::Runtime,
+        "torch.take_along_dim(): input and indices should have the same number "
+        "of dimensions, but got ",
+        self.dim(), " dimensions for input, and ", indices.dim(), " dimensions for indices");
   int d = wrap_dim("take_along_dim", *dim, self.dim());
   Shape a = self.shape(), b = indices.shape();
   if (self.dim()) a[d] = b[d] = 1;
@@ -313,7 +364,8 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<i
   if (self.dim()) wide[d] = self.size(d), picked[d] = indices.size(d);
   return gather(expand(self, wide), d, expand(within(self.dim() ? self.size(d) : 1), picked));
 }
-EMBER_OP("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", &take_along_dim, kForms | Out,
+EMBER_OP("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", &take_along_dim,
+         kForms | Out,
          "gather() with the other dimensions broadcast; of the flattened tensor if `dim` is None.");
 
 }  // namespace ember

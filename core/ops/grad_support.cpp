@@ -13,8 +13,9 @@ Tensor cast_grad(const Tensor& g, Dtype dtype) {
 
 Tensor clone_like(const Tensor& g, const Tensor& like) {
   if (grad_enabled()) return clone(g);
-  Tensor out = is_dense(like.shape(), like.strides()) ? empty_strided(like.shape(), like.strides(), g.dtype(), g.device())
-                                                      : empty(g.shape(), g.dtype(), g.device());
+  Tensor out = is_dense(like.shape(), like.strides())
+                   ? empty_strided(like.shape(), like.strides(), g.dtype(), g.device())
+                   : empty(g.shape(), g.dtype(), g.device());
   backend_of(out).copy(out, g);
   return out;
 }
@@ -33,7 +34,9 @@ static const bool provided = [] {
   engine_ops.cast = cast_grad;
   engine_ops.clone_like = clone_like;
   engine_ops.ones_like = ones_like;
-  engine_ops.zeros = [](const OutputInfo& info) { return zeros(info.shape, info.dtype, info.device); };
+  engine_ops.zeros = [](const OutputInfo& info) {
+    return zeros(info.shape, info.dtype, info.device);
+  };
   engine_ops.any_nan = any_nan;
   return true;
 }();

@@ -1,12 +1,13 @@
-// self[indices] and self[indices] = values, with NumPy's rules of where indexed dimensions go; nonzero.
+// self[indices] and self[indices] = values, with NumPy's rules of where indexed dimensions go;
+// nonzero.
 #include "ops/ops.h"
 
 namespace ember {
 
 namespace {
 
-// Integer indices, one per dimension of self (undefined where a dimension is taken whole); masks become the
-// positions at which they are set.
+// Integer indices, one per dimension of self (undefined where a dimension is taken whole); masks
+// become the positions at which they are set.
 TensorList as_positions(const Tensor& self, const TensorList& indices) {
   TensorList out;
   auto too_many = [&](int n) {
@@ -19,11 +20,13 @@ TensorList as_positions(const Tensor& self, const TensorList& indices) {
     } else if (t.dtype() == Dtype::Bool || t.dtype() == Dtype::UInt8) {
       if (at + t.dim() > self.dim()) too_many(at + t.dim());
       for (int d = 0; d < t.dim(); d++)
-        check(t.shape()[d] == self.shape()[at + d], Kind::Index, "The shape of the mask ", t.shape(), " at index ", d,
-              " does not match the shape of the indexed tensor ", self.shape(), " at index ", at + d);
+        check(t.shape()[d] == self.shape()[at + d], Kind::Index, "The shape of the mask ",
+              t.shape(), " at index ", d, " does not match the shape of the indexed tensor ",
+              self.shape(), " at index ", at + d);
       Tensor places = backend_of(t).nonzero(t);
       for (int d = 0; d < t.dim(); d++)
-        out.push_back(alias(places, {places.size(0)}, {places.stride(0)}, places.offset() + d * places.stride(1)));
+        out.push_back(alias(places, {places.size(0)}, {places.stride(0)},
+                            places.offset() + d * places.stride(1)));
     } else {
       check(t.dtype() == Dtype::Int64 || t.dtype() == Dtype::Int32, Kind::Index,
             "tensors used as indices must be long, int, byte or bool tensors, got ", t.dtype());
@@ -51,13 +54,16 @@ struct Picked {
     bool apart = false;
     for (int d = 0; d < x.dim(); d++) {
       if (d < int(positions.size()) && positions[size_t(d)]) {
-        if (at.dims.empty()) at.first = d;
-        else apart = apart || at.dims.back() != d - 1;
+        if (at.dims.empty())
+          at.first = d;
+        else
+          apart = apart || at.dims.back() != d - 1;
         at.dims.push_back(d);
         const Tensor& t = positions[size_t(d)];
-        at.indices.push_back(t.shape() == size
-                                 ? t
-                                 : alias(t, size, broadcast_strides(t.shape(), t.strides(), size), t.offset()));
+        at.indices.push_back(
+            t.shape() == size
+                ? t
+                : alias(t, size, broadcast_strides(t.shape(), t.strides(), size), t.offset()));
       } else {
         rest.push_back(d);
       }
@@ -84,7 +90,9 @@ struct Picked {
       std::ostringstream text;
       for (const Tensor& t : all)
         if (t) text << (text.tellp() ? ", " : "") << t.shape();
-      fail(Kind::Index, "shape mismatch: indexing tensors could not be broadcast together with shapes ", text.str());
+      fail(Kind::Index,
+           "shape mismatch: indexing tensors could not be broadcast together with shapes ",
+           text.str());
     }
   }
 };
@@ -126,20 +134,23 @@ Tensor index(const Tensor& self, const TensorList& indices) {
   return index_positions(self, as_positions(self, indices));
 }
 
-Tensor index_put_(const Tensor& self, const TensorList& indices, const Tensor& values, bool accumulate) {
+Tensor index_put_(const Tensor& self, const TensorList& indices, const Tensor& values,
+                  bool accumulate) {
   auto check_dtypes = [&] {
     check(self.dtype() == values.dtype(), Kind::Runtime,
-          "Index put requires the source and destination dtypes match, got ", self.dtype(), " for the destination and ",
-          values.dtype(), " for the source.");
+          "Index put requires the source and destination dtypes match, got ", self.dtype(),
+          " for the destination and ", values.dtype(), " for the source.");
   };
   TensorList positions = as_positions(self, indices);
   check_in_place("index_put_", self);
   if (takes_all(positions)) {
     check_dtypes();
-    check(values.dim() <= self.dim(), Kind::Runtime, "shape mismatch: value tensor of shape ", values.shape(),
-          " cannot be broadcast to indexing result of shape ", self.shape());
-    if (accumulate) add(self, values, {&self, true});
-    else copy_(self, values);
+    check(values.dim() <= self.dim(), Kind::Runtime, "shape mismatch: value tensor of shape ",
+          values.shape(), " cannot be broadcast to indexing result of shape ", self.shape());
+    if (accumulate)
+      add(self, values, {&self, true});
+    else
+      copy_(self, values);
     return self;
   }
   Picked p(self, positions);
@@ -173,7 +184,8 @@ Tensor index_put_(const Tensor& self, const TensorList& indices, const Tensor& v
   tape_inplace(
       self, "index_put",
       wrt(self,
-          [at = accumulate ? SavedPositions({}) : SavedPositions(positions), accumulate](const Tensor& g) {
+          [at = accumulate ? SavedPositions({}) : SavedPositions(positions),
+           accumulate](const Tensor& g) {
             if (accumulate) return g;
             return index_put(g, at.get(), zeros({}, g.dtype(), g.device()), false);
           }),
@@ -184,13 +196,18 @@ Tensor index_put_(const Tensor& self, const TensorList& indices, const Tensor& v
   return self;
 }
 
-Tensor index_put(const Tensor& self, const TensorList& indices, const Tensor& values, bool accumulate) {
+Tensor index_put(const Tensor& self, const TensorList& indices, const Tensor& values,
+                 bool accumulate) {
   return index_put_(clone(self), indices, values, accumulate);
 }
-EMBER_OP("index_put(Tensor self, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor", &index_put, kForms,
-         "A copy with the elements at `indices` replaced by `values`, or increased by them if `accumulate`.");
-EMBER_OP("index_put_(Tensor self, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor", &index_put_,
-         kForms, "Replaces the elements at `indices` by `values`, or adds to them if `accumulate`.");
+EMBER_OP("index_put(Tensor self, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor",
+         &index_put, kForms,
+         "A copy with the elements at `indices` replaced by `values`, or increased by them if "
+         "`accumulate`.");
+EMBER_OP(
+    "index_put_(Tensor self, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor",
+    &index_put_, kForms,
+    "Replaces the elements at `indices` by `values`, or adds to them if `accumulate`.");
 
 Tensor nonzero(const Tensor& self) { return backend_of(self).nonzero(self); }
 
@@ -199,7 +216,8 @@ namespace {
 TensorList columns(const Tensor& places) {
   TensorList out;
   for (int64_t d = 0; d < places.size(1); d++)
-    out.push_back(alias(places, {places.size(0)}, {places.stride(0)}, places.offset() + d * places.stride(1)));
+    out.push_back(alias(places, {places.size(0)}, {places.stride(0)},
+                        places.offset() + d * places.stride(1)));
   return out;
 }
 
@@ -213,28 +231,33 @@ EMBER_OP("nonzero(Tensor self, *, bool as_tuple=False) -> Tensor",
            return as_tuple ? to_host(nonzero_tuple(self)) : to_host(nonzero(self));
          }),
          kForms | Out,
-         "The positions of the elements that are not zero: one row for each, or with `as_tuple` one tensor for each "
+         "The positions of the elements that are not zero: one row for each, or with `as_tuple` "
+         "one tensor for each "
          "dimension.");
 
 Tensor nonzero_static(const Tensor& self, int64_t size, int64_t fill_value) {
-  check(size >= 0, Kind::Runtime, "nonzero_static: 'size' must be an non-negative integer, got ", size);
-  Tensor places = nonzero(self), out = full({size, self.dim()}, Scalar(fill_value), Dtype::Int64, self.device());
+  check(size >= 0, Kind::Runtime, "nonzero_static: 'size' must be an non-negative integer, got ",
+        size);
+  Tensor places = nonzero(self),
+         out = full({size, self.dim()}, Scalar(fill_value), Dtype::Int64, self.device());
   int64_t n = std::min(size, places.size(0));
   NoGrad guard;
   backend_of(out).copy(narrow(out, 0, 0, n), narrow(places, 0, 0, n));
   return out;
 }
-EMBER_OP("nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor", &nonzero_static, kForms | Out,
-         "nonzero() with exactly `size` rows: cut, or filled up with `fill_value`.");
+EMBER_OP("nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor", &nonzero_static,
+         kForms | Out, "nonzero() with exactly `size` rows: cut, or filled up with `fill_value`.");
 
 TensorList unravel_index(const Tensor& indices, const Shape& shape) {
-  check(is_integral(indices.dtype()), Kind::Type, "expected 'indices' to be integer dtype, but got ", indices.dtype());
+  check(is_integral(indices.dtype()), Kind::Type,
+        "expected 'indices' to be integer dtype, but got ", indices.dtype());
   for (int64_t n : shape)
     check(n >= 0, Kind::Value, "'shape' cannot have negative values, but got ", shape);
   TensorList out(size_t(shape.size()));
   Tensor rest = to(indices, Dtype::Int64);
   for (int d = shape.size() - 1; d >= 0; d--) {
-    check(shape[d] > 0 || !indices.numel(), Kind::Value, "unravel_index(): no position in a shape without elements: ", shape);
+    check(shape[d] > 0 || !indices.numel(), Kind::Value,
+          "unravel_index(): no position in a shape without elements: ", shape);
     int64_t n = std::max<int64_t>(shape[d], 1);
     out[size_t(d)] = remainder(rest, n);
     rest = floor_divide(rest, n);
@@ -244,6 +267,7 @@ TensorList unravel_index(const Tensor& indices, const Shape& shape) {
 EMBER_OP("unravel_index(Tensor indices, Size shape) -> Tensor[]", &unravel_index, Function,
          "Positions in the flattened tensor as one index for each dimension of `shape`.");
 
-EMBER_OP("argwhere(Tensor self) -> Tensor", &nonzero, kForms, "The positions of the elements that are not zero.");
+EMBER_OP("argwhere(Tensor self) -> Tensor", &nonzero, kForms,
+         "The positions of the elements that are not zero.");
 
 }  // namespace ember

@@ -1,5 +1,5 @@
-// One index for whole rows along a dimension: index_select, index_add, index_copy, index_fill; and take and put, for
-// which the tensor is one line.
+// One index for whole rows along a dimension: index_select, index_add, index_copy, index_fill; and
+// take and put, for which the tensor is one line.
 #include "ops/change.h"
 
 namespace ember {
@@ -8,7 +8,8 @@ namespace {
 
 // The index as a line of int64, after the checks that all of these share.
 Tensor line_of(const char* op, const Tensor& index) {
-  check(index.dim() <= 1, Kind::Index, op, "(): Index is supposed to be a vector, but got dim: ", index.dim());
+  check(index.dim() <= 1, Kind::Index, op,
+        "(): Index is supposed to be a vector, but got dim: ", index.dim());
   check(index.dtype() == Dtype::Int64 || index.dtype() == Dtype::Int32, Kind::Runtime, op,
         "(): Expected dtype int32 or int64 for index but got: ", index.dtype());
   NoGrad guard;
@@ -17,24 +18,32 @@ Tensor line_of(const char* op, const Tensor& index) {
 }
 Tensor as_line(const Tensor& t) { return t.dim() ? t : alias(t, {1}, {1}, t.offset()); }
 
-void check_source(const char* op, const Tensor& self, int d, const Tensor& line, const Tensor& source) {
-  check(self.dtype() == source.dtype(), Kind::Runtime, op, "(): self and source expected to have the same dtype, but got "
-        "(self) ", self.dtype(), " and (source) ", source.dtype());
+void check_source(const char* op, const Tensor& self, int d, const Tensor& line,
+                  const Tensor& source) {
+  check(self.dtype() == source.dtype(), Kind::Runtime, op,
+        "(): self and source expected to have the same dtype, but got "
+        "(self) ",
+        self.dtype(), " and (source) ", source.dtype());
   if (source.dim() == 0 || self.dim() == 0) {
-    check(line.numel() == source.numel(), Kind::Runtime, op, "(): Number of indices (", line.numel(),
-          ") should be equal to source.size(dim): (", source.numel(), "), for dim: ", d);
+    check(line.numel() == source.numel(), Kind::Runtime, op, "(): Number of indices (",
+          line.numel(), ") should be equal to source.size(dim): (", source.numel(),
+          "), for dim: ", d);
     return;
   }
-  check(self.dim() == source.dim(), Kind::Runtime, op, "(): source must have as many dimensions as self, got shapes ",
-        source.shape(), " and ", self.shape());
+  check(self.dim() == source.dim(), Kind::Runtime, op,
+        "(): source must have as many dimensions as self, got shapes ", source.shape(), " and ",
+        self.shape());
   check(line.numel() == source.size(d), Kind::Runtime, op, "(): Number of indices (", line.numel(),
         ") should be equal to source.size(dim): (", source.size(d), "), for dim: ", d);
   for (int i = 0; i < self.dim(); i++)
-    check(i == d || self.shape()[i] == source.shape()[i], Kind::Runtime, op, "(): source and self must have the same shape "
-          "apart from dimension ", d, ", got ", source.shape(), " and ", self.shape());
+    check(i == d || self.shape()[i] == source.shape()[i], Kind::Runtime, op,
+          "(): source and self must have the same shape "
+          "apart from dimension ",
+          d, ", got ", source.shape(), " and ", self.shape());
 }
 
-void put_rows(const Tensor& out, int d, const Tensor& line, const Tensor& source, ScatterMode mode) {
+void put_rows(const Tensor& out, int d, const Tensor& line, const Tensor& source,
+              ScatterMode mode) {
   NoGrad guard;
   Tensor rows = source.storage() == out.storage() ? clone(source) : source;
   Tensor to = as_line(out);
@@ -50,15 +59,16 @@ void put_rows(const Tensor& out, int d, const Tensor& line, const Tensor& source
 Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   int d = wrap_dim("index_select", dim, self.dim());
   Tensor line = line_of("index_select", index), x = as_line(self);
-  check(self.dim() || line.numel() == 1, Kind::Index, "index_select(): Index to scalar can have only 1 value, got ",
-        line.numel(), " value(s)");
+  check(self.dim() || line.numel() == 1, Kind::Index,
+        "index_select(): Index to scalar can have only 1 value, got ", line.numel(), " value(s)");
   Shape shape = x.shape();
   shape[d] = line.numel();
   Tensor out = empty(shape, self.dtype(), self.device());
   backend_of(self).index_get(out, x, {{line}, d, {d}, false});
   if (!self.dim()) out = alias(out, {}, {}, 0);
   if (!grad_needed(self)) return out;
-  return tape(out, "index_select", wrt(self, [d, shape = self.shape(), line = Saved(line)](const Tensor& g) {
+  return tape(out, "index_select",
+              wrt(self, [d, shape = self.shape(), line = Saved(line)](const Tensor& g) {
                 return index_add(zeros(shape, g.dtype(), g.device()), d, line, g);
               }));
 }
@@ -66,13 +76,12 @@ EMBER_OP("index_select(Tensor self, int dim, Tensor index) -> Tensor",
          ([](const Tensor& self, int64_t dim, const Tensor& index, Dest dest) {
            return deliver("index_select", dest, index_select(self, dim, index), {&self, &index});
          }),
-         kForms | Out,
-         "The rows `index` along a dimension.");
+         kForms | Out, "The rows `index` along a dimension.");
 
 namespace {
 
-Tensor index_add_to(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha,
-                    Dest dest) {
+Tensor index_add_to(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                    const Scalar& alpha, Dest dest) {
   int d = wrap_dim("index_add", dim, self.dim());
   Tensor line = line_of("index_add_", index);
   check_source("index_add_", self, d, line, source);
@@ -85,52 +94,67 @@ Tensor index_add_to(const Tensor& self, int64_t dim, const Tensor& index, const 
   Change c("index_add", self, dest);
   put_rows(c.out, d, line, rows, ScatterMode::Add);
   if (!c.needs_grad(self, source)) return c.out;
-  return c.tape(wrt(self, [](const Tensor& g) { return g; }),
-                wrt(source, [d, line = Saved(line), alpha, by_one, shape = source.shape()](const Tensor& g) {
-                  Tensor part = reshape(index_select(g, d, line), shape);
-                  return by_one ? part : part * alpha;
-                }));
+  return c.tape(
+      wrt(self, [](const Tensor& g) { return g; }),
+      wrt(source, [d, line = Saved(line), alpha, by_one, shape = source.shape()](const Tensor& g) {
+        Tensor part = reshape(index_select(g, d, line), shape);
+        return by_one ? part : part * alpha;
+      }));
 }
 
-Tensor index_copy_to(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, Dest dest) {
+Tensor index_copy_to(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                     Dest dest) {
   int d = wrap_dim("index_copy", dim, self.dim());
-  check(index.dim() <= 1, Kind::Index, "index_copy_(): Index should have dimension 1 or 0 (got ", index.dim(), ")");
-  check(index.dtype() == Dtype::Int64, Kind::Index, "index_copy_(): Expected a long tensor for index, but got ",
-        index.dtype());
-  check(self.dtype() == source.dtype(), Kind::Runtime, "index_copy_(): self and source expected to have the same dtype, "
-        "but got (self) ", self.dtype(), " and (source) ", source.dtype());
+  check(index.dim() <= 1, Kind::Index, "index_copy_(): Index should have dimension 1 or 0 (got ",
+        index.dim(), ")");
+  check(index.dtype() == Dtype::Int64, Kind::Index,
+        "index_copy_(): Expected a long tensor for index, but got ", index.dtype());
+  check(self.dtype() == source.dtype(), Kind::Runtime,
+        "index_copy_(): self and source expected to have the same dtype, "
+        "but got (self) ",
+        self.dtype(), " and (source) ", source.dtype());
   Tensor line = line_of("index_copy_", index);
-  check(source.dim() || line.numel() == 1, Kind::Index, "index_copy_(): When source is scalar, index should have one "
-        "element (got ", line.numel(), ")");
-  check(self.dim() == source.dim() || !source.dim() || !self.dim(), Kind::Index, "index_copy_(): When source and "
-        "destination are not scalars, their dimensionality must match. Source dimensionality (", source.dim(),
-        "), destination dimensionality (", self.dim(), ")");
+  check(source.dim() || line.numel() == 1, Kind::Index,
+        "index_copy_(): When source is scalar, index should have one "
+        "element (got ",
+        line.numel(), ")");
+  check(self.dim() == source.dim() || !source.dim() || !self.dim(), Kind::Index,
+        "index_copy_(): When source and "
+        "destination are not scalars, their dimensionality must match. Source dimensionality (",
+        source.dim(), "), destination dimensionality (", self.dim(), ")");
   if (source.dim() && self.dim()) {
     for (int i = 0; i < self.dim(); i++)
-      check(i == d || self.shape()[i] == source.shape()[i], Kind::Runtime, "index_copy_(): Source/destination tensor must "
-            "have same slice shapes. Destination slice shape: ", self.shape(), " at dimension ", d,
-            " and source slice shape: ", source.shape(), " at dimension ", d, ".");
-    check(line.numel() == source.size(d), Kind::Index, "index_copy_(): Number of indices (", line.numel(),
-          ") should be equal to source.size(dim) (", source.size(d), ")");
+      check(i == d || self.shape()[i] == source.shape()[i], Kind::Runtime,
+            "index_copy_(): Source/destination tensor must "
+            "have same slice shapes. Destination slice shape: ",
+            self.shape(), " at dimension ", d, " and source slice shape: ", source.shape(),
+            " at dimension ", d, ".");
+    check(line.numel() == source.size(d), Kind::Index, "index_copy_(): Number of indices (",
+          line.numel(), ") should be equal to source.size(dim) (", source.size(d), ")");
   }
   Change c("index_copy", self, dest);
   put_rows(c.out, d, line, source, ScatterMode::Set);
   if (!c.needs_grad(self, source)) return c.out;
-  return c.tape(wrt(self, [d, line = Saved(line)](const Tensor& g) { return index_fill(g, d, line, Scalar(0)); }),
+  return c.tape(wrt(self, [d, line = Saved(line)](
+                              const Tensor& g) { return index_fill(g, d, line, Scalar(0)); }),
                 wrt(source, [d, line = Saved(line), shape = source.shape()](const Tensor& g) {
                   Tensor rows = index_select(g, d, line);
                   return shape.empty() && rows.dim() ? sum(rows) : reshape(rows, shape);
                 }));
 }
 
-Tensor index_fill_to(const Tensor& self, int64_t dim, const Tensor& index, const Operand& value, Dest dest) {
+Tensor index_fill_to(const Tensor& self, int64_t dim, const Tensor& index, const Operand& value,
+                     Dest dest) {
   int d = wrap_dim("index_fill", dim, self.dim());
   check(index.dtype() == Dtype::Int64 || index.dtype() == Dtype::Int32, Kind::Index,
         "index_fill_(): Expected dtype int64 for index, but got ", index.dtype());
-  check(!value.is_tensor() || value.tensor().dim() == 0, Kind::Runtime, "index_fill_ only supports a 0-dimensional value "
-        "tensor, but got tensor with ", value.is_tensor() ? value.tensor().dim() : 0, " dimension(s).");
+  check(!value.is_tensor() || value.tensor().dim() == 0, Kind::Runtime,
+        "index_fill_ only supports a 0-dimensional value "
+        "tensor, but got tensor with ",
+        value.is_tensor() ? value.tensor().dim() : 0, " dimension(s).");
   Tensor line = line_of("index_fill_", index);
-  bool complex = value.is_tensor() ? is_complex(value.tensor().dtype()) : value.scalar().is_complex();
+  bool complex =
+      value.is_tensor() ? is_complex(value.tensor().dtype()) : value.scalar().is_complex();
   check(!complex || is_complex(self.dtype()), Kind::Runtime,
         "index_fill_(): Converting complex Scalar to non-complex type is not supported");
   Tensor one = value.is_tensor() ? to(detach(value.tensor()), self.dtype())
@@ -145,32 +169,38 @@ Tensor index_fill_to(const Tensor& self, int64_t dim, const Tensor& index, const
   }
   const Tensor& v = value.is_tensor() ? value.tensor() : undefined_tensor;
   if (!c.needs_grad(self, v)) return c.out;
-  return c.tape(wrt(self, [d, line = Saved(line)](const Tensor& g) { return index_fill(g, d, line, Scalar(0)); }),
-                wrt(value, [d, line = Saved(line)](const Tensor& g) {
-                  Shape shape = Shape::filled(g.dim(), 1);  // a row counts once, however often it was filled
-                  if (g.dim()) shape[d] = g.size(d);
-                  Tensor others = index_fill(ones(shape, Dtype::Bool, g.device()), d, line, Scalar(false));
-                  return sum(masked_fill(g, others, Scalar(0)));
-                }));
+  return c.tape(
+      wrt(self,
+          [d, line = Saved(line)](const Tensor& g) { return index_fill(g, d, line, Scalar(0)); }),
+      wrt(value, [d, line = Saved(line)](const Tensor& g) {
+        Shape shape = Shape::filled(g.dim(), 1);  // a row counts once, however often it was filled
+        if (g.dim()) shape[d] = g.size(d);
+        Tensor others = index_fill(ones(shape, Dtype::Bool, g.device()), d, line, Scalar(false));
+        return sum(masked_fill(g, others, Scalar(0)));
+      }));
 }
 
 }  // namespace
 
-Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) {
+Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                 const Scalar& alpha) {
   return index_add_to(self, dim, index, source, alpha, {});
 }
 Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Operand& value) {
   return index_fill_to(self, dim, index, value, {});
 }
-EMBER_OP("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", &index_add_to,
-         kAllForms, "A copy with the rows of `source`, times `alpha`, added to the rows `index`.");
-EMBER_OP("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", &index_copy_to, kAllForms,
-         "A copy with the rows `index` replaced by those of `source`.");
-EMBER_OP("index_fill(Tensor self, int dim, Tensor index, Number value) -> Tensor", &index_fill_to, kAllForms,
-         "A copy with the rows `index` filled with a number.");
+EMBER_OP(
+    "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+    &index_add_to, kAllForms,
+    "A copy with the rows of `source`, times `alpha`, added to the rows `index`.");
+EMBER_OP("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", &index_copy_to,
+         kAllForms, "A copy with the rows `index` replaced by those of `source`.");
+EMBER_OP("index_fill(Tensor self, int dim, Tensor index, Number value) -> Tensor", &index_fill_to,
+         kAllForms, "A copy with the rows `index` filled with a number.");
 
 Tensor take(const Tensor& self, const Tensor& index) {
-  check(index.dtype() == Dtype::Int64, Kind::Runtime, "take(): Expected a long tensor for index, but got ", index.dtype());
+  check(index.dtype() == Dtype::Int64, Kind::Runtime,
+        "take(): Expected a long tensor for index, but got ", index.dtype());
   check(self.numel() || !index.numel(), Kind::Index, "take(): tried to take from an empty tensor");
   return reshape(ember::index(reshape(self, {-1}), {reshape(detach(index), {-1})}), index.shape());
 }
@@ -178,18 +208,24 @@ EMBER_OP("take(Tensor self, Tensor index) -> Tensor",
          ([](const Tensor& self, const Tensor& index, Dest dest) {
            return deliver("take", dest, take(self, index), {&self, &index});
          }),
-         kForms | Out,
-         "The elements at `index`, the tensor being one line.");
+         kForms | Out, "The elements at `index`, the tensor being one line.");
 
 namespace {
 
-Tensor put_to(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate, Dest dest) {
-  check(index.dtype() == Dtype::Int64, Kind::Runtime, "put_(): Expected a long tensor for index, but got ", index.dtype());
-  check(self.dtype() == source.dtype(), Kind::Runtime, "put_(): self and source expected to have the same dtype, but got "
-        "self.dtype = ", self.dtype(), " and source.dtype = ", source.dtype());
-  check(index.numel() == source.numel(), Kind::Runtime, "put_(): Expected source and index to have the same number of "
-        "elements, but got source.numel() = ", source.numel(), ", index.numel() = ", index.numel());
-  check(self.numel() || !index.numel(), Kind::Index, "put_(): Expected self to be a non-empty tensor");
+Tensor put_to(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate,
+              Dest dest) {
+  check(index.dtype() == Dtype::Int64, Kind::Runtime,
+        "put_(): Expected a long tensor for index, but got ", index.dtype());
+  check(self.dtype() == source.dtype(), Kind::Runtime,
+        "put_(): self and source expected to have the same dtype, but got "
+        "self.dtype = ",
+        self.dtype(), " and source.dtype = ", source.dtype());
+  check(index.numel() == source.numel(), Kind::Runtime,
+        "put_(): Expected source and index to have the same number of "
+        "elements, but got source.numel() = ",
+        source.numel(), ", index.numel() = ", index.numel());
+  check(self.numel() || !index.numel(), Kind::Index,
+        "put_(): Expected self to be a non-empty tensor");
   Change c("put", self, dest);
   {
     NoGrad guard;
@@ -197,7 +233,8 @@ Tensor put_to(const Tensor& self, const Tensor& index, const Tensor& source, boo
     Tensor flat = alias(line, {line.numel()}, {1}, line.offset());
     Tensor values = source.storage() == self.storage() ? clone(source) : source;
     if (index.numel())
-      backend_of(self).index_put(flat, {{reshape(detach(index), {-1})}, 0, {0}}, reshape(values, {-1}),
+      backend_of(self).index_put(flat, {{reshape(detach(index), {-1})}, 0, {0}},
+                                 reshape(values, {-1}),
                                  accumulate ? ScatterMode::Add : ScatterMode::Set);
     if (line.storage() != c.out.storage()) backend_of(self).copy(c.out, line);
   }
@@ -215,6 +252,7 @@ Tensor put_to(const Tensor& self, const Tensor& index, const Tensor& source, boo
 
 }  // namespace
 EMBER_OP("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", &put_to,
-         Function | Method | InPlace, "A copy with `source` at the places `index`, the tensor being one line.");
+         Function | Method | InPlace,
+         "A copy with `source` at the places `index`, the tensor being one line.");
 
 }  // namespace ember

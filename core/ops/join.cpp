@@ -18,26 +18,29 @@ bool all_channels_last(const TensorList& list) {
 }
 
 void check_list(const char* op, const TensorList& tensors) {
-  if (tensors.empty() && !std::strcmp(op, "cat")) fail(Kind::Value, "cat(): expected a non-empty list of Tensors");
+  if (tensors.empty() && !std::strcmp(op, "cat"))
+    fail(Kind::Value, "cat(): expected a non-empty list of Tensors");
   check(!tensors.empty(), Kind::Runtime, op, " expects a non-empty TensorList");
   for (size_t i = 0; i < tensors.size(); i++) {
-    check(tensors[i].defined(), Kind::Type, "expected Tensor as element ", i, " in argument 0, but got NoneType");
+    check(tensors[i].defined(), Kind::Type, "expected Tensor as element ", i,
+          " in argument 0, but got NoneType");
     check(tensors[i].device().kind == tensors[0].device().kind, Kind::Runtime, op,
-          "(): Expected all tensors to be on the same device, but found ", tensors[0].device(), " and ",
-          tensors[i].device());
+          "(): Expected all tensors to be on the same device, but found ", tensors[0].device(),
+          " and ", tensors[i].device());
   }
 }
 
-Tensor joined(const char* op, const TensorList& parts, int d, const Shape& shape, Dtype dtype, Dest dest,
-              bool channels_last) {
+Tensor joined(const char* op, const TensorList& parts, int d, const Shape& shape, Dtype dtype,
+              Dest dest, bool channels_last) {
   Device device = parts[0].device();
+  for (const Tensor& t : parts)
+    check(!dest.tensor || t.storage() != dest.tensor->storage() || !t.numel(), Kind::Runtime, op,
+          "(): unsupported operation: the output tensor and one of the inputs share memory. Please "
+          "clone() the tensors "
+          "before performing the operation.");
   Tensor out = dest.tensor     ? output_for(op, dest, shape, dtype, device)
                : channels_last ? empty_strided(shape, channels_last_strides(shape), dtype, device)
                                : empty(shape, dtype, device);
-  bool shares = false;
-  for (const Tensor& t : parts) shares = shares || (dest.tensor && t.storage() == out.storage() && t.numel());
-  check(!shares, Kind::Runtime, op, "(): unsupported operation: the output tensor and one of the inputs share memory. "
-        "Please clone() the tensors before performing the operation.");
   backend_of(out).join(out, parts, d);
   if (dest.tensor) bump_version(out);
   return out;
@@ -60,31 +63,35 @@ Tensor cat(const TensorList& tensors, int64_t dim, Dest dest) {
   Shape shape = model->shape();
   int64_t total = 0;
   for (const Tensor& t : parts) {
-    check(t.dim() == shape.size(), Kind::Runtime, "Tensors must have same number of dimensions: got ", shape.size(),
-          " and ", t.dim());
+    check(t.dim() == shape.size(), Kind::Runtime,
+          "Tensors must have same number of dimensions: got ", shape.size(), " and ", t.dim());
     for (int i = 0; i < shape.size(); i++)
-      check(i == d || t.shape()[i] == shape[i], Kind::Runtime, "Sizes of tensors must match except in dimension ", d,
-            ". Expected size ", shape[i], " but got size ", t.shape()[i], " for tensor number ", &t - parts.data(),
+      check(i == d || t.shape()[i] == shape[i], Kind::Runtime,
+            "Sizes of tensors must match except in dimension ", d, ". Expected size ", shape[i],
+            " but got size ", t.shape()[i], " for tensor number ", &t - parts.data(),
             " in the list.");
     total += t.shape()[d];
   }
   if (!parts.empty()) shape[d] = total;
   Dtype dtype = result_type(tensors);
-  Tensor out = parts.empty() ? output_for("cat", dest, shape, dtype, model->device())
-                             : joined("cat", parts, d, shape, dtype, dest, all_channels_last(parts));
+  Tensor out = parts.empty()
+                   ? output_for("cat", dest, shape, dtype, model->device())
+                   : joined("cat", parts, d, shape, dtype, dest, all_channels_last(parts));
   if (dest.tensor || !grad_needed(tensors)) return out;
   Shape sizes;
   for (const Tensor& t : tensors) sizes.push_back(is_skipped(t) ? -1 : t.shape()[d]);
-  return tape_list(out, "cat", tensors, [sizes, d](const Tensor& g, const std::vector<bool>& needed) {
-    std::vector<Tensor> out(needed.size());
-    int64_t at = 0;
-    for (size_t i = 0; i < needed.size(); i++) {
-      int64_t n = sizes[int64_t(i)];
-      if (needed[i]) out[i] = n < 0 ? zeros({0}, g.dtype(), g.device()) : narrow(g, d, at, n);
-      at += std::max<int64_t>(n, 0);
-    }
-    return out;
-  });
+  return tape_list(out, "cat", tensors,
+                   [sizes, d](const Tensor& g, const std::vector<bool>& needed) {
+                     std::vector<Tensor> out(needed.size());
+                     int64_t at = 0;
+                     for (size_t i = 0; i < needed.size(); i++) {
+                       int64_t n = sizes[int64_t(i)];
+                       if (needed[i])
+                         out[i] = n < 0 ? zeros({0}, g.dtype(), g.device()) : narrow(g, d, at, n);
+                       at += std::max<int64_t>(n, 0);
+                     }
+                     return out;
+                   });
 }
 Tensor cat(const TensorList& tensors, int64_t dim) { return cat(tensors, dim, {}); }
 namespace {
@@ -101,8 +108,8 @@ Tensor stack(const TensorList& tensors, int64_t dim, Dest dest) {
   int d = wrap_dim("stack", dim, one.size() + 1);
   TensorList parts;
   for (const Tensor& t : tensors) {
-    check(t.shape() == one, Kind::Runtime, "stack expects each tensor to be equal size, but got ", one,
-          " at entry 0 and ", t.shape(), " at entry ", &t - tensors.data());
+    check(t.shape() == one, Kind::Runtime, "stack expects each tensor to be equal size, but got ",
+          one, " at entry 0 and ", t.shape(), " at entry ", &t - tensors.data());
     Shape shape = one, strides = t.strides();
     strides.insert(d, d < one.size() ? shape[d] * strides[d] : 1);
     shape.insert(d, 1);
@@ -121,8 +128,10 @@ Tensor stack(const TensorList& tensors, int64_t dim, Dest dest) {
 }
 Tensor stack(const TensorList& tensors, int64_t dim) { return stack(tensors, dim, {}); }
 EMBER_OP("stack(Tensor[] tensors, int dim=0) -> Tensor",
-         ([](const TensorList& tensors, int64_t dim, Dest dest) { return stack(tensors, dim, dest); }), Function | Out,
-         "The tensors along a new dimension.");
+         ([](const TensorList& tensors, int64_t dim, Dest dest) {
+           return stack(tensors, dim, dest);
+         }),
+         Function | Out, "The tensors along a new dimension.");
 
 namespace {
 
@@ -152,10 +161,13 @@ Tensor column_stack(const TensorList& tensors, Dest dest) {
 }
 
 }  // namespace
-EMBER_OP("hstack(Tensor[] tensors) -> Tensor", &hstack, Function | Out, "The tensors side by side: cat() along columns.");
-EMBER_OP("vstack(Tensor[] tensors) -> Tensor", &vstack, Function | Out, "The tensors on top of each other.");
+EMBER_OP("hstack(Tensor[] tensors) -> Tensor", &hstack, Function | Out,
+         "The tensors side by side: cat() along columns.");
+EMBER_OP("vstack(Tensor[] tensors) -> Tensor", &vstack, Function | Out,
+         "The tensors on top of each other.");
 EMBER_OP("row_stack(Tensor[] tensors) -> Tensor", &vstack, Function | Out, "vstack().");
-EMBER_OP("dstack(Tensor[] tensors) -> Tensor", &dstack, Function | Out, "The tensors behind each other.");
+EMBER_OP("dstack(Tensor[] tensors) -> Tensor", &dstack, Function | Out,
+         "The tensors behind each other.");
 EMBER_OP("column_stack(Tensor[] tensors) -> Tensor", &column_stack, Function | Out,
          "The tensors side by side, lines as columns.");
 
@@ -164,8 +176,9 @@ Tensor block_diag(const TensorList& tensors) {
   Shape rows, columns;
   int64_t height = 0, width = 0;
   for (size_t i = 0; i < tensors.size(); i++) {
-    check(tensors[i].dim() <= 2, Kind::Runtime, "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input ",
-          i, " has ", tensors[i].dim(), " dimensions");
+    check(tensors[i].dim() <= 2, Kind::Runtime,
+          "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input ", i, " has ",
+          tensors[i].dim(), " dimensions");
     blocks.push_back(atleast(tensors[i], 2));
     rows.push_back(height);
     columns.push_back(width);
@@ -180,17 +193,20 @@ Tensor block_diag(const TensorList& tensors) {
   {
     NoGrad guard;
     for (size_t i = 0; i < blocks.size(); i++)
-      backend_of(out).copy(block(out, rows[int64_t(i)], columns[int64_t(i)], blocks[i].shape()), blocks[i]);
+      backend_of(out).copy(block(out, rows[int64_t(i)], columns[int64_t(i)], blocks[i].shape()),
+                           blocks[i]);
   }
   if (!grad_needed(tensors)) return out;
   std::vector<Shape> sizes;
   for (const Tensor& t : blocks) sizes.push_back(t.shape());
-  return tape_list(out, "block_diag", blocks, [=](const Tensor& g, const std::vector<bool>& needed) {
-    std::vector<Tensor> out(needed.size());
-    for (size_t i = 0; i < needed.size(); i++)
-      if (needed[i]) out[i] = block(g, rows[int64_t(i)], columns[int64_t(i)], sizes[i]);
-    return out;
-  });
+  return tape_list(out, "block_diag", blocks,
+                   [=](const Tensor& g, const std::vector<bool>& needed) {
+                     std::vector<Tensor> out(needed.size());
+                     for (size_t i = 0; i < needed.size(); i++)
+                       if (needed[i])
+                         out[i] = block(g, rows[int64_t(i)], columns[int64_t(i)], sizes[i]);
+                     return out;
+                   });
 }
 EMBER_OP("block_diag(Tensor[] *tensors) -> Tensor", &block_diag, Function,
          "A matrix with the given ones along its diagonal, and zeros elsewhere.");

@@ -7,8 +7,9 @@ namespace {
 
 void check_square(const char* op, const Tensor& a) {
   check(a.dim() >= 2, Kind::Runtime, op, ": The input tensor A must have at least 2 dimensions.");
-  check(a.size(-1) == a.size(-2), Kind::Runtime, op, ": A must be batches of square matrices, but they are ",
-        a.size(-2), " by ", a.size(-1), " matrices");
+  check(a.size(-1) == a.size(-2), Kind::Runtime, op,
+        ": A must be batches of square matrices, but they are ", a.size(-2), " by ", a.size(-1),
+        " matrices");
 }
 
 void check_dtype(const char* op, const Tensor& a) {
@@ -33,14 +34,15 @@ Factor lower_factor(const char* op, const Tensor& self) {
   if (self.numel()) backend_of(self).cholesky(lower, info);
   lower = tril(lower);
   if (grad_needed(self))
-    lower = tape(lower, "linalg_cholesky_ex", wrt(self, [l = Saved::output(lower)](const Tensor& g) {
-                   // Murray, "Differentiation of the Cholesky decomposition" (2016)
-                   Tensor factor = l.get();
-                   Tensor inner = half_lower(matmul(adjoint_of(factor), g));
-                   Tensor left = solve_triangular(adjoint_of(factor), inner, true, true, false);
-                   Tensor dx = solve_triangular(factor, left, false, false, false);
-                   return (dx + adjoint_of(dx)) * Scalar(0.5);
-                 }));
+    lower =
+        tape(lower, "linalg_cholesky_ex", wrt(self, [l = Saved::output(lower)](const Tensor& g) {
+               // Murray, "Differentiation of the Cholesky decomposition" (2016)
+               Tensor factor = l.get();
+               Tensor inner = half_lower(matmul(adjoint_of(factor), g));
+               Tensor left = solve_triangular(adjoint_of(factor), inner, true, true, false);
+               Tensor dx = solve_triangular(factor, left, false, false, false);
+               return (dx + adjoint_of(dx)) * Scalar(0.5);
+             }));
   return {lower, info};
 }
 
@@ -51,8 +53,10 @@ void check_info(const char* op, const Tensor& info) {
     int64_t minor = item(select(reshape(bad, {-1}), 0, i)).to<int64_t>();
     if (!minor) continue;
     std::string where = info.dim() ? "(Batch element " + std::to_string(i) + "): " : "";
-    fail(Kind::LinAlg, op, ": ", where, "The factorization could not be completed because the input is not "
-         "positive-definite (the leading minor of order ", minor, " is not positive-definite).");
+    fail(Kind::LinAlg, op, ": ", where,
+         "The factorization could not be completed because the input is not "
+         "positive-definite (the leading minor of order ",
+         minor, " is not positive-definite).");
   }
 }
 
@@ -63,8 +67,10 @@ std::tuple<Tensor, Tensor> cholesky_ex(const Tensor& self, bool upper, bool chec
   if (check_errors) check_info("linalg.cholesky_ex", f.info);
   return {upper ? adjoint_of(f.lower) : f.lower, f.info};
 }
-EMBER_OP("linalg.cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
-         &cholesky_ex, Function | Out, "Cholesky factors of matrices, and which of them have none.");
+EMBER_OP(
+    "linalg.cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, "
+    "Tensor info)",
+    &cholesky_ex, Function | Out, "Cholesky factors of matrices, and which of them have none.");
 
 EMBER_OP("linalg.cholesky(Tensor self, *, bool upper=False) -> Tensor",
          ([](const Tensor& self, bool upper) {
@@ -72,18 +78,20 @@ EMBER_OP("linalg.cholesky(Tensor self, *, bool upper=False) -> Tensor",
            check_info("linalg.cholesky", f.info);
            return upper ? adjoint_of(f.lower) : f.lower;
          }),
-         Function | Out, "The lower triangular L with L @ L.mH equal to the matrix, or its adjoint.");
+         Function | Out,
+         "The lower triangular L with L @ L.mH equal to the matrix, or its adjoint.");
 
 Tensor solve_triangular(const Tensor& self, const Tensor& b, bool upper, bool left, bool unit) {
   const char* op = "linalg.solve_triangular";
   check_square(op, self);
   check_dtype(op, self);
   check(b.dim() >= 2, Kind::Runtime, op, ": B must have at least 2 dimensions, got ", b.dim());
-  check(self.dtype() == b.dtype(), Kind::Runtime, op, ": Expected A and B to have the same dtype, but found ",
-        self.dtype(), " and ", b.dtype());
+  check(self.dtype() == b.dtype(), Kind::Runtime, op,
+        ": Expected A and B to have the same dtype, but found ", self.dtype(), " and ", b.dtype());
   int64_t n = self.size(-1);
-  check(b.size(left ? -2 : -1) == n, Kind::Runtime, op, ": Incompatible shapes of A and B for the equation ",
-        left ? "AX = B" : "XA = B", " (", n, "x", n, " and ", b.size(-2), "x", b.size(-1), ")");
+  check(b.size(left ? -2 : -1) == n, Kind::Runtime, op,
+        ": Incompatible shapes of A and B for the equation ", left ? "AX = B" : "XA = B", " (", n,
+        "x", n, " and ", b.size(-2), "x", b.size(-1), ")");
   auto batch_of = [](const Tensor& t) { return Shape(t.shape().data(), t.dim() - 2); };
   Shape batch = broadcast_shapes(op, batch_of(self), batch_of(b));
   auto spread = [&](const Tensor& t) {
@@ -98,17 +106,19 @@ Tensor solve_triangular(const Tensor& self, const Tensor& b, bool upper, bool le
   auto grad_b = [upper, left, unit](const Tensor& a, const Tensor& g) {
     return solve_triangular(adjoint_of(a), g, !upper, left, unit);
   };
-  return tape(
-      x, "linalg_solve_triangular",
-      wrt(a,
-          [a = Saved(a), x = Saved::output(x), grad_b, upper, left, unit](const Tensor& g) {
-            Tensor h = grad_b(a.get(), g);
-            Tensor full = left ? matmul(h, adjoint_of(x.get())) : matmul(adjoint_of(x.get()), h);
-            return neg(upper ? triu(full, unit ? 1 : 0) : tril(full, unit ? -1 : 0));
-          }),
-      wrt(b, [a = Saved(a), grad_b](const Tensor& g) { return grad_b(a.get(), g); }));
+  return tape(x, "linalg_solve_triangular",
+              wrt(a,
+                  [a = Saved(a), x = Saved::output(x), grad_b, upper, left, unit](const Tensor& g) {
+                    Tensor h = grad_b(a.get(), g);
+                    Tensor full =
+                        left ? matmul(h, adjoint_of(x.get())) : matmul(adjoint_of(x.get()), h);
+                    return neg(upper ? triu(full, unit ? 1 : 0) : tril(full, unit ? -1 : 0));
+                  }),
+              wrt(b, [a = Saved(a), grad_b](const Tensor& g) { return grad_b(a.get(), g); }));
 }
-EMBER_OP("linalg.solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
-         &solve_triangular, Function | Out, "The X with A @ X = B (or X @ A = B), A being triangular.");
+EMBER_OP(
+    "linalg.solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool "
+    "unitriangular=False) -> Tensor",
+    &solve_triangular, Function | Out, "The X with A @ X = B (or X @ A = B), A being triangular.");
 
 }  // namespace ember

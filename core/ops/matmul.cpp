@@ -6,12 +6,14 @@ namespace ember {
 namespace {
 
 void check_types(const char* op, const Tensor& a, const Tensor& b) {
-  check(a.dtype() == b.dtype(), Kind::Runtime, op, "(): expected both operands to have the same dtype, but got: ",
-        a.dtype(), " != ", b.dtype());
-  check(a.dtype() != Dtype::Bool && a.dtype() < Dtype::UInt16, Kind::Runtime, op, "(): not implemented for dtype ",
-        a.dtype());
+  check(a.dtype() == b.dtype(), Kind::Runtime, op,
+        "(): expected both operands to have the same dtype, but got: ", a.dtype(),
+        " != ", b.dtype());
+  check(a.dtype() != Dtype::Bool && a.dtype() < Dtype::UInt16, Kind::Runtime, op,
+        "(): not implemented for dtype ", a.dtype());
   check(a.device().kind == b.device().kind, Kind::Runtime, op,
-        "(): Expected all tensors to be on the same device, but found ", a.device(), " and ", b.device());
+        "(): Expected all tensors to be on the same device, but found ", a.device(), " and ",
+        b.device());
 }
 
 Tensor adjoint_of(const Tensor& t) { return conj(transpose(t, -2, -1)); }
@@ -24,7 +26,8 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b) {
   backend_of(a).matmul(out, a, b, Scalar(1.0), Scalar(0.0));
   if (!grad_needed(a, b)) return out;
   return tape(
-      out, op, wrt(a, [b = Saved(b), op](const Tensor& g) { return product(op, g, adjoint_of(b.get())); }),
+      out, op,
+      wrt(a, [b = Saved(b), op](const Tensor& g) { return product(op, g, adjoint_of(b.get())); }),
       wrt(b, [a = Saved(a), op](const Tensor& g) { return product(op, adjoint_of(a.get()), g); }));
 }
 
@@ -33,42 +36,46 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b) {
 Tensor mm(const Tensor& self, const Tensor& mat2) {
   check(self.dim() == 2, Kind::Runtime, "mm(): self must be a matrix, got ", self.dim(), "-D");
   check(mat2.dim() == 2, Kind::Runtime, "mm(): mat2 must be a matrix, got ", mat2.dim(), "-D");
-  check(self.size(1) == mat2.size(0), Kind::Runtime, "mm(): mat1 and mat2 shapes cannot be multiplied (", self.size(0),
-        "x", self.size(1), " and ", mat2.size(0), "x", mat2.size(1), ")");
+  check(self.size(1) == mat2.size(0), Kind::Runtime,
+        "mm(): mat1 and mat2 shapes cannot be multiplied (", self.size(0), "x", self.size(1),
+        " and ", mat2.size(0), "x", mat2.size(1), ")");
   check_types("mm", self, mat2);
   return product("mm", self, mat2);
 }
 EMBER_OP("mm(Tensor self, Tensor mat2) -> Tensor", &mm, kForms | Out, "Product of two matrices.");
 
 Tensor bmm(const Tensor& self, const Tensor& mat2) {
-  check(self.dim() == 3 && mat2.dim() == 3, Kind::Runtime, "bmm(): batch1 and batch2 must be 3D tensors, got ",
-        self.dim(), "-D and ", mat2.dim(), "-D");
+  check(self.dim() == 3 && mat2.dim() == 3, Kind::Runtime,
+        "bmm(): batch1 and batch2 must be 3D tensors, got ", self.dim(), "-D and ", mat2.dim(),
+        "-D");
   check(self.size(0) == mat2.size(0) && self.size(2) == mat2.size(1), Kind::Runtime,
-        "bmm(): Expected size for first two dimensions of batch2 tensor to be: [", self.size(0), ", ", self.size(2),
-        "] but got: [", mat2.size(0), ", ", mat2.size(1), "].");
+        "bmm(): Expected size for first two dimensions of batch2 tensor to be: [", self.size(0),
+        ", ", self.size(2), "] but got: [", mat2.size(0), ", ", mat2.size(1), "].");
   check_types("bmm", self, mat2);
   return product("bmm", self, mat2);
 }
-EMBER_OP("bmm(Tensor self, Tensor mat2) -> Tensor", &bmm, kForms | Out, "Products of two batches of matrices.");
+EMBER_OP("bmm(Tensor self, Tensor mat2) -> Tensor", &bmm, kForms | Out,
+         "Products of two batches of matrices.");
 
 Tensor mv(const Tensor& self, const Tensor& vec) {
-  check(self.dim() == 2 && vec.dim() == 1, Kind::Runtime, "mv(): vector + matrix @ vector expected, got ", self.dim(),
-        "-D and ", vec.dim(), "-D");
-  check(self.size(1) == vec.size(0), Kind::Runtime, "mv(): size mismatch, got input (", self.size(0), "), mat (",
-        self.size(0), "x", self.size(1), "), vec (", vec.size(0), ")");
+  check(self.dim() == 2 && vec.dim() == 1, Kind::Runtime,
+        "mv(): vector + matrix @ vector expected, got ", self.dim(), "-D and ", vec.dim(), "-D");
+  check(self.size(1) == vec.size(0), Kind::Runtime, "mv(): size mismatch, got input (",
+        self.size(0), "), mat (", self.size(0), "x", self.size(1), "), vec (", vec.size(0), ")");
   check_types("mv", self, vec);
   return squeeze(product("mv", self, unsqueeze(vec, 1)), Dims(1));
 }
-EMBER_OP("mv(Tensor self, Tensor vec) -> Tensor", &mv, kForms | Out, "Product of a matrix and a vector.");
+EMBER_OP("mv(Tensor self, Tensor vec) -> Tensor", &mv, kForms | Out,
+         "Product of a matrix and a vector.");
 
 namespace {
 
 Tensor dot_value(const Tensor& self, const Tensor& tensor) {
-  check(self.dim() == 1 && tensor.dim() == 1, Kind::Runtime, "dot(): 1D tensors expected, but got ", self.dim(),
-        "D and ", tensor.dim(), "D tensors");
+  check(self.dim() == 1 && tensor.dim() == 1, Kind::Runtime, "dot(): 1D tensors expected, but got ",
+        self.dim(), "D and ", tensor.dim(), "D tensors");
   check(self.size(0) == tensor.size(0), Kind::Runtime,
-        "dot(): inconsistent tensor size, expected tensor [", self.size(0), "] and src [", tensor.size(0),
-        "] to have the same number of elements");
+        "dot(): inconsistent tensor size, expected tensor [", self.size(0), "] and src [",
+        tensor.size(0), "] to have the same number of elements");
   check_types("dot", self, tensor);
   Tensor out = empty({1, 1}, self.dtype(), self.device());
   NoGrad guard;
@@ -81,28 +88,32 @@ Tensor dot_value(const Tensor& self, const Tensor& tensor) {
 Tensor dot(const Tensor& self, const Tensor& tensor) {
   Tensor out = dot_value(self, tensor);
   if (!grad_needed(self, tensor)) return out;
-  return tape(
-      out, "dot", wrt(self, [t = Saved(tensor)](const Tensor& g) { return g * conj(t.get()); }),
-      wrt(tensor, [s = Saved(self)](const Tensor& g) { return g * conj(s.get()); }));
+  return tape(out, "dot",
+              wrt(self, [t = Saved(tensor)](const Tensor& g) { return g * conj(t.get()); }),
+              wrt(tensor, [s = Saved(self)](const Tensor& g) { return g * conj(s.get()); }));
 }
-EMBER_OP("dot(Tensor self, Tensor tensor) -> Tensor", &dot, kForms | Out, "Dot product of two vectors.");
+EMBER_OP("dot(Tensor self, Tensor tensor) -> Tensor", &dot, kForms | Out,
+         "Dot product of two vectors.");
 EMBER_OP("vdot(Tensor self, Tensor other) -> Tensor",
-         ([](const Tensor& self, const Tensor& other) { return dot(conj(self), other); }), kForms | Out,
-         "Dot product of the conjugate of a vector with another.");
+         ([](const Tensor& self, const Tensor& other) { return dot(conj(self), other); }),
+         kForms | Out, "Dot product of the conjugate of a vector with another.");
 
 Tensor matmul(const Tensor& self, const Tensor& other) {
   int p = self.dim(), q = other.dim();
-  check(p > 0 && q > 0, Kind::Runtime, "matmul(): both arguments to matmul need to be at least 1D, but they are ", p,
-        "D and ", q, "D");
+  check(p > 0 && q > 0, Kind::Runtime,
+        "matmul(): both arguments to matmul need to be at least 1D, but they are ", p, "D and ", q,
+        "D");
   if (p == 2 && q == 2) return mm(self, other);
   if (p == 1 && q == 1) return dot(self, other);
   if (p == 2 && q == 1) return mv(self, other);
   if (p == 1) return squeeze(matmul(unsqueeze(self, 0), other), Dims(-2));
   if (q == 1) return squeeze(matmul(self, unsqueeze(other, 1)), Dims(-1));
-  check(self.size(-1) == other.size(-2), Kind::Runtime, "matmul(): shapes ", self.shape(), " and ", other.shape(),
-        " cannot be multiplied: ", self.size(-1), " columns and ", other.size(-2), " rows");
+  check(self.size(-1) == other.size(-2), Kind::Runtime, "matmul(): shapes ", self.shape(), " and ",
+        other.shape(), " cannot be multiplied: ", self.size(-1), " columns and ", other.size(-2),
+        " rows");
   check_types("matmul", self, other);
-  if (q == 2 && self.numel()) {  // the batch joins the rows: one large product instead of many small ones
+  if (q == 2 &&
+      self.numel()) {  // the batch joins the rows: one large product instead of many small ones
     Shape shape = self.shape();
     shape.back() = other.size(1);
     return reshape(mm(reshape(self, {-1, self.size(-1)}), other), shape);
@@ -121,95 +132,119 @@ EMBER_OP("matmul(Tensor self, Tensor other) -> Tensor", &matmul, kForms | Out,
          "Matrix product of two tensors: vectors, matrices or batches, broadcast together.");
 EMBER_OP("__matmul__(Tensor self, Tensor other) -> Tensor", &matmul, Method, "self @ other.");
 
-// --- products added to something: beta * input + alpha * (a @ b) ------------------------------------------
+// --- products added to something: beta * input + alpha * (a @ b)
+// ------------------------------------------
 
 namespace {
 
-Scalar conj_of(const Scalar& s) { return s.is_complex() ? Scalar(std::conj(s.to<complex128>())) : s; }
+Scalar conj_of(const Scalar& s) {
+  return s.is_complex() ? Scalar(std::conj(s.to<complex128>())) : s;
+}
 
 Tensor scaled(const Tensor& t, const Scalar& by) { return by.equal(1) ? t : t * by; }
 
 // `input` broadcasts to the shape of the product.
-Tensor add_product(const char* op, const Tensor& input, const Tensor& a, const Tensor& b, const Scalar& beta,
-                   const Scalar& alpha) {
+Tensor add_product(const char* op, const Tensor& input, const Tensor& a, const Tensor& b,
+                   const Scalar& beta, const Scalar& alpha) {
   check_types(op, a, b);
-  check(input.dtype() == a.dtype(), Kind::Runtime, op, "(): self and mat2 must have the same dtype, but got ",
-        input.dtype(), " and ", a.dtype());
+  check(input.dtype() == a.dtype(), Kind::Runtime, op,
+        "(): self and mat2 must have the same dtype, but got ", input.dtype(), " and ", a.dtype());
   bool whole = is_integral(a.dtype());
   check(!whole || (!alpha.is_float() && !beta.is_float()), Kind::Runtime, op,
-        "(): For integral input tensors, argument beta and alpha must not be a floating point number.");
+        "(): For integral input tensors, argument beta and alpha must not be a floating point "
+        "number.");
   Shape shape = a.shape();
   shape.back() = b.size(-1);
   Tensor out = empty(shape, a.dtype(), a.device());
   bool use_input = !beta.equal(0);  // beta = 0 ignores `input`, even where it is NaN
   {
     NoGrad guard;
-    if (use_input) backend_of(out).copy(out, expand(input, shape));
-    else expand(input, shape);  // checks the shape
+    if (use_input)
+      backend_of(out).copy(out, expand(input, shape));
+    else
+      expand(input, shape);  // checks the shape
   }
   backend_of(out).matmul(out, a, b, alpha, use_input ? beta : Scalar(0.0));
   if (!grad_needed(input, a, b)) return out;
-  return tape(
-      out, op, wrt(input, [beta](const Tensor& g) { return scaled(g, conj_of(beta)); }),
-      wrt(a, [b = Saved(b), alpha](const Tensor& g) { return scaled(matmul(g, adjoint_of(b.get())), conj_of(alpha)); }),
-      wrt(b, [a = Saved(a), alpha](const Tensor& g) { return scaled(matmul(adjoint_of(a.get()), g), conj_of(alpha)); }));
+  return tape(out, op, wrt(input, [beta](const Tensor& g) { return scaled(g, conj_of(beta)); }),
+              wrt(a,
+                  [b = Saved(b), alpha](const Tensor& g) {
+                    return scaled(matmul(g, adjoint_of(b.get())), conj_of(alpha));
+                  }),
+              wrt(b, [a = Saved(a), alpha](const Tensor& g) {
+                return scaled(matmul(adjoint_of(a.get()), g), conj_of(alpha));
+              }));
 }
 
 }  // namespace
 
-Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha) {
-  check(mat1.dim() == 2 && mat2.dim() == 2, Kind::Runtime, "addmm(): mat1 and mat2 must be matrices, got ", mat1.dim(),
-        "-D and ", mat2.dim(), "-D");
-  check(mat1.size(1) == mat2.size(0), Kind::Runtime, "addmm(): mat1 and mat2 shapes cannot be multiplied (",
-        mat1.size(0), "x", mat1.size(1), " and ", mat2.size(0), "x", mat2.size(1), ")");
+Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
+             const Scalar& alpha) {
+  check(mat1.dim() == 2 && mat2.dim() == 2, Kind::Runtime,
+        "addmm(): mat1 and mat2 must be matrices, got ", mat1.dim(), "-D and ", mat2.dim(), "-D");
+  check(mat1.size(1) == mat2.size(0), Kind::Runtime,
+        "addmm(): mat1 and mat2 shapes cannot be multiplied (", mat1.size(0), "x", mat1.size(1),
+        " and ", mat2.size(0), "x", mat2.size(1), ")");
   return add_product("addmm", self, mat1, mat2, beta, alpha);
 }
-EMBER_OP("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", &addmm,
-         kAllForms, "beta * self + alpha * (mat1 @ mat2).");
+EMBER_OP("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+         &addmm, kAllForms, "beta * self + alpha * (mat1 @ mat2).");
 
-EMBER_OP("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-         ([](const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
-           check(a.dim() == 3 && b.dim() == 3, Kind::Runtime, "baddbmm(): batch1 and batch2 must be 3D tensors, got ",
-                 a.dim(), "-D and ", b.dim(), "-D");
-           check(a.size(0) == b.size(0) && a.size(2) == b.size(1), Kind::Runtime,
-                 "baddbmm(): Expected size for first two dimensions of batch2 tensor to be: [", a.size(0), ", ",
-                 a.size(2), "] but got: [", b.size(0), ", ", b.size(1), "].");
-           return add_product("baddbmm", self, a, b, beta, alpha);
-         }),
-         kAllForms, "beta * self + alpha * (batch1 @ batch2), batch by batch.");
+EMBER_OP(
+    "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> "
+    "Tensor",
+    ([](const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
+        const Scalar& alpha) {
+      check(a.dim() == 3 && b.dim() == 3, Kind::Runtime,
+            "baddbmm(): batch1 and batch2 must be 3D tensors, got ", a.dim(), "-D and ", b.dim(),
+            "-D");
+      check(a.size(0) == b.size(0) && a.size(2) == b.size(1), Kind::Runtime,
+            "baddbmm(): Expected size for first two dimensions of batch2 tensor to be: [",
+            a.size(0), ", ", a.size(2), "] but got: [", b.size(0), ", ", b.size(1), "].");
+      return add_product("baddbmm", self, a, b, beta, alpha);
+    }),
+    kAllForms, "beta * self + alpha * (batch1 @ batch2), batch by batch.");
 
-EMBER_OP("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-         ([](const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
-           check(a.dim() == 3 && b.dim() == 3, Kind::Runtime, "addbmm(): batch1 and batch2 must be 3D tensors, got ",
-                 a.dim(), "-D and ", b.dim(), "-D");
-           check(a.size(0) == b.size(0) && a.size(2) == b.size(1), Kind::Runtime,
-                 "addbmm(): Expected size for first two dimensions of batch2 tensor to be: [", a.size(0), ", ",
-                 a.size(2), "] but got: [", b.size(0), ", ", b.size(1), "].");
-           // The sum over batches is one product: (M, B * K) @ (B * K, N).
-           Tensor left = reshape(transpose(a, 0, 1), {a.size(1), a.size(0) * a.size(2)});
-           Tensor right = reshape(b, {b.size(0) * b.size(1), b.size(2)});
-           return add_product("addbmm", self, left, right, beta, alpha);
-         }),
-         kAllForms, "beta * self + alpha * the sum of batch1 @ batch2 over the batch.");
+EMBER_OP(
+    "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    ([](const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
+        const Scalar& alpha) {
+      check(a.dim() == 3 && b.dim() == 3, Kind::Runtime,
+            "addbmm(): batch1 and batch2 must be 3D tensors, got ", a.dim(), "-D and ", b.dim(),
+            "-D");
+      check(a.size(0) == b.size(0) && a.size(2) == b.size(1), Kind::Runtime,
+            "addbmm(): Expected size for first two dimensions of batch2 tensor to be: [", a.size(0),
+            ", ", a.size(2), "] but got: [", b.size(0), ", ", b.size(1), "].");
+      // The sum over batches is one product: (M, B * K) @ (B * K, N).
+      Tensor left = reshape(transpose(a, 0, 1), {a.size(1), a.size(0) * a.size(2)});
+      Tensor right = reshape(b, {b.size(0) * b.size(1), b.size(2)});
+      return add_product("addbmm", self, left, right, beta, alpha);
+    }),
+    kAllForms, "beta * self + alpha * the sum of batch1 @ batch2 over the batch.");
 
 EMBER_OP("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-         ([](const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta, const Scalar& alpha) {
-           check(mat.dim() == 2 && vec.dim() == 1, Kind::Runtime, "addmv(): vector + matrix @ vector expected, got ",
-                 self.dim(), ", ", mat.dim(), ", ", vec.dim());
-           check(mat.size(1) == vec.size(0), Kind::Runtime, "addmv(): size mismatch, got mat (", mat.size(0), "x",
-                 mat.size(1), "), vec (", vec.size(0), ")");
+         ([](const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
+             const Scalar& alpha) {
+           check(mat.dim() == 2 && vec.dim() == 1, Kind::Runtime,
+                 "addmv(): vector + matrix @ vector expected, got ", self.dim(), ", ", mat.dim(),
+                 ", ", vec.dim());
+           check(mat.size(1) == vec.size(0), Kind::Runtime, "addmv(): size mismatch, got mat (",
+                 mat.size(0), "x", mat.size(1), "), vec (", vec.size(0), ")");
            Tensor row = self.dim() == 1 ? unsqueeze(self, 1) : self;
            return squeeze(add_product("addmv", row, mat, unsqueeze(vec, 1), beta, alpha), Dims(1));
          }),
          kAllForms, "beta * self + alpha * (mat @ vec).");
 
 EMBER_OP("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-         ([](const Tensor& self, const Tensor& u, const Tensor& v, const Scalar& beta, const Scalar& alpha) {
-           check(u.dim() == 1 && v.dim() == 1, Kind::Runtime, "addr(): Expected 1-D argument vec1 and vec2, but got ",
-                 u.dim(), "-D and ", v.dim(), "-D");
+         ([](const Tensor& self, const Tensor& u, const Tensor& v, const Scalar& beta,
+             const Scalar& alpha) {
+           check(u.dim() == 1 && v.dim() == 1, Kind::Runtime,
+                 "addr(): Expected 1-D argument vec1 and vec2, but got ", u.dim(), "-D and ",
+                 v.dim(), "-D");
            bool whole = is_integral(promote(self.dtype(), promote(u.dtype(), v.dtype())), true);
            check(!whole || (!alpha.is_float() && !beta.is_float()), Kind::Runtime,
-                 "addr(): For integral input tensors, argument beta and alpha must not be a floating point number.");
+                 "addr(): For integral input tensors, argument beta and alpha must not be a "
+                 "floating point number.");
            Tensor outer = scaled(unsqueeze(u, 1) * v, alpha);
            expand(self, outer.shape());
            if (beta.equal(0)) return to(outer, promote(self.dtype(), outer.dtype()));
@@ -218,19 +253,21 @@ EMBER_OP("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar a
          kAllForms, "beta * self + alpha * the outer product of vec1 and vec2.");
 
 Tensor outer(const Tensor& self, const Tensor& vec2) {
-  check(self.dim() == 1 && vec2.dim() == 1, Kind::Runtime, "outer(): Expected 1-D arguments, but got ", self.dim(),
-        "-D and ", vec2.dim(), "-D");
+  check(self.dim() == 1 && vec2.dim() == 1, Kind::Runtime,
+        "outer(): Expected 1-D arguments, but got ", self.dim(), "-D and ", vec2.dim(), "-D");
   return unsqueeze(self, 1) * vec2;
 }
-EMBER_OP("outer(Tensor self, Tensor vec2) -> Tensor", &outer, kForms | Out, "Outer product of two vectors.");
-EMBER_OP("ger(Tensor self, Tensor vec2) -> Tensor", &outer, kForms | Out, "Outer product of two vectors.");
+EMBER_OP("outer(Tensor self, Tensor vec2) -> Tensor", &outer, kForms | Out,
+         "Outer product of two vectors.");
+EMBER_OP("ger(Tensor self, Tensor vec2) -> Tensor", &outer, kForms | Out,
+         "Outer product of two vectors.");
 
 EMBER_OP("inner(Tensor self, Tensor other) -> Tensor",
          ([](const Tensor& self, const Tensor& other) {
            if (self.dim() == 0 || other.dim() == 0) return self * other;
            check(self.size(-1) == other.size(-1), Kind::Runtime,
-                 "inner() the last dimension must match on both input tensors but got shapes ", self.shape(), " and ",
-                 other.shape());
+                 "inner() the last dimension must match on both input tensors but got shapes ",
+                 self.shape(), " and ", other.shape());
            Shape shape(self.shape().data(), self.dim() - 1);
            for (int i = 0; i + 1 < other.dim(); i++) shape.push_back(other.shape()[i]);
            auto rows = [](const Tensor& t) {
@@ -244,15 +281,16 @@ EMBER_OP("inner(Tensor self, Tensor other) -> Tensor",
 
 // input @ weight.T + bias, the one product that every network makes: a node of its own.
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
-  check(weight.dim() == 2 || weight.dim() == 1, Kind::Runtime, "linear(): weight must be a matrix or a vector, got ",
-        weight.dim(), "-D");
+  check(weight.dim() == 2 || weight.dim() == 1, Kind::Runtime,
+        "linear(): weight must be a matrix or a vector, got ", weight.dim(), "-D");
   if (weight.dim() == 1 || input.dim() == 0) {
     Tensor y = matmul(input, weight);
     return bias ? y + bias : y;
   }
   int64_t in = weight.size(1), out = weight.size(0);
-  check(input.size(-1) == in, Kind::Runtime, "linear(): input of shape ", input.shape(), " and weight of shape ",
-        weight.shape(), " cannot be multiplied: ", input.size(-1), " features in, ", in, " expected");
+  check(input.size(-1) == in, Kind::Runtime, "linear(): input of shape ", input.shape(),
+        " and weight of shape ", weight.shape(), " cannot be multiplied: ", input.size(-1),
+        " features in, ", in, " expected");
   check_types("linear", input, weight);
   bool flat = input.dim() == 2;
   int64_t rows = 1;
@@ -265,22 +303,23 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
     NoGrad guard;
     Tensor wt = alias(weight, {in, out}, {weight.stride(1), weight.stride(0)}, weight.offset());
     if (bias) {
-      check(bias.dtype() == x.dtype(), Kind::Runtime, "linear(): bias must have the dtype of input, ", x.dtype(),
-            ", but has ", bias.dtype());
+      check(bias.dtype() == x.dtype(), Kind::Runtime,
+            "linear(): bias must have the dtype of input, ", x.dtype(), ", but has ", bias.dtype());
       backend_of(y).copy(y, expand(bias, y.shape()));
     }
     backend_of(y).matmul(y, detach(x), wt, Scalar(1.0), Scalar(bias ? 1.0 : 0.0));
   }
   if (grad_needed(x, weight, bias)) {
     Tensor no_bias;
-    y = tape(
-        y, "linear", wrt(x, [w = Saved(weight)](const Tensor& g) { return mm(g, conj(w.get())); }),
-        wrt(weight, [x = Saved(x)](const Tensor& g) { return mm(transpose(g, 0, 1), conj(x.get())); }),
-        wrt(bias ? bias : no_bias, [](const Tensor& g) { return g; }));
+    y = tape(y, "linear",
+             wrt(x, [w = Saved(weight)](const Tensor& g) { return mm(g, conj(w.get())); }),
+             wrt(weight,
+                 [x = Saved(x)](const Tensor& g) { return mm(transpose(g, 0, 1), conj(x.get())); }),
+             wrt(bias ? bias : no_bias, [](const Tensor& g) { return g; }));
   }
   return flat ? y : reshape(y, shape);
 }
-EMBER_OP("nn.functional.linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", &linear, Function,
-         "input @ weight.T + bias.");
+EMBER_OP("nn.functional.linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", &linear,
+         Function, "input @ weight.T + bias.");
 
 }  // namespace ember

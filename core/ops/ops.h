@@ -1,4 +1,5 @@
-// Every op as a C++ function, for gradient rules and for composing ops. One section per family file.
+// Every op as a C++ function, for gradient rules and for composing ops. One section per family
+// file.
 #pragma once
 
 #include <span>
@@ -12,21 +13,24 @@
 
 namespace ember {
 
-// --- pointwise.cpp: the rows of the table --------------------------------------------------------------
+// --- pointwise.cpp: the rows of the table
+// --------------------------------------------------------------
 #define UNARY(name, ...) Tensor name(const Tensor& self, Dest dest = {});
 #define UNARY_P(name, ...) Tensor name(const Tensor& self, const Params& params, Dest dest = {});
 #define PREDICATE(name, ...) Tensor name(const Tensor& self, Dest dest = {});
 #define BINARY(name, ...) Tensor name(const Operand& self, const Operand& other, Dest dest = {});
 #define COMPARE(name, ...) Tensor name(const Operand& self, const Operand& other, Dest dest = {});
-#define TERNARY(name, ...) Tensor name(const Operand& a, const Operand& b, const Operand& c, const Params& params = {}, Dest dest = {});
+#define TERNARY(name, ...)                                                                     \
+  Tensor name(const Operand& a, const Operand& b, const Operand& c, const Params& params = {}, \
+              Dest dest = {});
 #include "scalar_functions.h"
 
 inline Tensor polygamma(double n, const Tensor& x) { return polygamma(x, Params{n}); }
 
 inline Tensor operator-(const Tensor& a) { return neg(a); }
-#define EMBER_OPERATOR(op, name)                                                            \
-  inline Tensor operator op(const Tensor& a, const Tensor& b) { return name(a, b); }        \
-  inline Tensor operator op(const Tensor& a, const Scalar& b) { return name(a, b); }        \
+#define EMBER_OPERATOR(op, name)                                                     \
+  inline Tensor operator op(const Tensor& a, const Tensor& b) { return name(a, b); } \
+  inline Tensor operator op(const Tensor& a, const Scalar& b) { return name(a, b); } \
   inline Tensor operator op(const Scalar& a, const Tensor& b) { return name(a, b); }
 EMBER_OPERATOR(+, add)
 EMBER_OPERATOR(-, sub)
@@ -47,8 +51,9 @@ Tensor add_scaled(const Operand& self, const Operand& other, const Scalar& alpha
 Tensor conj(const Tensor& self);  // the tensor itself if it is real
 Tensor round(const Tensor& self, int64_t decimals, Dest dest = {});
 
-// --- dest.cpp: where results go ------------------------------------------------------------------------
-// The tensor an op writes to: new, or `dest` (resized if it is out=, checked if it is in place).
+// --- dest.cpp: where results go
+// ------------------------------------------------------------------------ The tensor an op writes
+// to: new, or `dest` (resized if it is out=, checked if it is in place).
 Tensor output_for(const char* op, Dest dest, const Shape& shape, Dtype dtype, Device device);
 void check_in_place(const char* op, const Tensor& self);
 void bump_version(const Tensor& t);
@@ -56,19 +61,21 @@ void copy_to_out(const char* op, const Tensor& out, const Tensor& result);
 // self takes the value and the history of `result`.
 void assign_in_place(const char* op, const Tensor& self, const Tensor& result);
 
-// --- copy.cpp ------------------------------------------------------------------------------------------
+// --- copy.cpp
+// ------------------------------------------------------------------------------------------
 Tensor clone(const Tensor& self, MemoryFormat format = MemoryFormat::Preserve);
 Tensor contiguous(const Tensor& self, MemoryFormat format = MemoryFormat::Contiguous);
 Tensor to(const Tensor& self, Dtype dtype);
-Tensor to(const Tensor& self, std::optional<Device> device, std::optional<Dtype> dtype, bool copy = false,
-          std::optional<MemoryFormat> format = std::nullopt);
+Tensor to(const Tensor& self, std::optional<Device> device, std::optional<Dtype> dtype,
+          bool copy = false, std::optional<MemoryFormat> format = std::nullopt);
 Tensor copy_(const Tensor& self, const Tensor& src);
 Tensor fill_(const Tensor& self, const Operand& value);
 Tensor data_of(const Tensor& self);
 void set_data(const Tensor& self, const Tensor& value);
 Scalar item(const Tensor& self);
 
-// --- create.cpp ----------------------------------------------------------------------------------------
+// --- create.cpp
+// ----------------------------------------------------------------------------------------
 Tensor full(const Shape& shape, const Scalar& value, Dtype dtype, Device device = {});
 Tensor zeros(const Shape& shape, Dtype dtype, Device device = {});
 Tensor ones(const Shape& shape, Dtype dtype, Device device = {});
@@ -76,16 +83,19 @@ Tensor zeros_like(const Tensor& t);
 Tensor ones_like(const Tensor& t);
 Tensor full_like(const Tensor& t, const Scalar& value);
 Tensor scalar_tensor(const Scalar& value, Dtype dtype, Device device = {});
-Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, Dtype dtype, Device device = {});
+Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, Dtype dtype,
+              Device device = {});
 Tensor tril(const Tensor& self, int64_t diagonal = 0);
 Tensor triu(const Tensor& self, int64_t diagonal = 0);
 Tensor complex(const Tensor& real, const Tensor& imag, Dest dest = {});
 
-// --- shape.cpp: views ----------------------------------------------------------------------------------
-// A view of `self` with new geometry; the caller puts its rule on the tape.
+// --- shape.cpp: views
+// ---------------------------------------------------------------------------------- A view of
+// `self` with new geometry; the caller puts its rule on the tape.
 Tensor make_view(const Tensor& self, Shape shape, Shape strides, int64_t offset);
 Tensor view_alias(const Tensor& self);
-Tensor as_strided(const Tensor& self, const Shape& size, const Shape& stride, std::optional<int64_t> offset);
+Tensor as_strided(const Tensor& self, const Shape& size, const Shape& stride,
+                  std::optional<int64_t> offset);
 Tensor view(const Tensor& self, const Shape& size);
 Tensor reshape(const Tensor& self, const Shape& size);
 Tensor expand(const Tensor& self, const Shape& size);
@@ -94,7 +104,8 @@ Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1);
 Tensor squeeze(const Tensor& self, const Dims& dim = {});
 Tensor unsqueeze(const Tensor& self, int64_t dim);
 Tensor select(const Tensor& self, int64_t dim, int64_t index);
-Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step);
+Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start,
+             std::optional<int64_t> end, int64_t step);
 Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length);
 Tensor numpy_T(const Tensor& self);
 Tensor matrix_transpose(const Tensor& self);
@@ -111,9 +122,10 @@ Tensor diag_embed(const Tensor& self, int64_t offset = 0, int64_t dim1 = -2, int
 Tensor diag(const Tensor& self, int64_t diagonal = 0);
 Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step);
 Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index);
-Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start,
-                     std::optional<int64_t> end, int64_t step);
-Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1, int64_t dim2);
+Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim,
+                     std::optional<int64_t> start, std::optional<int64_t> end, int64_t step);
+Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1,
+                        int64_t dim2);
 TensorList unbind(const Tensor& self, int64_t dim = 0);
 TensorList split(const Tensor& self, int64_t split_size, int64_t dim = 0);
 TensorList split_with_sizes(const Tensor& self, const Shape& split_sizes, int64_t dim = 0);
@@ -127,15 +139,20 @@ Tensor view_as_complex(const Tensor& self);
 // Sums `t` down to `shape`, which broadcasts to its shape.
 Tensor sum_to(const Tensor& t, const Shape& shape);
 
-// --- index.cpp -----------------------------------------------------------------------------------------
-// self[indices]: one tensor per dimension, undefined for a full slice; integers, or masks over one or more dimensions.
+// --- index.cpp
+// -----------------------------------------------------------------------------------------
+// self[indices]: one tensor per dimension, undefined for a full slice; integers, or masks over one
+// or more dimensions.
 Tensor index(const Tensor& self, const TensorList& indices);
-Tensor index_put(const Tensor& self, const TensorList& indices, const Tensor& values, bool accumulate = false);
-Tensor index_put_(const Tensor& self, const TensorList& indices, const Tensor& values, bool accumulate = false);
+Tensor index_put(const Tensor& self, const TensorList& indices, const Tensor& values,
+                 bool accumulate = false);
+Tensor index_put_(const Tensor& self, const TensorList& indices, const Tensor& values,
+                  bool accumulate = false);
 Tensor nonzero(const Tensor& self);
 TensorList nonzero_tuple(const Tensor& self);  // one tensor for each dimension
 
-// --- join.cpp, rearrange.cpp ---------------------------------------------------------------------------
+// --- join.cpp, rearrange.cpp
+// ---------------------------------------------------------------------------
 Tensor cat(const TensorList& tensors, int64_t dim = 0);
 Tensor cat(const TensorList& tensors, int64_t dim, Dest dest);
 Tensor stack(const TensorList& tensors, int64_t dim = 0);
@@ -151,87 +168,112 @@ Tensor rot90(const Tensor& self, int64_t k, const Shape& dims);
 Tensor kron(const Tensor& self, const Tensor& other);
 Tensor trace(const Tensor& self);
 
-// --- gather.cpp, index_rows.cpp, mask.cpp ------------------------------------------------------------------------------
+// --- gather.cpp, index_rows.cpp, mask.cpp
+// ------------------------------------------------------------------------------
 Tensor gather(const Tensor& self, int64_t dim, const Tensor& index);
 Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Operand& src);
 Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src);
-Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, const std::string& reduce,
-                      bool include_self = true);
+Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                      const std::string& reduce, bool include_self = true);
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim);
 Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index);
-Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha = 1);
+Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                 const Scalar& alpha = 1);
 Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Operand& value);
 Tensor take(const Tensor& self, const Tensor& index);
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const Operand& value);
 Tensor masked_select(const Tensor& self, const Tensor& mask);
 Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source);
 
-// --- reduce.cpp ----------------------------------------------------------------------------------------
-// The dimensions of a `dim=` argument: wrapped, sorted, without repetition; all of them for None (or []).
+// --- reduce.cpp
+// ---------------------------------------------------------------------------------------- The
+// dimensions of a `dim=` argument: wrapped, sorted, without repetition; all of them for None (or
+// []).
 Shape reduced_dims(const char* op, const Dims& dim, int ndim);
-Tensor sum(const Tensor& self, const Dims& dim = {}, bool keepdim = false, std::optional<Dtype> dtype = std::nullopt);
+Tensor sum(const Tensor& self, const Dims& dim = {}, bool keepdim = false,
+           std::optional<Dtype> dtype = std::nullopt);
 Tensor nansum(const Tensor& self, const Dims& dim, bool keepdim, std::optional<Dtype> dtype);
-Tensor mean(const Tensor& self, const Dims& dim = {}, bool keepdim = false, std::optional<Dtype> dtype = std::nullopt);
-Tensor prod(const Tensor& self, const Dims& dim = {}, bool keepdim = false, std::optional<Dtype> dtype = std::nullopt);
+Tensor mean(const Tensor& self, const Dims& dim = {}, bool keepdim = false,
+            std::optional<Dtype> dtype = std::nullopt);
+Tensor prod(const Tensor& self, const Dims& dim = {}, bool keepdim = false,
+            std::optional<Dtype> dtype = std::nullopt);
 Tensor any(const Tensor& self, const Dims& dim = {}, bool keepdim = false);
 Tensor all(const Tensor& self, const Dims& dim = {}, bool keepdim = false);
 Tensor var(const Tensor& self, const Dims& dim, double correction, bool keepdim);
 Tensor std(const Tensor& self, const Dims& dim, double correction, bool keepdim);
-Tensor norm_over(const char* op, const Tensor& self, double p, const Dims& dim, bool keepdim, std::optional<Dtype> dtype);
+Tensor norm_over(const char* op, const Tensor& self, double p, const Dims& dim, bool keepdim,
+                 std::optional<Dtype> dtype);
 
-// --- extremes.cpp --------------------------------------------------------------------------------------
+// --- extremes.cpp
+// --------------------------------------------------------------------------------------
 Tensor amin(const Tensor& self, const Dims& dim = {}, bool keepdim = false);
 Tensor amax(const Tensor& self, const Dims& dim = {}, bool keepdim = false);
 Tensor argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim = false);
 Tensor argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim = false);
 // The gradient of an op that picked one element along `dim`: g at `indices`, 0 elsewhere.
-Tensor select_back(const Tensor& g, const Tensor& indices, const Shape& shape, int64_t dim, bool keepdim);
+Tensor select_back(const Tensor& g, const Tensor& indices, const Shape& shape, int64_t dim,
+                   bool keepdim);
 
-// --- scan.cpp ------------------------------------------------------------------------------------------
+// --- scan.cpp
+// ------------------------------------------------------------------------------------------
 Tensor cumsum(const Tensor& self, int64_t dim, std::optional<Dtype> dtype = std::nullopt);
 Tensor cumprod(const Tensor& self, int64_t dim, std::optional<Dtype> dtype = std::nullopt);
 Tensor logcumsumexp(const Tensor& self, int64_t dim);
-Tensor diff(const Tensor& self, int64_t n = 1, int64_t dim = -1, const Tensor& prepend = {}, const Tensor& append = {});
+Tensor diff(const Tensor& self, int64_t n = 1, int64_t dim = -1, const Tensor& prepend = {},
+            const Tensor& append = {});
 
-// --- softmax.cpp ---------------------------------------------------------------------------------------
+// --- softmax.cpp
+// ---------------------------------------------------------------------------------------
 Tensor softmax(const Tensor& self, int64_t dim, std::optional<Dtype> dtype = std::nullopt);
 Tensor log_softmax(const Tensor& self, int64_t dim, std::optional<Dtype> dtype = std::nullopt);
 Tensor logsumexp(const Tensor& self, const Dims& dim, bool keepdim);
 
-// --- sort.cpp, unique.cpp, histogram.cpp ---------------------------------------------------------------
+// --- sort.cpp, unique.cpp, histogram.cpp
+// ---------------------------------------------------------------
 std::tuple<Tensor, Tensor> sort(const Tensor& self, int64_t dim = -1, bool descending = false);
 Tensor argsort(const Tensor& self, int64_t dim = -1, bool descending = false);
-std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true);
+std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim = -1,
+                                bool largest = true, bool sorted = true);
 // How many elements of a sorted line are less than each value (`right`: not greater).
 Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right = false);
 
-// --- matmul.cpp ----------------------------------------------------------------------------------------
+// --- matmul.cpp
+// ----------------------------------------------------------------------------------------
 Tensor mm(const Tensor& self, const Tensor& mat2);
 Tensor bmm(const Tensor& self, const Tensor& mat2);
 Tensor mv(const Tensor& self, const Tensor& vec);
 Tensor dot(const Tensor& self, const Tensor& tensor);
 Tensor matmul(const Tensor& self, const Tensor& other);
 
-Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha);
+Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
+             const Scalar& alpha);
 Tensor outer(const Tensor& self, const Tensor& vec2);
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias);
-// --- random.cpp ----------------------------------------------------------------------------------------
-// Fills `out` with random numbers, without checks or history; from the default generator if none is given.
+// --- random.cpp
+// ---------------------------------------------------------------------------------------- Fills
+// `out` with random numbers, without checks or history; from the default generator if none is
+// given.
 Tensor draw(const Tensor& out, Generator* generator, const Draw& what);
 Tensor rand(const Shape& size, Dtype dtype, Device device = {}, Generator* generator = nullptr);
 Tensor randn(const Shape& size, Dtype dtype, Device device = {}, Generator* generator = nullptr);
-Tensor randint(int64_t low, int64_t high, const Shape& size, Dtype dtype = Dtype::Int64, Device device = {},
+Tensor randint(int64_t low, int64_t high, const Shape& size, Dtype dtype = Dtype::Int64,
+               Device device = {}, Generator* generator = nullptr);
+Tensor randperm(int64_t n, Dtype dtype = Dtype::Int64, Device device = {},
+                Generator* generator = nullptr);
+Tensor uniform_(const Tensor& self, double from = 0.0, double to = 1.0,
+                Generator* generator = nullptr);
+Tensor normal_(const Tensor& self, double mean = 0.0, double std = 1.0,
                Generator* generator = nullptr);
-Tensor randperm(int64_t n, Dtype dtype = Dtype::Int64, Device device = {}, Generator* generator = nullptr);
-Tensor uniform_(const Tensor& self, double from = 0.0, double to = 1.0, Generator* generator = nullptr);
-Tensor normal_(const Tensor& self, double mean = 0.0, double std = 1.0, Generator* generator = nullptr);
 Tensor bernoulli_(const Tensor& self, double p = 0.5, Generator* generator = nullptr);
 
-// --- sample.cpp, dropout.cpp ---------------------------------------------------------------------------
-Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement = false, Generator* generator = nullptr);
+// --- sample.cpp, dropout.cpp
+// ---------------------------------------------------------------------------
+Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement = false,
+                   Generator* generator = nullptr);
 Tensor dropout(const Tensor& self, double p, bool train);
 
-// --- linalg.cpp ----------------------------------------------------------------------------------------
+// --- linalg.cpp
+// ----------------------------------------------------------------------------------------
 Tensor solve_triangular(const Tensor& self, const Tensor& b, bool upper, bool left, bool unit);
 
 }  // namespace ember

@@ -1,4 +1,5 @@
-// How a row of the pointwise table runs: promote, broadcast, call the primitive, put the gradient on the tape.
+// How a row of the pointwise table runs: promote, broadcast, call the primitive, put the gradient
+// on the tape.
 #include "ops/pointwise.h"
 
 namespace ember::pointwise {
@@ -30,8 +31,8 @@ Meeting meet(const char* op, std::initializer_list<const Operand*> operands) {
       m.device = t.device();
     } else if (t.device().kind != m.device.kind) {
       check(t.device().is_cpu() && t.dim() == 0, Kind::Runtime, op,
-            "(): Expected all tensors to be on the same device, but found at least two devices, ", m.device, " and ",
-            t.device(), "!");
+            "(): Expected all tensors to be on the same device, but found at least two devices, ",
+            m.device, " and ", t.device(), "!");
     }
     host_scalar = host_scalar && t.device().is_cpu() && t.dim() == 0;
     have_device = true;
@@ -71,7 +72,8 @@ bool clobbers(const Tensor& out, const Operand& o) {
 }
 
 // Runs `call(out)`, through a fresh tensor if the output overlaps an operand.
-template <class F> void write(const Tensor& out, std::initializer_list<const Operand*> operands, F&& call) {
+template <class F>
+void write(const Tensor& out, std::initializer_list<const Operand*> operands, F&& call) {
   bool overlap = false;
   for (const Operand* o : operands) overlap = overlap || clobbers(out, *o);
   if (__builtin_expect(overlap, 0)) {
@@ -84,15 +86,16 @@ template <class F> void write(const Tensor& out, std::initializer_list<const Ope
 }
 
 Saved saved(const Operand& o, Dtype dtype, Device device) {
-  return o.is_tensor() ? Saved(o.tensor()) : Saved::constant(scalar_tensor(o.scalar(), dtype, device));
+  return o.is_tensor() ? Saved(o.tensor())
+                       : Saved::constant(scalar_tensor(o.scalar(), dtype, device));
 }
 
 [[noreturn]] void no_derivative(const char* name) {
   fail(Kind::NotImplemented, "derivative for ", name, " is not implemented");
 }
 
-// The conjugate and the sign of a complex number have gradients but no complex derivative, which is all that a
-// row could hold.
+// The conjugate and the sign of a complex number have gradients but no complex derivative, which is
+// all that a row could hold.
 bool is_not_holomorphic(Unary f, Dtype d) {
   return f == Unary::conj_physical || (f == Unary::sgn && is_complex(d));
 }
@@ -107,19 +110,25 @@ Tensor not_holomorphic_grad(Unary f, const Tensor& g, const Tensor& x) {
 Tensor unary(const UnaryRow& row, const Tensor& self, const Params& params, Dest dest) {
   Dtype dtype = row_dtype(row.name, types_of(row.f), self.dtype());
   bool to_real = row.f == Unary::abs && is_complex(dtype);
-  check(!(to_real && dest.in_place), Kind::Runtime, "In-place abs is not supported for complex tensors.");
+  check(!(to_real && dest.in_place), Kind::Runtime,
+        "In-place abs is not supported for complex tensors.");
   bool record = grad_needed(self);
   Operand x(self);
   Meeting m{self.shape(), self.device(), &self};
   const bool wirtinger = is_not_holomorphic(row.f, dtype);
-  Tensor before = record && dest.in_place && (row.keep == Keep::x || wirtinger) ? clone(self) : self;
+  Tensor before =
+      record && dest.in_place && (row.keep == Keep::x || wirtinger) ? clone(self) : self;
   Tensor out = result_tensor(row.name, dest, m, to_real ? real_of(dtype) : dtype);
   Backend& backend = backend_of(out);
-  write(out, {&x}, [&](const Tensor& to) { backend.unary(row.f, dtype, to, Broadcast(x, to.shape()).input, params); });
+  write(out, {&x}, [&](const Tensor& to) {
+    backend.unary(row.f, dtype, to, Broadcast(x, to.shape()).input, params);
+  });
   if (dest.tensor) bump_version(out);
   if (!record) return out;
   if (__builtin_expect(wirtinger, 0)) {
-    auto rule = [f = row.f, x = Saved(before)](const Tensor& g) { return not_holomorphic_grad(f, g, x.get()); };
+    auto rule = [f = row.f, x = Saved(before)](const Tensor& g) {
+      return not_holomorphic_grad(f, g, x.get());
+    };
     if (!dest.in_place) return tape(out, row.name, wrt(self, rule));
     tape_inplace(self, row.name, wrt(self, rule));
     return out;
@@ -133,9 +142,11 @@ Tensor unary(const UnaryRow& row, const Tensor& self, const Params& params, Dest
     tape_inplace(self, row.name, wrt(self, rule));
     return out;
   }
-  auto rule = [row = &row, params, kept = row.keep == Keep::x ? Saved(before) : Saved::output(out)](const Tensor& g) {
+  auto rule = [row = &row, params,
+               kept = row.keep == Keep::x ? Saved(before) : Saved::output(out)](const Tensor& g) {
     Tensor k = kept.get();
-    // Inputs that were promoted (integers cannot require a gradient) never get here, so g and k agree.
+    // Inputs that were promoted (integers cannot require a gradient) never get here, so g and k
+    // agree.
     if (grad_enabled()) return row->rule(g, k, params);
     Dtype dtype = k.dtype() == g.dtype() ? k.dtype() : promote(k.dtype(), g.dtype());
     Operand go(g), ko(k);
@@ -191,23 +202,35 @@ Tensor simple_power(const Operand& a, const Operand& b, Dest dest) {
     if (e == -1) return reciprocal(x, dest);
     return pow_scalar(x, Params{e}, dest);
   }
-  if (b.is_tensor() && !a.is_tensor() && a.scalar().equal(2) && is_differentiable(b.tensor().dtype()) &&
-      result_type(a, b) == b.tensor().dtype())
+  if (b.is_tensor() && !a.is_tensor() && a.scalar().equal(2) &&
+      is_differentiable(b.tensor().dtype()) && result_type(a, b) == b.tensor().dtype())
     return exp2(b.tensor(), dest);
   return {};
 }
 
 }  // namespace
 
+static void check_subtraction(const Operand& a, const Operand& b) {
+  auto is_bool = [](const Operand& o) {
+    return o.is_tensor() ? o.tensor().dtype() == Dtype::Bool : o.scalar().is_bool();
+  };
+  check(!is_bool(a) && !is_bool(b), Kind::Runtime,
+        "sub(): Subtraction, the `-` operator, with a bool tensor is not "
+        "supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator "
+        "instead.");
+}
+
 Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest dest) {
+  if (row.f == Binary::sub) check_subtraction(a, b);
   if (row.f == Binary::pow)
     if (Tensor y = simple_power(a, b, dest)) return y;
-  check(a.is_tensor() || b.is_tensor(), Kind::Type, row.name, "(): one of the operands must be a Tensor");
+  check(a.is_tensor() || b.is_tensor(), Kind::Type, row.name,
+        "(): one of the operands must be a Tensor");
   Dtype dtype;
   Tensor out;
   bool alike = a.is_tensor() && b.is_tensor() && a.tensor().dtype() == b.tensor().dtype() &&
-               a.tensor().shape() == b.tensor().shape() && a.tensor().is_contiguous() && b.tensor().is_contiguous() &&
-               a.tensor().device() == b.tensor().device();
+               a.tensor().shape() == b.tensor().shape() && a.tensor().is_contiguous() &&
+               b.tensor().is_contiguous() && a.tensor().device() == b.tensor().device();
   bool record = grad_needed(a, b);
   const bool for_a = record && grad_needed(a), for_b = record && grad_needed(b);
   const bool keep_a = (for_a && row.wrt_a.a) || (for_b && row.wrt_b.a);
@@ -215,7 +238,8 @@ Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest des
   const bool keep_y = (for_a && row.wrt_a.y) || (for_b && row.wrt_b.y);
   Tensor ta, tb;  // of operands that an in-place op is about to change
   if (keep_a && a.is_tensor() && dest.in_place) ta = clone(a.tensor());
-  if (keep_b && b.is_tensor() && dest.in_place && b.tensor().storage() == dest.tensor->storage()) tb = clone(b.tensor());
+  if (keep_b && b.is_tensor() && dest.in_place && b.tensor().storage() == dest.tensor->storage())
+    tb = clone(b.tensor());
   if (__builtin_expect(alike && !dest.tensor, 1)) {
     dtype = row_dtype(row.name, types_of(row.f), a.tensor().dtype());
     out = empty(a.tensor().shape(), dtype, a.tensor().device());
@@ -233,6 +257,17 @@ Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest des
     if (dest.tensor) bump_version(out);
   }
   if (!record) return out;
+  // Scaling by a number, the commonest op of all, keeps the number itself instead of a tensor.
+  if (!b.is_tensor() && (row.f == Binary::mul || row.f == Binary::div)) {
+    Scalar by = b.scalar();
+    if (by.is_complex()) by = Scalar(std::conj(by.to<complex128>()));
+    auto scale = [by, divides = row.f == Binary::div](const Tensor& g) {
+      return divides ? g / by : g * by;
+    };
+    if (!dest.in_place) return tape(out, row.name, wrt(a, scale));
+    tape_inplace(out, row.name, wrt(a, scale));
+    return out;
+  }
   Saved saved_a, saved_b, saved_y;
   if (keep_a) saved_a = ta ? Saved(ta) : saved(a, dtype, out.device());
   if (keep_b) saved_b = tb ? Saved(tb) : saved(b, dtype, out.device());
@@ -249,7 +284,8 @@ Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest des
   return out;
 }
 
-Tensor ternary(const TernaryRow& row, const Operand& a, const Operand& b, const Operand& c, const Params& p, Dest dest) {
+Tensor ternary(const TernaryRow& row, const Operand& a, const Operand& b, const Operand& c,
+               const Params& p, Dest dest) {
   Promotion promotion;
   bool chooses = row.f == Ternary::where;  // the condition does not take part in promotion
   if (!chooses) promotion.add(a);
@@ -260,7 +296,8 @@ Tensor ternary(const TernaryRow& row, const Operand& a, const Operand& b, const 
   Operand x = localize(a, m.device), y = localize(b, m.device), z = localize(c, m.device);
   bool record = grad_needed(a, b) || grad_needed(c);
   auto before = [&](const Operand& o) -> Tensor {
-    if (!record || !o.is_tensor() || !dest.in_place || !(o.tensor().storage() == dest.tensor->storage()))
+    if (!record || !o.is_tensor() || !dest.in_place ||
+        !(o.tensor().storage() == dest.tensor->storage()))
       return o.is_tensor() ? o.tensor() : Tensor();
     return clone(o.tensor());
   };
@@ -276,14 +313,17 @@ Tensor ternary(const TernaryRow& row, const Operand& a, const Operand& b, const 
     auto keep = [&](bool named, const Tensor& t, const Operand& o) {
       return !named ? Saved() : t ? Saved(t) : saved(o, dtype, out.device());
     };
-    return [name = row.name, f = &f, a = keep(f.a, ta, a), b = keep(f.b, tb, b), c = keep(f.c, tc, c),
-            p](const Tensor& g) {
+    return [name = row.name, f = &f, a = keep(f.a, ta, a), b = keep(f.b, tb, b),
+            c = keep(f.c, tc, c), p](const Tensor& g) {
       if (!f->exists) no_derivative(name);
       return f->rule(g, a.get(), b.get(), c.get(), p);
     };
   };
-  if (!dest.in_place) return tape(out, row.name, wrt(a, rule(row.wrt_a)), wrt(b, rule(row.wrt_b)), wrt(c, rule(row.wrt_c)));
-  tape_inplace(out, row.name, wrt(a, rule(row.wrt_a)), wrt(b, rule(row.wrt_b)), wrt(c, rule(row.wrt_c)));
+  if (!dest.in_place)
+    return tape(out, row.name, wrt(a, rule(row.wrt_a)), wrt(b, rule(row.wrt_b)),
+                wrt(c, rule(row.wrt_c)));
+  tape_inplace(out, row.name, wrt(a, rule(row.wrt_a)), wrt(b, rule(row.wrt_b)),
+               wrt(c, rule(row.wrt_c)));
   return out;
 }
 

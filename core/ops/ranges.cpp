@@ -1,4 +1,5 @@
-// Sequences of numbers, and what is made of row and column numbers: arange, linspace, eye, indices of triangles.
+// Sequences of numbers, and what is made of row and column numbers: arange, linspace, eye, indices
+// of triangles.
 #include <cmath>
 
 #include "ops/create.h"
@@ -12,14 +13,17 @@ namespace {
 bool integral(const Scalar& s) { return s.is_int() || s.is_bool(); }
 
 // Number of steps from start to end, by torch's rules.
-int64_t steps_between(const char* op, const Scalar& start, const Scalar& end, const Scalar& step, bool whole) {
+int64_t steps_between(const char* op, const Scalar& start, const Scalar& end, const Scalar& step,
+                      bool whole) {
   check(!start.is_complex() && !end.is_complex() && !step.is_complex(), Kind::Runtime, op,
         "(): complex bounds are not supported");
   double from = start.real(), to = end.real(), by = step.real();
   check(by != 0, Kind::Runtime, op, "(): step must be nonzero");
-  check(std::isfinite(from) && std::isfinite(to), Kind::Runtime, op, "(): unsupported range: ", start, " -> ", end);
+  check(std::isfinite(from) && std::isfinite(to), Kind::Runtime, op,
+        "(): unsupported range: ", start, " -> ", end);
   check(by > 0 ? to >= from : to <= from, Kind::Runtime, op,
-        "(): upper bound and lower bound inconsistent with step sign, got ", start, " -> ", end, " by ", step);
+        "(): upper bound and lower bound inconsistent with step sign, got ", start, " -> ", end,
+        " by ", step);
   if (whole) {
     using Wide = __int128;
     Wide a = start.to<int64_t>(), b = end.to<int64_t>(), c = step.to<int64_t>();
@@ -36,15 +40,18 @@ Dtype range_dtype(const Scalar& a, const Scalar& b, const Scalar& c) {
   return integral(a) && integral(b) && integral(c) ? Dtype::Int64 : default_dtype();
 }
 
-Tensor arange_to(Dest dest, const Scalar& start, const Scalar& end, const Scalar& step, MaybeDtype dtype, MaybeDevice device) {
+Tensor arange_to(Dest dest, const Scalar& start, const Scalar& end, const Scalar& step,
+                 MaybeDtype dtype, MaybeDevice device) {
   Dtype t = dest.tensor ? dest.tensor->dtype() : dtype.value_or(range_dtype(start, end, step));
-  check(t != Dtype::Bool && !is_complex(t), Kind::NotImplemented, "arange(): not implemented for ", t);
+  check(t != Dtype::Bool && !is_complex(t), Kind::NotImplemented, "arange(): not implemented for ",
+        t);
   // In an integer dtype the bounds are cut to integers first.
-  bool cut = is_integral(t) && !start.is_complex() && !end.is_complex() && std::isfinite(start.real()) &&
-             std::isfinite(end.real());
+  bool cut = is_integral(t) && !start.is_complex() && !end.is_complex() &&
+             std::isfinite(start.real()) && std::isfinite(end.real());
   auto bound = [&](const Scalar& s) { return cut ? Scalar(s.to<int64_t>()) : s; };
   Scalar from = bound(start), to = bound(end), by = bound(step);
-  check(by.real() != 0 || step.real() == 0, Kind::Value, "arange(): step must be nonzero, ", step, " in ", t, " is 0");
+  check(by.real() != 0 || step.real() == 0, Kind::Value, "arange(): step must be nonzero, ", step,
+        " in ", t, " is 0");
   int64_t n = steps_between("arange", from, to, by, integral(from) && integral(to) && integral(by));
   Tensor out = target("arange", dest, {n}, dtype, t, device);
   backend_of(out).arange(out, from, by);
@@ -53,12 +60,14 @@ Tensor arange_to(Dest dest, const Scalar& start, const Scalar& end, const Scalar
 
 }  // namespace
 
-Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, Dtype dtype, Device device) {
+Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, Dtype dtype,
+              Device device) {
   return arange_to({}, start, end, step, dtype, device);
 }
 EMBER_OP("arange(Scalar end, " OPTIONS ") -> Tensor",
          ([](const Scalar& end, OPTION_PARAMS, Dest dest) {
-           return finish(arange_to(dest, integral(end) ? Scalar(0) : Scalar(0.0), end, Scalar(1), dtype, device),
+           return finish(arange_to(dest, integral(end) ? Scalar(0) : Scalar(0.0), end, Scalar(1),
+                                   dtype, device),
                          requires_grad);
          }),
          Function | Out, "The numbers 0, 1, 2 ... below `end`.");
@@ -71,30 +80,38 @@ EMBER_OP("arange(Scalar start, Scalar end, Scalar step=1, " OPTIONS ") -> Tensor
 EMBER_OP("range(Scalar start, Scalar end, Scalar step=1, " OPTIONS ") -> Tensor",
          ([](const Scalar& start, const Scalar& end, const Scalar& step, OPTION_PARAMS, Dest dest) {
            if (host_warn)
-             host_warn("torch.range is deprecated and will be removed in a future release because its behavior is "
-                       "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values in "
-                       "[start, end).");
+             host_warn(
+                 "torch.range is deprecated and will be removed in a future release because its "
+                 "behavior is "
+                 "inconsistent with Python's range builtin. Instead, use torch.arange, which "
+                 "produces values in "
+                 "[start, end).");
            steps_between("range", start, end, step, false);
            int64_t n = int64_t(std::floor((end.real() - start.real()) / step.real())) + 1;
            Tensor out = target("range", dest, {n}, dtype, default_dtype(), device);
            backend_of(out).arange(out, start, step);
            return finish(out, requires_grad);
          }),
-         Function | Out, "The numbers from `start` to `end`, both included, `step` apart; deprecated.");
+         Function | Out,
+         "The numbers from `start` to `end`, both included, `step` apart; deprecated.");
 
-// --- linspace -----------------------------------------------------------------------------------------------
+// --- linspace
+// -----------------------------------------------------------------------------------------------
 
 namespace {
 
-// The points in double precision. Both halves are counted from their own end, so that the last is exact.
+// The points in double precision. Both halves are counted from their own end, so that the last is
+// exact.
 Tensor points(Scalar start, Scalar end, int64_t steps, bool complex, const Tensor& like) {
-  if (is_integral(like.dtype())) start = Scalar(start.to<int64_t>()), end = Scalar(end.to<int64_t>());
+  if (is_integral(like.dtype()))
+    start = Scalar(start.to<int64_t>()), end = Scalar(end.to<int64_t>());
   Tensor i = empty({steps}, Dtype::Float64, like.device());
   backend_of(i).arange(i, Scalar(0), Scalar(1));
   if (steps == 1) return i * Scalar(0) + start;
   int64_t last = steps - 1;
   auto walk = [&](const Scalar& step) {
-    return where(i < Scalar(double(steps / 2)), i * step + start, (i - Scalar(double(last))) * step + end, {}, {});
+    return where(i < Scalar(double(steps / 2)), i * step + start,
+                 (i - Scalar(double(last))) * step + end, {}, {});
   };
   if (complex) return walk(Scalar((end.to<complex128>() - start.to<complex128>()) / double(last)));
   return walk(Scalar((end.to<double>() - start.to<double>()) / double(last)));
@@ -103,7 +120,8 @@ Tensor points(Scalar start, Scalar end, int64_t steps, bool complex, const Tenso
 // A bound may be a 0-d tensor.
 Scalar bound_of(const char* op, const Operand& o) {
   if (!o.is_tensor()) return o.scalar();
-  check(o.tensor().dim() == 0, Kind::Runtime, op, " only supports 0-dimensional start and end tensors, but got a tensor with ",
+  check(o.tensor().dim() == 0, Kind::Runtime, op,
+        " only supports 0-dimensional start and end tensors, but got a tensor with ",
         o.tensor().dim(), " dimension(s).");
   return item(o.tensor());
 }
@@ -113,11 +131,13 @@ struct Line {
   Dtype otherwise;
   bool complex;
 };
-Line line_dtype(const char* op, const Scalar& start, const Scalar& end, int64_t steps, MaybeDtype dtype) {
+Line line_dtype(const char* op, const Scalar& start, const Scalar& end, int64_t steps,
+                MaybeDtype dtype) {
   check(steps >= 0, Kind::Runtime, op, "(): number of steps must be non-negative, got ", steps);
   bool complex = start.is_complex() || end.is_complex();
-  check(!complex || !dtype || is_complex(*dtype), Kind::Runtime, op, "(): inferred dtype ", complex_of(default_dtype()),
-        " can't be safely cast to passed dtype ", dtype.value_or(Dtype::Bool));
+  check(!complex || !dtype || is_complex(*dtype), Kind::Runtime, op, "(): inferred dtype ",
+        complex_of(default_dtype()), " can't be safely cast to passed dtype ",
+        dtype.value_or(Dtype::Bool));
   return {dtype, complex ? complex_of(default_dtype()) : default_dtype(), complex};
 }
 
@@ -134,7 +154,8 @@ EMBER_OP("linspace(Number start, Number end, int steps, " OPTIONS ") -> Tensor",
          }),
          Function | Out, "`steps` numbers from `start` to `end`, equally far apart.");
 EMBER_OP("logspace(Number start, Number end, int steps, float base=10.0, " OPTIONS ") -> Tensor",
-         ([](const Operand& from, const Operand& to, int64_t steps, double base, OPTION_PARAMS, Dest dest) {
+         ([](const Operand& from, const Operand& to, int64_t steps, double base, OPTION_PARAMS,
+             Dest dest) {
            NoGrad guard;
            Scalar start = bound_of("logspace", from), end = bound_of("logspace", to);
            Line l = line_dtype("logspace", start, end, steps, dtype);
@@ -143,9 +164,11 @@ EMBER_OP("logspace(Number start, Number end, int steps, float base=10.0, " OPTIO
            backend_of(out).copy(out, pow(Operand(base), exponents));
            return finish(out, requires_grad);
          }),
-         Function | Out, "`base` to the power of `steps` numbers from `start` to `end`, equally far apart.");
+         Function | Out,
+         "`base` to the power of `steps` numbers from `start` to `end`, equally far apart.");
 
-// --- rows and columns -----------------------------------------------------------------------------------------
+// --- rows and columns
+// -----------------------------------------------------------------------------------------
 
 namespace {
 
@@ -161,8 +184,9 @@ Tensor eye_to(Dest dest, int64_t n, int64_t m, MaybeDtype dtype, MaybeDevice dev
 
 }  // namespace
 
-EMBER_OP("eye(int n, " OPTIONS ") -> Tensor",
-         ([](int64_t n, OPTION_PARAMS, Dest dest) { return finish(eye_to(dest, n, n, dtype, device), requires_grad); }),
+EMBER_OP("eye(int n, " OPTIONS ") -> Tensor", ([](int64_t n, OPTION_PARAMS, Dest dest) {
+           return finish(eye_to(dest, n, n, dtype, device), requires_grad);
+         }),
          Function | Out, "A matrix with 1 on the diagonal and 0 elsewhere.");
 EMBER_OP("eye(int n, int m, " OPTIONS ") -> Tensor",
          ([](int64_t n, int64_t m, OPTION_PARAMS, Dest dest) {
@@ -172,14 +196,19 @@ EMBER_OP("eye(int n, int m, " OPTIONS ") -> Tensor",
 
 namespace {
 
-Tensor triangle_indices(const char* op, int64_t rows, int64_t columns, int64_t offset, bool upper, MaybeDtype dtype,
-                        MaybeDevice device) {
+Tensor triangle_indices(const char* op, int64_t rows, int64_t columns, int64_t offset, bool upper,
+                        MaybeDtype dtype, MaybeDevice device) {
   check(rows >= 0, Kind::Runtime, op, "(): row must be non-negative, got ", rows);
   check(columns >= 0, Kind::Runtime, op, "(): col must be non-negative, got ", columns);
   Dtype t = dtype.value_or(Dtype::Int64);
-  check(t == Dtype::Int64 || t == Dtype::Int32, Kind::NotImplemented, op, "(): dtype must be int64 or int32, got ", t);
-  auto low = [&](int64_t i) { return upper ? std::clamp<int64_t>(i + offset, 0, columns) : int64_t(0); };
-  auto high = [&](int64_t i) { return upper ? columns : std::clamp<int64_t>(i + offset + 1, 0, columns); };
+  check(t == Dtype::Int64 || t == Dtype::Int32, Kind::NotImplemented, op,
+        "(): dtype must be int64 or int32, got ", t);
+  auto low = [&](int64_t i) {
+    return upper ? std::clamp<int64_t>(i + offset, 0, columns) : int64_t(0);
+  };
+  auto high = [&](int64_t i) {
+    return upper ? columns : std::clamp<int64_t>(i + offset + 1, 0, columns);
+  };
   int64_t n = 0;
   for (int64_t i = 0; i < rows; i++) n += high(i) - low(i);
   Tensor host = empty({2, n}, Dtype::Int64);
@@ -195,34 +224,46 @@ Tensor triangle_indices(const char* op, int64_t rows, int64_t columns, int64_t o
 
 }  // namespace
 
-EMBER_OP("tril_indices(int row, int col, int offset=0, *, Dtype? dtype=None, Device? device=None, Any layout=None, bool? "
-         "pin_memory=None) -> Tensor",
-         ([](int64_t row, int64_t col, int64_t offset, MaybeDtype dtype, MaybeDevice device, void*, std::optional<bool>) {
-           return triangle_indices("tril_indices", row, col, offset, false, dtype, device);
-         }),
-         Function, "Row and column numbers of the lower triangle of a matrix, as a 2 by n tensor.");
-EMBER_OP("triu_indices(int row, int col, int offset=0, *, Dtype? dtype=None, Device? device=None, Any layout=None, bool? "
-         "pin_memory=None) -> Tensor",
-         ([](int64_t row, int64_t col, int64_t offset, MaybeDtype dtype, MaybeDevice device, void*, std::optional<bool>) {
-           return triangle_indices("triu_indices", row, col, offset, true, dtype, device);
-         }),
-         Function, "Row and column numbers of the upper triangle of a matrix, as a 2 by n tensor.");
+EMBER_OP(
+    "tril_indices(int row, int col, int offset=0, *, Dtype? dtype=None, Device? device=None, Any "
+    "layout=None, bool? "
+    "pin_memory=None) -> Tensor",
+    ([](int64_t row, int64_t col, int64_t offset, MaybeDtype dtype, MaybeDevice device, void*,
+        std::optional<bool>) {
+      return triangle_indices("tril_indices", row, col, offset, false, dtype, device);
+    }),
+    Function, "Row and column numbers of the lower triangle of a matrix, as a 2 by n tensor.");
+EMBER_OP(
+    "triu_indices(int row, int col, int offset=0, *, Dtype? dtype=None, Device? device=None, Any "
+    "layout=None, bool? "
+    "pin_memory=None) -> Tensor",
+    ([](int64_t row, int64_t col, int64_t offset, MaybeDtype dtype, MaybeDevice device, void*,
+        std::optional<bool>) {
+      return triangle_indices("triu_indices", row, col, offset, true, dtype, device);
+    }),
+    Function, "Row and column numbers of the upper triangle of a matrix, as a 2 by n tensor.");
 
-// --- triangles of matrices --------------------------------------------------------------------------------------
+// --- triangles of matrices
+// --------------------------------------------------------------------------------------
 
 namespace {
 
 Tensor triangle(const char* op, const Tensor& self, int64_t diagonal, bool upper) {
-  check(self.dim() >= 2, Kind::Runtime, op, "(): input tensor must have at least 2 dimensions, got ", self.dim());
+  check(self.dim() >= 2, Kind::Runtime, op,
+        "(): input tensor must have at least 2 dimensions, got ", self.dim());
   Tensor out = empty(self.shape(), self.dtype(), self.device());
   backend_of(self).triangle(out, self, diagonal, upper);
   if (!grad_needed(self)) return out;
-  return tape(out, op, wrt(self, [op, diagonal, upper](const Tensor& g) { return triangle(op, g, diagonal, upper); }));
+  return tape(out, op, wrt(self, [op, diagonal, upper](const Tensor& g) {
+                return triangle(op, g, diagonal, upper);
+              }));
 }
 
 }  // namespace
 
-Tensor tril(const Tensor& self, int64_t diagonal) { return triangle("tril", self, diagonal, false); }
+Tensor tril(const Tensor& self, int64_t diagonal) {
+  return triangle("tril", self, diagonal, false);
+}
 Tensor triu(const Tensor& self, int64_t diagonal) { return triangle("triu", self, diagonal, true); }
 EMBER_OP("tril(Tensor self, int diagonal=0) -> Tensor", &tril, kAllForms,
          "The lower triangle of matrices, up to a diagonal; 0 above it.");
@@ -231,13 +272,16 @@ EMBER_OP("triu(Tensor self, int diagonal=0) -> Tensor", &triu, kAllForms,
 
 EMBER_OP("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor",
          ([](const Tensor& x, std::optional<int64_t> columns, bool increasing) {
-           check(x.dim() == 1, Kind::Runtime, "vander(): x must be a one-dimensional tensor, got ", x.dim(), "-D");
+           check(x.dim() == 1, Kind::Runtime, "vander(): x must be a one-dimensional tensor, got ",
+                 x.dim(), "-D");
            int64_t n = columns.value_or(x.size(0));
            check(n >= 0, Kind::Runtime, "vander(): N must be non-negative, got ", n);
            Dtype t = is_integral(x.dtype(), true) ? Dtype::Int64 : real_of(x.dtype());
            Tensor exponents = empty({n}, t, x.device());
-           backend_of(x).arange(exponents, increasing ? Scalar(0) : Scalar(double(n - 1)), increasing ? Scalar(1) : Scalar(-1));
-           return pow(unsqueeze(to(x, is_integral(x.dtype(), true) ? Dtype::Int64 : x.dtype()), 1), exponents);
+           backend_of(x).arange(exponents, increasing ? Scalar(0) : Scalar(double(n - 1)),
+                                increasing ? Scalar(1) : Scalar(-1));
+           return pow(unsqueeze(to(x, is_integral(x.dtype(), true) ? Dtype::Int64 : x.dtype()), 1),
+                      exponents);
          }),
          Function, "The Vandermonde matrix of a vector: its powers as columns.");
 

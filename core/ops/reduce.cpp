@@ -1,4 +1,5 @@
-// Reductions to sums, means, products, norms and the like. Extremes are in extremes.cpp, scans in scan.cpp.
+// Reductions to sums, means, products, norms and the like. Extremes are in extremes.cpp, scans in
+// scan.cpp.
 #include "ops/reduce.h"
 
 #include "ops/ops.h"
@@ -15,9 +16,13 @@ Shape reduced_dims(const char* op, const Dims& dim, int ndim) {
   }
   for (int64_t d : dim.values) {
     int k = wrap_dim(op, d, ndim);
-    check(!dims.contains(k), Kind::Runtime, op, "(): dim ", d, " appears multiple times in the list of dims");
-    if (ndim) dims.push_back(k);
-    else check(dim.values.size() == 1, Kind::Runtime, op, "(): dim ", d, " appears multiple times in the list of dims");
+    check(!dims.contains(k), Kind::Runtime, op, "(): dim ", d,
+          " appears multiple times in the list of dims");
+    if (ndim)
+      dims.push_back(k);
+    else
+      check(dim.values.size() == 1, Kind::Runtime, op, "(): dim ", d,
+            " appears multiple times in the list of dims");
   }
   std::sort(dims.begin(), dims.end());
   return dims;
@@ -55,7 +60,8 @@ int64_t reduced_count(const Shape& shape, const Shape& dims) {
 
 namespace {
 
-Tensor reduce(Reduction f, const Tensor& self, const Shape& dims, bool keepdim, Dtype dtype, double p = 2) {
+Tensor reduce(Reduction f, const Tensor& self, const Shape& dims, bool keepdim, Dtype dtype,
+              double p = 2) {
   Tensor full = empty(reduced_shape(self.shape(), dims, true), dtype, self.device());
   backend_of(self).reduce(f, full, self, dims, p);
   return drop_dims(full, dims, keepdim);
@@ -69,14 +75,16 @@ Dtype sum_dtype(const Tensor& self, MaybeDtype dtype) {
 
 Dtype float_dtype(const char* op, const Tensor& self, MaybeDtype dtype) {
   Dtype t = dtype.value_or(self.dtype());
-  check(is_differentiable(t), Kind::Runtime, op, "(): could not infer output dtype. ", dtype ? "Optional" : "Input",
+  check(is_differentiable(t), Kind::Runtime, op, "(): could not infer output dtype. ",
+        dtype ? "Optional" : "Input",
         " dtype must be either a floating point or complex dtype. Got: ", t);
   return t;
 }
 
 }  // namespace
 
-// --- sums -----------------------------------------------------------------------------------------------
+// --- sums
+// -----------------------------------------------------------------------------------------------
 
 Tensor sum(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) {
   Shape dims = reduced_dims("sum", dim, self.dim());
@@ -88,11 +96,11 @@ Tensor sum(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) 
                 return expand_back(g, dims, keepdim, shape);
               }));
 }
-EMBER_OP("sum(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> Tensor", &sum, kForms | Out,
-         "Sum over `dim`, or over every axis when `dim` is None.");
+EMBER_OP("sum(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> Tensor",
+         &sum, kForms | Out, "Sum over `dim`, or over every axis when `dim` is None.");
 EMBER_OP("sum(Tensor self, *, Dtype? dtype=None) -> Tensor",
-         ([](const Tensor& self, MaybeDtype dtype) { return sum(self, {}, false, dtype); }), kForms | Out,
-         "Sum of all elements.");
+         ([](const Tensor& self, MaybeDtype dtype) { return sum(self, {}, false, dtype); }),
+         kForms | Out, "Sum of all elements.");
 
 Tensor nansum(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) {
   check(!is_complex(self.dtype()), Kind::Runtime, "nansum(): does not support complex inputs");
@@ -102,37 +110,41 @@ Tensor nansum(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtyp
   if (!grad_needed(self) || !is_differentiable(out.dtype())) return out;
   return tape(out, "nansum", wrt(self, [dims, keepdim, x = Saved(self)](const Tensor& g) {
                 Tensor kept = x.get();
-                return expand_back(to(g, kept.dtype()), dims, keepdim, kept.shape()) * logical_not(isnan(kept));
+                return expand_back(to(g, kept.dtype()), dims, keepdim, kept.shape()) *
+                       logical_not(isnan(kept));
               }));
 }
-EMBER_OP("nansum(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> Tensor", &nansum, kForms | Out,
-         "Sum over `dim` with NaN counting as zero.");
+EMBER_OP("nansum(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> Tensor",
+         &nansum, kForms | Out, "Sum over `dim` with NaN counting as zero.");
 
 Tensor mean(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) {
   Dtype t = float_dtype("mean", self, dtype);
   Shape dims = reduced_dims("mean", dim, self.dim());
-  if (is_complex(self.dtype()) != is_complex(t)) return mean(to(self, t), dim, keepdim, std::nullopt);
+  if (is_complex(self.dtype()) != is_complex(t))
+    return mean(to(self, t), dim, keepdim, std::nullopt);
   Tensor out = reduce(Reduction::Mean, self, dims, keepdim, t);
   if (!grad_needed(self)) return out;
   return tape(out, "mean", wrt(self, [dims, keepdim, shape = self.shape()](const Tensor& g) {
                 return expand_back(g / Scalar(reduced_count(shape, dims)), dims, keepdim, shape);
               }));
 }
-EMBER_OP("mean(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> Tensor", &mean, kForms | Out,
-         "Mean over `dim`, or of all elements.");
+EMBER_OP("mean(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> Tensor",
+         &mean, kForms | Out, "Mean over `dim`, or of all elements.");
 EMBER_OP("mean(Tensor self, *, Dtype? dtype=None) -> Tensor",
-         ([](const Tensor& self, MaybeDtype dtype) { return mean(self, {}, false, dtype); }), kForms | Out,
-         "Mean of all elements.");
+         ([](const Tensor& self, MaybeDtype dtype) { return mean(self, {}, false, dtype); }),
+         kForms | Out, "Mean of all elements.");
 EMBER_OP("nanmean(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> Tensor",
          ([](const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) {
            check(is_floating(self.dtype()) || is_complex(self.dtype()), Kind::Runtime,
-                 "nanmean(): expected input to have floating point or complex dtype but got ", self.dtype());
+                 "nanmean(): expected input to have floating point or complex dtype but got ",
+                 self.dtype());
            Tensor count = sum(logical_not(isnan(detach(self))), dim, keepdim);
            return nansum(self, dim, keepdim, dtype) / count;
          }),
          kForms | Out, "Mean over `dim` of what is not NaN.");
 
-// --- products -------------------------------------------------------------------------------------------
+// --- products
+// -------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -159,11 +171,12 @@ Tensor prod_over(const Tensor& self, const Shape& dims, bool keepdim, MaybeDtype
   Tensor x = is_complex(self.dtype()) != is_complex(t) ? to(self, t) : self;
   Tensor out = reduce(Reduction::Prod, x, dims, keepdim, t);
   if (!grad_needed(self) || !is_differentiable(t)) return out;
-  return tape(out, "prod", wrt(x, [dims, keepdim, x = Saved(x), y = Saved::output(out)](const Tensor& g) {
-                Tensor kept = x.get();
-                Tensor g_ = restore_dims(g, dims, keepdim, kept.shape());
-                return prod_rule(g_, kept, restore_dims(y.get(), dims, keepdim, kept.shape()), dims);
-              }));
+  return tape(
+      out, "prod", wrt(x, [dims, keepdim, x = Saved(x), y = Saved::output(out)](const Tensor& g) {
+        Tensor kept = x.get();
+        Tensor g_ = restore_dims(g, dims, keepdim, kept.shape());
+        return prod_rule(g_, kept, restore_dims(y.get(), dims, keepdim, kept.shape()), dims);
+      }));
 }
 
 }  // namespace
@@ -172,40 +185,47 @@ Tensor prod(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype)
   return prod_over(self, reduced_dims("prod", dim, self.dim()), keepdim, dtype);
 }
 EMBER_OP("prod(Tensor self, *, Dtype? dtype=None) -> Tensor",
-         ([](const Tensor& self, MaybeDtype dtype) { return prod(self, {}, false, dtype); }), kForms | Out,
-         "Product of all elements.");
+         ([](const Tensor& self, MaybeDtype dtype) { return prod(self, {}, false, dtype); }),
+         kForms | Out, "Product of all elements.");
 EMBER_OP("prod(Tensor self, int dim, bool keepdim=False, *, Dtype? dtype=None) -> Tensor",
          ([](const Tensor& self, int64_t dim, bool keepdim, MaybeDtype dtype) {
            return prod(self, Dims(dim), keepdim, dtype);
          }),
          kForms | Out, "Product over one dimension.");
 
-// --- any, all, count ------------------------------------------------------------------------------------
+// --- any, all, count
+// ------------------------------------------------------------------------------------
 
 namespace {
 
 Tensor truth(Reduction f, const char* op, const Tensor& self, const Dims& dim, bool keepdim) {
   Shape dims = dim.given && dim.values.empty() ? Shape{} : reduced_dims(op, dim, self.dim());
-  Dtype dtype = self.dtype() == Dtype::UInt8 ? Dtype::UInt8 : Dtype::Bool;  // torch's exception for uint8
+  Dtype dtype =
+      self.dtype() == Dtype::UInt8 ? Dtype::UInt8 : Dtype::Bool;  // torch's exception for uint8
   return reduce(f, self, dims, keepdim, dtype);
 }
 
 }  // namespace
 
-Tensor any(const Tensor& self, const Dims& dim, bool keepdim) { return truth(Reduction::Any, "any", self, dim, keepdim); }
-Tensor all(const Tensor& self, const Dims& dim, bool keepdim) { return truth(Reduction::All, "all", self, dim, keepdim); }
+Tensor any(const Tensor& self, const Dims& dim, bool keepdim) {
+  return truth(Reduction::Any, "any", self, dim, keepdim);
+}
+Tensor all(const Tensor& self, const Dims& dim, bool keepdim) {
+  return truth(Reduction::All, "all", self, dim, keepdim);
+}
 EMBER_OP("any(Tensor self, Dims dim=None, bool keepdim=False) -> Tensor", &any, kForms | Out,
          "Whether any element over `dim` is nonzero.");
 EMBER_OP("all(Tensor self, Dims dim=None, bool keepdim=False) -> Tensor", &all, kForms | Out,
          "Whether all elements over `dim` are nonzero.");
 EMBER_OP("count_nonzero(Tensor self, Dims dim=None) -> Tensor",
          ([](const Tensor& self, const Dims& dim) {
-           return reduce(Reduction::CountNonzero, self, reduced_dims("count_nonzero", dim, self.dim()), false,
-                         Dtype::Int64);
+           return reduce(Reduction::CountNonzero, self,
+                         reduced_dims("count_nonzero", dim, self.dim()), false, Dtype::Int64);
          }),
          kForms, "Number of nonzero elements over `dim`.");
 
-// --- variance -------------------------------------------------------------------------------------------
+// --- variance
+// -------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -213,9 +233,10 @@ struct Spread {
   Tensor value, mean;
 };
 
-// The variance (or its root) and the mean; the mean is a constant here, its own gradient is recorded by mean().
-Spread spread(const char* op, const Tensor& self, const Dims& dim, double correction, bool keepdim, bool root,
-              bool want_mean) {
+// The variance (or its root) and the mean; the mean is a constant here, its own gradient is
+// recorded by mean().
+Spread spread(const char* op, const Tensor& self, const Dims& dim, double correction, bool keepdim,
+              bool root, bool want_mean) {
   check(is_differentiable(self.dtype()), Kind::Runtime, op,
         "(): only support floating point and complex dtypes, got ", self.dtype());
   Shape dims = reduced_dims(op, dim, self.dim());
@@ -223,7 +244,8 @@ Spread spread(const char* op, const Tensor& self, const Dims& dim, double correc
     Spread re = spread(op, real(self), Dims(dims), correction, keepdim, false, false);
     Spread im = spread(op, imag(self), Dims(dims), correction, keepdim, false, false);
     Tensor value = re.value + im.value;
-    return {root ? sqrt(value) : value, want_mean ? mean(self, Dims(dims), keepdim, std::nullopt) : Tensor()};
+    return {root ? sqrt(value) : value,
+            want_mean ? mean(self, Dims(dims), keepdim, std::nullopt) : Tensor()};
   }
   Shape shape = reduced_shape(self.shape(), dims, true);
   Tensor value = empty(shape, self.dtype(), self.device());
@@ -234,8 +256,9 @@ Spread spread(const char* op, const Tensor& self, const Dims& dim, double correc
   if (!grad_needed(self)) return {value, average};
   double n = double(reduced_count(self.shape(), dims));
   double scale = 2 / std::max(n - correction, 0.0);
-  value = tape(value, op, wrt(self, [x = Saved(self), y = root ? Saved::output(value) : Saved(), dims, keepdim, scale,
-                                     root](const Tensor& g) {
+  value = tape(value, op,
+               wrt(self, [x = Saved(self), y = root ? Saved::output(value) : Saved(), dims, keepdim,
+                          scale, root](const Tensor& g) {
                  Tensor kept = x.get();
                  Tensor up = restore_dims(g, dims, keepdim, kept.shape());
                  if (root) {
@@ -261,38 +284,44 @@ Tensor std(const Tensor& self, const Dims& dim, double correction, bool keepdim)
 }
 
 // var and std, with and without the mean, in torch's three signatures each.
-#define EMBER_SPREAD(name, root, what)                                                                                 \
-  EMBER_OP(#name "(Tensor self, bool unbiased) -> Tensor", ([](const Tensor& self, bool unbiased) {                    \
-             return spread(#name, self, {}, unbiased, false, root, false).value;                                       \
-           }),                                                                                                         \
-           kForms, what " of all elements.");                                                                          \
-  EMBER_OP(#name "(Tensor self, Dims dim, bool unbiased, bool keepdim=False) -> Tensor",                              \
-           ([](const Tensor& self, const Dims& dim, bool unbiased, bool keepdim) {                                     \
-             return spread(#name, self, dim, unbiased, keepdim, root, false).value;                                    \
-           }),                                                                                                         \
-           kForms | Out, what " over `dim`.");                                                                         \
-  EMBER_OP(#name "(Tensor self, Dims dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",            \
-           ([](const Tensor& self, const Dims& dim, const MaybeScalar& correction, bool keepdim) {                     \
-             return spread(#name, self, dim, correction_of(correction), keepdim, root, false).value;                   \
-           }),                                                                                                         \
-           kForms | Out, what " over `dim`; the divisor is the count less `correction` (1).");                         \
-  EMBER_OP(#name "_mean(Tensor self, bool unbiased) -> (Tensor, Tensor)", ([](const Tensor& self, bool unbiased) {     \
-             Spread s = spread(#name, self, {}, unbiased, false, root, true);                                          \
-             return std::make_tuple(s.value, s.mean);                                                                  \
-           }),                                                                                                         \
-           Function, what " and mean of all elements.");                                                               \
-  EMBER_OP(#name "_mean(Tensor self, Dims dim, bool unbiased, bool keepdim=False) -> (Tensor, Tensor)",               \
-           ([](const Tensor& self, const Dims& dim, bool unbiased, bool keepdim) {                                     \
-             Spread s = spread(#name, self, dim, unbiased, keepdim, root, true);                                       \
-             return std::make_tuple(s.value, s.mean);                                                                  \
-           }),                                                                                                         \
-           Function, what " and mean over `dim`.");                                                                    \
-  EMBER_OP(#name                                                                                                       \
-           "_mean(Tensor self, Dims dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",   \
-           ([](const Tensor& self, const Dims& dim, const MaybeScalar& correction, bool keepdim) {                     \
-             Spread s = spread(#name, self, dim, correction_of(correction), keepdim, root, true);                      \
-             return std::make_tuple(s.value, s.mean);                                                                  \
-           }),                                                                                                         \
+#define EMBER_SPREAD(name, root, what)                                                             \
+  EMBER_OP(#name "(Tensor self, bool unbiased) -> Tensor",                                         \
+           ([](const Tensor& self, bool unbiased) {                                                \
+             return spread(#name, self, {}, unbiased, false, root, false).value;                   \
+           }),                                                                                     \
+           kForms, what " of all elements.");                                                      \
+  EMBER_OP(#name "(Tensor self, Dims dim, bool unbiased, bool keepdim=False) -> Tensor",           \
+           ([](const Tensor& self, const Dims& dim, bool unbiased, bool keepdim) {                 \
+             return spread(#name, self, dim, unbiased, keepdim, root, false).value;                \
+           }),                                                                                     \
+           kForms | Out, what " over `dim`.");                                                     \
+  EMBER_OP(                                                                                        \
+      #name                                                                                        \
+      "(Tensor self, Dims dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",    \
+      ([](const Tensor& self, const Dims& dim, const MaybeScalar& correction, bool keepdim) {      \
+        return spread(#name, self, dim, correction_of(correction), keepdim, root, false).value;    \
+      }),                                                                                          \
+      kForms | Out, what " over `dim`; the divisor is the count less `correction` (1).");          \
+  EMBER_OP(#name "_mean(Tensor self, bool unbiased) -> (Tensor, Tensor)",                          \
+           ([](const Tensor& self, bool unbiased) {                                                \
+             Spread s = spread(#name, self, {}, unbiased, false, root, true);                      \
+             return std::make_tuple(s.value, s.mean);                                              \
+           }),                                                                                     \
+           Function, what " and mean of all elements.");                                           \
+  EMBER_OP(#name                                                                                   \
+           "_mean(Tensor self, Dims dim, bool unbiased, bool keepdim=False) -> (Tensor, Tensor)",  \
+           ([](const Tensor& self, const Dims& dim, bool unbiased, bool keepdim) {                 \
+             Spread s = spread(#name, self, dim, unbiased, keepdim, root, true);                   \
+             return std::make_tuple(s.value, s.mean);                                              \
+           }),                                                                                     \
+           Function, what " and mean over `dim`.");                                                \
+  EMBER_OP(#name                                                                                   \
+           "_mean(Tensor self, Dims dim=None, *, Scalar? correction=None, bool keepdim=False) -> " \
+           "(Tensor, Tensor)",                                                                     \
+           ([](const Tensor& self, const Dims& dim, const MaybeScalar& correction, bool keepdim) { \
+             Spread s = spread(#name, self, dim, correction_of(correction), keepdim, root, true);  \
+             return std::make_tuple(s.value, s.mean);                                              \
+           }),                                                                                     \
            Function, what " and mean over `dim`.")
 EMBER_SPREAD(var, false, "Variance");
 EMBER_SPREAD(std, true, "Standard deviation");

@@ -9,7 +9,8 @@ namespace ember {
 Shape reduced_shape(const Shape& shape, const Shape& dims, bool keepdim);
 // A fresh, contiguous reduction result that still has its reduced dimensions, without them.
 Tensor drop_dims(const Tensor& full, const Shape& dims, bool keepdim);
-// A reduced tensor with its lost dimensions put back, of size 1; `shape` is the shape before the reduction.
+// A reduced tensor with its lost dimensions put back, of size 1; `shape` is the shape before the
+// reduction.
 Tensor restore_dims(const Tensor& t, const Shape& dims, bool keepdim, const Shape& shape);
 // The same, repeated to the full shape: the gradient of a sum.
 Tensor expand_back(const Tensor& g, const Shape& dims, bool keepdim, const Shape& shape);

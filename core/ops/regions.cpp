@@ -1,8 +1,9 @@
-// Gradients of a base and of its views, by their geometry in a common storage: what a change of a view in place and
-// as_strided need (Note [In-place on views], autograd/views.cpp). A gradient is laid out in a buffer like the storage
-// that base and view share; the three operations are linear in their gradients and each other's adjoints, so they can
-// be recorded in turn. A view may reach elements outside its base (their gradient is 0 or is lost), the base may
-// have gaps, either may overlap itself, and a complex tensor and its real view share a buffer byte by byte.
+// Gradients of a base and of its views, by their geometry in a common storage: what a change of a
+// view in place and as_strided need (Note [In-place on views], autograd/views.cpp). A gradient is
+// laid out in a buffer like the storage that base and view share; the three operations are linear
+// in their gradients and each other's adjoints, so they can be recorded in turn. A view may reach
+// elements outside its base (their gradient is 0 or is lost), the base may have gaps, either may
+// overlap itself, and a complex tensor and its real view share a buffer byte by byte.
 #include <numeric>
 
 #include "autograd/engine.h"
@@ -24,13 +25,16 @@ Span span_of(const Geometry& g) {
   return {g.offset * item, (last + 1) * item};
 }
 
-// Dimensions of `g` that together reach every element at most once; the others (in `rest`) repeat elements.
+// Dimensions of `g` that together reach every element at most once; the others (in `rest`) repeat
+// elements.
 void split_overlap(const Geometry& g, Shape& distinct, Shape& rest) {
   Shape order;
   for (int i = 0; i < g.shape.size(); i++) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return g.shape[a] > g.shape[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return g.shape[a] > g.shape[b]; });
   auto injective = [&](Shape dims) {
-    std::sort(dims.begin(), dims.end(), [&](int64_t a, int64_t b) { return g.strides[a] < g.strides[b]; });
+    std::sort(dims.begin(), dims.end(),
+              [&](int64_t a, int64_t b) { return g.strides[a] < g.strides[b]; });
     int64_t reach = 0;
     for (int64_t d : dims) {
       if (g.strides[d] <= reach) return false;
@@ -100,7 +104,8 @@ struct Buffer {
     int64_t first = std::min(s.first, t.first) / unit * unit, end = std::max(s.end, t.end);
     Ref<Storage> storage = new_storage(end - first, device);
     auto place = [&](const Geometry& g) {
-      return from_storage(storage, g.dtype, g.shape, g.strides, g.offset - first / item_size(g.dtype));
+      return from_storage(storage, g.dtype, g.shape, g.strides,
+                          g.offset - first / item_size(g.dtype));
     };
     base = place(b);
     view = place(v);
@@ -119,8 +124,10 @@ struct Buffer {
   // Elements that the base has several times share their gradient.
   Tensor unload_base(const Geometry& b) {
     if (!overlaps(b)) return base;
-    Tensor count = from_storage(new_storage(base.storage()->bytes, base.device()), b.dtype, b.shape, b.strides, base.offset());
-    backend_of(count).fill(from_storage(count.storage(), Dtype::UInt8, {count.storage()->bytes}, {1}, 0), Scalar(0));
+    Tensor count = from_storage(new_storage(base.storage()->bytes, base.device()), b.dtype, b.shape,
+                                b.strides, base.offset());
+    backend_of(count).fill(
+        from_storage(count.storage(), Dtype::UInt8, {count.storage()->bytes}, {1}, 0), Scalar(0));
     accumulate(count, ones(b.shape, b.dtype, base.device()));
     return div(base, count);
   }
@@ -131,11 +138,13 @@ Tensor region_take(const Tensor& whole, const Geometry& base, const Geometry& vi
   {
     NoGrad guard;
     Span s = span_of(base), t = span_of(view);
-    if (whole.strides() == base.strides && is_dense(base.shape, base.strides) && t.first >= s.first && t.end <= s.end) {
+    if (whole.strides() == base.strides && is_dense(base.shape, base.strides) &&
+        t.first >= s.first && t.end <= s.end) {
       int64_t shift = (whole.offset() - base.offset) * item_size(base.dtype);
       int64_t start = view.offset * item_size(view.dtype) + shift;
       if (start % item_size(view.dtype) == 0)
-        out = from_storage(whole.storage(), view.dtype, view.shape, view.strides, start / item_size(view.dtype));
+        out = from_storage(whole.storage(), view.dtype, view.shape, view.strides,
+                           start / item_size(view.dtype));
     }
     if (!out) {
       Buffer buffer(base, view, whole.device());
@@ -144,8 +153,9 @@ Tensor region_take(const Tensor& whole, const Geometry& base, const Geometry& vi
     }
   }
   if (!grad_needed(whole)) return out;
-  return tape(out, "as_strided",
-              wrt(whole, [base, view](const Tensor& g) { return engine_ops.region_grad(g, base, view); }));
+  return tape(out, "as_strided", wrt(whole, [base, view](const Tensor& g) {
+                return engine_ops.region_grad(g, base, view);
+              }));
 }
 
 Tensor region_grad(const Tensor& part, const Geometry& base, const Geometry& view) {
@@ -161,10 +171,12 @@ Tensor region_grad(const Tensor& part, const Geometry& base, const Geometry& vie
     out = buffer.unload_base(base);
   }
   if (!grad_needed(part)) return out;
-  return tape(out, "as_strided_backward", wrt(part, [base, view](const Tensor& g) { return region_take(g, base, view); }));
+  return tape(out, "as_strided_backward",
+              wrt(part, [base, view](const Tensor& g) { return region_take(g, base, view); }));
 }
 
-Tensor region_put(Tensor whole, const Geometry& base, const Geometry& view, const Tensor& part, bool ours) {
+Tensor region_put(Tensor whole, const Geometry& base, const Geometry& view, const Tensor& part,
+                  bool ours) {
   auto write = [&](const Tensor& hole) {
     if (part)
       backend_of(hole).copy(hole, part);
@@ -188,7 +200,10 @@ Tensor region_put(Tensor whole, const Geometry& base, const Geometry& view, cons
   }
   if (!grad_needed(whole, part)) return out;
   return tape(out, "copy_slices_backward",
-              wrt(whole, [base, view](const Tensor& g) { return engine_ops.region_put(g, base, view, Tensor(), false); }),
+              wrt(whole,
+                  [base, view](const Tensor& g) {
+                    return engine_ops.region_put(g, base, view, Tensor(), false);
+                  }),
               wrt(part, [base, view](const Tensor& g) { return region_take(g, base, view); }));
 }
 

@@ -59,13 +59,22 @@ class SchemaParser {
   }
 
   Param param(bool keyword_only) {
-    static const std::pair<std::string_view, ArgType> types[] = {
-        {"Tensor", ArgType::Tensor}, {"Tensor[]", ArgType::TensorList}, {"Number", ArgType::Number},
-        {"Scalar", ArgType::Scalar}, {"int", ArgType::Int},             {"float", ArgType::Float},
-        {"float[]", ArgType::FloatList},
-        {"bool", ArgType::Bool},     {"str", ArgType::Str},             {"Dims", ArgType::Dims},
-        {"Size", ArgType::Size},     {"Dtype", ArgType::Dtype},         {"Device", ArgType::Device},
-        {"Format", ArgType::Format}, {"Generator", ArgType::Generator}, {"Any", ArgType::Any}};
+    static const std::pair<std::string_view, ArgType> types[] = {{"Tensor", ArgType::Tensor},
+                                                                 {"Tensor[]", ArgType::TensorList},
+                                                                 {"Number", ArgType::Number},
+                                                                 {"Scalar", ArgType::Scalar},
+                                                                 {"int", ArgType::Int},
+                                                                 {"float", ArgType::Float},
+                                                                 {"float[]", ArgType::FloatList},
+                                                                 {"bool", ArgType::Bool},
+                                                                 {"str", ArgType::Str},
+                                                                 {"Dims", ArgType::Dims},
+                                                                 {"Size", ArgType::Size},
+                                                                 {"Dtype", ArgType::Dtype},
+                                                                 {"Device", ArgType::Device},
+                                                                 {"Format", ArgType::Format},
+                                                                 {"Generator", ArgType::Generator},
+                                                                 {"Any", ArgType::Any}};
     Param p;
     p.keyword_only = keyword_only;
     std::string_view type = until(' ');
@@ -119,7 +128,8 @@ class SchemaParser {
       p.default_text = d.substr(1, d.size() - 2);
     } else if (std::isdigit(d[0]) || d[0] == '-') {
       bool real = d.find_first_of(".e") != std::string::npos;
-      p.default_scalar = real ? Scalar(std::strtod(d.c_str(), nullptr)) : Scalar(int64_t(std::strtoll(d.c_str(), nullptr, 10)));
+      p.default_scalar = real ? Scalar(std::strtod(d.c_str(), nullptr))
+                              : Scalar(int64_t(std::strtoll(d.c_str(), nullptr, 10)));
       p.default_size = Shape{int64_t(std::strtoll(d.c_str(), nullptr, 10))};
     }
   }
@@ -131,7 +141,8 @@ class SchemaParser {
       size_t end = text.find_first_of(",)", at);
       std::string_view part = text.substr(at, end - at);
       size_t space = part.find_last_of(' ');
-      if (space != std::string_view::npos && space > 0 && part.substr(0, space).find("Tensor") != std::string_view::npos)
+      if (space != std::string_view::npos && space > 0 &&
+          part.substr(0, space).find("Tensor") != std::string_view::npos)
         op_.result_names.emplace_back(part.substr(space + 1));
       at = end + 1;
       while (at < text.size() && text[at] == ' ') at++;
@@ -145,8 +156,8 @@ class SchemaParser {
 
 }  // namespace
 
-OpInfo* register_op(const char* schema, unsigned forms, const char* doc, void* (*call)(Args&), bool native_dest,
-                    int arguments) {
+OpInfo* register_op(const char* schema, unsigned forms, const char* doc, void* (*call)(Args&),
+                    bool native_dest, int arguments) {
   if (!forms) return nullptr;
   auto* op = new OpInfo;
   op->schema = schema;
@@ -155,8 +166,8 @@ OpInfo* register_op(const char* schema, unsigned forms, const char* doc, void* (
   op->call = call;
   op->native_dest = native_dest;
   SchemaParser(schema, *op).parse();
-  internal_check(int(op->params.size()) == arguments, "schema \"", schema, "\" has ", op->params.size(),
-                 " parameters, its function ", arguments);
+  internal_check(int(op->params.size()) == arguments, "schema \"", schema, "\" has ",
+                 op->params.size(), " parameters, its function ", arguments);
   all_ops().push_back(op);
   return op;
 }

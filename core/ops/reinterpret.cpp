@@ -1,10 +1,12 @@
-// Views of the same bytes under another dtype: complex as real and back, view(dtype); and the conjugate.
+// Views of the same bytes under another dtype: complex as real and back, view(dtype); and the
+// conjugate.
 #include "ops/view_op.h"
 
 namespace ember {
 
 Tensor view_as_real(const Tensor& self) {
-  check(is_complex(self.dtype()), Kind::Runtime, "view_as_real is only supported for complex tensors");
+  check(is_complex(self.dtype()), Kind::Runtime,
+        "view_as_real is only supported for complex tensors");
   Shape shape = self.shape(), strides = self.strides();
   for (int64_t& s : strides) s *= 2;
   shape.push_back(2);
@@ -12,26 +14,31 @@ Tensor view_as_real(const Tensor& self) {
   Tensor out = make_view(self, std::move(shape), std::move(strides), 2 * self.offset());
   out.impl()->dtype = real_of(self.dtype());
   if (!grad_needed(self)) return out;
-  return tape(out, "view_as_real", wrt(self, [](const Tensor& g) { return view_as_complex(contiguous(g)); }));
+  return tape(out, "view_as_real",
+              wrt(self, [](const Tensor& g) { return view_as_complex(contiguous(g)); }));
 }
 EMBER_VIEW("view_as_real", "(Tensor self) -> Tensor", &view_as_real, Function | kCopies,
            "A real view of a complex tensor, with a last dimension of size 2.");
 
 Tensor view_as_complex(const Tensor& self) {
   check(self.dtype() == Dtype::Float32 || self.dtype() == Dtype::Float64, Kind::Runtime,
-        "view_as_complex is only supported for float32 and float64 tensors, but got a tensor of dtype ", self.dtype());
-  check(self.dim() && self.size(-1) == 2, Kind::Runtime, "view_as_complex(): the last dimension must have size 2, got ",
-        self.shape());
-  check(self.stride(-1) == 1, Kind::Runtime, "view_as_complex(): the last dimension must have stride 1, got ",
-        self.strides());
+        "view_as_complex is only supported for float32 and float64 tensors, but got a tensor of "
+        "dtype ",
+        self.dtype());
+  check(self.dim() && self.size(-1) == 2, Kind::Runtime,
+        "view_as_complex(): the last dimension must have size 2, got ", self.shape());
+  check(self.stride(-1) == 1, Kind::Runtime,
+        "view_as_complex(): the last dimension must have stride 1, got ", self.strides());
   Shape shape = self.shape(), strides = self.strides();
   shape.pop_back();
   strides.pop_back();
   for (int64_t& s : strides) {
-    check(s % 2 == 0, Kind::Runtime, "view_as_complex(): strides must be even, got ", self.strides());
+    check(s % 2 == 0, Kind::Runtime, "view_as_complex(): strides must be even, got ",
+          self.strides());
     s /= 2;
   }
-  check(self.offset() % 2 == 0, Kind::Runtime, "view_as_complex(): the storage offset must be even, got ", self.offset());
+  check(self.offset() % 2 == 0, Kind::Runtime,
+        "view_as_complex(): the storage offset must be even, got ", self.offset());
   Tensor out = make_view(self, std::move(shape), std::move(strides), self.offset() / 2);
   out.impl()->dtype = complex_of(self.dtype());
   if (!grad_needed(self)) return out;
@@ -45,21 +52,24 @@ Tensor real(const Tensor& self) {
   return select(view_as_real(self), -1, 0);
 }
 Tensor imag(const Tensor& self) {
-  check(is_complex(self.dtype()), Kind::Runtime, "imag is not implemented for tensors with non-complex dtypes.");
+  check(is_complex(self.dtype()), Kind::Runtime,
+        "imag is not implemented for tensors with non-complex dtypes.");
   return select(view_as_real(self), -1, 1);
 }
-EMBER_OP("real(Tensor self) -> Tensor", &real, Function, "The real part, as a view; a real tensor itself.");
-EMBER_OP("imag(Tensor self) -> Tensor", &imag, Function, "The imaginary part of a complex tensor, as a view.");
+EMBER_OP("real(Tensor self) -> Tensor", &real, Function,
+         "The real part, as a view; a real tensor itself.");
+EMBER_OP("imag(Tensor self) -> Tensor", &imag, Function,
+         "The imaginary part of a complex tensor, as a view.");
 
 Tensor view_dtype(const Tensor& self, Dtype dtype) {
   int64_t from = item_size(self.dtype()), to = item_size(dtype);
   Shape shape = self.shape(), strides = self.strides();
   int64_t offset = self.offset();
   if (from != to) {
-    check(self.dim() > 0, Kind::Runtime, "self.dim() cannot be 0 to view ", self.dtype(), " as ", dtype,
-          " (different element sizes)");
-    check(strides.back() == 1, Kind::Runtime, "self.stride(-1) must be 1 to view ", self.dtype(), " as ", dtype,
-          " (different element sizes), but got ", strides.back());
+    check(self.dim() > 0, Kind::Runtime, "self.dim() cannot be 0 to view ", self.dtype(), " as ",
+          dtype, " (different element sizes)");
+    check(strides.back() == 1, Kind::Runtime, "self.stride(-1) must be 1 to view ", self.dtype(),
+          " as ", dtype, " (different element sizes), but got ", strides.back());
     int64_t by = std::max(from, to) / std::min(from, to);
     if (from > to) {
       for (int64_t& s : strides) s *= by;
@@ -67,13 +77,16 @@ Tensor view_dtype(const Tensor& self, Dtype dtype) {
       shape.back() *= by;
       offset *= by;
     } else {
-      check(shape.back() % by == 0, Kind::Runtime, "self.size(-1) must be divisible by ", by, " to view ", self.dtype(),
-            " as ", dtype, " (different element sizes), but got ", shape.back());
-      check(offset % by == 0, Kind::Runtime, "self.storage_offset() must be divisible by ", by, " to view ",
-            self.dtype(), " as ", dtype, " (different element sizes), but got ", offset);
+      check(shape.back() % by == 0, Kind::Runtime, "self.size(-1) must be divisible by ", by,
+            " to view ", self.dtype(), " as ", dtype, " (different element sizes), but got ",
+            shape.back());
+      check(offset % by == 0, Kind::Runtime, "self.storage_offset() must be divisible by ", by,
+            " to view ", self.dtype(), " as ", dtype, " (different element sizes), but got ",
+            offset);
       for (int d = 0; d < self.dim() - 1; d++) {
-        check(strides[d] % by == 0, Kind::Runtime, "self.stride(", d, ") must be divisible by ", by, " to view ",
-              self.dtype(), " as ", dtype, " (different element sizes), but got ", strides[d]);
+        check(strides[d] % by == 0, Kind::Runtime, "self.stride(", d, ") must be divisible by ", by,
+              " to view ", self.dtype(), " as ", dtype, " (different element sizes), but got ",
+              strides[d]);
         strides[d] /= by;
       }
       shape.back() /= by;
@@ -88,18 +101,21 @@ EMBER_VIEW("view", "(Tensor self, Dtype dtype) -> Tensor", &view_dtype, Method |
            "The same bytes under another dtype.");
 
 // Conjugates are computed at once: there are no lazy ones to resolve.
-EMBER_OP("conj(Tensor self) -> Tensor", &conj, kForms, "The complex conjugate; a real tensor itself.");
+EMBER_OP("conj(Tensor self) -> Tensor", &conj, kForms,
+         "The complex conjugate; a real tensor itself.");
 namespace {
 Tensor itself(const Tensor& self) { return self; }
 bool never_lazy(const Tensor&) { return false; }
 }  // namespace
-EMBER_OP("resolve_conj(Tensor self) -> Tensor", &itself, kForms, "The tensor itself: conjugates are never lazy.");
-EMBER_OP("resolve_neg(Tensor self) -> Tensor", &itself, kForms, "The tensor itself: negatives are never lazy.");
+EMBER_OP("resolve_conj(Tensor self) -> Tensor", &itself, kForms,
+         "The tensor itself: conjugates are never lazy.");
+EMBER_OP("resolve_neg(Tensor self) -> Tensor", &itself, kForms,
+         "The tensor itself: negatives are never lazy.");
 EMBER_OP("is_conj(Tensor self) -> bool", &never_lazy, kForms, "False: conjugates are never lazy.");
 EMBER_OP("is_neg(Tensor self) -> bool", &never_lazy, kForms, "False: negatives are never lazy.");
-EMBER_OP("positive(Tensor self) -> Tensor",
-         ([](const Tensor& self) {
-           check(self.dtype() != Dtype::Bool, Kind::Runtime, "The `+` operator, on a bool tensor is not supported.");
+EMBER_OP("positive(Tensor self) -> Tensor", ([](const Tensor& self) {
+           check(self.dtype() != Dtype::Bool, Kind::Runtime,
+                 "The `+` operator, on a bool tensor is not supported.");
            return self;
          }),
          kForms, "The tensor itself.");

@@ -1,5 +1,5 @@
-// Draws with a tensor of parameters: normal, bernoulli, poisson, binomial, gamma, dirichlet, multinomial.
-// They work on host memory; tensors of other devices make the journey.
+// Draws with a tensor of parameters: normal, bernoulli, poisson, binomial, gamma, dirichlet,
+// multinomial. They work on host memory; tensors of other devices make the journey.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -20,7 +20,8 @@ Tensor on_host(const Tensor& t) {
 }
 
 // A new tensor of `shape` that fill(memory) writes, on the device of `like`.
-template <class F> Tensor sampled(const Tensor& like, const Shape& shape, Dtype dtype, F&& fill) {
+template <class F>
+Tensor sampled(const Tensor& like, const Shape& shape, Dtype dtype, F&& fill) {
   if (like.device().is_meta()) return empty(shape, dtype, like.device());
   Tensor out = empty(shape, dtype);
   fill(out.data());
@@ -36,27 +37,31 @@ Tensor without_gradient(const Tensor& out, const char* op, const Tensor& self) {
 }
 
 void check_floating(const char* kernel, const Tensor& t) {
-  check(is_floating(t.dtype()), Kind::NotImplemented, "\"", kernel, "\" not implemented for '", t.dtype(), "'");
+  check(is_floating(t.dtype()), Kind::NotImplemented, "\"", kernel, "\" not implemented for '",
+        t.dtype(), "'");
 }
 
 }  // namespace
 
-// -- normal ------------------------------------------------------------------------------------------------
+// -- normal
+// ------------------------------------------------------------------------------------------------
 
 namespace {
 
 void check_std(const Tensor& std) {
-  check(!is_complex(std.dtype()), Kind::Runtime, "normal expects standard deviation to be non-complex");
+  check(!is_complex(std.dtype()), Kind::Runtime,
+        "normal expects standard deviation to be non-complex");
   if (std.device().is_meta()) return;
   Tensor host = to(on_host(std), Dtype::Float64);
   for (int64_t i = 0; i < host.numel(); i++)
-    check(!(host.data<double>()[i] < 0.0), Kind::Runtime, "normal expects all elements of std >= 0.0");
+    check(!(host.data<double>()[i] < 0.0), Kind::Runtime,
+          "normal expects all elements of std >= 0.0");
 }
 
 Tensor standard_normal(const Tensor& like, const Shape& shape, Generator* g, double std) {
   check(std >= 0.0, Kind::Runtime, "normal expects std >= 0.0, but found std ", std);
-  check(is_differentiable(like.dtype()), Kind::NotImplemented, "\"normal_kernel_cpu\" not implemented for '",
-        like.dtype(), "'");
+  check(is_differentiable(like.dtype()), Kind::NotImplemented,
+        "\"normal_kernel_cpu\" not implemented for '", like.dtype(), "'");
   return draw(empty(shape, like.dtype(), like.device()), g, {Distribution::Normal, 0.0, std});
 }
 
@@ -93,27 +98,29 @@ EMBER_OP("normal(float mean, Tensor std, *, Generator? generator=None) -> Tensor
          }),
          Function | Out, "Normal numbers with a standard deviation for each.");
 
-// -- bernoulli ---------------------------------------------------------------------------------------------
+// -- bernoulli
+// ---------------------------------------------------------------------------------------------
 
 namespace {
 
 // Draws along the memory of `out`, with the probabilities in the same order.
 void fill_bernoulli(const Tensor& out, const Tensor& p, Generator* g) {
   check_floating("bernoulli_tensor_cpu_p_", p);
-  check(!is_complex(out.dtype()), Kind::NotImplemented, "\"bernoulli_tensor_cpu_self_\" not implemented for '",
-        out.dtype(), "'");
+  check(!is_complex(out.dtype()), Kind::NotImplemented,
+        "\"bernoulli_tensor_cpu_self_\" not implemented for '", out.dtype(), "'");
   if (out.device().is_meta()) return;
   Tensor ordered = random::in_memory_order(out, out);
   Tensor chance = on_host(random::in_memory_order(expand(p, out.shape()), out));
   Tensor wide = to(chance, Dtype::Float64);
   for (int64_t i = 0; i < wide.numel(); i++) {
     double each = wide.data<double>()[i];
-    check(each >= 0.0 && each <= 1.0, Kind::Runtime, "bernoulli(): Expected p_in >= 0 && p_in <= 1 to be true, got ",
-          each);
+    check(each >= 0.0 && each <= 1.0, Kind::Runtime,
+          "bernoulli(): Expected p_in >= 0 && p_in <= 1 to be true, got ", each);
   }
   bool direct = out.device().is_cpu() && ordered.is_contiguous();
   Tensor drawn = direct ? ordered : empty(ordered.shape(), out.dtype());
-  random::bernoulli(or_default(g), drawn.data(), drawn.numel(), out.dtype(), chance.data(), chance.dtype());
+  random::bernoulli(or_default(g), drawn.data(), drawn.numel(), out.dtype(), chance.data(),
+                    chance.dtype());
   if (!direct) copy_(ordered, drawn);
 }
 
@@ -143,14 +150,16 @@ EMBER_OP("bernoulli_(Tensor self, Tensor p, *, Generator? generator=None) -> Ten
            }
            bump_version(self);
            if (grad_needed(self))
-             tape_inplace(self, "bernoulli_", wrt(self, [](const Tensor& grad) { return zeros_like(grad); }));
+             tape_inplace(self, "bernoulli_",
+                          wrt(self, [](const Tensor& grad) { return zeros_like(grad); }));
            return self;
          }),
          Method, "Fills the tensor with 1 with the probabilities `p`, else 0.");
-EMBER_OP("bernoulli_(Tensor self, float p=0.5, *, Generator? generator=None) -> Tensor", &bernoulli_, Method,
-         "Fills the tensor with 1 with probability `p`, else 0.");
+EMBER_OP("bernoulli_(Tensor self, float p=0.5, *, Generator? generator=None) -> Tensor",
+         &bernoulli_, Method, "Fills the tensor with 1 with probability `p`, else 0.");
 
-// -- one sampler per element -------------------------------------------------------------------------------
+// -- one sampler per element
+// -------------------------------------------------------------------------------
 
 EMBER_OP("poisson(Tensor self, Generator? generator=None) -> Tensor",
          ([](const Tensor& self, Generator* g) {
@@ -166,10 +175,10 @@ EMBER_OP("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tens
          ([](const Tensor& count, const Tensor& prob, Generator* g) {
            check(is_floating(count.dtype()), Kind::Value,
                  "binomial only supports floating-point dtypes for count, got: ", count.dtype());
-           check(is_floating(prob.dtype()), Kind::Value, "binomial only supports floating-point dtypes for prob, got: ",
-                 prob.dtype());
-           check(count.dtype() == prob.dtype(), Kind::Runtime, "binomial(): Found dtype ", prob.dtype(),
-                 " but expected ", count.dtype());
+           check(is_floating(prob.dtype()), Kind::Value,
+                 "binomial only supports floating-point dtypes for prob, got: ", prob.dtype());
+           check(count.dtype() == prob.dtype(), Kind::Runtime, "binomial(): Found dtype ",
+                 prob.dtype(), " but expected ", count.dtype());
            Shape shape = broadcast_shapes("binomial", count.shape(), prob.shape());
            Tensor out = sampled(count, shape, count.dtype(), [&](void* data) {
              random::binomial(or_default(g), data, on_host(expand(count, shape)).data(),
@@ -184,14 +193,16 @@ EMBER_OP("_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor",
            check_floating("dirichlet", self);
            int64_t k = self.dim() ? self.size(-1) : 1;
            return sampled(self, self.shape(), self.dtype(), [&](void* data) {
-             random::dirichlet(or_default(g), data, on_host(self).data(), k ? self.numel() / k : 0, k, self.dtype());
+             random::dirichlet(or_default(g), data, on_host(self).data(), k ? self.numel() / k : 0,
+                               k, self.dtype());
            });
          }),
          Function, "Points of the simplex, with concentrations along the last dimension.");
 namespace {
 
 // f(a, b, c) for each element, in double precision.
-template <class F> Tensor each(const Tensor& a, const Tensor& b, const Tensor& c, F f) {
+template <class F>
+Tensor each(const Tensor& a, const Tensor& b, const Tensor& c, F f) {
   check_floating("_standard_gamma_grad", a);
   NoGrad guard;
   auto wide = [&](const Tensor& t) { return to(on_host(expand(t, a.shape())), Dtype::Float64); };
@@ -201,7 +212,8 @@ template <class F> Tensor each(const Tensor& a, const Tensor& b, const Tensor& c
       using T = typename decltype(tag)::type;
       if constexpr (!is_complex_type<T>)
         for (int64_t i = 0; i < a.numel(); i++)
-          static_cast<T*>(data)[i] = convert<T>(f(x.data<double>()[i], y.data<double>()[i], z.data<double>()[i]));
+          static_cast<T*>(data)[i] =
+              convert<T>(f(x.data<double>()[i], y.data<double>()[i], z.data<double>()[i]));
     });
   });
   return out;
@@ -218,7 +230,8 @@ EMBER_OP("_standard_gamma(Tensor self, Generator? generator=None) -> Tensor",
          ([](const Tensor& self, Generator* g) {
            check_floating("gamma_cpu", self);
            Tensor out = sampled(self, self.shape(), self.dtype(), [&](void* data) {
-             random::standard_gamma(or_default(g), data, on_host(self).data(), self.numel(), self.dtype());
+             random::standard_gamma(or_default(g), data, on_host(self).data(), self.numel(),
+                                    self.dtype());
            });
            if (!grad_needed(self)) return out;
            return tape(out, "standard_gamma",
@@ -227,16 +240,18 @@ EMBER_OP("_standard_gamma(Tensor self, Generator? generator=None) -> Tensor",
                        }));
          }),
          Function, "Gamma numbers of rate 1 with the shapes in `input`.");
-EMBER_OP("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", &standard_gamma_grad, Function,
-         "How the gamma numbers `output` move with their shapes `input`.");
+EMBER_OP("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", &standard_gamma_grad,
+         Function, "How the gamma numbers `output` move with their shapes `input`.");
 EMBER_OP("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor",
          ([](const Tensor& x, const Tensor& alpha, const Tensor& total) {
-           return each(x, alpha, total,
-                       [](double v, double a, double sum) { return random::dirichlet_grad(v, a, sum); });
+           return each(x, alpha, total, [](double v, double a, double sum) {
+             return random::dirichlet_grad(v, a, sum);
+           });
          }),
          Function, "How points of the simplex move with their concentrations.");
 
-// -- multinomial -------------------------------------------------------------------------------------------
+// -- multinomial
+// -------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -255,9 +270,11 @@ void check_weights(const Tensor& weights, int64_t k) {
   }
 }
 
-// The indices of the `samples` largest w / q of each row, largest first: each w / q is the inverse time of an
-// event of rate w, so that this is drawing without replacement (Efraimidis and Spirakis, 2006).
-void first_events(int64_t* out, const Tensor& w, const Tensor& q, int64_t n, int64_t k, int64_t samples) {
+// The indices of the `samples` largest w / q of each row, largest first: each w / q is the inverse
+// time of an event of rate w, so that this is drawing without replacement (Efraimidis and Spirakis,
+// 2006).
+void first_events(int64_t* out, const Tensor& w, const Tensor& q, int64_t n, int64_t k,
+                  int64_t samples) {
   with_dtype(w.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (!is_complex_type<T>) {
@@ -267,9 +284,11 @@ void first_events(int64_t* out, const Tensor& w, const Tensor& q, int64_t n, int
         for (int64_t i = 0; i < k; i++)
           key[size_t(i)] = convert<T>(w.data<T>()[row * k + i] / q.data<T>()[row * k + i]);
         std::iota(order.begin(), order.end(), 0);
-        std::partial_sort(order.begin(), order.begin() + samples, order.end(), [&](int64_t i, int64_t j) {
-          return key[size_t(i)] > key[size_t(j)] || (!(key[size_t(i)] < key[size_t(j)]) && i < j);
-        });
+        std::partial_sort(order.begin(), order.begin() + samples, order.end(),
+                          [&](int64_t i, int64_t j) {
+                            return key[size_t(i)] > key[size_t(j)] ||
+                                   (!(key[size_t(i)] < key[size_t(j)]) && i < j);
+                          });
         std::copy(order.begin(), order.begin() + samples, out + row * samples);
       }
     }
@@ -278,16 +297,19 @@ void first_events(int64_t* out, const Tensor& w, const Tensor& q, int64_t n, int
 
 }  // namespace
 
-Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement, Generator* generator) {
-  check(self.dim() == 1 || self.dim() == 2, Kind::Runtime, "multinomial(): prob_dist must be 1 or 2 dim, got ",
-        self.shape());
-  check(is_floating(self.dtype()), Kind::Runtime, "multinomial only supports floating-point dtypes for input, got: ",
-        self.dtype());
-  check(num_samples > 0, Kind::Runtime, "multinomial(): cannot sample n_sample <= 0 samples, got ", num_samples);
+Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement,
+                   Generator* generator) {
+  check(self.dim() == 1 || self.dim() == 2, Kind::Runtime,
+        "multinomial(): prob_dist must be 1 or 2 dim, got ", self.shape());
+  check(is_floating(self.dtype()), Kind::Runtime,
+        "multinomial only supports floating-point dtypes for input, got: ", self.dtype());
+  check(num_samples > 0, Kind::Runtime, "multinomial(): cannot sample n_sample <= 0 samples, got ",
+        num_samples);
   int64_t k = self.size(-1);
   check(replacement || num_samples <= k, Kind::Runtime,
-        "multinomial(): cannot sample n_sample > prob_dist.size(-1) samples without replacement, got ", num_samples,
-        " of ", k);
+        "multinomial(): cannot sample n_sample > prob_dist.size(-1) samples without replacement, "
+        "got ",
+        num_samples, " of ", k);
   Shape shape = self.shape();
   shape.back() = num_samples;
   return sampled(self, shape, Dtype::Int64, [&](void* data) {
@@ -297,12 +319,16 @@ Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement, Ge
     int64_t n = k ? weights.numel() / k : 0;
     auto* out = static_cast<int64_t*>(data);
     if (replacement && num_samples > 1)
-      return random::multinomial(or_default(generator), out, weights.data(), n, k, num_samples, self.dtype());
-    Tensor q = draw(empty_like(self.device().is_cpu() ? self : weights), generator, {Distribution::Exponential, 1.0});
+      return random::multinomial(or_default(generator), out, weights.data(), n, k, num_samples,
+                                 self.dtype());
+    Tensor q = draw(empty_like(self.device().is_cpu() ? self : weights), generator,
+                    {Distribution::Exponential, 1.0});
     first_events(out, weights, contiguous(q), n, k, num_samples);
   });
 }
-EMBER_OP("multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
-         &multinomial, kForms | Out, "Indices drawn with the weights in each row of `input`.");
+EMBER_OP(
+    "multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? "
+    "generator=None) -> Tensor",
+    &multinomial, kForms | Out, "Indices drawn with the weights in each row of `input`.");
 
 }  // namespace ember

@@ -1,4 +1,5 @@
-// Running totals along a dimension: cumsum, cumprod, cummax, cummin, logcumsumexp; differences and trapezoids.
+// Running totals along a dimension: cumsum, cumprod, cummax, cummin, logcumsumexp; differences and
+// trapezoids.
 #include <limits>
 
 #include "ops/ops.h"
@@ -37,12 +38,13 @@ Tensor cumsum(const Tensor& self, int64_t dim, MaybeDtype dtype) {
 EMBER_OP("cumsum(Tensor self, int dim, *, Dtype? dtype=None) -> Tensor", &cumsum, kAllForms,
          "Sum of each element along `dim` and all before it.");
 
-// --- cumprod --------------------------------------------------------------------------------------------
+// --- cumprod
+// --------------------------------------------------------------------------------------------
 
 namespace {
 
-// Without a division, so zeros are fine. The gradient of x_k is p_k s_k, with p_k the product of what comes before
-// and s_k = g_k + x_(k+1) s_(k+1).
+// Without a division, so zeros are fine. The gradient of x_k is p_k s_k, with p_k the product of
+// what comes before and s_k = g_k + x_(k+1) s_(k+1).
 Tensor cumprod_rule_with_zeros(const Tensor& g, const Tensor& x, int dim) {
   int64_t n = x.size(dim);
   auto at = [dim](const Tensor& t, int64_t k) { return slice(t, dim, k, k + 1, 1); };
@@ -83,18 +85,22 @@ Tensor cumprod(const Tensor& self, int64_t dim, MaybeDtype dtype) {
 EMBER_OP("cumprod(Tensor self, int dim, *, Dtype? dtype=None) -> Tensor", &cumprod, kAllForms,
          "Product of each element along `dim` and all before it.");
 
-// --- cummax, cummin -------------------------------------------------------------------------------------
+// --- cummax, cummin
+// -------------------------------------------------------------------------------------
 
 namespace {
 
-std::tuple<Tensor, Tensor> running_extreme(const char* op, Scan f, const Tensor& self, int64_t dim) {
-  check(!is_complex(self.dtype()), Kind::NotImplemented, op, "(): not implemented for ", self.dtype());
+std::tuple<Tensor, Tensor> running_extreme(const char* op, Scan f, const Tensor& self,
+                                           int64_t dim) {
+  check(!is_complex(self.dtype()), Kind::NotImplemented, op, "(): not implemented for ",
+        self.dtype());
   int d = wrap_dim(op, dim, self.dim());
   Tensor values = empty(self.shape(), self.dtype(), self.device());
   Tensor indices = empty(self.shape(), Dtype::Int64, self.device());
   backend_of(self).scan(f, values, indices, self, d);
   if (grad_needed(self))
-    values = tape(values, op, wrt(self, [d, indices = Saved(indices), shape = self.shape()](const Tensor& g) {
+    values = tape(values, op,
+                  wrt(self, [d, indices = Saved(indices), shape = self.shape()](const Tensor& g) {
                     return scatter_add(zeros(shape, g.dtype(), g.device()), d, indices.get(), g);
                   }));
   return {values, indices};
@@ -103,17 +109,24 @@ std::tuple<Tensor, Tensor> running_extreme(const char* op, Scan f, const Tensor&
 }  // namespace
 
 EMBER_OP("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)",
-         ([](const Tensor& self, int64_t dim) { return running_extreme("cummax", Scan::Max, self, dim); }),
+         ([](const Tensor& self, int64_t dim) {
+           return running_extreme("cummax", Scan::Max, self, dim);
+         }),
          kForms | Out, "Largest of each element along `dim` and all before it, and where it is.");
 EMBER_OP("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)",
-         ([](const Tensor& self, int64_t dim) { return running_extreme("cummin", Scan::Min, self, dim); }),
+         ([](const Tensor& self, int64_t dim) {
+           return running_extreme("cummin", Scan::Min, self, dim);
+         }),
          kForms | Out, "Smallest of each element along `dim` and all before it, and where it is.");
 
-// --- logcumsumexp ---------------------------------------------------------------------------------------
+// --- logcumsumexp
+// ---------------------------------------------------------------------------------------
 
 namespace {
 
-Tensor logcumsumexp_from(const Tensor& t, int dim) { return flipped(logcumsumexp(flipped(t, dim), dim), dim); }
+Tensor logcumsumexp_from(const Tensor& t, int dim) {
+  return flipped(logcumsumexp(flipped(t, dim), dim), dim);
+}
 
 // The sum over j >= i of g_j exp(x_i - y_j), in logarithms: positive and negative g apart.
 Tensor logcumsumexp_rule(const Tensor& g, const Tensor& x, const Tensor& y, int dim) {
@@ -133,32 +146,39 @@ Tensor logcumsumexp_rule(const Tensor& g, const Tensor& x, const Tensor& y, int 
 
 Tensor logcumsumexp(const Tensor& self, int64_t dim) {
   int d = wrap_dim("logcumsumexp", dim, self.dim());
-  check(is_differentiable(self.dtype()), Kind::NotImplemented, "logcumsumexp(): not implemented for ", self.dtype());
+  check(is_differentiable(self.dtype()), Kind::NotImplemented,
+        "logcumsumexp(): not implemented for ", self.dtype());
   Tensor out = scan(Scan::LogSumExp, self, d, self.dtype());
   if (!grad_needed(self)) return out;
-  return tape(out, "logcumsumexp", wrt(self, [d, x = Saved(self), y = Saved::output(out)](const Tensor& g) {
+  return tape(out, "logcumsumexp",
+              wrt(self, [d, x = Saved(self), y = Saved::output(out)](const Tensor& g) {
                 return logcumsumexp_rule(g, x.get(), y.get(), d);
               }));
 }
 EMBER_OP("logcumsumexp(Tensor self, int dim) -> Tensor", &logcumsumexp, kForms | Out,
          "Logarithm of the sum of exponentials of each element along `dim` and all before it.");
 
-// --- differences ----------------------------------------------------------------------------------------
+// --- differences
+// ----------------------------------------------------------------------------------------
 
 namespace {
 
 void check_fits_beside(const Tensor& self, const Tensor& other, int dim) {
   check(other.dim() == self.dim(), Kind::Runtime,
-        "diff expects prepend or append to be the same dimension as input, got ", other.dim(), " and ", self.dim());
+        "diff expects prepend or append to be the same dimension as input, got ", other.dim(),
+        " and ", self.dim());
   for (int d = 0; d < self.dim(); d++)
     check(d == dim || other.size(d) == self.size(d), Kind::Runtime,
-          "diff expects the shape of tensor to prepend or append to match that of input except along the differencing "
-          "dimension; input.size(", d, ") = ", self.size(d), ", but got tensor.size(", d, ") = ", other.size(d));
+          "diff expects the shape of tensor to prepend or append to match that of input except "
+          "along the differencing "
+          "dimension; input.size(",
+          d, ") = ", self.size(d), ", but got tensor.size(", d, ") = ", other.size(d));
 }
 
 }  // namespace
 
-Tensor diff(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend, const Tensor& append) {
+Tensor diff(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend,
+            const Tensor& append) {
   check(self.dim() > 0, Kind::Runtime, "diff expects input to be at least one-dimensional");
   check(n >= 0, Kind::Runtime, "order must be non-negative but got ", n);
   int d = wrap_dim("diff", dim, self.dim());
@@ -173,29 +193,38 @@ Tensor diff(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend, c
   }
   for (int64_t i = 0; i < n; i++) {
     int64_t last = std::max<int64_t>(0, x.size(d) - 1);
-    Tensor a = slice(x, d, 0, last, 1), b = slice(x, d, std::min<int64_t>(1, x.size(d)), x.size(d), 1);
+    Tensor a = slice(x, d, 0, last, 1),
+           b = slice(x, d, std::min<int64_t>(1, x.size(d)), x.size(d), 1);
     x = x.dtype() == Dtype::Bool ? ne(b, a) : b - a;
     if (x.size(d) == 0) break;
   }
   return x;
 }
-EMBER_OP("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", &diff,
-         kForms | Out, "The `n`-th difference of neighbours along `dim`.");
+EMBER_OP(
+    "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
+    &diff, kForms | Out, "The `n`-th difference of neighbours along `dim`.");
 
-// --- trapezoids -----------------------------------------------------------------------------------------
+// --- trapezoids
+// -----------------------------------------------------------------------------------------
 
 namespace {
 
-Tensor all_but_last(const Tensor& t, int64_t dim) { return slice(t, dim, 0, std::max<int64_t>(0, t.size(dim) - 1), 1); }
-Tensor all_but_first(const Tensor& t, int64_t dim) { return slice(t, dim, std::min<int64_t>(1, t.size(dim)), t.size(dim), 1); }
+Tensor all_but_last(const Tensor& t, int64_t dim) {
+  return slice(t, dim, 0, std::max<int64_t>(0, t.size(dim) - 1), 1);
+}
+Tensor all_but_first(const Tensor& t, int64_t dim) {
+  return slice(t, dim, std::min<int64_t>(1, t.size(dim)), t.size(dim), 1);
+}
 
 // The widths of the strips under y, in a shape that goes with its.
 Tensor strip_widths(const char* op, const Tensor& y, const Tensor& x, int dim) {
-  check(x.dtype() != Dtype::Bool, Kind::Runtime, op, ": received a bool input for `x`, but bool is not supported");
+  check(x.dtype() != Dtype::Bool, Kind::Runtime, op,
+        ": received a bool input for `x`, but bool is not supported");
   Tensor points = x;
   if (x.dim() == 1) {
-    check(x.size(0) == y.size(dim), Kind::Runtime, op, ": There must be one `x` value for each sample point, got ",
-          x.size(0), " for ", y.size(dim));
+    check(x.size(0) == y.size(dim), Kind::Runtime, op,
+          ": There must be one `x` value for each sample point, got ", x.size(0), " for ",
+          y.size(dim));
     Shape shape = Shape::filled(y.dim(), 1);
     shape[dim] = x.size(0);
     points = reshape(x, shape);
@@ -208,11 +237,13 @@ Tensor strip_widths(const char* op, const Tensor& y, const Tensor& x, int dim) {
 }
 
 int check_samples(const char* op, const Tensor& y, int64_t dim) {
-  check(y.dtype() != Dtype::Bool, Kind::Runtime, op, ": received a bool input for `y`, but bool is not supported");
+  check(y.dtype() != Dtype::Bool, Kind::Runtime, op,
+        ": received a bool input for `y`, but bool is not supported");
   return wrap_dim(op, dim, y.dim());
 }
 void check_real(const char* op, const Scalar& dx) {
-  check(!dx.is_complex() && !dx.is_bool(), Kind::Runtime, op, ": Currently, we only support dx as a real number.");
+  check(!dx.is_complex() && !dx.is_bool(), Kind::Runtime, op,
+        ": Currently, we only support dx as a real number.");
 }
 
 Tensor trapezoid_at(const Tensor& y, const Tensor& x, int64_t dim) {
@@ -225,7 +256,8 @@ Tensor trapezoid_by(const Tensor& y, const Scalar& dx, int64_t dim) {
   int d = check_samples("trapezoid", y, dim);
   check_real("trapezoid", dx);
   if (y.dim() && y.size(d) == 0) return sum(zeros_like(y), Dims(d));
-  return (sum(y, Dims(d)) - (select(y, d, 0) + select(y, d, -1)) * Scalar(0.5)) * Scalar(dx.to<double>());
+  return (sum(y, Dims(d)) - (select(y, d, 0) + select(y, d, -1)) * Scalar(0.5)) *
+         Scalar(dx.to<double>());
 }
 Tensor cumulative_trapezoid_at(const Tensor& y, const Tensor& x, int64_t dim) {
   int d = check_samples("cumulative_trapezoid", y, dim);
@@ -244,13 +276,16 @@ EMBER_OP("trapezoid(Tensor y, Tensor x, *, int dim=-1) -> Tensor", &trapezoid_at
          "Area under the samples `y` at `x` by the trapezoidal rule.");
 EMBER_OP("trapezoid(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", &trapezoid_by, Function,
          "Area under samples `dx` apart by the trapezoidal rule.");
-EMBER_OP("trapz(Tensor y, Tensor x, *, int dim=-1) -> Tensor", &trapezoid_at, Function, "The same as trapezoid.");
-EMBER_OP("trapz(Tensor y, *, float dx=1, int dim=-1) -> Tensor",
-         ([](const Tensor& y, double dx, int64_t dim) { return trapezoid_by(y, dx, dim); }), Function,
+EMBER_OP("trapz(Tensor y, Tensor x, *, int dim=-1) -> Tensor", &trapezoid_at, Function,
          "The same as trapezoid.");
-EMBER_OP("cumulative_trapezoid(Tensor y, Tensor x, *, int dim=-1) -> Tensor", &cumulative_trapezoid_at, Function,
+EMBER_OP("trapz(Tensor y, *, float dx=1, int dim=-1) -> Tensor",
+         ([](const Tensor& y, double dx, int64_t dim) { return trapezoid_by(y, dx, dim); }),
+         Function, "The same as trapezoid.");
+EMBER_OP("cumulative_trapezoid(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
+         &cumulative_trapezoid_at, Function,
          "Areas under the samples `y` at `x` up to each by the trapezoidal rule.");
-EMBER_OP("cumulative_trapezoid(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", &cumulative_trapezoid_by, Function,
+EMBER_OP("cumulative_trapezoid(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
+         &cumulative_trapezoid_by, Function,
          "Areas under samples `dx` apart up to each by the trapezoidal rule.");
 
 }  // namespace ember

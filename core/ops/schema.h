@@ -1,24 +1,27 @@
-// Registering an op: one line gives the function, the method, the in-place and out= forms, argument parsing,
-// the stub and the docstring.
+// Registering an op: one line gives the function, the method, the in-place and out= forms, argument
+// parsing, the stub and the docstring.
 //
-//     EMBER_OP("sum(Tensor self, Dims dim=None, bool keepdim=False) -> Tensor", sum, Function | Method | Out,
+//     EMBER_OP("sum(Tensor self, Dims dim=None, bool keepdim=False) -> Tensor", sum, Function |
+//     Method | Out,
 //              "Sum over `dim`, or over every axis when `dim` is None.");
 //
 // Types in a schema and the C++ parameter each becomes:
-//     Tensor  const Tensor&          Tensor?  const Tensor& (maybe undefined)   Tensor[]  const TensorList&
-//     Number  const Operand& (tensor or number)   Scalar const Scalar&          Scalar?   const std::optional<Scalar>&
-//     int     int64_t                int?     std::optional<int64_t>            float     double
-//     float[] const std::vector<double>&
-//     float?  std::optional<double>  bool     bool                              bool?     std::optional<bool>
-//     str     std::string            str?     std::optional<std::string>        Dims      const Dims& (None, int, ints)
-//     Size    const Shape& (ints, also as varargs if it is the first parameter after self)
-//     Size?   const std::optional<Shape>&      Dtype? std::optional<Dtype>      Device?  std::optional<Device>
-//     Format? std::optional<MemoryFormat>      Generator?  Generator*           Any      void* (the host's object)
+//     Tensor  const Tensor&          Tensor?  const Tensor& (maybe undefined)   Tensor[]  const
+//     TensorList& Number  const Operand& (tensor or number)   Scalar const Scalar&          Scalar?
+//     const std::optional<Scalar>& int     int64_t                int?     std::optional<int64_t>
+//     float     double float[] const std::vector<double>& float?  std::optional<double>  bool bool
+//     bool?     std::optional<bool> str     std::string            str? std::optional<std::string>
+//     Dims      const Dims& (None, int, ints) Size    const Shape& (ints, also as varargs if it is
+//     the first parameter after self) Size?   const std::optional<Shape>&      Dtype?
+//     std::optional<Dtype>      Device?  std::optional<Device> Format? std::optional<MemoryFormat>
+//     Generator?  Generator*           Any      void* (the host's object)
 // "Tensor[] *tensors" also takes the tensors as separate arguments: f(a, b).
-// A `*` in the list makes what follows keyword-only. Results: Tensor, a tuple "(Tensor values, Tensor indices)"
-// (named tuples if the parts are named), Tensor[], Scalar, bool, int, float or None.
+// A `*` in the list makes what follows keyword-only. Results: Tensor, a tuple "(Tensor values,
+// Tensor indices)" (named tuples if the parts are named), Tensor[], Scalar, bool, int, float or
+// None.
 //
-// Several lines with one name are overloads, tried in order. A name like "linalg.norm" belongs to a submodule.
+// Several lines with one name are overloads, tried in order. A name like "linalg.norm" belongs to a
+// submodule.
 #pragma once
 
 #include <optional>
@@ -35,10 +38,10 @@ enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, Channels
 
 // Which forms of an op users see.
 enum Forms : unsigned {
-  Function = 1,   // ember.sum(x)
-  Method = 2,     // x.sum()
-  InPlace = 4,    // x.exp_()
-  Out = 8,        // ember.exp(x, out=y)
+  Function = 1,          // ember.sum(x)
+  Method = 2,            // x.sum()
+  InPlace = 4,           // x.exp_()
+  Out = 8,               // ember.exp(x, out=y)
   FunctionInPlace = 16,  // ember.exp_(x), too
 };
 constexpr unsigned kForms = Function | Method;
@@ -88,81 +91,156 @@ void* to_host(const OpInfo& op, Tensor* parts, int n);
 void* none_to_host();
 
 enum class ArgType : uint8_t {
-  Tensor, TensorOrNone, TensorList, Number, Scalar, Int, Float, FloatList, Bool, Str, Dims, Size, Dtype, Device, Format,
-  Generator, Any
+  Tensor,
+  TensorOrNone,
+  TensorList,
+  Number,
+  Scalar,
+  Int,
+  Float,
+  FloatList,
+  Bool,
+  Str,
+  Dims,
+  Size,
+  Dtype,
+  Device,
+  Format,
+  Generator,
+  Any
 };
 
 struct Param {
   std::string name;
   ArgType type;
-  bool optional = false;      // "?": accepts None
+  bool optional = false;  // "?": accepts None
   bool keyword_only = false;
-  bool varargs = false;       // "Tensor[] *tensors"
+  bool varargs = false;  // "Tensor[] *tensors"
   bool has_default = false;
-  std::string default_text;   // as in the schema
-  Scalar default_scalar;      // parsed
+  std::string default_text;  // as in the schema
+  Scalar default_scalar;     // parsed
   Shape default_size;
   void* host_name = nullptr;  // interned
 };
 
 struct OpInfo {
   std::string schema;
-  std::string name;             // "linalg.norm"
+  std::string name;  // "linalg.norm"
   std::string doc;
   unsigned forms;
-  bool native_dest;             // the function itself writes to out= / in place
+  bool native_dest;  // the function itself writes to out= / in place
   std::vector<Param> params;
   std::vector<std::string> result_names;
   std::string result_text;
   void* (*call)(Args& args);
-  void* host_tuple = nullptr;   // the named-tuple type
+  void* host_tuple = nullptr;  // the named-tuple type
 };
 
 // All ops, in order of registration within a file.
 std::vector<OpInfo*>& all_ops();
-OpInfo* register_op(const char* schema, unsigned forms, const char* doc, void* (*call)(Args&), bool native_dest,
-                    int arguments);
+OpInfo* register_op(const char* schema, unsigned forms, const char* doc, void* (*call)(Args&),
+                    bool native_dest, int arguments);
 
 namespace detail {
 
-template <class T> struct Reader;
-template <> struct Reader<Tensor> { static const Tensor& read(Args& a, int i) { return a.tensor(i); } };
-template <> struct Reader<TensorList> { static TensorList read(Args& a, int i) { return a.tensors(i); } };
-template <> struct Reader<Operand> { static Operand read(Args& a, int i) { return a.operand(i); } };
-template <> struct Reader<Scalar> { static Scalar read(Args& a, int i) { return a.scalar(i); } };
-template <> struct Reader<int64_t> { static int64_t read(Args& a, int i) { return a.integer(i); } };
-template <> struct Reader<double> { static double read(Args& a, int i) { return a.real(i); } };
-template <> struct Reader<std::vector<double>> { static std::vector<double> read(Args& a, int i) { return a.reals(i); } };
-template <> struct Reader<bool> { static bool read(Args& a, int i) { return a.boolean(i); } };
-template <> struct Reader<std::string> { static std::string read(Args& a, int i) { return a.text(i); } };
-template <> struct Reader<Dims> { static Dims read(Args& a, int i) { return a.dims(i); } };
-template <> struct Reader<Shape> { static Shape read(Args& a, int i) { return a.size(i); } };
-template <> struct Reader<Dtype> { static Dtype read(Args& a, int i) { return a.dtype(i); } };
-template <> struct Reader<Device> { static Device read(Args& a, int i) { return a.device(i); } };
-template <> struct Reader<MemoryFormat> { static MemoryFormat read(Args& a, int i) { return a.format(i); } };
-template <> struct Reader<Generator*> { static Generator* read(Args& a, int i) { return a.generator(i); } };
-template <> struct Reader<void*> { static void* read(Args& a, int i) { return a.values[i]; } };
-template <> struct Reader<Dest> { static Dest read(Args& a, int) { return a.dest; } };
-template <class T> struct Reader<std::optional<T>> {
+template <class T>
+struct Reader;
+template <>
+struct Reader<Tensor> {
+  static const Tensor& read(Args& a, int i) { return a.tensor(i); }
+};
+template <>
+struct Reader<TensorList> {
+  static TensorList read(Args& a, int i) { return a.tensors(i); }
+};
+template <>
+struct Reader<Operand> {
+  static Operand read(Args& a, int i) { return a.operand(i); }
+};
+template <>
+struct Reader<Scalar> {
+  static Scalar read(Args& a, int i) { return a.scalar(i); }
+};
+template <>
+struct Reader<int64_t> {
+  static int64_t read(Args& a, int i) { return a.integer(i); }
+};
+template <>
+struct Reader<double> {
+  static double read(Args& a, int i) { return a.real(i); }
+};
+template <>
+struct Reader<std::vector<double>> {
+  static std::vector<double> read(Args& a, int i) { return a.reals(i); }
+};
+template <>
+struct Reader<bool> {
+  static bool read(Args& a, int i) { return a.boolean(i); }
+};
+template <>
+struct Reader<std::string> {
+  static std::string read(Args& a, int i) { return a.text(i); }
+};
+template <>
+struct Reader<Dims> {
+  static Dims read(Args& a, int i) { return a.dims(i); }
+};
+template <>
+struct Reader<Shape> {
+  static Shape read(Args& a, int i) { return a.size(i); }
+};
+template <>
+struct Reader<Dtype> {
+  static Dtype read(Args& a, int i) { return a.dtype(i); }
+};
+template <>
+struct Reader<Device> {
+  static Device read(Args& a, int i) { return a.device(i); }
+};
+template <>
+struct Reader<MemoryFormat> {
+  static MemoryFormat read(Args& a, int i) { return a.format(i); }
+};
+template <>
+struct Reader<Generator*> {
+  static Generator* read(Args& a, int i) { return a.generator(i); }
+};
+template <>
+struct Reader<void*> {
+  static void* read(Args& a, int i) { return a.values[i]; }
+};
+template <>
+struct Reader<Dest> {
+  static Dest read(Args& a, int) { return a.dest; }
+};
+template <class T>
+struct Reader<std::optional<T>> {
   static std::optional<T> read(Args& a, int i) {
     if (a.is_none(i)) return std::nullopt;
     return Reader<T>::read(a, i);
   }
 };
 
-template <class... T> void* tuple_to_host(const OpInfo& op, std::tuple<T...> parts) {
+template <class... T>
+void* tuple_to_host(const OpInfo& op, std::tuple<T...> parts) {
   Tensor list[sizeof...(T)];
-  [&]<size_t... I>(std::index_sequence<I...>) { ((list[I] = std::move(std::get<I>(parts))), ...); }(
-      std::index_sequence_for<T...>{});
+  [&]<size_t... I>(std::index_sequence<I...>) {
+    ((list[I] = std::move(std::get<I>(parts))), ...);
+  }(std::index_sequence_for<T...>{});
   return to_host(op, list, int(sizeof...(T)));
 }
-template <class T> struct is_tuple : std::false_type {};
-template <class... T> struct is_tuple<std::tuple<T...>> : std::true_type {};
+template <class T>
+struct is_tuple : std::false_type {};
+template <class... T>
+struct is_tuple<std::tuple<T...>> : std::true_type {};
 
-template <class R, class... P> struct Signature {
-  static constexpr int arity = int(sizeof...(P)) - int((std::is_same_v<std::decay_t<P>, Dest> || ... || false));
+template <class R, class... P>
+struct Signature {
+  static constexpr int arity =
+      int(sizeof...(P)) - int((std::is_same_v<std::decay_t<P>, Dest> || ... || false));
   static constexpr bool native_dest = (std::is_same_v<std::decay_t<P>, Dest> || ... || false);
-  template <class F> static void* call(F f, Args& args) {
+  template <class F>
+  static void* call(F f, Args& args) {
     return [&]<size_t... I>(std::index_sequence<I...>) -> void* {
       if constexpr (std::is_void_v<R>) {
         f(Reader<std::decay_t<P>>::read(args, int(I))...);
@@ -177,29 +255,35 @@ template <class R, class... P> struct Signature {
     }(std::index_sequence_for<P...>{});
   }
 };
-template <class F> struct SignatureOf : SignatureOf<decltype(&F::operator())> {};
-template <class R, class... P> struct SignatureOf<R (*)(P...)> : Signature<R, P...> {};
-template <class C, class R, class... P> struct SignatureOf<R (C::*)(P...) const> : Signature<R, P...> {};
+template <class F>
+struct SignatureOf : SignatureOf<decltype(&F::operator())> {};
+template <class R, class... P>
+struct SignatureOf<R (*)(P...)> : Signature<R, P...> {};
+template <class C, class R, class... P>
+struct SignatureOf<R (C::*)(P...) const> : Signature<R, P...> {};
 
 // `f` is a stateless function: a lambda made by EMBER_OP, so that the call can be inlined.
-template <class F> OpInfo* add(const char* schema, unsigned forms, const char* doc, F) {
+template <class F>
+OpInfo* add(const char* schema, unsigned forms, const char* doc, F) {
   using S = SignatureOf<decltype(F::function())>;
   return register_op(
-      schema, forms, doc, [](Args& args) -> void* { return S::call(F::function(), args); }, S::native_dest, S::arity);
+      schema, forms, doc, [](Args& args) -> void* { return S::call(F::function(), args); },
+      S::native_dest, S::arity);
 }
 
 }  // namespace detail
 
 #define EMBER_JOIN2(a, b) a##b
 #define EMBER_JOIN(a, b) EMBER_JOIN2(a, b)
-#define EMBER_OP_NAMED(id, schema, fn, forms, doc)                 \
-  namespace {                                                      \
-  struct EMBER_JOIN(OpFunction, id) {                              \
-    static auto function() { return fn; }                          \
-  };                                                               \
-  [[maybe_unused]] const OpInfo* const EMBER_JOIN(op_info, id) =   \
-      detail::add(schema, forms, doc, EMBER_JOIN(OpFunction, id){}); \
-  }                                                                \
+#define EMBER_OP_NAMED(id, schema, fn, forms, doc)                                                 \
+  namespace {                                                                                      \
+  struct EMBER_JOIN(OpFunction, id) {                                                              \
+    static auto function() { return fn; }                                                          \
+  };                                                                                               \
+  [[maybe_unused]] const OpInfo* const EMBER_JOIN(op_info,                                         \
+                                                  id) = detail::add(schema, forms, doc,            \
+                                                                    EMBER_JOIN(OpFunction, id){}); \
+  }                                                                                                \
   static_assert(true, "")
 // A lambda with commas in it goes into parentheses.
 #define EMBER_OP(schema, fn, forms, doc) EMBER_OP_NAMED(__COUNTER__, schema, fn, forms, doc)

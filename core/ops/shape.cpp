@@ -10,7 +10,8 @@ Tensor make_view(const Tensor& self, Shape shape, Shape strides, int64_t offset)
   if (self.impl()->inference) return out;
   impl.base = self.is_view() ? self.impl()->base : self.ref();
   impl.view_version = impl.storage->version;
-  bool differentiable = self.impl()->view_kind == ViewKind::None || self.impl()->view_kind == ViewKind::Plain;
+  bool differentiable =
+      self.impl()->view_kind == ViewKind::None || self.impl()->view_kind == ViewKind::Plain;
   impl.view_kind = !differentiable    ? self.impl()->view_kind
                    : inference_mode() ? ViewKind::Inference
                    : grad_enabled()   ? ViewKind::Plain
@@ -24,7 +25,8 @@ Tensor view_alias(const Tensor& self) {
   return tape(out, "alias", wrt(self, [](const Tensor& g) { return g; }));
 }
 
-Tensor as_strided(const Tensor& self, const Shape& size, const Shape& stride, std::optional<int64_t> offset) {
+Tensor as_strided(const Tensor& self, const Shape& size, const Shape& stride,
+                  std::optional<int64_t> offset) {
   int64_t start = offset.value_or(self.offset());
   from_storage(self.storage(), self.dtype(), size, stride, start);  // checks the bounds
   Tensor out = make_view(self, size, stride, start);
@@ -34,9 +36,10 @@ Tensor as_strided(const Tensor& self, const Shape& size, const Shape& stride, st
                 return engine_ops.region_grad(g, base, view);
               }));
 }
-EMBER_VIEW("as_strided", "(Tensor self, Size size, Size stride, int? storage_offset=None) -> Tensor", &as_strided,
+EMBER_VIEW("as_strided",
+           "(Tensor self, Size size, Size stride, int? storage_offset=None) -> Tensor", &as_strided,
            kForms | kRenews | kCopies,
-         "A view of the storage with the given size, strides and offset.");
+           "A view of the storage with the given size, strides and offset.");
 
 Tensor sum_to(const Tensor& t, const Shape& shape) {
   int extra = t.dim() - shape.size();

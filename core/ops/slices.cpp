@@ -1,4 +1,5 @@
-// Views that show a part: select, slice, narrow, diagonal, unfold; and copies with a part replaced (*_scatter).
+// Views that show a part: select, slice, narrow, diagonal, unfold; and copies with a part replaced
+// (*_scatter).
 #include "ops/view_op.h"
 
 namespace ember {
@@ -7,7 +8,8 @@ Tensor select(const Tensor& self, int64_t dim, int64_t index) {
   check(self.dim() > 0, Kind::Index, "select() cannot be applied to a 0-dim tensor.");
   int d = wrap_dim("select", dim, self.dim());
   int64_t n = self.shape()[d];
-  check(index >= -n && index < n, Kind::Index, "index ", index, " is out of bounds for dimension ", d, " with size ", n);
+  check(index >= -n && index < n, Kind::Index, "index ", index, " is out of bounds for dimension ",
+        d, " with size ", n);
   if (index < 0) index += n;
   Shape shape = self.shape(), strides = self.strides();
   int64_t offset = self.offset() + index * strides[d];
@@ -16,13 +18,15 @@ Tensor select(const Tensor& self, int64_t dim, int64_t index) {
   Tensor out = make_view(self, std::move(shape), std::move(strides), offset);
   if (!grad_needed(self)) return out;
   return tape(out, "select", wrt(self, [shape = self.shape(), d, index](const Tensor& g) {
-                return place(g, shape, "select_backward", [d, index](const Tensor& x) { return select(x, d, index); });
+                return place(g, shape, "select_backward",
+                             [d, index](const Tensor& x) { return select(x, d, index); });
               }));
 }
 EMBER_VIEW("select", "(Tensor self, int dim, int index) -> Tensor", &select, kForms | kCopies,
            "A view of one index along a dimension.");
 
-Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start,
+             std::optional<int64_t> end, int64_t step) {
   check(self.dim() > 0, Kind::Runtime, "slice() cannot be applied to a 0-dim tensor.");
   int d = wrap_dim("slice", dim, self.dim());
   check(step > 0, Kind::Value, "slice step must be positive, got ", step);
@@ -36,34 +40,36 @@ Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std:
   Tensor out = make_view(self, std::move(shape), std::move(strides), offset);
   if (!grad_needed(self)) return out;
   return tape(out, "slice", wrt(self, [shape = self.shape(), d, from, to, step](const Tensor& g) {
-                return place(g, shape, "slice_backward",
-                             [d, from, to, step](const Tensor& x) { return slice(x, d, from, to, step); });
+                return place(g, shape, "slice_backward", [d, from, to, step](const Tensor& x) {
+                  return slice(x, d, from, to, step);
+                });
               }));
 }
-EMBER_VIEW("slice", "(Tensor self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", &slice, kCopies,
-           "A view of every `step`-th index from `start` to `end` along a dimension.");
+EMBER_VIEW("slice",
+           "(Tensor self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", &slice,
+           kCopies, "A view of every `step`-th index from `start` to `end` along a dimension.");
 
 Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
   check(self.dim() > 0, Kind::Runtime, "narrow() cannot be applied to a 0-dim tensor.");
   check(length >= 0, Kind::Runtime, "narrow(): length must be non-negative, got ", length);
   int d = wrap_dim("narrow", dim, self.dim());
   int64_t n = self.shape()[d];
-  check(start >= -n && start <= n, Kind::Index, "start out of range (expected to be in range of [", -n, ", ", n,
-        "], but got ", start, ")");
+  check(start >= -n && start <= n, Kind::Index, "start out of range (expected to be in range of [",
+        -n, ", ", n, "], but got ", start, ")");
   if (start < 0) start += n;
-  check(start <= n - length, Kind::Runtime, "start (", start, ") + length (", length, ") exceeds dimension size (", n,
-        ").");
+  check(start <= n - length, Kind::Runtime, "start (", start, ") + length (", length,
+        ") exceeds dimension size (", n, ").");
   return slice(self, d, start, start + length, 1);
 }
 namespace {
 int64_t start_of(const Tensor& start) {
-  check(start.dim() == 0 && is_integral(start.dtype()), Kind::Runtime, "start must be an 0-dim integral Tensor, got ",
-        start);
+  check(start.dim() == 0 && is_integral(start.dtype()), Kind::Runtime,
+        "start must be an 0-dim integral Tensor, got ", start);
   return item(start).to<int64_t>();
 }
 }  // namespace
 EMBER_OP("narrow(Tensor self, int dim, int start, int length) -> Tensor", &narrow, kForms,
-           "A view of `length` indices from `start` along a dimension.");
+         "A view of `length` indices from `start` along a dimension.");
 EMBER_OP("narrow(Tensor self, int dim, Tensor start, int length) -> Tensor",
          ([](const Tensor& self, int64_t dim, const Tensor& start, int64_t length) {
            return narrow(self, dim, start_of(start), length);
@@ -71,8 +77,8 @@ EMBER_OP("narrow(Tensor self, int dim, Tensor start, int length) -> Tensor",
          kForms, "A view of `length` indices from `start` along a dimension.");
 EMBER_OP("narrow_copy(Tensor self, int dim, int start, int length) -> Tensor",
          ([](const Tensor& self, int64_t dim, int64_t start, int64_t length) {
-           check(dim < std::max(self.dim(), 1), Kind::Runtime, "narrow_copy(): Dimension out of range: ", dim, " of ",
-                 self.dim());
+           check(dim < std::max(self.dim(), 1), Kind::Runtime,
+                 "narrow_copy(): Dimension out of range: ", dim, " of ", self.dim());
            return clone(narrow(self, dim, start, length), MemoryFormat::Contiguous);
          }),
          kForms | Out, "A copy of `length` indices from `start` along a dimension.");
@@ -82,7 +88,8 @@ Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) 
   check(a != b, Kind::Runtime, "diagonal dimensions cannot be identical ", dim1, ", ", dim2);
   Shape shape = self.shape(), strides = self.strides();
   int64_t rows = shape[a], columns = shape[b];
-  int64_t n = std::max<int64_t>(0, offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns));
+  int64_t n = std::max<int64_t>(
+      0, offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns));
   int64_t first = self.offset();
   if (n) first += offset >= 0 ? offset * strides[b] : -offset * strides[a];
   int64_t step = strides[a] + strides[b];
@@ -96,8 +103,8 @@ Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) 
                              [offset, a, b](const Tensor& x) { return diagonal(x, offset, a, b); });
               }));
 }
-EMBER_VIEW("diagonal", "(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor", &diagonal, kForms | kCopies,
-           "A view of a diagonal of two dimensions, as the last dimension.");
+EMBER_VIEW("diagonal", "(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor", &diagonal,
+           kForms | kCopies, "A view of a diagonal of two dimensions, as the last dimension.");
 
 Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
   int n = self.dim() + 1;
@@ -109,24 +116,27 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
   shape.pop_back();
   shape.insert(std::min(a, b), size);
   shape.insert(std::max(a, b), size);
-  return place(self, shape, "diag_embed", [offset, a, b](const Tensor& x) { return diagonal(x, offset, a, b); });
+  return place(self, shape, "diag_embed",
+               [offset, a, b](const Tensor& x) { return diagonal(x, offset, a, b); });
 }
-EMBER_OP("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", &diag_embed, kForms,
-         "Zeros, with the last dimension of the tensor as a diagonal of two new ones.");
+EMBER_OP("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", &diag_embed,
+         kForms, "Zeros, with the last dimension of the tensor as a diagonal of two new ones.");
 
 Tensor diag(const Tensor& self, int64_t diagonal) {
-  check(self.dim() == 1 || self.dim() == 2, Kind::Runtime, "diag(): Supports 1D or 2D tensors. Got ", self.dim(), "D");
+  check(self.dim() == 1 || self.dim() == 2, Kind::Runtime,
+        "diag(): Supports 1D or 2D tensors. Got ", self.dim(), "D");
   if (self.dim() == 1) return diag_embed(self, diagonal, 0, 1);
   return clone(ember::diagonal(self, diagonal, 0, 1), MemoryFormat::Contiguous);
 }
 EMBER_OP("diag(Tensor self, int diagonal=0) -> Tensor", &diag, kForms | Out,
          "The diagonal of a matrix, or the matrix with the given diagonal.");
 EMBER_OP("diagflat(Tensor self, int offset=0) -> Tensor",
-         ([](const Tensor& self, int64_t offset) { return diag(reshape(self, {-1}), offset); }), kForms,
-         "The matrix whose diagonal are the elements.");
+         ([](const Tensor& self, int64_t offset) { return diag(reshape(self, {-1}), offset); }),
+         kForms, "The matrix whose diagonal are the elements.");
 
 // Adds each window back where it was taken from.
-static Tensor unfold_backward(const Tensor& g, const Shape& shape, int dim, int64_t size, int64_t step) {
+static Tensor unfold_backward(const Tensor& g, const Shape& shape, int dim, int64_t size,
+                              int64_t step) {
   Tensor out = zeros(shape, g.dtype(), g.device());
   {
     NoGrad guard;
@@ -137,7 +147,8 @@ static Tensor unfold_backward(const Tensor& g, const Shape& shape, int dim, int6
     }
   }
   if (!grad_needed(g)) return out;
-  return tape(out, "unfold_backward", wrt(g, [dim, size, step](const Tensor& gg) { return unfold(gg, dim, size, step); }));
+  return tape(out, "unfold_backward",
+              wrt(g, [dim, size, step](const Tensor& gg) { return unfold(gg, dim, size, step); }));
 }
 
 Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step) {
@@ -145,7 +156,8 @@ Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step)
   int64_t n = self.dim() ? self.shape()[d] : 1;
   check(step > 0, Kind::Runtime, "step is ", step, " but must be > 0");
   check(size >= 0, Kind::Runtime, "size is ", size, " but must be >= 0");
-  check(size <= n, Kind::Runtime, "maximum size for tensor at dimension ", d, " is ", n, " but size is ", size);
+  check(size <= n, Kind::Runtime, "maximum size for tensor at dimension ", d, " is ", n,
+        " but size is ", size);
   Shape shape = self.shape(), strides = self.strides();
   strides.push_back(self.dim() ? strides[d] : 1);
   shape.push_back(size);
@@ -159,63 +171,78 @@ Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step)
                 return unfold_backward(g, shape, d, size, step);
               }));
 }
-EMBER_VIEW("unfold", "(Tensor self, int dimension, int size, int step) -> Tensor", &unfold, Method | kCopies,
-           "A view of all windows of `size` elements along a dimension, `step` apart, as a new last dimension.");
+EMBER_VIEW("unfold", "(Tensor self, int dimension, int size, int step) -> Tensor", &unfold,
+           Method | kCopies,
+           "A view of all windows of `size` elements along a dimension, `step` apart, as a new "
+           "last dimension.");
 
 namespace {
 
 // A copy of self with the part that `view` shows replaced by `src`.
-template <class View> Tensor replaced(const char* op, const Tensor& self, const Tensor& src, View view) {
+template <class View>
+Tensor replaced(const char* op, const Tensor& self, const Tensor& src, View view) {
   Tensor out;
   {
     NoGrad guard;
     out = clone(self);
     Tensor part = view(out);
     check(part.shape() == src.shape(), Kind::Runtime, op,
-          "(): expected src to have a size equal to the slice of self. src size = ", src.shape(), ", slice size = ",
-          part.shape());
+          "(): expected src to have a size equal to the slice of self. src size = ", src.shape(),
+          ", slice size = ", part.shape());
     copy_(part, src);
   }
   if (!grad_needed(self, src)) return out;
   return tape(out, op,
-              wrt(self, [op, view, shape = src.shape()](const Tensor& g) {
-                return replaced(op, g, zeros(shape, g.dtype(), g.device()), view);
-              }),
+              wrt(self,
+                  [op, view, shape = src.shape()](const Tensor& g) {
+                    return replaced(op, g, zeros(shape, g.dtype(), g.device()), view);
+                  }),
               wrt(src, [view](const Tensor& g) { return view(g); }));
 }
 
 }  // namespace
 
 Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index) {
-  return replaced("select_scatter", self, src, [=](const Tensor& x) { return select(x, dim, index); });
+  return replaced("select_scatter", self, src,
+                  [=](const Tensor& x) { return select(x, dim, index); });
 }
-EMBER_OP("select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor", &select_scatter, kForms | Out,
-         "A copy with one index along a dimension replaced by `src`.");
+EMBER_OP("select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor", &select_scatter,
+         kForms | Out, "A copy with one index along a dimension replaced by `src`.");
 
-Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start,
-                     std::optional<int64_t> end, int64_t step) {
-  return replaced("slice_scatter", self, src, [=](const Tensor& x) { return slice(x, dim, start, end, step); });
+Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim,
+                     std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+  return replaced("slice_scatter", self, src,
+                  [=](const Tensor& x) { return slice(x, dim, start, end, step); });
 }
-EMBER_OP("slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
-         &slice_scatter, kForms | Out, "A copy with a slice along a dimension replaced by `src`.");
+EMBER_OP(
+    "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) "
+    "-> Tensor",
+    &slice_scatter, kForms | Out, "A copy with a slice along a dimension replaced by `src`.");
 
-Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1, int64_t dim2) {
-  return replaced("diagonal_scatter", self, src, [=](const Tensor& x) { return diagonal(x, offset, dim1, dim2); });
+Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1,
+                        int64_t dim2) {
+  return replaced("diagonal_scatter", self, src,
+                  [=](const Tensor& x) { return diagonal(x, offset, dim1, dim2); });
 }
-EMBER_OP("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", &diagonal_scatter,
-         kForms | Out, "A copy with a diagonal replaced by `src`.");
+EMBER_OP(
+    "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
+    &diagonal_scatter, kForms | Out, "A copy with a diagonal replaced by `src`.");
 
-Tensor as_strided_scatter(const Tensor& self, const Tensor& src, const Shape& size, const Shape& stride,
-                          std::optional<int64_t> offset) {
+Tensor as_strided_scatter(const Tensor& self, const Tensor& src, const Shape& size,
+                          const Shape& stride, std::optional<int64_t> offset) {
   // The whole storage is copied: the part may lie anywhere in it.
   int64_t n = self.storage()->bytes / self.item_size(), start = offset.value_or(self.offset());
   bool whole = self.is_contiguous() && self.numel() == n;
   Tensor line = whole ? reshape(self, {-1}) : as_strided(self, {n}, {1}, 0);
   Tensor out = replaced("as_strided_scatter", line, src,
                         [=](const Tensor& x) { return as_strided(x, size, stride, start); });
-  return whole ? reshape(out, self.shape()) : as_strided(out, self.shape(), self.strides(), self.offset());
+  return whole ? reshape(out, self.shape())
+               : as_strided(out, self.shape(), self.strides(), self.offset());
 }
-EMBER_OP("as_strided_scatter(Tensor self, Tensor src, Size size, Size stride, int? storage_offset=None) -> Tensor",
-         &as_strided_scatter, kForms | Out, "A copy with the part that as_strided() shows replaced by `src`.");
+EMBER_OP(
+    "as_strided_scatter(Tensor self, Tensor src, Size size, Size stride, int? storage_offset=None) "
+    "-> Tensor",
+    &as_strided_scatter, kForms | Out,
+    "A copy with the part that as_strided() shows replaced by `src`.");
 
 }  // namespace ember

@@ -1,4 +1,5 @@
-// softmax, log_softmax and logsumexp. The gradients are fused too, unless they must be differentiable themselves.
+// softmax, log_softmax and logsumexp. The gradients are fused too, unless they must be
+// differentiable themselves.
 #include <cmath>
 
 #include "ops/ops.h"
@@ -41,14 +42,15 @@ Tensor log_softmax(const Tensor& self, int64_t dim, MaybeDtype dtype) {
 }
 EMBER_OP("softmax(Tensor self, int dim, Dtype? dtype=None) -> Tensor", &softmax, kForms | Out,
          "Exponentials along `dim`, scaled to sum to 1.");
-EMBER_OP("log_softmax(Tensor self, int dim, Dtype? dtype=None) -> Tensor", &log_softmax, kForms | Out,
-         "Logarithm of softmax, without loss of accuracy.");
+EMBER_OP("log_softmax(Tensor self, int dim, Dtype? dtype=None) -> Tensor", &log_softmax,
+         kForms | Out, "Logarithm of softmax, without loss of accuracy.");
 EMBER_OP("special.softmax(Tensor self, int dim, Dtype? dtype=None) -> Tensor", &softmax, Function,
          "The same as softmax.");
-EMBER_OP("special.log_softmax(Tensor self, int dim, *, Dtype? dtype=None) -> Tensor", &log_softmax, Function,
-         "The same as log_softmax.");
+EMBER_OP("special.log_softmax(Tensor self, int dim, *, Dtype? dtype=None) -> Tensor", &log_softmax,
+         Function, "The same as log_softmax.");
 
-// --- logsumexp ------------------------------------------------------------------------------------------
+// --- logsumexp
+// ------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -80,7 +82,8 @@ Tensor logsumexp_over(const Tensor& x, const Shape& dims) {
     Tensor lines = lines_over(x, dims);
     Shape shape = lines.shape();
     shape.back() = 1;
-    backend_of(x).logsumexp(alias(out, shape, contiguous_strides(shape), 0), lines, lines.dim() - 1);
+    backend_of(x).logsumexp(alias(out, shape, contiguous_strides(shape), 0), lines,
+                            lines.dim() - 1);
   }
   return out;
 }
@@ -92,7 +95,8 @@ Tensor logsumexp(const Tensor& self, const Dims& dim, bool keepdim) {
   Shape dims = reduced_dims("logsumexp", dim, x.dim());
   Tensor out = drop_dims(contiguous(logsumexp_over(x, dims)), dims, keepdim);
   if (!grad_needed(x)) return out;
-  return tape(out, "logsumexp", wrt(x, [x = Saved(x), y = Saved::output(out), dims, keepdim](const Tensor& g) {
+  return tape(out, "logsumexp",
+              wrt(x, [x = Saved(x), y = Saved::output(out), dims, keepdim](const Tensor& g) {
                 Tensor kept = x.get();
                 Tensor up = restore_dims(g, dims, keepdim, kept.shape());
                 return up * conj(exp(kept - restore_dims(y.get(), dims, keepdim, kept.shape())));
@@ -100,7 +104,7 @@ Tensor logsumexp(const Tensor& self, const Dims& dim, bool keepdim) {
 }
 EMBER_OP("logsumexp(Tensor self, Dims dim, bool keepdim=False) -> Tensor", &logsumexp, kForms | Out,
          "Logarithm of the sum of exponentials over `dim`, without overflow.");
-EMBER_OP("special.logsumexp(Tensor self, Dims dim, bool keepdim=False) -> Tensor", &logsumexp, Function | Out,
-         "The same as logsumexp.");
+EMBER_OP("special.logsumexp(Tensor self, Dims dim, bool keepdim=False) -> Tensor", &logsumexp,
+         Function | Out, "The same as logsumexp.");
 
 }  // namespace ember

@@ -5,7 +5,8 @@ namespace ember {
 
 namespace {
 
-// Views of one op: in-place changes of one would leave the others' history wrong, so they are refused (as in torch).
+// Views of one op: in-place changes of one would leave the others' history wrong, so they are
+// refused (as in torch).
 Tensor one_of_many(const Tensor& self, Shape shape, Shape strides, int64_t offset) {
   Tensor out = make_view(self, std::move(shape), std::move(strides), offset);
   if (out.impl()->view_kind == ViewKind::Plain) out.impl()->view_kind = ViewKind::MultiOutput;
@@ -21,7 +22,8 @@ Grads as_outputs(const TensorList& list) {
 }  // namespace
 
 TensorList unbind(const Tensor& self, int64_t dim) {
-  check(self.dim() > 0, Kind::Index, "Dimension specified as ", dim, " but tensor has no dimensions");
+  check(self.dim() > 0, Kind::Index, "Dimension specified as ", dim,
+        " but tensor has no dimensions");
   int d = wrap_dim("unbind", dim, self.dim());
   Shape shape = self.shape(), strides = self.strides();
   shape.erase(d);
@@ -51,12 +53,14 @@ TensorList split_into(const char* op, const Tensor& self, const Shape& sizes, in
   for (int64_t n : sizes) {
     Shape shape = self.shape();
     shape[d] = n;
-    out.push_back(one_of_many(self, std::move(shape), self.strides(), self.offset() + at * self.strides()[d]));
+    out.push_back(one_of_many(self, std::move(shape), self.strides(),
+                              self.offset() + at * self.strides()[d]));
     at += n;
   }
   if (out.empty() || !grad_needed(self)) return out;
   tape_many(as_outputs(out), op,
-            wrt(self, [d, sizes, shape = self.shape(), dtype = self.dtype(), device = self.device()](const Grads& g) {
+            wrt(self, [d, sizes, shape = self.shape(), dtype = self.dtype(),
+                       device = self.device()](const Grads& g) {
               TensorList parts;
               for (int i = 0; i < sizes.size(); i++) {
                 Shape part = shape;
@@ -72,11 +76,14 @@ TensorList split_into(const char* op, const Tensor& self, const Shape& sizes, in
 
 TensorList split(const Tensor& self, int64_t split_size, int64_t dim) {
   check(self.dim() > 0, Kind::Runtime, "split expects at least a 1-dimensional tensor");
-  check(split_size >= 0, Kind::Runtime, "split expects split_size be non-negative, but got split_size=", split_size);
+  check(split_size >= 0, Kind::Runtime,
+        "split expects split_size be non-negative, but got split_size=", split_size);
   int d = wrap_dim("split", dim, self.dim());
   int64_t n = self.shape()[d];
-  check(split_size > 0 || n == 0, Kind::Runtime, "split_size can only be 0 if dimension size is 0, but got dimension "
-        "size of ", n);
+  check(split_size > 0 || n == 0, Kind::Runtime,
+        "split_size can only be 0 if dimension size is 0, but got dimension "
+        "size of ",
+        n);
   int64_t count = split_size ? std::max<int64_t>((n + split_size - 1) / split_size, 1) : 1;
   Shape sizes = Shape::filled(int(count), split_size);
   sizes.back() = n - split_size * (count - 1);
@@ -88,23 +95,30 @@ TensorList split_with_sizes(const Tensor& self, const Shape& split_sizes, int64_
   int d = wrap_dim("split_with_sizes", dim, self.dim());
   int64_t total = 0;
   for (int64_t n : split_sizes) {
-    check(n >= 0, Kind::Runtime, "split_with_sizes expects split_sizes have only non-negative entries, but got "
-          "split_sizes=", split_sizes);
+    check(n >= 0, Kind::Runtime,
+          "split_with_sizes expects split_sizes have only non-negative entries, but got "
+          "split_sizes=",
+          split_sizes);
     total += n;
   }
-  check(total == self.shape()[d], Kind::Runtime, "split_with_sizes expects split_sizes to sum exactly to ",
-        self.shape()[d], " (input tensor's size at dimension ", d, "), but got split_sizes=", split_sizes);
+  check(total == self.shape()[d], Kind::Runtime,
+        "split_with_sizes expects split_sizes to sum exactly to ", self.shape()[d],
+        " (input tensor's size at dimension ", d, "), but got split_sizes=", split_sizes);
   return split_into("split_with_sizes", self, split_sizes, d);
 }
 EMBER_OP("split(Tensor self, int split_size_or_sections, int dim=0) -> Tensor[]", &split, Function,
          "Views of pieces of `split_size` along a dimension; the last may be smaller.");
 EMBER_OP("split(Tensor self, Dims split_size_or_sections, int dim=0) -> Tensor[]",
-         ([](const Tensor& self, const Dims& sizes, int64_t dim) { return split_with_sizes(self, sizes.values, dim); }),
+         ([](const Tensor& self, const Dims& sizes, int64_t dim) {
+           return split_with_sizes(self, sizes.values, dim);
+         }),
          Function, "Views of pieces of the given sizes along a dimension.");
 EMBER_OP("split(Tensor self, int split_size, int dim=0) -> Tensor[]", &split, Method,
          "Views of pieces of `split_size` along a dimension; the last may be smaller.");
 EMBER_OP("split(Tensor self, Dims split_size, int dim=0) -> Tensor[]",
-         ([](const Tensor& self, const Dims& sizes, int64_t dim) { return split_with_sizes(self, sizes.values, dim); }),
+         ([](const Tensor& self, const Dims& sizes, int64_t dim) {
+           return split_with_sizes(self, sizes.values, dim);
+         }),
          Method, "Views of pieces of the given sizes along a dimension.");
 EMBER_VIEW("split", "(Tensor self, int split_size, int dim=0) -> Tensor[]", &split, kCopies,
            "Pieces of `split_size` along a dimension.");
@@ -113,11 +127,13 @@ TensorList split_with_sizes_of(const Tensor& self, const Dims& sizes, int64_t di
   return split_with_sizes(self, sizes.values, dim);
 }
 }  // namespace
-EMBER_VIEW("split_with_sizes", "(Tensor self, Dims split_sizes, int dim=0) -> Tensor[]", &split_with_sizes_of,
-           kForms | kCopies, "Views of pieces of the given sizes along a dimension.");
-EMBER_OP("unsafe_split(Tensor self, int split_size, int dim=0) -> Tensor[]", &split, kForms, "split().");
-EMBER_OP("unsafe_split_with_sizes(Tensor self, Dims split_sizes, int dim=0) -> Tensor[]", &split_with_sizes_of, kForms,
-         "split_with_sizes().");
+EMBER_VIEW("split_with_sizes", "(Tensor self, Dims split_sizes, int dim=0) -> Tensor[]",
+           &split_with_sizes_of, kForms | kCopies,
+           "Views of pieces of the given sizes along a dimension.");
+EMBER_OP("unsafe_split(Tensor self, int split_size, int dim=0) -> Tensor[]", &split, kForms,
+         "split().");
+EMBER_OP("unsafe_split_with_sizes(Tensor self, Dims split_sizes, int dim=0) -> Tensor[]",
+         &split_with_sizes_of, kForms, "split_with_sizes().");
 
 TensorList chunk(const Tensor& self, int64_t chunks, int64_t dim) {
   check(self.dim() > 0, Kind::Runtime, "chunk expects at least a 1-dimensional tensor");
@@ -127,9 +143,11 @@ TensorList chunk(const Tensor& self, int64_t chunks, int64_t dim) {
   if (size == 0) return split_into("split_with_sizes", self, Shape::filled(int(chunks), 0), d);
   return split(self, size, d);
 }
-EMBER_OP("chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", &chunk, kForms,
-         "Views of at most `chunks` pieces of equal size along a dimension; the last may be smaller.");
-EMBER_OP("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", &chunk, kForms, "chunk().");
+EMBER_OP(
+    "chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", &chunk, kForms,
+    "Views of at most `chunks` pieces of equal size along a dimension; the last may be smaller.");
+EMBER_OP("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", &chunk, kForms,
+         "chunk().");
 
 namespace {
 
@@ -148,7 +166,8 @@ TensorList cut_at(const Tensor& self, const Shape& places, int d) {
 }  // namespace
 
 TensorList tensor_split(const Tensor& self, int64_t sections, int64_t dim) {
-  check(self.dim() > 0, Kind::Runtime, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 "
+  check(self.dim() > 0, Kind::Runtime,
+        "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 "
         "dims");
   int d = wrap_dim("tensor_split", dim, self.dim());
   check(sections > 0, Kind::Runtime, "number of sections must be larger than 0, got ", sections);
@@ -162,36 +181,49 @@ TensorList tensor_split(const Tensor& self, int64_t sections, int64_t dim) {
   return out;
 }
 TensorList tensor_split(const Tensor& self, const Shape& indices, int64_t dim) {
-  check(self.dim() > 0, Kind::Runtime, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 "
+  check(self.dim() > 0, Kind::Runtime,
+        "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 "
         "dims");
   return cut_at(self, indices, wrap_dim("tensor_split", dim, self.dim()));
 }
 namespace {
 TensorList tensor_split_by(const Tensor& self, const Tensor& where, int64_t dim) {
-  check(where.device().is_cpu(), Kind::Runtime, "tensor_split expected tensor_indices_or_sections to be on cpu, but it's "
-        "on ", where.device());
-  check(where.dtype() == Dtype::Int64, Kind::Runtime, "tensor_split expected tensor_indices_or_sections to have dtype of "
-        "long, but got ", where.dtype());
-  check(where.dim() <= 1, Kind::Runtime, "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
-        "one-dimensional tensor, but got a tensor with ", where.dim(), " dims");
+  check(where.device().is_cpu(), Kind::Runtime,
+        "tensor_split expected tensor_indices_or_sections to be on cpu, but it's "
+        "on ",
+        where.device());
+  check(where.dtype() == Dtype::Int64, Kind::Runtime,
+        "tensor_split expected tensor_indices_or_sections to have dtype of "
+        "long, but got ",
+        where.dtype());
+  check(where.dim() <= 1, Kind::Runtime,
+        "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
+        "one-dimensional tensor, but got a tensor with ",
+        where.dim(), " dims");
   if (where.dim() == 0) return tensor_split(self, item(where).to<int64_t>(), dim);
   Shape places;
-  for (int64_t i = 0; i < where.numel(); i++) places.push_back(item(select(detach(where), 0, i)).to<int64_t>());
+  for (int64_t i = 0; i < where.numel(); i++)
+    places.push_back(item(select(detach(where), 0, i)).to<int64_t>());
   return tensor_split(self, places, dim);
 }
 using SplitBy = TensorList (*)(const Tensor&, int64_t, int64_t);
 }  // namespace
-EMBER_OP("tensor_split(Tensor self, int sections, int dim=0) -> Tensor[]", (SplitBy(&tensor_split)), kForms,
+EMBER_OP("tensor_split(Tensor self, int sections, int dim=0) -> Tensor[]", (SplitBy(&tensor_split)),
+         kForms,
          "Views of `sections` pieces along a dimension, of sizes that differ by one at most.");
 EMBER_OP("tensor_split(Tensor self, Dims indices, int dim=0) -> Tensor[]",
-         ([](const Tensor& self, const Dims& places, int64_t dim) { return tensor_split(self, places.values, dim); }),
+         ([](const Tensor& self, const Dims& places, int64_t dim) {
+           return tensor_split(self, places.values, dim);
+         }),
          kForms, "Views of the pieces between the given indices along a dimension.");
-EMBER_OP("tensor_split(Tensor self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor[]", &tensor_split_by, kForms,
-         "Views of pieces along a dimension, by number or by indices.");
-EMBER_OP("tensor_split(Tensor self, int indices_or_sections, int dim=0) -> Tensor[]", (SplitBy(&tensor_split)), kForms,
-         "Views of a number of pieces along a dimension.");
+EMBER_OP("tensor_split(Tensor self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor[]",
+         &tensor_split_by, kForms, "Views of pieces along a dimension, by number or by indices.");
+EMBER_OP("tensor_split(Tensor self, int indices_or_sections, int dim=0) -> Tensor[]",
+         (SplitBy(&tensor_split)), kForms, "Views of a number of pieces along a dimension.");
 EMBER_OP("tensor_split(Tensor self, Dims indices_or_sections, int dim=0) -> Tensor[]",
-         ([](const Tensor& self, const Dims& places, int64_t dim) { return tensor_split(self, places.values, dim); }),
+         ([](const Tensor& self, const Dims& places, int64_t dim) {
+           return tensor_split(self, places.values, dim);
+         }),
          kForms, "Views of the pieces between the given indices along a dimension.");
 
 namespace {
@@ -203,27 +235,31 @@ int split_dim(const char* op, const Tensor& self, char which) {
         " dimension, but got a tensor with ", self.dim(), " dimensions!");
   return which == 'h' ? (self.dim() == 1 ? 0 : 1) : which == 'v' ? 0 : 2;
 }
-template <char which> TensorList equal_split(const Tensor& self, int64_t sections) {
+template <char which>
+TensorList equal_split(const Tensor& self, int64_t sections) {
   const char* op = which == 'h' ? "torch.hsplit" : which == 'v' ? "torch.vsplit" : "torch.dsplit";
   int d = split_dim(op, self, which);
-  check(sections > 0 && self.shape()[d] % sections == 0, Kind::Runtime, op, " attempted to split along dimension ", d,
-        ", but the size of the dimension ", self.shape()[d], " is not divisible by the split_size ", sections, "!");
+  check(sections > 0 && self.shape()[d] % sections == 0, Kind::Runtime, op,
+        " attempted to split along dimension ", d, ", but the size of the dimension ",
+        self.shape()[d], " is not divisible by the split_size ", sections, "!");
   return tensor_split(self, sections, d);
 }
-template <char which> TensorList split_at(const Tensor& self, const Shape& places) {
+template <char which>
+TensorList split_at(const Tensor& self, const Shape& places) {
   const char* op = which == 'h' ? "torch.hsplit" : which == 'v' ? "torch.vsplit" : "torch.dsplit";
   return tensor_split(self, places, split_dim(op, self, which));
 }
 
 }  // namespace
-#define NUMPY_SPLIT(letter, what)                                                                                    \
-  EMBER_OP(what "split(Tensor self, int sections) -> Tensor[]", &equal_split<letter>, kForms, "Equal pieces, as views."); \
-  EMBER_OP(what "split(Tensor self, Size indices) -> Tensor[]", &split_at<letter>, kForms,                           \
-           "The pieces between the given indices, as views.");                                                       \
-  EMBER_OP(what "split(Tensor self, int indices_or_sections) -> Tensor[]", &equal_split<letter>, kForms,             \
-           "Equal pieces, as views.");                                                                               \
-  EMBER_OP(what "split(Tensor self, Size indices_or_sections) -> Tensor[]", &split_at<letter>, kForms,               \
-           "The pieces between the given indices, as views.")
+#define NUMPY_SPLIT(letter, what)                                                                \
+  EMBER_OP(what "split(Tensor self, int sections) -> Tensor[]", &equal_split<letter>, kForms,    \
+           "Equal pieces, as views.");                                                           \
+  EMBER_OP(what "split(Tensor self, Size indices) -> Tensor[]", &split_at<letter>, kForms,       \
+           "The pieces between the given indices, as views.");                                   \
+  EMBER_OP(what "split(Tensor self, int indices_or_sections) -> Tensor[]", &equal_split<letter>, \
+           kForms, "Equal pieces, as views.");                                                   \
+  EMBER_OP(what "split(Tensor self, Size indices_or_sections) -> Tensor[]", &split_at<letter>,   \
+           kForms, "The pieces between the given indices, as views.")
 NUMPY_SPLIT('h', "h");
 NUMPY_SPLIT('v', "v");
 NUMPY_SPLIT('d', "d");

@@ -4,7 +4,8 @@
 namespace ember {
 
 Tensor take_geometry(const char* op, const Tensor& self, const Tensor& view) {
-  if (!has_internal_overlap(self)) check_in_place((std::string(op) + "_").c_str(), self);  // nothing is written
+  if (!has_internal_overlap(self))
+    check_in_place((std::string(op) + "_").c_str(), self);  // nothing is written
   set_geometry(self, view.shape(), view.strides(), view.offset());
   bump_version(self);
   if (const Autograd* a = view.impl()->autograd; a && a->grad_fn) set_grad_fn(self, a->grad_fn);
@@ -15,7 +16,8 @@ namespace {
 
 Tensor reshape_rule(const Tensor& self, Tensor out, const char* op) {
   if (!grad_needed(self)) return out;
-  return tape(out, op, wrt(self, [shape = self.shape()](const Tensor& g) { return reshape(g, shape); }));
+  return tape(out, op,
+              wrt(self, [shape = self.shape()](const Tensor& g) { return reshape(g, shape); }));
 }
 
 }  // namespace
@@ -24,33 +26,38 @@ Tensor view(const Tensor& self, const Shape& size) {
   Shape shape = infer_size("view", size, self.numel());
   std::optional<Shape> strides = view_strides(self.shape(), self.strides(), shape);
   check(strides.has_value(), Kind::Runtime,
-        "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-        "contiguous subspaces). Use .reshape(...) instead. Got size ", self.shape(), " with stride ", self.strides(),
-        " and wanted ", shape);
-  return reshape_rule(self, make_view(self, std::move(shape), *std::move(strides), self.offset()), "view");
+        "view size is not compatible with input tensor's size and stride (at least one dimension "
+        "spans across two "
+        "contiguous subspaces). Use .reshape(...) instead. Got size ",
+        self.shape(), " with stride ", self.strides(), " and wanted ", shape);
+  return reshape_rule(self, make_view(self, std::move(shape), *std::move(strides), self.offset()),
+                      "view");
 }
 EMBER_VIEW("view", "(Tensor self, Size size) -> Tensor", &view, Method | kCopies,
            "The same elements under another shape, as a view.");
 EMBER_OP("view_as(Tensor self, Tensor other) -> Tensor",
-         ([](const Tensor& self, const Tensor& other) { return view(self, other.shape()); }), Method,
-         "A view with the shape of `other`.");
+         ([](const Tensor& self, const Tensor& other) { return view(self, other.shape()); }),
+         Method, "A view with the shape of `other`.");
 
 Tensor reshape(const Tensor& self, const Shape& size) {
   Shape shape = infer_size("reshape", size, self.numel());
   if (std::optional<Shape> strides = view_strides(self.shape(), self.strides(), shape))
-    return reshape_rule(self, make_view(self, std::move(shape), *std::move(strides), self.offset()), "view");
+    return reshape_rule(self, make_view(self, std::move(shape), *std::move(strides), self.offset()),
+                        "view");
   return view(clone(self, MemoryFormat::Contiguous), shape);
 }
 EMBER_OP("reshape(Tensor self, Size shape) -> Tensor", &reshape, kForms,
          "The same elements under another shape: a view if possible, else a copy.");
 EMBER_OP("reshape_as(Tensor self, Tensor other) -> Tensor",
-         ([](const Tensor& self, const Tensor& other) { return reshape(self, other.shape()); }), Method,
-         "reshape() to the shape of `other`.");
+         ([](const Tensor& self, const Tensor& other) { return reshape(self, other.shape()); }),
+         Method, "reshape() to the shape of `other`.");
 
 Tensor flatten(const Tensor& self, int64_t start_dim, int64_t end_dim) {
-  int first = wrap_dim("flatten", start_dim, self.dim()), last = wrap_dim("flatten", end_dim, self.dim());
-  check(first <= last, Kind::Runtime, "flatten() has invalid args: start_dim cannot come after end_dim, got ",
-        start_dim, " and ", end_dim);
+  int first = wrap_dim("flatten", start_dim, self.dim()),
+      last = wrap_dim("flatten", end_dim, self.dim());
+  check(first <= last, Kind::Runtime,
+        "flatten() has invalid args: start_dim cannot come after end_dim, got ", start_dim, " and ",
+        end_dim);
   if (self.dim() == 0) return reshape(self, {1});
   if (first == last) return self;
   Shape shape;
@@ -76,8 +83,9 @@ Tensor unflatten(const Tensor& self, int64_t dim, const Shape& sizes) {
     infer = infer || n == -1;
     if (n != -1) known *= n;
   }
-  check(infer ? known != 0 && have % known == 0 : known == have, Kind::Runtime, "unflatten: Provided sizes ", sizes,
-        " don't multiply up to the size of dim ", d, " (", have, ") in the input tensor");
+  check(infer ? known != 0 && have % known == 0 : known == have, Kind::Runtime,
+        "unflatten: Provided sizes ", sizes, " don't multiply up to the size of dim ", d, " (",
+        have, ") in the input tensor");
   Shape filled = infer_size("unflatten", sizes, have), shape;
   for (int i = 0; i < d; i++) shape.push_back(self.shape()[i]);
   for (int64_t n : filled) shape.push_back(n);
@@ -105,8 +113,8 @@ Tensor expand(const Tensor& self, const Shape& size) {
       strides[i] = self.strides()[i - extra];
     } else {
       check(have == 1 && size[i] >= 0, Kind::Runtime, "The expanded size of the tensor (", size[i],
-            ") must match the existing size (", have, ") at non-singleton dimension ", i, ".  Target sizes: ", size,
-            ".  Tensor sizes: ", self.shape());
+            ") must match the existing size (", have, ") at non-singleton dimension ", i,
+            ".  Target sizes: ", size, ".  Tensor sizes: ", self.shape());
     }
   }
   Tensor out = make_view(self, std::move(shape), std::move(strides), self.offset());
@@ -114,11 +122,11 @@ Tensor expand(const Tensor& self, const Shape& size) {
   return tape(out, "expand", wrt(self, [](const Tensor& g) { return g; }));  // the engine sums
 }
 EMBER_VIEW("expand", "(Tensor self, Size size, *, bool implicit=False) -> Tensor",
-           ([](const Tensor& self, const Shape& size, bool) { return expand(self, size); }), Method | kCopies,
-           "A view in which dimensions of size 1 are repeated, without copying.");
+           ([](const Tensor& self, const Shape& size, bool) { return expand(self, size); }),
+           Method | kCopies, "A view in which dimensions of size 1 are repeated, without copying.");
 EMBER_OP("expand_as(Tensor self, Tensor other) -> Tensor",
-         ([](const Tensor& self, const Tensor& other) { return expand(self, other.shape()); }), Method,
-         "expand() to the shape of `other`.");
+         ([](const Tensor& self, const Tensor& other) { return expand(self, other.shape()); }),
+         Method, "expand() to the shape of `other`.");
 EMBER_OP("broadcast_to(Tensor self, Size size) -> Tensor", &expand, kForms,
          "A view in which dimensions of size 1 are repeated, without copying.");
 
@@ -134,9 +142,10 @@ EMBER_OP("broadcast_tensors(Tensor[] *tensors) -> Tensor[]", &broadcast_tensors,
 
 Tensor permute(const Tensor& self, const Shape& dims) {
   int n = self.dim();
-  check(dims.size() == n, Kind::Runtime, "permute(sparse_coo): number of dimensions in the tensor input does not match "
-        "the length of the desired ordering of dimensions i.e. input.dim() = ", n, " is not equal to len(dims) = ",
-        dims.size());
+  check(dims.size() == n, Kind::Runtime,
+        "permute(sparse_coo): number of dimensions in the tensor input does not match "
+        "the length of the desired ordering of dimensions i.e. input.dim() = ",
+        n, " is not equal to len(dims) = ", dims.size());
   Shape shape, strides, inverse = Shape::filled(n, -1);
   for (int i = 0; i < n; i++) {
     int d = wrap_dim("permute", dims[i], n);
@@ -147,21 +156,24 @@ Tensor permute(const Tensor& self, const Shape& dims) {
   }
   Tensor out = make_view(self, std::move(shape), std::move(strides), self.offset());
   if (!grad_needed(self)) return out;
-  return tape(out, "permute", wrt(self, [inverse](const Tensor& g) { return permute(g, inverse); }));
+  return tape(out, "permute",
+              wrt(self, [inverse](const Tensor& g) { return permute(g, inverse); }));
 }
 EMBER_VIEW("permute", "(Tensor self, Size dims) -> Tensor", &permute, kForms | kCopies,
            "A view with its dimensions reordered.");
 
 Tensor movedim(const Tensor& self, const Shape& source, const Shape& destination) {
   int n = self.dim();
-  check(source.size() == destination.size(), Kind::Runtime, "movedim: Invalid source or destination dims: source (",
-        source, " dims) should contain the same number of dims as destination (", destination, " dims)");
+  check(source.size() == destination.size(), Kind::Runtime,
+        "movedim: Invalid source or destination dims: source (", source,
+        " dims) should contain the same number of dims as destination (", destination, " dims)");
   Shape order = Shape::filled(n, -1), moved = Shape::filled(n, 0);
   for (int i = 0; i < source.size(); i++) {
     int from = wrap_dim("movedim", source[i], n), to = wrap_dim("movedim", destination[i], n);
     if (n == 0) continue;
     check(!moved[from], Kind::Runtime, "movedim: repeated dim in `source` (", source, ")");
-    check(order[to] < 0, Kind::Runtime, "movedim: repeated dim in `destination` (", destination, ")");
+    check(order[to] < 0, Kind::Runtime, "movedim: repeated dim in `destination` (", destination,
+          ")");
     moved[from] = 1;
     order[to] = from;
   }
@@ -180,7 +192,8 @@ Tensor movedim_of(const Tensor& self, const Dims& source, const Dims& destinatio
 }  // namespace
 EMBER_OP("movedim(Tensor self, Dims source, Dims destination) -> Tensor", &movedim_of, kForms,
          "A view with the dimensions `source` moved to `destination`.");
-EMBER_OP("moveaxis(Tensor self, Dims source, Dims destination) -> Tensor", &movedim_of, kForms, "movedim().");
+EMBER_OP("moveaxis(Tensor self, Dims source, Dims destination) -> Tensor", &movedim_of, kForms,
+         "movedim().");
 
 Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1) {
   int a = wrap_dim("transpose", dim0, self.dim()), b = wrap_dim("transpose", dim1, self.dim());
@@ -193,16 +206,20 @@ Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1) {
   if (!grad_needed(self)) return out;
   return tape(out, "transpose", wrt(self, [a, b](const Tensor& g) { return transpose(g, a, b); }));
 }
-EMBER_VIEW("transpose", "(Tensor self, int dim0, int dim1) -> Tensor", &transpose, kForms | kRenews | kCopies,
-           "A view with two dimensions swapped.");
-EMBER_VIEW("swapaxes", "(Tensor self, int axis0, int axis1) -> Tensor", &transpose, kForms | kRenews, "transpose().");
-EMBER_VIEW("swapdims", "(Tensor self, int dim0, int dim1) -> Tensor", &transpose, kForms | kRenews, "transpose().");
+EMBER_VIEW("transpose", "(Tensor self, int dim0, int dim1) -> Tensor", &transpose,
+           kForms | kRenews | kCopies, "A view with two dimensions swapped.");
+EMBER_VIEW("swapaxes", "(Tensor self, int axis0, int axis1) -> Tensor", &transpose,
+           kForms | kRenews, "transpose().");
+EMBER_VIEW("swapdims", "(Tensor self, int dim0, int dim1) -> Tensor", &transpose, kForms | kRenews,
+           "transpose().");
 
 Tensor t(const Tensor& self) {
-  check(self.dim() <= 2, Kind::Runtime, "t() expects a tensor with <= 2 dimensions, but self is ", self.dim(), "D");
+  check(self.dim() <= 2, Kind::Runtime, "t() expects a tensor with <= 2 dimensions, but self is ",
+        self.dim(), "D");
   return self.dim() == 2 ? transpose(self, 0, 1) : view_alias(self);
 }
-EMBER_VIEW("t", "(Tensor self) -> Tensor", &t, kForms | kRenews | kCopies, "The transpose of a matrix.");
+EMBER_VIEW("t", "(Tensor self) -> Tensor", &t, kForms | kRenews | kCopies,
+           "The transpose of a matrix.");
 
 Tensor numpy_T(const Tensor& self) {
   Shape order;
@@ -210,16 +227,18 @@ Tensor numpy_T(const Tensor& self) {
   return permute(self, order);
 }
 Tensor matrix_transpose(const Tensor& self) {
-  check(self.dim() >= 2, Kind::Runtime, "tensor.mT is only supported on matrices or batches of matrices. Got ",
-        self.dim(), "-D tensor.");
+  check(self.dim() >= 2, Kind::Runtime,
+        "tensor.mT is only supported on matrices or batches of matrices. Got ", self.dim(),
+        "-D tensor.");
   return transpose(self, -2, -1);
 }
 Tensor matrix_adjoint(const Tensor& self, const char* op) {
-  check(op[0] == 'H' ? self.dim() == 2 || self.dim() == 0 : self.dim() >= 2, Kind::Runtime, "tensor.", op,
-        " is only supported on matrices. Got ", self.dim(), "-D tensor.");
+  check(op[0] == 'H' ? self.dim() == 2 || self.dim() == 0 : self.dim() >= 2, Kind::Runtime,
+        "tensor.", op, " is only supported on matrices. Got ", self.dim(), "-D tensor.");
   return self.dim() ? conj(transpose(self, -2, -1)) : conj(self);
 }
-EMBER_OP("adjoint(Tensor self) -> Tensor", ([](const Tensor& self) { return matrix_adjoint(self, "adjoint"); }), kForms,
+EMBER_OP("adjoint(Tensor self) -> Tensor",
+         ([](const Tensor& self) { return matrix_adjoint(self, "adjoint"); }), kForms,
          "The conjugate of the transpose of the last two dimensions.");
 
 Tensor squeeze(const Tensor& self, const Dims& dim) {
@@ -236,9 +255,11 @@ Tensor squeeze(const Tensor& self, const Dims& dim) {
     shape.push_back(self.shape()[i]);
     strides.push_back(self.strides()[i]);
   }
-  return reshape_rule(self, make_view(self, std::move(shape), std::move(strides), self.offset()), "squeeze");
+  return reshape_rule(self, make_view(self, std::move(shape), std::move(strides), self.offset()),
+                      "squeeze");
 }
-EMBER_VIEW("squeeze", "(Tensor self, Dims dim=None) -> Tensor", &squeeze, kForms | kRenews | kCopies,
+EMBER_VIEW("squeeze", "(Tensor self, Dims dim=None) -> Tensor", &squeeze,
+           kForms | kRenews | kCopies,
            "A view without dimensions of size 1, or without those among `dim`.");
 
 Tensor unsqueeze(const Tensor& self, int64_t dim) {
@@ -246,37 +267,44 @@ Tensor unsqueeze(const Tensor& self, int64_t dim) {
   Shape shape = self.shape(), strides = self.strides();
   strides.insert(d, d < self.dim() ? shape[d] * strides[d] : 1);
   shape.insert(d, 1);
-  return reshape_rule(self, make_view(self, std::move(shape), std::move(strides), self.offset()), "unsqueeze");
+  return reshape_rule(self, make_view(self, std::move(shape), std::move(strides), self.offset()),
+                      "unsqueeze");
 }
 EMBER_VIEW("unsqueeze", "(Tensor self, int dim) -> Tensor", &unsqueeze, kForms | kRenews | kCopies,
            "A view with a dimension of size 1 put in.");
 
 Tensor atleast(const Tensor& self, int n) {
   if (self.dim() >= n) return self;
-  if (n == 3 && self.dim() == 2) return unsqueeze(self, 2);  // a matrix becomes (M, N, 1), a line (1, N, 1)
+  if (n == 3 && self.dim() == 2)
+    return unsqueeze(self, 2);  // a matrix becomes (M, N, 1), a line (1, N, 1)
   if (n == 3 && self.dim() == 1) return unsqueeze(unsqueeze(self, 0), 2);
   if (n == 2 && self.dim() == 1) return unsqueeze(self, 0);
   return reshape(self, Shape::filled(n, 1));
 }
 namespace {
-template <int n> Tensor atleast_one(const Tensor& self) { return atleast(self, n); }
-template <int n> TensorList atleast_each(const TensorList& tensors) {
+template <int n>
+Tensor atleast_one(const Tensor& self) {
+  return atleast(self, n);
+}
+template <int n>
+TensorList atleast_each(const TensorList& tensors) {
   TensorList out;
   for (const Tensor& t : tensors) out.push_back(atleast(t, n));
   return out;
 }
 }  // namespace
-#define AT_LEAST(n)                                                                                              \
-  EMBER_OP("atleast_" #n "d(Tensor self) -> Tensor", &atleast_one<n>, Function,                                  \
-           "The tensor itself, or a view of it with dimensions of size 1 added to make " #n ".");                \
-  EMBER_OP("atleast_" #n "d(Tensor[] *tensors) -> Tensor[]", &atleast_each<n>, Function,                         \
+#define AT_LEAST(n)                                                                               \
+  EMBER_OP("atleast_" #n "d(Tensor self) -> Tensor", &atleast_one<n>, Function,                   \
+           "The tensor itself, or a view of it with dimensions of size 1 added to make " #n "."); \
+  EMBER_OP("atleast_" #n "d(Tensor[] *tensors) -> Tensor[]", &atleast_each<n>, Function,          \
            "Each tensor with at least " #n " dimensions.")
 AT_LEAST(1);
 AT_LEAST(2);
 AT_LEAST(3);
 #undef AT_LEAST
 
-EMBER_VIEW("alias", "(Tensor self) -> Tensor", ([](const Tensor& self) { return view_alias(self); }), kCopies,
+EMBER_VIEW("alias", "(Tensor self) -> Tensor",
+           ([](const Tensor& self) { return view_alias(self); }), kCopies,
            "A view of the whole tensor.");
 
 }  // namespace ember

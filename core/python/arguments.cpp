@@ -29,7 +29,8 @@ TensorList Args::tensors(int i) const {
   if (!v || v == Py_None) return list;
   if (is_tensor(v)) {  // a single tensor stands for its rows
     Object parts = checked(PySequence_Tuple(v));
-    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(parts.get()); k++) list.push_back(tensor_of(PyTuple_GET_ITEM(parts.get(), k)));
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(parts.get()); k++)
+      list.push_back(tensor_of(PyTuple_GET_ITEM(parts.get(), k)));
     return list;
   }
   Py_ssize_t n = PySequence_Fast_GET_SIZE(v);
@@ -99,20 +100,24 @@ Generator* Args::generator(int i) const {
   return !v || v == Py_None ? nullptr : generator_of(v);
 }
 
-// --- results ------------------------------------------------------------------------------------------
+// --- results
+// ------------------------------------------------------------------------------------------
 
 void* to_host(Tensor t) { return wrap(std::move(t)); }
 void* to_host(const Scalar& s) { return wrap_scalar(s); }
 void* to_host(bool b) { return PyBool_FromLong(b); }
 void* to_host(int64_t i) { return PyLong_FromLongLong(i); }
 void* to_host(double d) { return PyFloat_FromDouble(d); }
-void* to_host(const std::string& text) { return PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size())); }
+void* to_host(const std::string& text) {
+  return PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size()));
+}
 void* to_host(const Shape& shape) { return wrap_shape(shape); }
 void* none_to_host() { return Py_NewRef(Py_None); }
 
 void* to_host(std::vector<Tensor> list) {
   Object tuple = checked(PyTuple_New(Py_ssize_t(list.size())));
-  for (size_t i = 0; i < list.size(); i++) PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), wrap(std::move(list[i])));
+  for (size_t i = 0; i < list.size(); i++)
+    PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), wrap(std::move(list[i])));
   return tuple.release();
 }
 
@@ -144,7 +149,8 @@ bool is_tensor_or_none(PyObject* o) { return o == Py_None || is_tensor(o); }
 }  // namespace
 
 bool fits(const Param& p, PyObject* o) {
-  if (o == Py_None) return p.optional || (p.has_default && p.default_text == "None") || p.type == ArgType::Any;
+  if (o == Py_None)
+    return p.optional || (p.has_default && p.default_text == "None") || p.type == ArgType::Any;
   switch (p.type) {
     case ArgType::Tensor:
     case ArgType::TensorOrNone: return is_tensor(o);
@@ -154,7 +160,9 @@ bool fits(const Param& p, PyObject* o) {
     case ArgType::Int: return is_int(o);
     case ArgType::Float: return is_number(o) || (is_tensor(o) && tensor_of(o).numel() == 1);
     case ArgType::FloatList: return is_list_of(o, is_number);
-    case ArgType::Bool: return PyBool_Check(o) || (is_number(o) && !PyLong_Check(o) && !PyFloat_Check(o) && !PyComplex_Check(o));
+    case ArgType::Bool:
+      return PyBool_Check(o) ||
+             (is_number(o) && !PyLong_Check(o) && !PyFloat_Check(o) && !PyComplex_Check(o));
     case ArgType::Str: return PyUnicode_Check(o);
     case ArgType::Dims:
     case ArgType::Size: return is_int(o) || is_list_of(o, is_int);

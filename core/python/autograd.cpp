@@ -1,4 +1,5 @@
-// The tape in Python: running backward, the modes of recording, and the methods of Tensor that belong to it.
+// The tape in Python: running backward, the modes of recording, and the methods of Tensor that
+// belong to it.
 #include "ops/ops.h"
 #include "python/tape.h"
 
@@ -14,7 +15,8 @@ void place_arguments(const char* function, PyObject* const* args, Py_ssize_t n, 
     PyObject* keyword = PyTuple_GET_ITEM(kwnames, k);
     Py_ssize_t i = 0;
     while (names[i] && PyUnicode_CompareWithASCIIString(keyword, names[i])) i++;
-    check(names[i], Kind::Type, function, "() got an unexpected keyword argument '", PyUnicode_AsUTF8(keyword), "'");
+    check(names[i], Kind::Type, function, "() got an unexpected keyword argument '",
+          PyUnicode_AsUTF8(keyword), "'");
     check(!values[i], Kind::Type, function, "() got multiple values for argument '", names[i], "'");
     values[i] = args[n + k];
   }
@@ -22,29 +24,37 @@ void place_arguments(const char* function, PyObject* const* args, Py_ssize_t n, 
 
 namespace {
 
-// --- running backward -----------------------------------------------------------------------------------
+// --- running backward
+// -----------------------------------------------------------------------------------
 
-bool truth(PyObject* o, bool otherwise) { return !o || o == Py_None ? otherwise : bool(checked(PyObject_IsTrue(o))); }
+bool truth(PyObject* o, bool otherwise) {
+  return !o || o == Py_None ? otherwise : bool(checked(PyObject_IsTrue(o)));
+}
 
 void add_root(BackwardCall& call, size_t i, PyObject* root, PyObject* grad) {
   Edge edge = edge_of(root);
-  check(bool(edge.node), Kind::Runtime, "element ", i, " of tensors does not require grad and does not have a grad_fn");
+  check(bool(edge.node), Kind::Runtime, "element ", i,
+        " of tensors does not require grad and does not have a grad_fn");
   if (grad && grad != Py_None) {
-    check(is_tensor(grad), Kind::Type, "gradients can be either Tensors or None, but got ", Py_TYPE(grad)->tp_name);
+    check(is_tensor(grad), Kind::Type, "gradients can be either Tensors or None, but got ",
+          Py_TYPE(grad)->tp_name);
     call.grads.push_back(tensor_of(grad));
   } else {
-    check(is_tensor(root), Kind::Runtime, "grad must be given for an output that is a GradientEdge");
+    check(is_tensor(root), Kind::Runtime,
+          "grad must be given for an output that is a GradientEdge");
     const Tensor& t = tensor_of(root);
     check(t.numel() == 1, Kind::Runtime, "grad can be implicitly created only for scalar outputs");
-    check(!is_complex(t.dtype()), Kind::Runtime, "grad can be implicitly created only for real scalar outputs but got ", t.dtype());
+    check(!is_complex(t.dtype()), Kind::Runtime,
+          "grad can be implicitly created only for real scalar outputs but got ", t.dtype());
     call.grads.push_back(engine_ops.ones_like(detach(t)));
   }
   const OutputInfo& info = edge.node->output_info(edge.nr);
   const Tensor& g = call.grads.back();
-  check(g.shape() == info.shape, Kind::Runtime, "Mismatch in shape: grad_output[", i, "] has a shape of ", g.shape(),
-        " and output[", i, "] has a shape of ", info.shape, ".");
+  check(g.shape() == info.shape, Kind::Runtime, "Mismatch in shape: grad_output[", i,
+        "] has a shape of ", g.shape(), " and output[", i, "] has a shape of ", info.shape, ".");
   check(is_complex(g.dtype()) == is_complex(info.dtype), Kind::Runtime,
-        "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: grad_output[",
+        "For complex Tensors, both grad_output and output are required to have the same dtype. "
+        "Mismatch in dtype: grad_output[",
         i, "] has a dtype of ", g.dtype(), " and output[", i, "] has a dtype of ", info.dtype, ".");
   call.roots.push_back(std::move(edge));
 }
@@ -53,38 +63,46 @@ void add_input(BackwardCall& call, PyObject* input) {
   Edge edge = edge_of(input);
   check(!is_tensor(input) || tensor_of(input).requires_grad(), Kind::Runtime,
         "One of the differentiated Tensors does not require grad");
-  if (call.accumulate && is_tensor(input) && !tensor_of(input).is_leaf()) retain_grad(tensor_of(input));
+  if (call.accumulate && is_tensor(input) && !tensor_of(input).is_leaf())
+    retain_grad(tensor_of(input));
   call.inputs.push_back(std::move(edge));
 }
 
-// _run_backward(tensors, grad_tensors, retain_graph, create_graph, inputs, allow_unreachable, accumulate)
+// _run_backward(tensors, grad_tensors, retain_graph, create_graph, inputs, allow_unreachable,
+// accumulate)
 PyObject* run_backward_of(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
     check(n == 7, Kind::Type, "_run_backward() takes 7 arguments, got ", n);
     check(PyTuple_Check(args[0]) && PyTuple_Check(args[1]) && PyTuple_Check(args[4]) &&
               PyTuple_GET_SIZE(args[0]) == PyTuple_GET_SIZE(args[1]),
-          Kind::Type, "_run_backward(): tensors, grad_tensors and inputs must be tuples, with a gradient for each tensor");
+          Kind::Type,
+          "_run_backward(): tensors, grad_tensors and inputs must be tuples, with a gradient for "
+          "each tensor");
     BackwardCall call;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); i++)
       add_root(call, size_t(i), PyTuple_GET_ITEM(args[0], i), PyTuple_GET_ITEM(args[1], i));
     call.keep_graph = truth(args[2], false);
     call.create_graph = truth(args[3], false);
     call.accumulate = truth(args[6], true);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[4]); i++) add_input(call, PyTuple_GET_ITEM(args[4], i));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[4]); i++)
+      add_input(call, PyTuple_GET_ITEM(args[4], i));
     bool wants_result = !call.inputs.empty() && !call.accumulate;
     std::vector<Tensor> result = run_backward(std::move(call));
     if (!wants_result) Py_RETURN_NONE;
     bool allow_unused = truth(args[5], false);
     for (size_t i = 0; i < result.size(); i++)
-      check(result[i].defined() || allow_unused, Kind::Runtime, "The differentiated Tensor at index ", i,
-            " appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.");
+      check(result[i].defined() || allow_unused, Kind::Runtime,
+            "The differentiated Tensor at index ", i,
+            " appears to not have been used in the graph. Set allow_unused=True if this is the "
+            "desired behavior.");
     return static_cast<PyObject*>(to_host(std::move(result)));
   });
 }
 
 PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   return guarded([&]() -> PyObject* {
-    static const char* const names[] = {"gradient", "retain_graph", "create_graph", "inputs", nullptr};
+    static const char* const names[] = {"gradient", "retain_graph", "create_graph", "inputs",
+                                        nullptr};
     PyObject* given[4];
     place_arguments("backward", args, n, kwnames, names, given);
     BackwardCall call;
@@ -92,10 +110,13 @@ PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t n, P
     call.create_graph = truth(given[2], false);
     call.keep_graph = truth(given[1], call.create_graph);
     if (PyObject* inputs = given[3]; inputs && inputs != Py_None) {
-      bool one = is_tensor(inputs) || (PyTuple_Check(inputs) && PyTuple_GET_SIZE(inputs) == 2 && is_node(PyTuple_GET_ITEM(inputs, 0)));
+      bool one = is_tensor(inputs) || (PyTuple_Check(inputs) && PyTuple_GET_SIZE(inputs) == 2 &&
+                                       is_node(PyTuple_GET_ITEM(inputs, 0)));
       Object list = one ? checked(PyTuple_Pack(1, inputs)) : checked(PySequence_Tuple(inputs));
-      check(PyTuple_GET_SIZE(list.get()) > 0, Kind::Runtime, "`inputs` argument to `backward()` cannot be empty.");
-      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(list.get()); i++) add_input(call, PyTuple_GET_ITEM(list.get(), i));
+      check(PyTuple_GET_SIZE(list.get()) > 0, Kind::Runtime,
+            "`inputs` argument to `backward()` cannot be empty.");
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(list.get()); i++)
+        add_input(call, PyTuple_GET_ITEM(list.get(), i));
     }
     run_backward(std::move(call));
     Py_RETURN_NONE;
@@ -105,9 +126,11 @@ PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t n, P
 // (node, output_nr): where the gradient of a tensor goes.
 PyObject* gradient_edge_of(PyObject*, PyObject* t) {
   return guarded([&]() -> PyObject* {
-    check(is_tensor(t), Kind::Type, "_gradient_edge(): expected a Tensor, got ", Py_TYPE(t)->tp_name);
-    check(tensor_of(t).requires_grad(), Kind::Runtime,
-          "It is not possible to get the gradient edge for a Tensor that does not require gradients");
+    check(is_tensor(t), Kind::Type, "_gradient_edge(): expected a Tensor, got ",
+          Py_TYPE(t)->tp_name);
+    check(
+        tensor_of(t).requires_grad(), Kind::Runtime,
+        "It is not possible to get the gradient edge for a Tensor that does not require gradients");
     Edge edge = gradient_edge(tensor_of(t));
     return Py_BuildValue("(NI)", wrap_node(edge.node), edge.nr);
   });
@@ -115,7 +138,8 @@ PyObject* gradient_edge_of(PyObject*, PyObject* t) {
 PyObject* graph_task_id(PyObject*, PyObject*) { return PyLong_FromLongLong(current_pass()); }
 PyObject* will_execute(PyObject*, PyObject* node) {
   return guarded([&]() -> PyObject* {
-    check(is_node(node), Kind::Type, "_will_engine_execute_node(): expected a Node, got ", Py_TYPE(node)->tp_name);
+    check(is_node(node), Kind::Type, "_will_engine_execute_node(): expected a Node, got ",
+          Py_TYPE(node)->tp_name);
     return PyBool_FromLong(will_run(&node_of(node)));
   });
 }
@@ -126,7 +150,8 @@ PyObject* queue_python_callback(PyObject*, PyObject* f) {
   });
 }
 
-// --- modes ----------------------------------------------------------------------------------------------
+// --- modes
+// ----------------------------------------------------------------------------------------------
 
 PyObject* set_grad_enabled(PyObject*, PyObject* on) {
   grad_mode.enabled = on == Py_True;
@@ -147,7 +172,9 @@ PyObject* set_anomaly_enabled(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 PyObject* is_anomaly_enabled(PyObject*, PyObject*) { return PyBool_FromLong(anomaly.enabled); }
-PyObject* is_anomaly_check_nan_enabled(PyObject*, PyObject*) { return PyBool_FromLong(anomaly.check_nan); }
+PyObject* is_anomaly_check_nan_enabled(PyObject*, PyObject*) {
+  return PyBool_FromLong(anomaly.check_nan);
+}
 
 std::string current_traceback() {
   Object lines = checked(PyObject_CallNoArgs(imported("traceback", "format_stack")));
@@ -170,14 +197,17 @@ void warn(const std::string& message) {
 
 PyObject* increment_version(PyObject*, PyObject* t) {
   return guarded([&]() -> PyObject* {
-    check(is_tensor(t), Kind::Type, "increment_version expects each element of the iterable to be a tensor");
-    check(!tensor_of(t).impl()->inference, Kind::Runtime, "Inference tensors do not track version counter.");
+    check(is_tensor(t), Kind::Type,
+          "increment_version expects each element of the iterable to be a tensor");
+    check(!tensor_of(t).impl()->inference, Kind::Runtime,
+          "Inference tensors do not track version counter.");
     bump_version(tensor_of(t));
     Py_RETURN_NONE;
   });
 }
 
-// --- methods of Tensor ------------------------------------------------------------------------------------
+// --- methods of Tensor
+// ------------------------------------------------------------------------------------
 
 PyObject* detach_(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
@@ -197,24 +227,31 @@ PyMethodDef methods[] = {
     {"backward", as_function(tensor_backward), METH_FASTCALL | METH_KEYWORDS,
      "backward(gradient=None, retain_graph=None, create_graph=False, inputs=None)\n\n"
      "Adds the gradient of the tensor with respect to the leaves of its graph to their .grad."},
-    {"detach_", detach_, METH_NOARGS, "Makes the tensor a leaf that requires no gradient; returns it."},
-    {"retain_grad", tensor_retain_grad, METH_NOARGS, "Lets a tensor that is not a leaf have its .grad set by backward()."},
+    {"detach_", detach_, METH_NOARGS,
+     "Makes the tensor a leaf that requires no gradient; returns it."},
+    {"retain_grad", tensor_retain_grad, METH_NOARGS,
+     "Lets a tensor that is not a leaf have its .grad set by backward()."},
     {"_is_view", is_view, METH_NOARGS, "Whether the tensor is a view of another."},
     {}};
 
 PyMethodDef functions[] = {
     {"_run_backward", as_function(run_backward_of), METH_FASTCALL, nullptr},
     {"_gradient_edge", gradient_edge_of, METH_O, nullptr},
-    {"_current_graph_task_id", graph_task_id, METH_NOARGS, "The number of the running backward pass, or -1."},
-    {"_will_engine_execute_node", will_execute, METH_O, "Whether the running backward pass will run a node."},
-    {"_queue_callback", queue_python_callback, METH_O, "Calls a function when the running backward pass is done."},
+    {"_current_graph_task_id", graph_task_id, METH_NOARGS,
+     "The number of the running backward pass, or -1."},
+    {"_will_engine_execute_node", will_execute, METH_O,
+     "Whether the running backward pass will run a node."},
+    {"_queue_callback", queue_python_callback, METH_O,
+     "Calls a function when the running backward pass is done."},
     {"_set_grad_enabled", set_grad_enabled, METH_O, nullptr},
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "Whether ops are recorded on this thread."},
     {"_set_inference_mode", set_inference_mode, METH_O, nullptr},
-    {"is_inference_mode_enabled", is_inference_mode, METH_NOARGS, "Whether inference mode is on for this thread."},
+    {"is_inference_mode_enabled", is_inference_mode, METH_NOARGS,
+     "Whether inference mode is on for this thread."},
     {"_set_anomaly_enabled", set_anomaly_enabled, METH_VARARGS, nullptr},
     {"is_anomaly_enabled", is_anomaly_enabled, METH_NOARGS, "Whether anomaly detection is on."},
-    {"is_anomaly_check_nan_enabled", is_anomaly_check_nan_enabled, METH_NOARGS, "Whether it looks for NaN."},
+    {"is_anomaly_check_nan_enabled", is_anomaly_check_nan_enabled, METH_NOARGS,
+     "Whether it looks for NaN."},
     {"_increment_version", increment_version, METH_O, nullptr},
     {}};
 

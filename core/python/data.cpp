@@ -1,5 +1,5 @@
-// Tensors from Python data: numbers, nested sequences, arrays. Shape and dtype are found first, then every element
-// is written where it belongs.
+// Tensors from Python data: numbers, nested sequences, arrays. Shape and dtype are found first,
+// then every element is written where it belongs.
 #include "ops/ops.h"
 #include "python/python.h"
 
@@ -11,10 +11,11 @@ bool is_text(PyObject* o) { return PyUnicode_Check(o) || PyBytes_Check(o); }
 
 // Neither a list nor a number, but knows how to become an array (pandas, PIL ...).
 bool is_array_like(PyObject* o) {
-  if (PyList_CheckExact(o) || PyTuple_CheckExact(o) || PyFloat_CheckExact(o) || PyLong_CheckExact(o) || is_text(o) ||
-      is_number(o) || is_tensor(o) || PyType_Check(o))
+  if (PyList_CheckExact(o) || PyTuple_CheckExact(o) || PyFloat_CheckExact(o) ||
+      PyLong_CheckExact(o) || is_text(o) || is_number(o) || is_tensor(o) || PyType_Check(o))
     return false;
-  return is_array(o) || PyObject_HasAttrString(o, "__array__") || PyObject_HasAttrString(o, "__array_interface__");
+  return is_array(o) || PyObject_HasAttrString(o, "__array__") ||
+         PyObject_HasAttrString(o, "__array_interface__");
 }
 
 Tensor over_array_like(PyObject* o) {
@@ -25,7 +26,8 @@ Tensor over_array_like(PyObject* o) {
 
 bool is_sequence(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o) || PySequence_Check(o); }
 
-// --- shape --------------------------------------------------------------------------------------------------
+// --- shape
+// --------------------------------------------------------------------------------------------------
 
 // The sizes along the first element of each level, as torch takes them.
 Shape shape_of_data(PyObject* data) {
@@ -51,7 +53,8 @@ Shape shape_of_data(PyObject* data) {
   return shape;
 }
 
-// --- dtype --------------------------------------------------------------------------------------------------
+// --- dtype
+// --------------------------------------------------------------------------------------------------
 
 Dtype dtype_of_data(PyObject* o);
 
@@ -63,14 +66,18 @@ Dtype dtype_of_list(PyObject* list) {
   std::optional<Dtype> others;
   for (Py_ssize_t i = 0; i < n; i++) {
     PyObject* o = items[i];
-    if (PyFloat_CheckExact(o)) any_float = true;
-    else if (PyLong_CheckExact(o)) any_int = true;
-    else if (PyBool_Check(o)) any_bool = true;
+    if (PyFloat_CheckExact(o))
+      any_float = true;
+    else if (PyLong_CheckExact(o))
+      any_int = true;
+    else if (PyBool_Check(o))
+      any_bool = true;
     else {
       Object keep = Object::borrow(o);
       Dtype d = dtype_of_data(o);
       others = others ? promote(*others, d) : d;
-      if (PySequence_Fast_GET_SIZE(list) != n) fail(Kind::Runtime, "tensor(): the list changed while it was read");
+      if (PySequence_Fast_GET_SIZE(list) != n)
+        fail(Kind::Runtime, "tensor(): the list changed while it was read");
       items = PySequence_Fast_ITEMS(list);
     }
   }
@@ -99,13 +106,17 @@ Dtype dtype_of_data(PyObject* o) {
   return dtype_of_list(list.get());
 }
 
-// --- elements -------------------------------------------------------------------------------------------------
+// --- elements
+// -------------------------------------------------------------------------------------------------
 
-template <class T> void write_integer(PyObject* o, T* to) {
+template <class T>
+void write_integer(PyObject* o, T* to) {
   if (PyFloat_Check(o)) {
     double v = PyFloat_AS_DOUBLE(o);
-    check(v > double(std::numeric_limits<T>::min()) - 1 && v < double(std::numeric_limits<T>::max()) + 1, Kind::Runtime,
-          "value cannot be converted to type ", name_of(dtype_of<T>), " without overflow");
+    check(v > double(std::numeric_limits<T>::min()) - 1 &&
+              v < double(std::numeric_limits<T>::max()) + 1,
+          Kind::Runtime, "value cannot be converted to type ", name_of(dtype_of<T>),
+          " without overflow");
     *to = T(v);
     return;
   }
@@ -123,12 +134,14 @@ template <class T> void write_integer(PyObject* o, T* to) {
     bool fits = v <= (long long)(std::numeric_limits<T>::max()) &&
                 v >= (std::is_unsigned_v<T> ? -(long long)(std::numeric_limits<T>::max())
                                             : (long long)(std::numeric_limits<T>::min()));
-    check(fits, Kind::Runtime, "value cannot be converted to type ", name_of(dtype_of<T>), " without overflow");
+    check(fits, Kind::Runtime, "value cannot be converted to type ", name_of(dtype_of<T>),
+          " without overflow");
     *to = T(v);
   }
 }
 
-template <class T> void write(PyObject* o, T* to) {
+template <class T>
+void write(PyObject* o, T* to) {
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
     if (PyFloat_CheckExact(o)) {
       *to = T(PyFloat_AS_DOUBLE(o));
@@ -144,13 +157,15 @@ template <class T> void write(PyObject* o, T* to) {
   }
   if (!PyFloat_CheckExact(o) && !PyLong_CheckExact(o)) {
     if (is_tensor(o)) {
-      check(tensor_of(o).numel() == 1, Kind::Value, "only one element tensors can be converted to Python scalars");
+      check(tensor_of(o).numel() == 1, Kind::Value,
+            "only one element tensors can be converted to Python scalars");
       Object number = checked(wrap_item(tensor_of(o)));
       return write(number.get(), to);
     }
     if (is_array_like(o)) {
       Tensor part = over_array_like(o);
-      check(part.numel() == 1, Kind::Type, "only length-1 arrays can be converted to Python scalars");
+      check(part.numel() == 1, Kind::Type,
+            "only length-1 arrays can be converted to Python scalars");
       Object number = checked(wrap_item(part));
       return write(number.get(), to);
     }
@@ -170,14 +185,15 @@ template <class T> void write(PyObject* o, T* to) {
   }
 }
 
-template <class T> void write_nested(const Shape& shape, int dim, PyObject* o, T*& at) {
+template <class T>
+void write_nested(const Shape& shape, int dim, PyObject* o, T*& at) {
   if (dim == shape.size()) return write(o, at++);
   if (is_array_like(o)) {  // a block of the result at once
     Tensor part = over_array_like(o);
     for (int i = 0; i < shape.size() - dim; i++) {
       check(i < part.dim(), Kind::Type, "not a sequence");
-      check(part.shape()[i] == shape[dim + i], Kind::Value, "expected sequence of length ", shape[dim + i], " at dim ",
-            dim + i, " (got ", part.shape()[i], ")");
+      check(part.shape()[i] == shape[dim + i], Kind::Value, "expected sequence of length ",
+            shape[dim + i], " at dim ", dim + i, " (got ", part.shape()[i], ")");
     }
     check(part.dim() == shape.size() - dim, Kind::Value, "expected a number at dim ", shape.size());
     Tensor dense = contiguous(to(part, dtype_of<T>));
@@ -188,10 +204,12 @@ template <class T> void write_nested(const Shape& shape, int dim, PyObject* o, T
   check(is_sequence(o), Kind::Type, "not a sequence");
   Object list = checked(PySequence_Fast(o, "not a sequence"));
   Py_ssize_t n = PySequence_Fast_GET_SIZE(list.get());
-  check(n == shape[dim], Kind::Value, "expected sequence of length ", shape[dim], " at dim ", dim, " (got ", n, ")");
+  check(n == shape[dim], Kind::Value, "expected sequence of length ", shape[dim], " at dim ", dim,
+        " (got ", n, ")");
   for (Py_ssize_t i = 0; i < n; i++) {
     // Reading an element may run Python code, which may change the list.
-    if (PySequence_Fast_GET_SIZE(list.get()) != n) fail(Kind::Runtime, "tensor(): the list changed while it was read");
+    if (PySequence_Fast_GET_SIZE(list.get()) != n)
+      fail(Kind::Runtime, "tensor(): the list changed while it was read");
     Object item = Object::borrow(PySequence_Fast_GET_ITEM(list.get(), i));
     write_nested(shape, dim + 1, item.get(), at);
   }
@@ -214,8 +232,10 @@ Tensor tensor_from_data(PyObject* data, std::optional<Dtype> dtype, std::optiona
   Tensor out = empty(shape, dtype ? *dtype : dtype_of_data(data));
   with_dtype(out.dtype(), [&](auto tag) {
     auto* at = out.data<typename decltype(tag)::type>();
-    if (out.numel() || shape.size()) write_nested(shape, 0, data, at);
-    else write(data, at);
+    if (out.numel() || shape.size())
+      write_nested(shape, 0, data, at);
+    else
+      write(data, at);
   });
   return d.is_cpu() ? out : to(out, d, std::nullopt);
 }
@@ -233,28 +253,34 @@ Tensor finish(Tensor t, bool requires_grad) {
 using MaybeDtype = std::optional<Dtype>;
 using MaybeDevice = std::optional<Device>;
 
-EMBER_OP("tensor(Any data, *, Dtype? dtype=None, Device? device=None, bool requires_grad=False, bool pin_memory=False) -> "
-         "Tensor",
-         ([](void* data, MaybeDtype dtype, MaybeDevice device, bool requires_grad, bool) {
-           auto* o = static_cast<PyObject*>(data);
-           if (is_tensor(o) &&
-               PyErr_WarnEx(PyExc_UserWarning,
-                            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-                            "sourceTensor.detach().clone().requires_grad_(True), rather than tensor(sourceTensor).",
-                            1) < 0)
-             throw PythonError{};
-           return finish(tensor_from_data(o, dtype, device), requires_grad);
-         }),
-         Function, "A new tensor with a copy of `data`: a number, nested sequences or an array.");
+EMBER_OP(
+    "tensor(Any data, *, Dtype? dtype=None, Device? device=None, bool requires_grad=False, bool "
+    "pin_memory=False) -> "
+    "Tensor",
+    ([](void* data, MaybeDtype dtype, MaybeDevice device, bool requires_grad, bool) {
+      auto* o = static_cast<PyObject*>(data);
+      if (is_tensor(o) && PyErr_WarnEx(PyExc_UserWarning,
+                                       "To copy construct from a tensor, it is recommended to use "
+                                       "sourceTensor.detach().clone() or "
+                                       "sourceTensor.detach().clone().requires_grad_(True), rather "
+                                       "than tensor(sourceTensor).",
+                                       1) < 0)
+        throw PythonError{};
+      return finish(tensor_from_data(o, dtype, device), requires_grad);
+    }),
+    Function, "A new tensor with a copy of `data`: a number, nested sequences or an array.");
 
-EMBER_OP("new_tensor(Tensor self, Any data, *, Dtype? dtype=None, Device? device=None, bool requires_grad=False, Any "
-         "layout=None, bool pin_memory=False) -> Tensor",
-         ([](const Tensor& self, void* data, MaybeDtype dtype, MaybeDevice device, bool requires_grad, void*, bool) {
-           return finish(tensor_from_data(static_cast<PyObject*>(data), dtype.value_or(self.dtype()),
-                                          device.value_or(self.device())),
-                         requires_grad);
-         }),
-         Method, "A new tensor with a copy of `data`, of the same dtype and on the same device.");
+EMBER_OP(
+    "new_tensor(Tensor self, Any data, *, Dtype? dtype=None, Device? device=None, bool "
+    "requires_grad=False, Any "
+    "layout=None, bool pin_memory=False) -> Tensor",
+    ([](const Tensor& self, void* data, MaybeDtype dtype, MaybeDevice device, bool requires_grad,
+        void*, bool) {
+      return finish(tensor_from_data(static_cast<PyObject*>(data), dtype.value_or(self.dtype()),
+                                     device.value_or(self.device())),
+                    requires_grad);
+    }),
+    Method, "A new tensor with a copy of `data`, of the same dtype and on the same device.");
 
 // Shares memory where it can; `copied` tells whether it could not.
 Tensor convert_data(PyObject* o, MaybeDtype dtype, MaybeDevice device, bool* copied) {
@@ -279,30 +305,35 @@ EMBER_OP("as_tensor(Any data, Dtype? dtype=None, Device? device=None) -> Tensor"
            bool copied;
            return convert_data(static_cast<PyObject*>(data), dtype, device, &copied);
          }),
-         Function, "`data` as a tensor: itself or a view of its memory where possible, else a copy.");
+         Function,
+         "`data` as a tensor: itself or a view of its memory where possible, else a copy.");
 
-EMBER_OP("asarray(Any obj, *, Dtype? dtype=None, Device? device=None, bool? copy=None, bool requires_grad=False) -> Tensor",
-         ([](void* obj, MaybeDtype dtype, MaybeDevice device, std::optional<bool> copy, bool requires_grad) {
-           auto* o = static_cast<PyObject*>(obj);
-           Object keep;
-           bool has_dlpack = !is_tensor(o) && !is_array(o) && PyObject_HasAttrString(o, "__dlpack__");
-           bool has_buffer = !is_tensor(o) && !is_array(o) && !has_dlpack && !is_number(o) && PyObject_CheckBuffer(o);
-           if (has_dlpack) {
-             keep = checked(PyObject_CallOneArg(imported("ember._C", "from_dlpack"), o));
-           } else if (has_buffer && !is_array_like(o)) {
-             keep = checked(wrap(tensor_over_buffer(o, dtype.value_or(default_dtype()), -1, 0)));
-           }
-           if (keep) o = keep.get();
-           bool copied;
-           Tensor t = convert_data(o, dtype, device, &copied);
-           check(copy.value_or(true) || !copied, Kind::Value,
-                 "asarray(): can't alias arbitrary data without a copy, but copy=False was given");
-           if (copy.value_or(false) && !copied) t = clone(detach(t));
-           if (is_tensor(o) && !requires_grad) t = t.requires_grad() ? detach(t) : t;
-           if (requires_grad && !t.requires_grad()) t = finish(t.is_leaf() ? t : detach(t), true);
-           return t;
-         }),
-         Function, "`obj` as a tensor, sharing memory unless `copy` says otherwise.");
+EMBER_OP(
+    "asarray(Any obj, *, Dtype? dtype=None, Device? device=None, bool? copy=None, bool "
+    "requires_grad=False) -> Tensor",
+    ([](void* obj, MaybeDtype dtype, MaybeDevice device, std::optional<bool> copy,
+        bool requires_grad) {
+      auto* o = static_cast<PyObject*>(obj);
+      Object keep;
+      bool has_dlpack = !is_tensor(o) && !is_array(o) && PyObject_HasAttrString(o, "__dlpack__");
+      bool has_buffer =
+          !is_tensor(o) && !is_array(o) && !has_dlpack && !is_number(o) && PyObject_CheckBuffer(o);
+      if (has_dlpack) {
+        keep = checked(PyObject_CallOneArg(imported("ember._C", "from_dlpack"), o));
+      } else if (has_buffer && !is_array_like(o)) {
+        keep = checked(wrap(tensor_over_buffer(o, dtype.value_or(default_dtype()), -1, 0)));
+      }
+      if (keep) o = keep.get();
+      bool copied;
+      Tensor t = convert_data(o, dtype, device, &copied);
+      check(copy.value_or(true) || !copied, Kind::Value,
+            "asarray(): can't alias arbitrary data without a copy, but copy=False was given");
+      if (copy.value_or(false) && !copied) t = clone(detach(t));
+      if (is_tensor(o) && !requires_grad) t = t.requires_grad() ? detach(t) : t;
+      if (requires_grad && !t.requires_grad()) t = finish(t.is_leaf() ? t : detach(t), true);
+      return t;
+    }),
+    Function, "`obj` as a tensor, sharing memory unless `copy` says otherwise.");
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Operations written in Python: autograd.Function. One Node whose object is the context that forward and backward
-// share (ember/autograd/function.py has the Python side and the contract).
+// Operations written in Python: autograd.Function. One Node whose object is the context that
+// forward and backward share (ember/autograd/function.py has the Python side and the contract).
 #include "ops/ops.h"
 #include "python/tape.h"
 #include "structmember.h"
@@ -11,19 +11,22 @@ namespace {
 struct PyFunction {
   PyNode head;
   PyObject* needs_input_grad;
-  PyObject* to_save;             // these four are set by methods of FunctionCtx
+  PyObject* to_save;  // these four are set by methods of FunctionCtx
   PyObject* dirty_tensors;
   PyObject* non_differentiable;
   PyObject* materialize_grads;
 };
 PyTypeObject* function_type;
-PyObject *text_backward_cls, *text_forward, *text_backward, *text_vjp, *text_setup_context, *text_forward_cls;
+PyObject *text_backward_cls, *text_forward, *text_backward, *text_vjp, *text_setup_context,
+    *text_forward_cls;
 
 PyFunction* as_function_object(PyObject* o) { return reinterpret_cast<PyFunction*>(o); }
 
 // `Function` itself, whose methods stand for "not given".
 PyObject* base_method(PyObject*& cache, PyObject* name) {
-  if (!cache) cache = checked(PyObject_GetAttr(imported("ember.autograd.function", "Function"), name)).release();
+  if (!cache)
+    cache =
+        checked(PyObject_GetAttr(imported("ember.autograd.function", "Function"), name)).release();
   return cache;
 }
 
@@ -34,7 +37,7 @@ class FunctionNode final : public Node, public Pooled<FunctionNode> {
   FunctionNode() : Node("function") {}
 
   std::vector<Saved> saved;
-  std::vector<bool> arg_is_tensor;     // of forward; only tensors have edges
+  std::vector<bool> arg_is_tensor;  // of forward; only tensors have edges
   std::vector<bool> output_is_tensor;
   bool materialize = true;
 
@@ -60,7 +63,8 @@ Object FunctionNode::call_backward(PyObject* ctx, Grads& g) {
   Object vjp = checked(PyObject_GetAttr(cls.get(), text_vjp));
   if (vjp.get() != base_method(no_vjp, text_vjp)) {
     check(backward.get() == base_method(no_backward, text_backward), Kind::Runtime,
-          "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them.");
+          "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should "
+          "only implement one of them.");
     backward = std::move(vjp);
   }
   size_t n = output_is_tensor.size();
@@ -84,25 +88,28 @@ void FunctionNode::apply(Grads& g, Grads& dx) {
   Py_ssize_t count = got;
   while (count > expected && PyTuple_GET_ITEM(result.get(), count - 1) == Py_None) count--;
   if (count != expected)
-    fail(Kind::Runtime, "function ", display_name(), " returned an incorrect number of gradients (expected ", expected,
-         ", got ", got, ")");
+    fail(Kind::Runtime, "function ", display_name(),
+         " returned an incorrect number of gradients (expected ", expected, ", got ", got, ")");
   size_t edge = 0;
   for (Py_ssize_t i = 0; i < expected; i++) {
     PyObject* item = PyTuple_GET_ITEM(result.get(), i);
     if (!arg_is_tensor[size_t(i)]) {
       if (item == Py_None) continue;
-      fail(Kind::Runtime, "function ", display_name(), " returned a gradient different than None at position ", i + 1,
+      fail(Kind::Runtime, "function ", display_name(),
+           " returned a gradient different than None at position ", i + 1,
            ", but the corresponding forward input was not a Variable");
     }
     Tensor& slot = dx[edge];
     bool wanted = bool(edges[edge++].node);
     if (item == Py_None) continue;
-    check(is_tensor(item), Kind::Runtime, "expected Variable or None (got ", Py_TYPE(item)->tp_name, ")");
+    check(is_tensor(item), Kind::Runtime, "expected Variable or None (got ", Py_TYPE(item)->tp_name,
+          ")");
     if (wanted) slot = tensor_of(item);
   }
 }
 
-// --- apply: from a call to outputs with a history ---------------------------------------------------------
+// --- apply: from a call to outputs with a history
+// ---------------------------------------------------------
 
 bool contains(PyObject* tuple, PyObject* o) {
   if (!tuple || !PyTuple_Check(tuple)) return false;
@@ -123,8 +130,8 @@ class Application {
  public:
   Application(PyObject* cls, PyObject* args) : cls_(cls), args_(args) {
     Object type = checked(PyObject_GetAttr(cls, text_backward_cls));
-    check(PyType_Check(type.get()) && PyType_IsSubtype((PyTypeObject*)type.get(), function_type), Kind::Type,
-          "_backward_cls of a Function must derive from _C._FunctionBase");
+    check(PyType_Check(type.get()) && PyType_IsSubtype((PyTypeObject*)type.get(), function_type),
+          Kind::Type, "_backward_cls of a Function must derive from _C._FunctionBase");
     auto* t = reinterpret_cast<PyTypeObject*>(type.get());
     ctx_ = checked(t->tp_alloc(t, 0));
     Ref<Node> ref(new FunctionNode);
@@ -165,7 +172,8 @@ class Application {
     if (!recorded_) return;
     node_->edges.resize(tensors);
     for (Py_ssize_t i = 0, edge = 0; i < n; i++)
-      if (node_->arg_is_tensor[size_t(i)]) node_->edges[size_t(edge++)] = gradient_edge(tensor_of(PyTuple_GET_ITEM(args_, i)));
+      if (node_->arg_is_tensor[size_t(i)])
+        node_->edges[size_t(edge++)] = gradient_edge(tensor_of(PyTuple_GET_ITEM(args_, i)));
   }
 
   Object call_forward() {
@@ -196,7 +204,8 @@ class Application {
     if (recorded_) {
       node_->output_is_tensor.resize(size_t(n));
       if (n > 1) node_->more.resize(size_t(n) - 1);
-      node_->materialize = !fields().materialize_grads || checked(PyObject_IsTrue(fields().materialize_grads));
+      node_->materialize =
+          !fields().materialize_grads || checked(PyObject_IsTrue(fields().materialize_grads));
     }
     wrapped_ = checked(PyTuple_New(n));
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -204,12 +213,15 @@ class Application {
       bool tensor = is_tensor(out);
       Object made = Object::borrow(out);
       if (tensor) {
-        bool changed = contains(dirty, out), follows = recorded_ && is_differentiable(tensor_of(out).dtype()) && !contains(constant, out);
+        bool changed = contains(dirty, out), follows = recorded_ &&
+                                                       is_differentiable(tensor_of(out).dtype()) &&
+                                                       !contains(constant, out);
         made = follows ? with_history(out, uint32_t(i), changed) : without_history(out, changed);
       }
       if (recorded_) {
         node_->output_is_tensor[size_t(i)] = tensor;
-        if (tensor) describe_output(i ? node_->more[size_t(i) - 1] : node_->info, tensor_of(made.get()));
+        if (tensor)
+          describe_output(i ? node_->more[size_t(i) - 1] : node_->info, tensor_of(made.get()));
       }
       PyTuple_SET_ITEM(wrapped_.get(), i, made.release());
     }
@@ -218,14 +230,17 @@ class Application {
   void check_dirty(PyObject* dirty) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(dirty); i++) {
       PyObject* t = PyTuple_GET_ITEM(dirty, i);
-      check(is_tensor(t), Kind::Type, "mark_dirty can only accept variables, but argument ", i, " is of type ", Py_TYPE(t)->tp_name);
-      if (!contains(args_, t) &&
-          PyErr_WarnEx(PyExc_UserWarning,
-                       "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been "
-                       "mutated should be passed to ctx.mark_dirty().", 1) < 0)
+      check(is_tensor(t), Kind::Type, "mark_dirty can only accept variables, but argument ", i,
+            " is of type ", Py_TYPE(t)->tp_name);
+      if (!contains(args_, t) && PyErr_WarnEx(PyExc_UserWarning,
+                                              "ctx.mark_dirty() received a tensor that was not an "
+                                              "input. Only input Tensors that have been "
+                                              "mutated should be passed to ctx.mark_dirty().",
+                                              1) < 0)
         throw PythonError{};
       check(contains(outputs_.get(), t) || !contains(args_, t), Kind::Runtime,
-            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
+            "Some elements marked as dirty during the forward method were not returned as output. "
+            "The inputs that are "
             "modified inplace must all be outputs of the Function.");
       bump_version(tensor_of(t));
     }
@@ -249,8 +264,10 @@ class Application {
             "a leaf Variable that requires grad has been used in an in-place operation.");
       bool view = t.is_view() && t.impl()->view_kind != ViewKind::None;
       check(!view || PyTuple_GET_SIZE(outputs_.get()) == 1, Kind::Runtime,
-            "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
-            "than one Tensor. You should either make sure the input is not a view (using .clone() for example) or make "
+            "If your Function modifies inplace an input that is a view of another Tensor, your "
+            "Function cannot return more "
+            "than one Tensor. You should either make sure the input is not a view (using .clone() "
+            "for example) or make "
             "your Function only return one Tensor.");
       describe_output(nr ? node_->more[nr - 1] : node_->info, t);
       if (view) node_->output_is_tensor[nr] = true;
@@ -264,7 +281,8 @@ class Application {
     }
     const Tensor& result = tensor_of(made.get());
     if (result.is_view())
-      result.impl()->view_kind = PyTuple_GET_SIZE(outputs_.get()) > 1 ? ViewKind::MultiOutput : ViewKind::CustomFunction;
+      result.impl()->view_kind =
+          PyTuple_GET_SIZE(outputs_.get()) > 1 ? ViewKind::MultiOutput : ViewKind::CustomFunction;
     set_grad_fn(result, Ref<Node>(node_), nr);
     if (!PyObject_GC_IsTracked(made.get())) PyObject_GC_Track(made.get());  // ctx may refer to it
     return made;
@@ -300,8 +318,8 @@ class Application {
         node_->saved.emplace_back();
         continue;
       }
-      check(is_tensor(item), Kind::Type, "save_for_backward can only save variables, but argument ", i, " is of type ",
-            Py_TYPE(item)->tp_name);
+      check(is_tensor(item), Kind::Type, "save_for_backward can only save variables, but argument ",
+            i, " is of type ", Py_TYPE(item)->tp_name);
       const Tensor& t = tensor_of(item);
       const Autograd* a = t.impl()->autograd;
       bool output = a && a->grad_fn.get() == node_;
@@ -317,12 +335,14 @@ class Application {
 
 PyObject* function_apply(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
-    check(n == 2 && PyTuple_Check(args[1]), Kind::Type, "_function_apply() takes a class and a tuple");
+    check(n == 2 && PyTuple_Check(args[1]), Kind::Type,
+          "_function_apply() takes a class and a tuple");
     return Application(args[0], args[1]).run();
   });
 }
 
-// --- the type of contexts -----------------------------------------------------------------------------------
+// --- the type of contexts
+// -----------------------------------------------------------------------------------
 
 PyObject* saved_tensors(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
@@ -366,7 +386,8 @@ PyGetSetDef getset[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {}};
 PyMemberDef members[] = {
-    {"needs_input_grad", T_OBJECT, offsetof(PyFunction, needs_input_grad), 0, "Which arguments need a gradient."},
+    {"needs_input_grad", T_OBJECT, offsetof(PyFunction, needs_input_grad), 0,
+     "Which arguments need a gradient."},
     {"to_save", T_OBJECT, offsetof(PyFunction, to_save), 0, nullptr},
     {"dirty_tensors", T_OBJECT, offsetof(PyFunction, dirty_tensors), 0, nullptr},
     {"non_differentiable", T_OBJECT, offsetof(PyFunction, non_differentiable), 0, nullptr},
@@ -381,9 +402,12 @@ PyType_Slot slots[] = {{Py_tp_dealloc, (void*)node_dealloc},
                        {Py_tp_members, members},
                        {0, nullptr}};
 PyType_Spec spec = {"ember._C._FunctionBase", sizeof(PyFunction), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE |
+                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                    slots};
 
-PyMethodDef functions[] = {{"_function_apply", as_function(function_apply), METH_FASTCALL, nullptr}, {}};
+PyMethodDef functions[] = {{"_function_apply", as_function(function_apply), METH_FASTCALL, nullptr},
+                           {}};
 
 }  // namespace
 
@@ -394,7 +418,8 @@ void add_function_type(PyObject* module) {
   text_vjp = PyUnicode_InternFromString("vjp");
   text_setup_context = PyUnicode_InternFromString("setup_context");
   text_forward_cls = PyUnicode_InternFromString("_forward_cls");
-  function_type = (PyTypeObject*)checked(PyType_FromSpecWithBases(&spec, (PyObject*)node_type)).release();
+  function_type =
+      (PyTypeObject*)checked(PyType_FromSpecWithBases(&spec, (PyObject*)node_type)).release();
   checked(PyModule_AddObjectRef(module, "_FunctionBase", (PyObject*)function_type));
   checked(PyModule_AddFunctions(module, functions));
 }

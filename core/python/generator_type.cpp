@@ -8,8 +8,7 @@ namespace ember::python {
 namespace {
 
 struct PyGenerator {
-  PyObject_HEAD
-  Generator* generator;
+  PyObject_HEAD Generator* generator;
   bool owned;  // the default generator belongs to the core
 };
 PyTypeObject* generator_type;
@@ -27,13 +26,16 @@ PyObject* generator_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     static const char* names[] = {"device", nullptr};
     PyObject* device = nullptr;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Generator", const_cast<char**>(names), &device))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Generator", const_cast<char**>(names),
+                                     &device))
       return nullptr;
     if (device && device != Py_None) {
       check(is_device(device), Kind::Type, "Generator(): argument 'device' must be a device, not ",
             Py_TYPE(device)->tp_name);
-      // Other devices draw on the host, so that a seed gives the same numbers; their generators are ours too.
-      check(!device_of_object(device).is_meta(), Kind::Runtime, "Generator(): the meta device draws no numbers");
+      // Other devices draw on the host, so that a seed gives the same numbers; their generators are
+      // ours too.
+      check(!device_of_object(device).is_meta(), Kind::Runtime,
+            "Generator(): the meta device draws no numbers");
     }
     return make(type, new Generator, true);
   });
@@ -56,7 +58,8 @@ uint64_t seed_of(PyObject* o) {
   int64_t negative = PyLong_AsLongLong(number.get());
   if (PyErr_Occurred()) {
     PyErr_Clear();
-    fail(Kind::Value, "manual_seed(): Overflow when unpacking long long: a seed is in [-2**63, 2**64 - 1]");
+    fail(Kind::Value,
+         "manual_seed(): Overflow when unpacking long long: a seed is in [-2**63, 2**64 - 1]");
   }
   return uint64_t(negative);
 }
@@ -67,7 +70,9 @@ PyObject* manual_seed(PyObject* self, PyObject* seed) {
     return Py_NewRef(self);
   });
 }
-PyObject* seed(PyObject* self, PyObject*) { return PyLong_FromUnsignedLongLong(self_of(self).seed()); }
+PyObject* seed(PyObject* self, PyObject*) {
+  return PyLong_FromUnsignedLongLong(self_of(self).seed());
+}
 PyObject* initial_seed(PyObject* self, PyObject*) {
   return PyLong_FromUnsignedLongLong(self_of(self).initial_seed());
 }
@@ -81,7 +86,8 @@ PyObject* get_state(PyObject* self, PyObject*) {
 }
 PyObject* set_state(PyObject* self, PyObject* state) {
   return guarded([&]() -> PyObject* {
-    check(is_tensor(state), Kind::Type, "set_state(): expected a torch.ByteTensor, but got ", Py_TYPE(state)->tp_name);
+    check(is_tensor(state), Kind::Type, "set_state(): expected a torch.ByteTensor, but got ",
+          Py_TYPE(state)->tp_name);
     const Tensor& given = tensor_of(state);
     check(given.dtype() == Dtype::UInt8 && given.device().is_cpu(), Kind::Type,
           "RNG state must be a torch.ByteTensor, got ", given.dtype(), " on ", given.device());
@@ -92,7 +98,8 @@ PyObject* set_state(PyObject* self, PyObject* state) {
 }
 
 PyObject* clone_state(PyObject* self, PyObject*) {
-  return guarded([&]() -> PyObject* { return make(Py_TYPE(self), new Generator(self_of(self)), true); });
+  return guarded(
+      [&]() -> PyObject* { return make(Py_TYPE(self), new Generator(self_of(self)), true); });
 }
 
 PyObject* reduce(PyObject* self, PyObject*) {
@@ -102,7 +109,8 @@ PyObject* reduce(PyObject* self, PyObject*) {
 }
 PyObject* set_pickled(PyObject* self, PyObject* state) {
   return guarded([&]() -> PyObject* {
-    check(PyBytes_Check(state), Kind::Type, "__setstate__(): expected bytes, got ", Py_TYPE(state)->tp_name);
+    check(PyBytes_Check(state), Kind::Type, "__setstate__(): expected bytes, got ",
+          Py_TYPE(state)->tp_name);
     self_of(self).set_state(reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(state)),
                             size_t(PyBytes_GET_SIZE(state)));
     return Py_NewRef(Py_None);
@@ -117,7 +125,8 @@ PyObject* get_offset(PyObject*, PyObject*) {
 PyObject* device(PyObject*, void*) { return wrap_device(Device()); }
 
 PyMethodDef methods[] = {
-    {"manual_seed", manual_seed, METH_O, "Seeds the generator with a 64-bit number, and returns it."},
+    {"manual_seed", manual_seed, METH_O,
+     "Seeds the generator with a 64-bit number, and returns it."},
     {"seed", seed, METH_NOARGS, "Seeds the generator from the system's entropy; returns the seed."},
     {"initial_seed", initial_seed, METH_NOARGS, "The last seed."},
     {"get_state", get_state, METH_NOARGS, "The state as a tensor of bytes, in torch's format."},
@@ -138,11 +147,13 @@ PyType_Slot slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(generator_dealloc)},
     {Py_tp_methods, methods},
     {Py_tp_getset, properties},
-    {Py_tp_doc, const_cast<char*>("Generator(device='cpu')\n--\n\nA source of random numbers with a state of "
-                                  "its own; pass it as `generator=`.")},
+    {Py_tp_doc,
+     const_cast<char*>("Generator(device='cpu')\n--\n\nA source of random numbers with a state of "
+                       "its own; pass it as `generator=`.")},
     {0, nullptr},
 };
-PyType_Spec spec = {"ember.Generator", sizeof(PyGenerator), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+PyType_Spec spec = {"ember.Generator", sizeof(PyGenerator), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
 
 }  // namespace
 

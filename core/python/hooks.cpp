@@ -1,5 +1,5 @@
-// Hooks on gradients: dicts of Python callables, called by the engine; and what the garbage collector must know of
-// them, as a hook often refers to the tensor it is on.
+// Hooks on gradients: dicts of Python callables, called by the engine; and what the garbage
+// collector must know of them, as a hook often refers to the tensor it is on.
 #include "python/tape.h"
 
 namespace ember::python {
@@ -14,13 +14,16 @@ Object name_of_hook(PyObject* hook) {
 }
 
 Tensor replacement(PyObject* hook, PyObject* result, const Tensor& before) {
-  check(is_tensor(result), Kind::Type, "expected Variable, but hook returned '", Py_TYPE(result)->tp_name, "'");
+  check(is_tensor(result), Kind::Type, "expected Variable, but hook returned '",
+        Py_TYPE(result)->tp_name, "'");
   const Tensor& after = tensor_of(result);
   if (!before) return after;
   auto name = [&] { return std::string(PyUnicode_AsUTF8(name_of_hook(hook).get())); };
-  if (!(after.shape() == before.shape())) fail(Kind::Runtime, "hook '", name(), "' has changed the size of value");
+  if (!(after.shape() == before.shape()))
+    fail(Kind::Runtime, "hook '", name(), "' has changed the size of value");
   if (after.dtype() != before.dtype())
-    fail(Kind::Runtime, "hook '", name(), "' has changed the type of value (was ", before.dtype(), " got ", after.dtype(), ")");
+    fail(Kind::Runtime, "hook '", name(), "' has changed the type of value (was ", before.dtype(),
+         " got ", after.dtype(), ")");
   return after;
 }
 
@@ -35,14 +38,16 @@ void replace_all(PyObject* hook, PyObject* result, Grads& g) {
   if (result == Py_None) return;
   Object list = PyTuple_Check(result) ? Object::borrow(result) : checked(PyTuple_Pack(1, result));
   check(size_t(PyTuple_GET_SIZE(list.get())) == g.size(), Kind::Runtime, "hook '",
-        PyUnicode_AsUTF8(name_of_hook(hook).get()), "' has returned an incorrect number of values (got ",
-        PyTuple_GET_SIZE(list.get()), ", but expected ", g.size(), ")");
+        PyUnicode_AsUTF8(name_of_hook(hook).get()),
+        "' has returned an incorrect number of values (got ", PyTuple_GET_SIZE(list.get()),
+        ", but expected ", g.size(), ")");
   for (size_t i = 0; i < g.size(); i++) {
     PyObject* item = PyTuple_GET_ITEM(list.get(), Py_ssize_t(i));
     if (item != Py_None)
       g[i] = replacement(hook, item, g[i]);
     else if (g[i])
-      fail(Kind::Runtime, "hook '", PyUnicode_AsUTF8(name_of_hook(hook).get()), "' has replaced a gradient by None");
+      fail(Kind::Runtime, "hook '", PyUnicode_AsUTF8(name_of_hook(hook).get()),
+           "' has replaced a gradient by None");
   }
 }
 
@@ -75,15 +80,18 @@ class PyHooks final : public HookList {
     each([&](PyObject* hook) {
       Object value = checked(wrap(leaf));
       Object result = checked(PyObject_CallOneArg(hook, value.get()));
-      check(result.get() == Py_None, Kind::Runtime, "Tensor post accumulate grad hooks should return None.");
+      check(result.get() == Py_None, Kind::Runtime,
+            "Tensor post accumulate grad hooks should return None.");
     });
   }
 
  private:
-  template <class F> void each(F&& call) {
+  template <class F>
+  void each(F&& call) {
     if (!PyDict_GET_SIZE(dict.get())) return;
     Object hooks = checked(PyDict_Values(dict.get()));  // a copy: a hook may remove itself
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hooks.get()); i++) call(PyList_GET_ITEM(hooks.get(), i));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hooks.get()); i++)
+      call(PyList_GET_ITEM(hooks.get(), i));
   }
 };
 
@@ -99,14 +107,17 @@ void track(PyObject* tensor) {
 
 PyObject* add_hook(std::unique_ptr<HookList>& list, PyObject* hook) {
   if (!list) list = std::make_unique<PyHooks>();
-  return PyObject_CallFunctionObjArgs(imported("ember.utils.hooks", "add_hook"), dict_of(list), hook, nullptr);
+  return PyObject_CallFunctionObjArgs(imported("ember.utils.hooks", "add_hook"), dict_of(list),
+                                      hook, nullptr);
 }
 
-// --- for the garbage collector --------------------------------------------------------------------------
+// --- for the garbage collector
+// --------------------------------------------------------------------------
 
 bool tape_is_visible(const TensorImpl& impl) {
   const Autograd* a = impl.autograd;
-  return a && (a->leaf_hooks || a->post_accumulate || (a->grad_fn && (a->grad_fn->hooks || a->grad_fn->host_owned)));
+  return a && (a->leaf_hooks || a->post_accumulate ||
+               (a->grad_fn && (a->grad_fn->hooks || a->grad_fn->host_owned)));
 }
 
 int visit_hooks(const Node& node, visitproc visit, void* arg) {
@@ -134,17 +145,20 @@ void clear_tape(TensorImpl& impl) {
   Autograd* a = impl.autograd;
   if (!a || impl.refs.load() != 1) return;
   auto leaf = std::move(a->leaf_hooks), post = std::move(a->post_accumulate);
-  Ref<Node> node = std::move(a->grad_fn);  // what the hooks are on; nobody can reach the tensor any more
+  Ref<Node> node =
+      std::move(a->grad_fn);  // what the hooks are on; nobody can reach the tensor any more
 }
 
-// --- methods of Tensor ------------------------------------------------------------------------------------
+// --- methods of Tensor
+// ------------------------------------------------------------------------------------
 
 namespace {
 
 PyObject* register_hook(PyObject* self, PyObject* hook) {
   return guarded([&]() -> PyObject* {
     const Tensor& t = tensor_of(self);
-    check(t.requires_grad(), Kind::Runtime, "cannot register a hook on a tensor that doesn't require gradient");
+    check(t.requires_grad(), Kind::Runtime,
+          "cannot register a hook on a tensor that doesn't require gradient");
     track(self);
     Ref<Node> node = grad_fn_of(t);
     if (!node) return add_hook(ensure_autograd(t).leaf_hooks, hook);
@@ -160,8 +174,10 @@ PyObject* register_hook(PyObject* self, PyObject* hook) {
 PyObject* register_post_accumulate_grad_hook(PyObject* self, PyObject* hook) {
   return guarded([&]() -> PyObject* {
     const Tensor& t = tensor_of(self);
-    check(t.requires_grad(), Kind::Runtime, "cannot register a hook on a tensor that doesn't require gradient");
-    check(t.is_leaf(), Kind::Runtime, "post accumulate grad hooks cannot be registered on non-leaf tensors");
+    check(t.requires_grad(), Kind::Runtime,
+          "cannot register a hook on a tensor that doesn't require gradient");
+    check(t.is_leaf(), Kind::Runtime,
+          "post accumulate grad hooks cannot be registered on non-leaf tensors");
     track(self);
     return add_hook(ensure_autograd(t).post_accumulate, hook);
   });
@@ -169,7 +185,8 @@ PyObject* register_post_accumulate_grad_hook(PyObject* self, PyObject* hook) {
 
 PyMethodDef methods[] = {
     {"register_hook", register_hook, METH_O,
-     "Calls hook(grad) whenever the tensor's gradient is computed; what it returns, if not None, takes its place."},
+     "Calls hook(grad) whenever the tensor's gradient is computed; what it returns, if not None, "
+     "takes its place."},
     {"register_post_accumulate_grad_hook", register_post_accumulate_grad_hook, METH_O,
      "Calls hook(tensor) whenever the gradient of a leaf has been added to its .grad."},
     {}};

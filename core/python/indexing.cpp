@@ -1,5 +1,6 @@
-// x[...] and x[...] = v. Ints, slices, None and Ellipsis make views; masks, lists and integer tensors go to the
-// index ops. An index is first read into Items, then applied; the two hottest kinds, x[i] and x[a:b], skip that.
+// x[...] and x[...] = v. Ints, slices, None and Ellipsis make views; masks, lists and integer
+// tensors go to the index ops. An index is first read into Items, then applied; the two hottest
+// kinds, x[i] and x[a:b], skip that.
 #include "ops/create.h"
 #include "ops/ops.h"
 #include "python/python.h"
@@ -13,7 +14,7 @@ struct Item {
   int64_t index = 0;                      // Int
   int64_t start = 0, stop = 0, step = 1;  // Slice
   Tensor picks;                           // Picks: positions or a mask ...
-  bool flag = false;                      // ... or a single bool, which asks for a dimension of its own
+  bool flag = false;  // ... or a single bool, which asks for a dimension of its own
 
   int consumed() const {
     if (kind == Int || kind == Slice) return 1;
@@ -24,10 +25,13 @@ struct Item {
 };
 using Items = Few<Item, 6>;
 
-// --- reading an index -----------------------------------------------------------------------------------------
+// --- reading an index
+// -----------------------------------------------------------------------------------------
 
 [[noreturn]] void fail_kind(PyObject* o) {
-  fail(Kind::Index, "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got ",
+  fail(Kind::Index,
+       "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
+       "indices (got ",
        Py_TYPE(o)->tp_name, ")");
 }
 
@@ -49,14 +53,14 @@ void read_slice(PyObject* o, int64_t& start, int64_t& stop, int64_t& step) {
 }
 
 // Positions from a bool: the only one, or none.
-Tensor flag_positions(bool on) {
-  return on ? zeros({1}, Dtype::Int64) : empty({0}, Dtype::Int64);
-}
+Tensor flag_positions(bool on) { return on ? zeros({1}, Dtype::Int64) : empty({0}, Dtype::Int64); }
 
 void read_tensor(const Tensor& t, Item& item) {
   if (t.dtype() == Dtype::UInt8 &&
       PyErr_WarnEx(PyExc_UserWarning,
-                   "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", 1) < 0)
+                   "indexing with dtype torch.uint8 is now deprecated, please use a dtype "
+                   "torch.bool instead.",
+                   1) < 0)
     throw PythonError{};
   bool mask = t.dtype() == Dtype::Bool || t.dtype() == Dtype::UInt8;
   if (t.dim() == 0 && mask) {
@@ -106,14 +110,15 @@ void read_item(PyObject* o, Item& item) {
   }
 }
 
-// A list stands for a tuple if it holds what only a tuple can: slices, None, tensors, other sequences.
+// A list stands for a tuple if it holds what only a tuple can: slices, None, tensors, other
+// sequences.
 bool acts_as_tuple(PyObject* o) {
   if (PyTuple_Check(o)) return true;
   if (!PyList_Check(o) || PyList_GET_SIZE(o) >= 32) return false;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(o); i++) {
     PyObject* item = PyList_GET_ITEM(o, i);
-    if (item == Py_None || item == Py_Ellipsis || PySlice_Check(item) || is_tensor(item) || PyList_Check(item) ||
-        PyTuple_Check(item) || (PySequence_Check(item) && !is_number(item)))
+    if (item == Py_None || item == Py_Ellipsis || PySlice_Check(item) || is_tensor(item) ||
+        PyList_Check(item) || PyTuple_Check(item) || (PySequence_Check(item) && !is_number(item)))
       return true;
   }
   return false;
@@ -124,14 +129,16 @@ void read_items(PyObject* key, Items& items) {
     items.resize(1);
     return read_item(key, items[0]);
   }
-  Object tuple = checked(PySequence_Tuple(key));  // reading an item may run Python, which may change a list
+  Object tuple =
+      checked(PySequence_Tuple(key));  // reading an item may run Python, which may change a list
   size_t n = size_t(PyTuple_GET_SIZE(tuple.get()));
   check(n <= 2 * kMaxDims, Kind::Index, "too many indices (", n, ")");
   items.resize(n);
   for (size_t i = 0; i < n; i++) read_item(PyTuple_GET_ITEM(tuple.get(), Py_ssize_t(i)), items[i]);
 }
 
-// --- applying it ------------------------------------------------------------------------------------------------
+// --- applying it
+// ------------------------------------------------------------------------------------------------
 
 // What an index picks: a view, or a view and positions in it.
 struct Target {
@@ -143,7 +150,8 @@ int check_count(const Tensor& self, const Items& items) {
   int used = 0;
   for (const Item& item : items) {
     used += item.consumed();
-    if (self.dim() == 0 && item.kind == Item::Slice) fail(Kind::Index, "slice() cannot be applied to a 0-dim tensor.");
+    if (self.dim() == 0 && item.kind == Item::Slice)
+      fail(Kind::Index, "slice() cannot be applied to a 0-dim tensor.");
   }
   check(used <= self.dim(), Kind::Index, "too many indices for tensor of dimension ", self.dim());
   return used;
@@ -239,7 +247,8 @@ Target target_of(const Tensor& self, const Items& items) {
 
 Tensor get(const Tensor& self, PyObject* key) {
   if (PyLong_CheckExact(key)) {
-    check(self.dim() > 0, Kind::Index, "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
+    check(self.dim() > 0, Kind::Index,
+          "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
           "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number");
     return select(self, 0, integer(key));
   }
@@ -255,12 +264,14 @@ Tensor get(const Tensor& self, PyObject* key) {
   return t.positions.empty() ? t.view : index(t.view, t.positions);
 }
 
-// --- assignment -------------------------------------------------------------------------------------------------
+// --- assignment
+// -------------------------------------------------------------------------------------------------
 
 // The value to assign, as a tensor of the right dtype and device.
 Tensor value_for(const Tensor& self, PyObject* o) {
   if (is_tensor(o)) return tensor_of(o);
-  check(is_number(o), Kind::Type, "can't assign a ", Py_TYPE(o)->tp_name, " to a tensor of ", self.dtype());
+  check(is_number(o), Kind::Type, "can't assign a ", Py_TYPE(o)->tp_name, " to a tensor of ",
+        self.dtype());
   Scalar s = scalar_of(o);
   create::check_fits(s, self.dtype());
   return scalar_tensor(s, self.dtype(), self.device());
@@ -277,19 +288,26 @@ Tensor trimmed(const Tensor& value, int ndim) {
 
 // self[mask] = number, without counting where the mask is set.
 bool fill_masked(const Target& t, const Tensor& value) {
-  const Tensor& mask = t.positions[0];
-  if (t.positions.size() != 1 || mask.dtype() != Dtype::Bool || value.numel() != 1 || mask.dim() == 0 ||
-      mask.device().kind != t.view.device().kind)
+  int first = -1;  // the dimension where the mask, the only index left, begins
+  for (size_t i = 0; i < t.positions.size(); i++) {
+    if (!t.positions[i]) continue;
+    if (first >= 0) return false;
+    first = int(i);
+  }
+  if (first < 0) return false;
+  const Tensor& mask = t.positions[size_t(first)];
+  if (mask.dtype() != Dtype::Bool || value.numel() != 1 || mask.dim() == 0 ||
+      mask.device().kind != t.view.device().kind || first + mask.dim() > t.view.dim())
     return false;
   for (int d = 0; d < mask.dim(); d++)
-    if (mask.shape()[d] != t.view.shape()[d]) return false;  // index_put_ says what is wrong
-  Tensor wide = mask;
-  if (mask.dim() < t.view.dim()) {
-    Shape shape = mask.shape(), strides = mask.strides();
-    shape.resize(t.view.dim(), 1);
-    strides.resize(t.view.dim(), 0);
-    wide = alias(mask, shape, strides, mask.offset());
+    if (mask.shape()[d] != t.view.shape()[first + d])
+      return false;  // index_put_ says what is wrong
+  Shape shape = Shape::filled(t.view.dim(), 1), strides = Shape::filled(t.view.dim(), 0);
+  for (int d = 0; d < mask.dim(); d++) {
+    shape[first + d] = mask.shape()[d];
+    strides[first + d] = mask.strides()[d];
   }
+  Tensor wide = alias(mask, shape, strides, mask.offset());
   check_in_place("masked_fill_", t.view);
   Tensor single = value.dim() ? reshape(value, {}) : value;
   if (single.dtype() != t.view.dtype() || !(single.device() == t.view.device()))

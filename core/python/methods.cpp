@@ -10,22 +10,24 @@ namespace {
 // The one optional argument of size() and stride(), by position or as dim=.
 PyObject* dim_argument(const char* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   Py_ssize_t keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
-  check(n + keywords <= 1, Kind::Type, op, "() takes at most 1 argument (", n + keywords, " given)");
+  check(n + keywords <= 1, Kind::Type, op, "() takes at most 1 argument (", n + keywords,
+        " given)");
   if (keywords) {
     PyObject* name = PyTuple_GET_ITEM(kwnames, 0);
-    check(!PyUnicode_CompareWithASCIIString(name, "dim"), Kind::Type, op, "() got an unexpected keyword argument '",
-          PyUnicode_AsUTF8(name), "'");
+    check(!PyUnicode_CompareWithASCIIString(name, "dim"), Kind::Type, op,
+          "() got an unexpected keyword argument '", PyUnicode_AsUTF8(name), "'");
   }
   if (n + keywords == 0 || args[0] == Py_None) return nullptr;
-  check(is_int(args[0]), Kind::Type, op, "(): argument 'dim' must be int, not ", Py_TYPE(args[0])->tp_name);
+  check(is_int(args[0]), Kind::Type, op, "(): argument 'dim' must be int, not ",
+        Py_TYPE(args[0])->tp_name);
   return args[0];
 }
 
 int64_t entry(const char* op, const Shape& values, PyObject* dim) {
   int64_t d = int_of(dim);
   int n = values.size();
-  check(n > 0 || d == 0 || d == -1 ? n > 0 : true, Kind::Index,
-        "Dimension specified as ", d, " but tensor has no dimensions");
+  check(n > 0 || d == 0 || d == -1 ? n > 0 : true, Kind::Index, "Dimension specified as ", d,
+        " but tensor has no dimensions");
   return values[wrap_dim(op, d, n)];
 }
 
@@ -49,8 +51,14 @@ PyObject* stride(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
   });
 }
 
-#define SIMPLE(name, value) \
-  PyObject* name(PyObject* self, PyObject*) { return guarded([&]() -> PyObject* { const Tensor& t = tensor_of(self); (void)t; return value; }); }
+#define SIMPLE(name, value)                   \
+  PyObject* name(PyObject* self, PyObject*) { \
+    return guarded([&]() -> PyObject* {       \
+      const Tensor& t = tensor_of(self);      \
+      (void)t;                                \
+      return value;                           \
+    });                                       \
+  }
 SIMPLE(dim, PyLong_FromLong(t.dim()))
 SIMPLE(numel, PyLong_FromLongLong(t.numel()))
 SIMPLE(element_size, PyLong_FromLongLong(t.item_size()))
@@ -70,9 +78,11 @@ PyObject* dim_order(PyObject* self, PyObject*, PyObject*) {
     const Tensor& t = tensor_of(self);
     int order[kMaxDims];
     for (int i = 0; i < t.dim(); i++) order[i] = i;
-    std::stable_sort(order, order + t.dim(), [&](int a, int b) { return t.strides()[a] > t.strides()[b]; });
+    std::stable_sort(order, order + t.dim(),
+                     [&](int a, int b) { return t.strides()[a] > t.strides()[b]; });
     Object tuple = checked(PyTuple_New(t.dim()));
-    for (int i = 0; i < t.dim(); i++) PyTuple_SET_ITEM(tuple.get(), i, checked(PyLong_FromLong(order[i])).release());
+    for (int i = 0; i < t.dim(); i++)
+      PyTuple_SET_ITEM(tuple.get(), i, checked(PyLong_FromLong(order[i])).release());
     return tuple.release();
   });
 }
@@ -80,12 +90,15 @@ PyObject* dim_order(PyObject* self, PyObject*, PyObject*) {
 PyObject* requires_grad_(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   return guarded([&]() -> PyObject* {
     Py_ssize_t keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
-    check(n + keywords <= 1, Kind::Type, "requires_grad_() takes at most 1 argument (", n + keywords, " given)");
-    check(!keywords || !PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "requires_grad"), Kind::Type,
-          "requires_grad_() got an unexpected keyword argument");
+    check(n + keywords <= 1, Kind::Type, "requires_grad_() takes at most 1 argument (",
+          n + keywords, " given)");
+    check(!keywords ||
+              !PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "requires_grad"),
+          Kind::Type, "requires_grad_() got an unexpected keyword argument");
     bool on = true;
     if (n + keywords) {
-      check(PyBool_Check(args[0]), Kind::Type, "requires_grad_(): argument 'requires_grad' must be bool, not ",
+      check(PyBool_Check(args[0]), Kind::Type,
+            "requires_grad_(): argument 'requires_grad' must be bool, not ",
             Py_TYPE(args[0])->tp_name);
       on = args[0] == Py_True;
     }
@@ -96,14 +109,16 @@ PyObject* requires_grad_(PyObject* self, PyObject* const* args, Py_ssize_t n, Py
 
 PyObject* is_set_to(PyObject* self, PyObject* other) {
   return guarded([&]() -> PyObject* {
-    check(is_tensor(other), Kind::Type, "is_set_to(): argument 'tensor' must be Tensor, not ", Py_TYPE(other)->tp_name);
+    check(is_tensor(other), Kind::Type, "is_set_to(): argument 'tensor' must be Tensor, not ",
+          Py_TYPE(other)->tp_name);
     const Tensor &a = tensor_of(self), &b = tensor_of(other);
     return PyBool_FromLong(a.storage()->data == b.storage()->data && a.offset() == b.offset() &&
                            a.shape() == b.shape() && a.strides() == b.strides());
   });
 }
 
-// --- tolist -----------------------------------------------------------------------------------------------
+// --- tolist
+// -----------------------------------------------------------------------------------------------
 
 PyObject* element(Dtype d, const char* at) {
   switch (d) {
@@ -120,7 +135,8 @@ Object nested(const Tensor& t, const char* at, int dim) {
   if (dim == t.dim()) return checked(element(t.dtype(), at));
   int64_t n = t.shape()[dim], step = t.strides()[dim] * t.item_size();
   Object list = checked(PyList_New(n));
-  for (int64_t i = 0; i < n; i++) PyList_SET_ITEM(list.get(), i, nested(t, at + i * step, dim + 1).release());
+  for (int64_t i = 0; i < n; i++)
+    PyList_SET_ITEM(list.get(), i, nested(t, at + i * step, dim + 1).release());
   return list;
 }
 
@@ -132,11 +148,12 @@ PyObject* tolist(PyObject* self, PyObject*) {
   return guarded([&] { return list_of(tensor_of(self)); });
 }
 
-// --- type() and its legacy names ----------------------------------------------------------------------------
+// --- type() and its legacy names
+// ----------------------------------------------------------------------------
 
-constexpr const char* kTypeNames[kDtypes] = {"Bool",   "Byte",  "Char",   "Short",         "Int",
-                                             "Long",   "Half",  "BFloat16", "Float",       "Double",
-                                             "ComplexFloat", "ComplexDouble", "UInt16", "UInt32", "UInt64"};
+constexpr const char* kTypeNames[kDtypes] = {
+    "Bool",  "Byte",   "Char",         "Short",         "Int",    "Long",   "Half",  "BFloat16",
+    "Float", "Double", "ComplexFloat", "ComplexDouble", "UInt16", "UInt32", "UInt64"};
 
 std::string legacy_name(Dtype d, Device device) {
   std::string where = device.is_cpu() ? "" : device_kind_name(device.kind) + ".";
@@ -146,8 +163,10 @@ std::string legacy_name(Dtype d, Device device) {
 std::pair<Device, Dtype> parse_legacy_name(const std::string& text) {
   std::string_view rest = text;
   size_t first = rest.find('.'), last = rest.rfind('.');
-  if (first != std::string_view::npos && (rest.substr(0, first) == "torch" || rest.substr(0, first) == "ember")) {
-    Device device = last > first ? parse_device(rest.substr(first + 1, last - first - 1)) : Device();
+  if (first != std::string_view::npos &&
+      (rest.substr(0, first) == "torch" || rest.substr(0, first) == "ember")) {
+    Device device =
+        last > first ? parse_device(rest.substr(first + 1, last - first - 1)) : Device();
     for (int i = 0; i < kDtypes; i++)
       if (rest.substr(last + 1) == std::string(kTypeNames[i]) + "Tensor") return {device, Dtype(i)};
     if (rest.substr(last + 1) == "Tensor") return {device, default_dtype()};
@@ -160,7 +179,8 @@ PyObject* type(PyObject* self, PyObject* args, PyObject* kwargs) {
     static const char* names[] = {"dtype", "non_blocking", nullptr};
     PyObject* wanted = Py_None;
     int non_blocking = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Op:type", const_cast<char**>(names), &wanted, &non_blocking))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Op:type", const_cast<char**>(names), &wanted,
+                                     &non_blocking))
       return nullptr;
     const Tensor& t = tensor_of(self);
     if (wanted == Py_None) return PyUnicode_FromString(legacy_name(t.dtype(), t.device()).c_str());
@@ -189,14 +209,18 @@ PyObject* complex_value(PyObject* self, PyObject*) {
 PyObject* contains(PyObject* self, PyObject* value) {
   return guarded([&]() -> PyObject* {
     check(is_tensor(value) || is_number(value), Kind::Runtime,
-          "Tensor.__contains__ only supports Tensor or scalar, but you passed in a ", Py_TYPE(value)->tp_name, ".");
+          "Tensor.__contains__ only supports Tensor or scalar, but you passed in a ",
+          Py_TYPE(value)->tp_name, ".");
     Object same = checked(PyObject_RichCompare(self, value, Py_EQ));
     Object any = checked(PyObject_CallMethod(same.get(), "any", nullptr));
     return PyBool_FromLong(checked(PyObject_IsTrue(any.get())));
   });
 }
 
-template <class F> constexpr PyCFunction as_method(F f) { return (PyCFunction)(void (*)())f; }
+template <class F>
+constexpr PyCFunction as_method(F f) {
+  return (PyCFunction)(void (*)())f;
+}
 
 PyMethodDef methods[] = {
     {"size", as_method(size), METH_FASTCALL | METH_KEYWORDS,
@@ -208,7 +232,8 @@ PyMethodDef methods[] = {
     {"numel", numel, METH_NOARGS, "Number of elements."},
     {"nelement", numel, METH_NOARGS, "Number of elements."},
     {"element_size", element_size, METH_NOARGS, "Bytes per element."},
-    {"storage_offset", storage_offset, METH_NOARGS, "Position of the first element in the storage."},
+    {"storage_offset", storage_offset, METH_NOARGS,
+     "Position of the first element in the storage."},
     {"data_ptr", data_ptr, METH_NOARGS, "Address of the first element."},
     {"const_data_ptr", data_ptr, METH_NOARGS, "Address of the first element."},
     {"dim_order", as_method(dim_order), METH_VARARGS | METH_KEYWORDS,
@@ -224,7 +249,8 @@ PyMethodDef methods[] = {
     {"item", py_item, METH_NOARGS, "The value of a tensor with one element, as a Python number."},
     {"tolist", tolist, METH_NOARGS, "The elements as nested lists of Python numbers."},
     {"type", as_method(type), METH_VARARGS | METH_KEYWORDS,
-     "type(dtype=None)\n\nThe tensor in another dtype, or without an argument the name of its type."},
+     "type(dtype=None)\n\nThe tensor in another dtype, or without an argument the name of its "
+     "type."},
     {"__complex__", complex_value, METH_NOARGS, nullptr},
     {"__contains__", contains, METH_O, nullptr},
     {"__sizeof__", size_in_bytes, METH_NOARGS, nullptr},

@@ -48,8 +48,15 @@ void share_threads() {
   host.acquire = [](void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); };
 }
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "ember._C", "The C++ core of ember.", -1, nullptr,
-                          nullptr, nullptr, nullptr, nullptr};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "ember._C",
+                          "The C++ core of ember.",
+                          -1,
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          nullptr};
 
 }  // namespace
 

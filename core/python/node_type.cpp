@@ -1,7 +1,8 @@
 // Nodes of the tape as Python sees them: tensor.grad_fn.
 //
-// A node's object is dropped and made anew as needed, unless it carries state (the context of a custom Function,
-// metadata, weak references); then, once Python lets go of it, the node owns it: Note [Identity], tensor_type.cpp.
+// A node's object is dropped and made anew as needed, unless it carries state (the context of a
+// custom Function, metadata, weak references); then, once Python lets go of it, the node owns it:
+// Note [Identity], tensor_type.cpp.
 #include "ops/ops.h"
 #include "python/tape.h"
 #include "structmember.h"
@@ -51,7 +52,8 @@ int node_traverse(PyObject* self, visitproc visit, void* arg) {
   PyNode* o = as_py_node(self);
   Py_VISIT(o->dict);
   Py_VISIT(Py_TYPE(self));
-  if (o->node && !o->node->host_owned && o->node->refs.load() == 1) return visit_hooks(*o->node, visit, arg);
+  if (o->node && !o->node->host_owned && o->node->refs.load() == 1)
+    return visit_hooks(*o->node, visit, arg);
   return 0;
 }
 
@@ -83,14 +85,17 @@ Edge edge_of(PyObject* o) {
         "expected a Tensor or a GradientEdge, got ", Py_TYPE(o)->tp_name);
   Node& node = node_of(PyTuple_GET_ITEM(o, 0));
   int64_t nr = int_of(PyTuple_GET_ITEM(o, 1));
-  check(nr >= 0 && size_t(nr) < node.outputs(), Kind::Index, "GradientEdge: node ", node.display_name(), " has no output ", nr);
+  check(nr >= 0 && size_t(nr) < node.outputs(), Kind::Index, "GradientEdge: node ",
+        node.display_name(), " has no output ", nr);
   return {Ref<Node>(&node), uint32_t(nr)};
 }
 
 namespace {
 
 PyObject* node_repr(PyObject* self) {
-  return guarded([&] { return PyUnicode_FromFormat("<%s object at %p>", node_of(self).display_name().c_str(), self); });
+  return guarded([&] {
+    return PyUnicode_FromFormat("<%s object at %p>", node_of(self).display_name().c_str(), self);
+  });
 }
 PyObject* node_name(PyObject* self, PyObject*) {
   return guarded([&] { return PyUnicode_FromString(node_of(self).display_name().c_str()); });
@@ -137,19 +142,22 @@ PyObject* node_register_prehook(PyObject* self, PyObject* hook) {
 
 PyMethodDef node_methods[] = {
     {"name", node_name, METH_NOARGS, "The name of the op's gradient, such as 'MulBackward0'."},
-    {"register_hook", node_register_hook, METH_O, "Calls hook(grad_inputs, grad_outputs) after the node has run."},
-    {"register_prehook", node_register_prehook, METH_O, "Calls hook(grad_outputs) before the node runs."},
-    {"_sequence_nr", node_sequence, METH_NOARGS, "The order of the node among those of its thread."},
+    {"register_hook", node_register_hook, METH_O,
+     "Calls hook(grad_inputs, grad_outputs) after the node has run."},
+    {"register_prehook", node_register_prehook, METH_O,
+     "Calls hook(grad_outputs) before the node runs."},
+    {"_sequence_nr", node_sequence, METH_NOARGS,
+     "The order of the node among those of its thread."},
     {}};
 PyGetSetDef node_getset[] = {
-    {"next_functions", node_next_functions, nullptr, "The nodes of the op's inputs, with output numbers.", nullptr},
+    {"next_functions", node_next_functions, nullptr,
+     "The nodes of the op's inputs, with output numbers.", nullptr},
     {"variable", node_variable, nullptr, "The leaf of an AccumulateGrad node.", nullptr},
     {"metadata", node_metadata, nullptr, "A dict for notes.", nullptr},
     {"requires_grad", node_requires_grad, nullptr, "Always True.", nullptr},
     {}};
 PyMemberDef node_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(PyNode, weakrefs), READONLY, nullptr},
-    {}};
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(PyNode, weakrefs), READONLY, nullptr}, {}};
 PyType_Slot node_slots[] = {{Py_tp_dealloc, (void*)node_dealloc},
                             {Py_tp_traverse, (void*)node_traverse},
                             {Py_tp_clear, (void*)node_clear},
@@ -159,9 +167,10 @@ PyType_Slot node_slots[] = {{Py_tp_dealloc, (void*)node_dealloc},
                             {Py_tp_members, node_members},
                             {Py_tp_doc, (void*)"A node of the recorded graph."},
                             {0, nullptr}};
-PyType_Spec node_spec = {
-    "ember.autograd.graph.Node", sizeof(PyNode), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, node_slots};
+PyType_Spec node_spec = {"ember.autograd.graph.Node", sizeof(PyNode), 0,
+                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE |
+                             Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                         node_slots};
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Arrays in and out without a copy. Everything goes through the buffer protocol, so NumPy's headers are not needed and
-// NumPy itself is imported only by numpy().
+// Arrays in and out without a copy. Everything goes through the buffer protocol, so NumPy's headers
+// are not needed and NumPy itself is imported only by numpy().
 #include "ops/ops.h"
 #include "python/python.h"
 
@@ -7,11 +7,14 @@ namespace ember::python {
 
 namespace {
 
-// --- dtypes and their codes in buffers ----------------------------------------------------------------------
+// --- dtypes and their codes in buffers
+// ----------------------------------------------------------------------
 
-constexpr const char* kFormats[kDtypes] = {"?", "B", "b", "h", "i", "l", "e", nullptr, "f", "d", "Zf", "Zd", "H", "I", "L"};
+constexpr const char* kFormats[kDtypes] = {"?", "B", "b",  "h",  "i", "l", "e", nullptr,
+                                           "f", "d", "Zf", "Zd", "H", "I", "L"};
 
-// The dtype of a buffer's elements; nothing if there is none. `swapped` tells of a foreign byte order.
+// The dtype of a buffer's elements; nothing if there is none. `swapped` tells of a foreign byte
+// order.
 std::optional<Dtype> dtype_of_format(const char* format, Py_ssize_t item, bool* swapped) {
   *swapped = false;
   if (!format) return Dtype::UInt8;
@@ -20,21 +23,41 @@ std::optional<Dtype> dtype_of_format(const char* format, Py_ssize_t item, bool* 
   bool is_complex = *format == 'Z';
   if (is_complex) format++;
   if (!*format || format[1]) return std::nullopt;
-  if (is_complex) return *format == 'f' ? std::optional(Dtype::Complex64) : *format == 'd' ? std::optional(Dtype::Complex128) : std::nullopt;
+  if (is_complex)
+    return *format == 'f'   ? std::optional(Dtype::Complex64)
+           : *format == 'd' ? std::optional(Dtype::Complex128)
+                            : std::nullopt;
   switch (*format) {
     case '?': return Dtype::Bool;
     case 'e': return Dtype::Float16;
     case 'f': return Dtype::Float32;
     case 'd': return Dtype::Float64;
-    case 'b': case 'h': case 'i': case 'l': case 'q': case 'n':
-      return item == 1 ? Dtype::Int8 : item == 2 ? Dtype::Int16 : item == 4 ? Dtype::Int32 : Dtype::Int64;
-    case 'B': case 'H': case 'I': case 'L': case 'Q': case 'N':
-      return item == 1 ? Dtype::UInt8 : item == 2 ? Dtype::UInt16 : item == 4 ? Dtype::UInt32 : Dtype::UInt64;
+    case 'b':
+    case 'h':
+    case 'i':
+    case 'l':
+    case 'q':
+    case 'n':
+      return item == 1   ? Dtype::Int8
+             : item == 2 ? Dtype::Int16
+             : item == 4 ? Dtype::Int32
+                         : Dtype::Int64;
+    case 'B':
+    case 'H':
+    case 'I':
+    case 'L':
+    case 'Q':
+    case 'N':
+      return item == 1   ? Dtype::UInt8
+             : item == 2 ? Dtype::UInt16
+             : item == 4 ? Dtype::UInt32
+                         : Dtype::UInt64;
     default: return std::nullopt;
   }
 }
 
-// --- tensors over foreign buffers -----------------------------------------------------------------------------
+// --- tensors over foreign buffers
+// -----------------------------------------------------------------------------
 
 void release_buffer(Storage* s) {
   if (!Py_IsInitialized()) return;  // the interpreter is gone, and its objects with it
@@ -67,8 +90,10 @@ void warn_read_only(const char* what) {
   static bool warned = false;
   if (std::exchange(warned, true)) return;
   std::string text = std::string("The given ") + what +
-                     " is not writable, and PyTorch does not support non-writable tensors. This means writing to this "
-                     "tensor will result in undefined behavior. You may want to copy the data to protect it or make it "
+                     " is not writable, and PyTorch does not support non-writable tensors. This "
+                     "means writing to this "
+                     "tensor will result in undefined behavior. You may want to copy the data to "
+                     "protect it or make it "
                      "writable before converting it to a tensor.";
   if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw PythonError{};
 }
@@ -76,8 +101,10 @@ void warn_read_only(const char* what) {
 [[noreturn]] void fail_dtype(PyObject* array) {
   Object dtype = checked(PyObject_GetAttrString(array, "dtype"));
   Object type = checked(PyObject_GetAttrString(dtype.get(), "type"));
-  fail(Kind::Type, "can't convert np.ndarray of type ", reinterpret_cast<PyTypeObject*>(type.get())->tp_name,
-       ". The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, "
+  fail(Kind::Type, "can't convert np.ndarray of type ",
+       reinterpret_cast<PyTypeObject*>(type.get())->tp_name,
+       ". The only supported types are: float64, float32, float16, complex64, complex128, int64, "
+       "int32, int16, int8, "
        "uint64, uint32, uint16, uint8, and bool.");
 }
 
@@ -104,18 +131,22 @@ Tensor tensor_over_array(PyObject* array) {
   bool swapped;
   std::optional<Dtype> dtype = dtype_of_format(view.format, view.itemsize, &swapped);
   if (!dtype) fail_dtype(array);
-  check(!swapped, Kind::Value, "given numpy array has byte order different from the native byte order. Conversion between "
+  check(!swapped, Kind::Value,
+        "given numpy array has byte order different from the native byte order. Conversion between "
         "byte orders is currently not supported.");
   Shape shape, strides;
   int64_t last = 0;
   bool empty = false;
   for (int i = 0; i < view.ndim; i++) {
     int64_t n = view.shape[i], step = view.strides[i];
-    check(step >= 0 || n <= 1, Kind::Value, "At least one stride in the given numpy array is negative, and tensors with "
-          "negative strides are not currently supported. (You can probably work around this by making a copy of your "
+    check(step >= 0 || n <= 1, Kind::Value,
+          "At least one stride in the given numpy array is negative, and tensors with "
+          "negative strides are not currently supported. (You can probably work around this by "
+          "making a copy of your "
           "array  with array.copy().) ");
     step = std::max<int64_t>(step, 0);
-    check(step % view.itemsize == 0 || n <= 1, Kind::Value, "given numpy array strides not a multiple of the element "
+    check(step % view.itemsize == 0 || n <= 1, Kind::Value,
+          "given numpy array strides not a multiple of the element "
           "byte size. Copy the numpy array to reallocate the memory.");
     shape.push_back(n);
     strides.push_back(step / view.itemsize);
@@ -123,8 +154,9 @@ Tensor tensor_over_array(PyObject* array) {
     last += (n - 1) * (step / view.itemsize);
   }
   int64_t aligned = std::min<int64_t>(view.itemsize, 8);
-  check(reinterpret_cast<uintptr_t>(view.buf) % uintptr_t(aligned) == 0, Kind::Value,
-        "given numpy array is not aligned in memory. Copy the numpy array to reallocate the memory.");
+  check(
+      reinterpret_cast<uintptr_t>(view.buf) % uintptr_t(aligned) == 0, Kind::Value,
+      "given numpy array is not aligned in memory. Copy the numpy array to reallocate the memory.");
   if (view.readonly) warn_read_only("NumPy array");
   int64_t bytes = empty ? 0 : (last + 1) * view.itemsize;
   return from_storage(buffer.hand_over(view.buf, bytes), *dtype, shape, strides, 0);
@@ -137,7 +169,8 @@ std::optional<Dtype> dtype_of_buffer(PyObject* o, char* value) {
     return std::nullopt;
   }
   bool swapped;
-  std::optional<Dtype> dtype = dtype_of_format(buffer.view->format, buffer.view->itemsize, &swapped);
+  std::optional<Dtype> dtype =
+      dtype_of_format(buffer.view->format, buffer.view->itemsize, &swapped);
   if (swapped) return std::nullopt;
   if (dtype && value) std::memcpy(value, buffer.view->buf, size_t(buffer.view->itemsize));
   return dtype;
@@ -155,17 +188,22 @@ Tensor tensor_over_buffer(PyObject* o, Dtype dtype, int64_t count, int64_t offse
     warn_read_only("buffer");
   }
   int64_t length = buffer.view->len, item = item_size(dtype);
-  check(length > 0 && count != 0, Kind::Value, "both buffer length (", length, ") and count (", count, ") must not be 0");
+  check(length > 0 && count != 0, Kind::Value, "both buffer length (", length, ") and count (",
+        count, ") must not be 0");
   check(offset >= 0 && offset < length, Kind::Value, "offset (", offset,
-        " bytes) must be non-negative and no greater than buffer length (", length, " bytes) minus 1");
+        " bytes) must be non-negative and no greater than buffer length (", length,
+        " bytes) minus 1");
   check(count > 0 || (length - offset) % item == 0, Kind::Value, "buffer length (", length - offset,
-        " bytes) after offset (", offset, " bytes) must be a multiple of element size (", item, ")");
+        " bytes) after offset (", offset, " bytes) must be a multiple of element size (", item,
+        ")");
   if (count < 0) count = (length - offset) / item;
-  check(count <= (length - offset) / item, Kind::Value, "requested buffer length (", count, " * ", item,
-        " bytes) after offset (", offset, " bytes) must not be greater than actual buffer length (", length, " bytes)");
+  check(count <= (length - offset) / item, Kind::Value, "requested buffer length (", count, " * ",
+        item, " bytes) after offset (", offset,
+        " bytes) must not be greater than actual buffer length (", length, " bytes)");
   char* data = static_cast<char*>(buffer.view->buf) + offset;
   check(reinterpret_cast<uintptr_t>(data) % uintptr_t(std::min<int64_t>(item, 8)) == 0, Kind::Value,
-        "frombuffer(): the buffer at offset ", offset, " is not aligned for ", dtype, "; copy it first");
+        "frombuffer(): the buffer at offset ", offset, " is not aligned for ", dtype,
+        "; copy it first");
   return from_storage(buffer.hand_over(data, count * item), dtype, {count}, {1}, 0);
 }
 
@@ -178,17 +216,22 @@ PyObject* from_numpy(PyObject*, PyObject* o) {
   });
 }
 PyMethodDef functions[] = {
-    {"from_numpy", from_numpy, METH_O, "from_numpy(ndarray)\n\nA tensor that shares the memory of a NumPy array."}, {}};
+    {"from_numpy", from_numpy, METH_O,
+     "from_numpy(ndarray)\n\nA tensor that shares the memory of a NumPy array."},
+    {}};
 
-EMBER_OP("frombuffer(Any buffer, *, Dtype dtype, int count=-1, int offset=0, bool requires_grad=False) -> Tensor",
-         ([](void* o, Dtype dtype, int64_t count, int64_t offset, bool requires_grad) {
-           Tensor t = tensor_over_buffer(static_cast<PyObject*>(o), dtype, count, offset);
-           if (requires_grad) set_requires_grad(t, true);
-           return t;
-         }),
-         Function, "A 1-D tensor that shares the memory of an object with the buffer protocol.");
+EMBER_OP(
+    "frombuffer(Any buffer, *, Dtype dtype, int count=-1, int offset=0, bool requires_grad=False) "
+    "-> Tensor",
+    ([](void* o, Dtype dtype, int64_t count, int64_t offset, bool requires_grad) {
+      Tensor t = tensor_over_buffer(static_cast<PyObject*>(o), dtype, count, offset);
+      if (requires_grad) set_requires_grad(t, true);
+      return t;
+    }),
+    Function, "A 1-D tensor that shares the memory of an object with the buffer protocol.");
 
-// --- buffers over tensors -------------------------------------------------------------------------------------
+// --- buffers over tensors
+// -------------------------------------------------------------------------------------
 
 void check_readable(const Tensor& t) {
   check(!t.requires_grad(), Kind::Runtime,
@@ -228,7 +271,9 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     return 0;
   });
 }
-void release_geometry(PyObject*, Py_buffer* view) { delete[] static_cast<Py_ssize_t*>(view->internal); }
+void release_geometry(PyObject*, Py_buffer* view) {
+  delete[] static_cast<Py_ssize_t*>(view->internal);
+}
 
 PyObject* as_array(PyObject* tensor) {
   static PyObject* asarray = nullptr;
@@ -243,7 +288,8 @@ PyObject* numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     static const char* names[] = {"force", nullptr};
     int force = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:numpy", const_cast<char**>(names), &force)) return nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:numpy", const_cast<char**>(names), &force))
+      return nullptr;
     const Tensor& t = tensor_of(self);
     if (force && (t.requires_grad() || !t.device().is_cpu())) {
       Object plain = checked(wrap(to(detach(t), Device(), std::nullopt)));
@@ -259,12 +305,14 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     static const char* names[] = {"dtype", "copy", nullptr};
     PyObject *dtype = Py_None, *copy = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", const_cast<char**>(names), &dtype, &copy))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", const_cast<char**>(names),
+                                     &dtype, &copy))
       return nullptr;
     check_readable(tensor_of(self));
     Object plain = checked(as_array(self));
     bool copies = copy != Py_None && checked(PyObject_IsTrue(copy));
-    if (dtype == Py_None) return copies ? PyObject_CallMethod(plain.get(), "copy", nullptr) : plain.release();
+    if (dtype == Py_None)
+      return copies ? PyObject_CallMethod(plain.get(), "copy", nullptr) : plain.release();
     Object astype = checked(PyObject_GetAttrString(plain.get(), "astype"));
     Object positional = checked(PyTuple_Pack(1, dtype));
     Object named = checked(Py_BuildValue("{s:O}", "copy", copies ? Py_True : Py_False));
@@ -272,7 +320,8 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* kwargs) {
   });
 }
 
-// What NumPy's functions of tensors return: np.sin(t) is a tensor. Comparisons give uint8, as in torch.
+// What NumPy's functions of tensors return: np.sin(t) is a tensor. Comparisons give uint8, as in
+// torch.
 PyObject* array_wrap(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *result, *context = Py_None, *scalar = Py_False;
@@ -287,21 +336,28 @@ PyObject* array_interface(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     const Tensor& t = tensor_of(self);
     check_readable(t);
-    char kind = t.dtype() == Dtype::Bool ? 'b' : is_floating(t.dtype()) ? 'f' : is_complex(t.dtype()) ? 'c'
-                : is_signed(t.dtype()) ? 'i' : 'u';
+    char kind = t.dtype() == Dtype::Bool ? 'b'
+                : is_floating(t.dtype()) ? 'f'
+                : is_complex(t.dtype())  ? 'c'
+                : is_signed(t.dtype())   ? 'i'
+                                         : 'u';
     Object shape = checked(PySequence_Tuple(checked(wrap_shape(t.shape())).get()));
     Object strides = checked(PyTuple_New(t.dim()));
     for (int i = 0; i < t.dim(); i++)
-      PyTuple_SET_ITEM(strides.get(), i, checked(PyLong_FromLongLong(t.strides()[i] * t.item_size())).release());
-    std::string code = (t.item_size() > 1 ? "<" : "|") + std::string(1, kind) + std::to_string(t.item_size());
-    return Py_BuildValue("{s:i,s:s,s:O,s:O,s:(NO)}", "version", 3, "typestr", code.c_str(), "shape", shape.get(),
-                         "strides", strides.get(), "data", PyLong_FromVoidPtr(t.numel() ? t.data() : nullptr), Py_False);
+      PyTuple_SET_ITEM(strides.get(), i,
+                       checked(PyLong_FromLongLong(t.strides()[i] * t.item_size())).release());
+    std::string code =
+        (t.item_size() > 1 ? "<" : "|") + std::string(1, kind) + std::to_string(t.item_size());
+    return Py_BuildValue("{s:i,s:s,s:O,s:O,s:(NO)}", "version", 3, "typestr", code.c_str(), "shape",
+                         shape.get(), "strides", strides.get(), "data",
+                         PyLong_FromVoidPtr(t.numel() ? t.data() : nullptr), Py_False);
   });
 }
 
 PyMethodDef methods[] = {
     {"numpy", (PyCFunction)(void (*)())numpy, METH_VARARGS | METH_KEYWORDS,
-     "numpy(*, force=False)\n\nA NumPy array over the same memory. With `force`, a tensor that requires grad or lives on "
+     "numpy(*, force=False)\n\nA NumPy array over the same memory. With `force`, a tensor that "
+     "requires grad or lives on "
      "another device is detached and copied first."},
     {"__array__", (PyCFunction)(void (*)())array, METH_VARARGS | METH_KEYWORDS, nullptr},
     {"__array_wrap__", array_wrap, METH_VARARGS, nullptr},

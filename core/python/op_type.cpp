@@ -1,6 +1,6 @@
-// Ops as Python sees them: one callable type with vectorcall, used both as function and as method descriptor.
-// A call finds the overload whose parameters fit, hands the objects to the op's C++ function, and deals with the
-// forms that every op gets from its schema: out= and in-place.
+// Ops as Python sees them: one callable type with vectorcall, used both as function and as method
+// descriptor. A call finds the overload whose parameters fit, hands the objects to the op's C++
+// function, and deals with the forms that every op gets from its schema: out= and in-place.
 #include <map>
 
 #include "ops/ops.h"
@@ -17,8 +17,7 @@ namespace {
 enum class Form : uint8_t { Function, Method, InPlaceMethod, InPlaceFunction };
 
 struct PyOp {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   Form form;
   std::vector<const OpInfo*>* overloads;
   std::string* name;  // "add_" for the in-place form
@@ -38,7 +37,8 @@ struct Call {
 // torch's NumPy-style names for parameters.
 const char* synonym(const char* keyword) {
   static const std::pair<const char*, const char*> names[] = {
-      {"input", "self"}, {"axis", "dim"}, {"keepdims", "keepdim"}, {"x", "self"}, {"x1", "self"}, {"x2", "other"}};
+      {"input", "self"}, {"axis", "dim"}, {"keepdims", "keepdim"},
+      {"x", "self"},     {"x1", "self"},  {"x2", "other"}};
   for (auto& [from, to] : names)
     if (!std::strcmp(from, keyword)) return to;
   return nullptr;
@@ -62,8 +62,10 @@ bool takes_varargs(const OpInfo& op, size_t i) {
          (i == 0 || (i == 1 && op.params[0].type == ArgType::Tensor));
 }
 
-// Places the arguments of a call on the parameters of one overload; false (and why) if they do not fit.
-bool match(const OpInfo& op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, Call& call, std::string* why) {
+// Places the arguments of a call on the parameters of one overload; false (and why) if they do not
+// fit.
+bool match(const OpInfo& op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, Call& call,
+           std::string* why) {
   size_t count = op.params.size();
   for (size_t i = 0; i < count; i++) call.values[i] = nullptr;
   call.out = nullptr;
@@ -78,29 +80,36 @@ bool match(const OpInfo& op, PyObject* const* args, Py_ssize_t n, PyObject* kwna
   for (Py_ssize_t i = 0; i < n; i++) {
     size_t k = size_t(i);
     if (k >= count || op.params[k].keyword_only)
-      return reject("takes ", [&] {
-        size_t positional = 0;
-        while (positional < count && !op.params[positional].keyword_only) positional++;
-        return positional;
-      }(), " positional arguments but ", n, " were given");
+      return reject(
+          "takes ",
+          [&] {
+            size_t positional = 0;
+            while (positional < count && !op.params[positional].keyword_only) positional++;
+            return positional;
+          }(),
+          " positional arguments but ", n, " were given");
     const Param& p = op.params[k];
     if (takes_varargs(op, k) && (n - i > 1) && is_int(args[i])) {  // view(2, 3)
       call.varargs = checked(PyTuple_New(n - i));
-      for (Py_ssize_t j = i; j < n; j++) PyTuple_SET_ITEM(call.varargs.get(), j - i, Py_NewRef(args[j]));
+      for (Py_ssize_t j = i; j < n; j++)
+        PyTuple_SET_ITEM(call.varargs.get(), j - i, Py_NewRef(args[j]));
       call.values[k] = call.varargs.get();
-      if (!fits(p, call.values[k])) return reject("argument '", p.name, "' must be a sequence of ints");
+      if (!fits(p, call.values[k]))
+        return reject("argument '", p.name, "' must be a sequence of ints");
       break;
     }
     if (p.varargs && is_tensor(args[i])) {  // broadcast_tensors(a, b)
       call.varargs = checked(PyTuple_New(n - i));
-      for (Py_ssize_t j = i; j < n; j++) PyTuple_SET_ITEM(call.varargs.get(), j - i, Py_NewRef(args[j]));
+      for (Py_ssize_t j = i; j < n; j++)
+        PyTuple_SET_ITEM(call.varargs.get(), j - i, Py_NewRef(args[j]));
       call.values[k] = call.varargs.get();
-      if (!fits(p, call.values[k])) return reject("argument '", p.name, "' must be a sequence of tensors");
+      if (!fits(p, call.values[k]))
+        return reject("argument '", p.name, "' must be a sequence of tensors");
       break;
     }
     if (!fits(p, args[i]))
-      return reject("argument '", p.name == "self" ? "input" : p.name, "' (position ", i + 1, ") must be ",
-                    type_text(p), ", not ", Py_TYPE(args[i])->tp_name);
+      return reject("argument '", p.name == "self" ? "input" : p.name, "' (position ", i + 1,
+                    ") must be ", type_text(p), ", not ", Py_TYPE(args[i])->tp_name);
     call.values[k] = args[i];
   }
   Py_ssize_t keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
@@ -116,19 +125,22 @@ bool match(const OpInfo& op, PyObject* const* args, Py_ssize_t n, PyObject* kwna
       }
       return reject("got an unexpected keyword argument '", PyUnicode_AsUTF8(keyword), "'");
     }
-    if (call.values[k]) return reject("got multiple values for argument '", op.params[size_t(k)].name, "'");
+    if (call.values[k])
+      return reject("got multiple values for argument '", op.params[size_t(k)].name, "'");
     if (!fits(op.params[size_t(k)], given))
-      return reject("argument '", op.params[size_t(k)].name, "' must be ", type_text(op.params[size_t(k)]), ", not ",
-                    Py_TYPE(given)->tp_name);
+      return reject("argument '", op.params[size_t(k)].name, "' must be ",
+                    type_text(op.params[size_t(k)]), ", not ", Py_TYPE(given)->tp_name);
     call.values[k] = given;
   }
   for (size_t i = 0; i < count; i++)
     if (!call.values[i] && !op.params[i].has_default && !op.params[i].varargs)
-      return reject("missing required argument '", op.params[i].name == "self" ? "input" : op.params[i].name, "'");
+      return reject("missing required argument '",
+                    op.params[i].name == "self" ? "input" : op.params[i].name, "'");
   return true;
 }
 
-[[noreturn]] void fail_to_match(const PyOp& self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+[[noreturn]] void fail_to_match(const PyOp& self, PyObject* const* args, Py_ssize_t n,
+                                PyObject* kwnames) {
   Call call;
   std::string why;
   if (self.overloads->size() == 1) {
@@ -138,9 +150,11 @@ bool match(const OpInfo& op, PyObject* const* args, Py_ssize_t n, PyObject* kwna
   std::ostringstream text;
   text << *self.name << "() received an invalid combination of arguments - got (";
   Py_ssize_t first = is_method(self.form) ? 1 : 0;
-  for (Py_ssize_t i = first; i < n; i++) text << (i > first ? ", " : "") << Py_TYPE(args[i])->tp_name;
+  for (Py_ssize_t i = first; i < n; i++)
+    text << (i > first ? ", " : "") << Py_TYPE(args[i])->tp_name;
   for (Py_ssize_t j = 0; kwnames && j < PyTuple_GET_SIZE(kwnames); j++)
-    text << (n + j > first ? ", " : "") << PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, j)) << "=" << Py_TYPE(args[n + j])->tp_name;
+    text << (n + j > first ? ", " : "") << PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, j)) << "="
+         << Py_TYPE(args[n + j])->tp_name;
   text << "), but expected one of:";
   for (const OpInfo* op : *self.overloads) {
     match(*op, args, n, kwnames, call, &why);
@@ -149,21 +163,23 @@ bool match(const OpInfo& op, PyObject* const* args, Py_ssize_t n, PyObject* kwna
   throw Error(Kind::Type, text.str());
 }
 
-// --- out= and in-place for functions that only know how to return a new tensor -----------------------
+// --- out= and in-place for functions that only know how to return a new tensor
+// -----------------------
 
 void write_out(const OpInfo& op, PyObject* out, PyObject* result) {
   if (is_tensor(result)) {
-    check(is_tensor(out), Kind::Type, op.name, "(): argument 'out' must be Tensor, not ", Py_TYPE(out)->tp_name);
+    check(is_tensor(out), Kind::Type, op.name, "(): argument 'out' must be Tensor, not ",
+          Py_TYPE(out)->tp_name);
     copy_to_out(op.name.c_str(), tensor_of(out), tensor_of(result));
     return;
   }
   Py_ssize_t n = PyTuple_Check(result) ? PyTuple_GET_SIZE(result) : 0;
-  check((PyTuple_Check(out) || PyList_Check(out)) && PySequence_Fast_GET_SIZE(out) == n, Kind::Type, op.name,
-        "(): argument 'out' must be a tuple of ", n, " tensors");
+  check((PyTuple_Check(out) || PyList_Check(out)) && PySequence_Fast_GET_SIZE(out) == n, Kind::Type,
+        op.name, "(): argument 'out' must be a tuple of ", n, " tensors");
   for (Py_ssize_t i = 0; i < n; i++) {
     PyObject* part = PySequence_Fast_GET_ITEM(out, i);
-    check(is_tensor(part), Kind::Type, op.name, "(): argument 'out' must be a tuple of tensors, found ",
-          Py_TYPE(part)->tp_name);
+    check(is_tensor(part), Kind::Type, op.name,
+          "(): argument 'out' must be a tuple of tensors, found ", Py_TYPE(part)->tp_name);
     copy_to_out(op.name.c_str(), tensor_of(part), tensor_of(PyTuple_GET_ITEM(result, i)));
   }
 }
@@ -174,7 +190,9 @@ bool needs_grad(PyObject* v) {
   if (is_tensor(v)) return grad_needed(tensor_of(v));
   if (!PyList_Check(v) && !PyTuple_Check(v)) return false;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(v); i++)
-    if (PyObject* part = PySequence_Fast_GET_ITEM(v, i); is_tensor(part) && grad_needed(tensor_of(part))) return true;
+    if (PyObject* part = PySequence_Fast_GET_ITEM(v, i);
+        is_tensor(part) && grad_needed(tensor_of(part)))
+      return true;
   return false;
 }
 
@@ -182,7 +200,8 @@ PyObject* call_with_out(const OpInfo& op, Call& call) {
   bool needed = needs_grad(call.out);
   for (size_t i = 0; i < op.params.size(); i++) needed = needed || needs_grad(call.values[i]);
   check(!needed, Kind::Runtime, op.name,
-        "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+        "(): functions with out=... arguments don't support automatic differentiation, but one of "
+        "the arguments "
         "requires grad.");
   Args args{&op, reinterpret_cast<void* const*>(call.values), {}};
   if (op.native_dest) {
@@ -213,7 +232,8 @@ PyObject* call_in_place(const OpInfo& op, const std::string& name, Call& call) {
   if (grad_enabled()) {
     bool needed = false;
     for (size_t i = 0; i < op.params.size(); i++)
-      needed = needed || (call.values[i] && is_tensor(call.values[i]) && grad_needed(tensor_of(call.values[i])));
+      needed = needed || (call.values[i] && is_tensor(call.values[i]) &&
+                          grad_needed(tensor_of(call.values[i])));
     if (needed) {
       copy = checked(wrap(clone(t)));
       call.values[0] = copy.get();
@@ -229,7 +249,8 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
   return guarded([&]() -> PyObject* {
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
     if (is_method(op.form))
-      check(n > 0 && is_tensor(args[0]), Kind::Type, "descriptor '", *op.name, "' for 'Tensor' objects doesn't apply");
+      check(n > 0 && is_tensor(args[0]), Kind::Type, "descriptor '", *op.name,
+            "' for 'Tensor' objects doesn't apply");
     Call call;
     for (const OpInfo* info : *op.overloads) {
       if (!match(*info, args, n, kwnames, call, nullptr)) continue;
@@ -242,7 +263,8 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
   });
 }
 
-// --- the type -------------------------------------------------------------------------------------------
+// --- the type
+// -------------------------------------------------------------------------------------------
 
 PyObject* op_get(PyObject* self, PyObject* instance, PyObject*) {
   if (!instance || !is_method(reinterpret_cast<PyOp*>(self)->form)) return Py_NewRef(self);
@@ -250,7 +272,8 @@ PyObject* op_get(PyObject* self, PyObject* instance, PyObject*) {
 }
 PyObject* op_repr(PyObject* self) {
   const PyOp& op = *reinterpret_cast<PyOp*>(self);
-  return PyUnicode_FromFormat(is_method(op.form) ? "<method '%s' of 'ember.Tensor' objects>" : "<op %s>", op.name->c_str());
+  return PyUnicode_FromFormat(
+      is_method(op.form) ? "<method '%s' of 'ember.Tensor' objects>" : "<op %s>", op.name->c_str());
 }
 PyObject* op_name(PyObject* self, void*) {
   const std::string& name = *reinterpret_cast<PyOp*>(self)->name;
@@ -288,14 +311,16 @@ void op_dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-PyGetSetDef op_getset[] = {{"__name__", op_name, nullptr, nullptr, nullptr},
-                           {"__qualname__", op_name, nullptr, nullptr, nullptr},
-                           {"__doc__", op_doc, nullptr, nullptr, nullptr},
-                           {"__module__", op_module, nullptr, nullptr, nullptr},
-                           {"schemas", op_schemas, nullptr, "The schema of each overload.", nullptr},
-                           {}};
+PyGetSetDef op_getset[] = {
+    {"__name__", op_name, nullptr, nullptr, nullptr},
+    {"__qualname__", op_name, nullptr, nullptr, nullptr},
+    {"__doc__", op_doc, nullptr, nullptr, nullptr},
+    {"__module__", op_module, nullptr, nullptr, nullptr},
+    {"schemas", op_schemas, nullptr, "The schema of each overload.", nullptr},
+    {}};
 PyMethodDef op_methods[] = {{"__reduce__", op_reduce, METH_NOARGS, nullptr}, {}};
-PyMemberDef op_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(PyOp, vectorcall), READONLY, nullptr}, {}};
+PyMemberDef op_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(PyOp, vectorcall), READONLY, nullptr}, {}};
 PyType_Slot op_slots[] = {{Py_tp_call, (void*)PyVectorcall_Call},
                           {Py_tp_descr_get, (void*)op_get},
                           {Py_tp_repr, (void*)op_repr},
@@ -305,8 +330,8 @@ PyType_Slot op_slots[] = {{Py_tp_call, (void*)PyVectorcall_Call},
                           {Py_tp_members, op_members},
                           {0, nullptr}};
 PyType_Spec op_spec = {"ember.Op", sizeof(PyOp), 0,
-                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
-                           Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL |
+                           Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                        op_slots};
 
 Object make_op(Form form, std::string name, std::vector<const OpInfo*>* overloads) {
@@ -326,7 +351,8 @@ void make_result_type(OpInfo& op) {
   for (const std::string& name : op.result_names) fields->push_back({name.c_str(), nullptr});
   fields->push_back({nullptr, nullptr});
   auto* full_name = new std::string("ember.return_types." + op.name.substr(op.name.rfind('.') + 1));
-  PyStructSequence_Desc desc{full_name->c_str(), nullptr, fields->data(), int(op.result_names.size())};
+  PyStructSequence_Desc desc{full_name->c_str(), nullptr, fields->data(),
+                             int(op.result_names.size())};
   op.host_tuple = PyStructSequence_NewType(&desc);
   if (!op.host_tuple) throw PythonError{};
 }
@@ -365,8 +391,8 @@ std::string type_text(const Param& p) {
   return "";
 }
 
-// Every op becomes an entry of `_C._ops` ("linalg.norm": op), a function of the module if its name has no dot, and
-// methods of Tensor.
+// Every op becomes an entry of `_C._ops` ("linalg.norm": op), a function of the module if its name
+// has no dot, and methods of Tensor.
 void add_ops(PyObject* module) {
   op_type = (PyTypeObject*)checked(PyType_FromSpec(&op_spec)).release();
   checked(PyModule_AddObjectRef(module, "Op", (PyObject*)op_type));
@@ -393,11 +419,13 @@ void add_ops(PyObject* module) {
     bool changes = name.back() == '_' && !(list->front()->name == name);
     Object op = make_op(changes ? Form::InPlaceFunction : Form::Function, name, list);
     checked(PyDict_SetItemString(table.get(), name.c_str(), op.get()));
-    if (name.find('.') == std::string::npos) checked(PyModule_AddObjectRef(module, name.c_str(), op.get()));
+    if (name.find('.') == std::string::npos)
+      checked(PyModule_AddObjectRef(module, name.c_str(), op.get()));
   }
   checked(PyModule_AddObjectRef(module, "_ops", table.get()));
   for (auto& [name, list] : methods) {
-    bool changes = list->front()->name != name && list->front()->name.substr(list->front()->name.rfind('.') + 1) != name;
+    bool changes = list->front()->name != name &&
+                   list->front()->name.substr(list->front()->name.rfind('.') + 1) != name;
     Object op = make_op(changes ? Form::InPlaceMethod : Form::Method, name, list);
     checked(PyObject_SetAttrString((PyObject*)tensor_type, name.c_str(), op.get()));
   }

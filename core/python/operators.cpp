@@ -26,12 +26,14 @@ class Side {
 
 using BinaryOp = Tensor (*)(const Operand&, const Operand&, Dest);
 
-template <BinaryOp op> PyObject* binary_slot(PyObject* a, PyObject* b) {
+template <BinaryOp op>
+PyObject* binary_slot(PyObject* a, PyObject* b) {
   if (!is_operand(a) || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
   return guarded([&] { return wrap(op(Side(a), Side(b), {})); });
 }
 
-template <BinaryOp op, const char* name> PyObject* inplace_slot(PyObject* a, PyObject* b) {
+template <BinaryOp op, const char* name>
+PyObject* inplace_slot(PyObject* a, PyObject* b) {
   if (!is_tensor(a) || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
   return guarded([&]() -> PyObject* {
     const Tensor& self = tensor_of(a);
@@ -41,9 +43,10 @@ template <BinaryOp op, const char* name> PyObject* inplace_slot(PyObject* a, PyO
   });
 }
 
-constexpr char kAdd[] = "add_", kSub[] = "sub_", kMul[] = "mul_", kDiv[] = "div_", kFloor[] = "floor_divide_",
-               kRem[] = "remainder_", kAnd[] = "bitwise_and_", kOr[] = "bitwise_or_", kXor[] = "bitwise_xor_",
-               kLeft[] = "bitwise_left_shift_", kRight[] = "bitwise_right_shift_", kPow[] = "pow_";
+constexpr char kAdd[] = "add_", kSub[] = "sub_", kMul[] = "mul_", kDiv[] = "div_",
+               kFloor[] = "floor_divide_", kRem[] = "remainder_", kAnd[] = "bitwise_and_",
+               kOr[] = "bitwise_or_", kXor[] = "bitwise_xor_", kLeft[] = "bitwise_left_shift_",
+               kRight[] = "bitwise_right_shift_", kPow[] = "pow_";
 
 PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) {
@@ -52,9 +55,12 @@ PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
   }
   return binary_slot<&ember::pow>(a, b);
 }
-PyObject* inplace_power(PyObject* a, PyObject* b, PyObject*) { return inplace_slot<&ember::pow, kPow>(a, b); }
+PyObject* inplace_power(PyObject* a, PyObject* b, PyObject*) {
+  return inplace_slot<&ember::pow, kPow>(a, b);
+}
 
-template <Tensor (*op)(const Tensor&, Dest)> PyObject* unary_slot(PyObject* a) {
+template <Tensor (*op)(const Tensor&, Dest)>
+PyObject* unary_slot(PyObject* a) {
   return guarded([&] { return wrap(op(tensor_of(a), {})); });
 }
 PyObject* positive(PyObject* a) { return Py_NewRef(a); }
@@ -68,12 +74,14 @@ int truth(PyObject* a) {
   return guarded(-1, [&]() -> int {
     const Tensor& t = tensor_of(a);
     check(t.numel() != 0, Kind::Runtime, "Boolean value of Tensor with no values is ambiguous");
-    check(t.numel() == 1, Kind::Runtime, "Boolean value of Tensor with more than one value is ambiguous");
+    check(t.numel() == 1, Kind::Runtime,
+          "Boolean value of Tensor with more than one value is ambiguous");
     return item(t).to<bool>();
   });
 }
 Scalar single(PyObject* a) {
-  check(tensor_of(a).numel() == 1, Kind::Value, "only one element tensors can be converted to Python scalars, this one has ",
+  check(tensor_of(a).numel() == 1, Kind::Value,
+        "only one element tensors can be converted to Python scalars, this one has ",
         tensor_of(a).numel());
   return item(tensor_of(a));
 }
@@ -149,7 +157,8 @@ PyObject* tensor_compare(PyObject* a, PyObject* b, int op) {
     // Anything that is not a number is simply not equal, so that `x == None` and `x in list` work.
     Py_RETURN_NOTIMPLEMENTED;
   }
-  static const BinaryOp ops[] = {&ember::lt, &ember::le, &ember::eq, &ember::ne, &ember::gt, &ember::ge};
+  static const BinaryOp ops[] = {&ember::lt, &ember::le, &ember::eq,
+                                 &ember::ne, &ember::gt, &ember::ge};
   return guarded([&] { return wrap(ops[op](Side(a), Side(b), {})); });
 }
 

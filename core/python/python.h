@@ -53,7 +53,8 @@ inline int checked(int status) {
 void set_python_error();
 
 // Runs `body` and turns exceptions into Python's; `failed` is what the slot returns then.
-template <class R, class F> R guarded(R failed, F&& body) {
+template <class R, class F>
+R guarded(R failed, F&& body) {
   try {
     return body();
   } catch (...) {
@@ -61,31 +62,37 @@ template <class R, class F> R guarded(R failed, F&& body) {
     return failed;
   }
 }
-template <class F> PyObject* guarded(F&& body) { return guarded<PyObject*>(nullptr, std::forward<F>(body)); }
+template <class F>
+PyObject* guarded(F&& body) {
+  return guarded<PyObject*>(nullptr, std::forward<F>(body));
+}
 
 // --- the Tensor type (tensor_type.cpp) ---
 
 struct PyTensor {
-  PyObject_HEAD
-  TensorImpl* impl;     // owned, unless impl->host_owned (then the impl owns this object)
+  PyObject_HEAD TensorImpl*
+      impl;  // owned, unless impl->host_owned (then the impl owns this object)
   PyObject* dict;
   PyObject* weakrefs;
 };
 extern PyTypeObject* tensor_type;
 
-inline bool is_tensor(PyObject* o) { return Py_TYPE(o) == tensor_type || PyType_IsSubtype(Py_TYPE(o), tensor_type); }
-// A Tensor is one pointer to its impl, and PyTensor keeps just that, so the field can be read as a Tensor.
+inline bool is_tensor(PyObject* o) {
+  return Py_TYPE(o) == tensor_type || PyType_IsSubtype(Py_TYPE(o), tensor_type);
+}
+// A Tensor is one pointer to its impl, and PyTensor keeps just that, so the field can be read as a
+// Tensor.
 static_assert(sizeof(Tensor) == sizeof(TensorImpl*));
 inline const Tensor& tensor_of(PyObject* o) {
   return *reinterpret_cast<const Tensor*>(&reinterpret_cast<PyTensor*>(o)->impl);
 }
-PyObject* wrap(Tensor t);                              // None for an undefined tensor
-PyObject* wrap_as(PyTypeObject* type, Tensor t);       // an instance of a subclass
-PyObject* wrap_shape(const Shape& shape);              // ember.Size
+PyObject* wrap(Tensor t);                         // None for an undefined tensor
+PyObject* wrap_as(PyTypeObject* type, Tensor t);  // an instance of a subclass
+PyObject* wrap_shape(const Shape& shape);         // ember.Size
 void add_tensor_type(PyObject* module);
-void add_tensor_methods(PyMethodDef* methods);         // which live for ever
-PyObject* wrap_item(const Tensor& t);                  // the one element, as a number
-PyObject* list_of(const Tensor& t);                    // nested lists of numbers
+void add_tensor_methods(PyMethodDef* methods);  // which live for ever
+PyObject* wrap_item(const Tensor& t);           // the one element, as a number
+PyObject* list_of(const Tensor& t);             // nested lists of numbers
 
 // --- values (values.cpp) ---
 
@@ -93,25 +100,25 @@ extern PyTypeObject *dtype_type, *device_type, *size_type, *layout_type, *format
 PyObject* wrap_dtype(Dtype d);
 PyObject* wrap_device(Device d);
 PyObject* wrap_scalar(const Scalar& s);
-bool is_number(PyObject* o);                           // bool, int, float, complex, NumPy scalars
+bool is_number(PyObject* o);  // bool, int, float, complex, NumPy scalars
 Scalar scalar_of(PyObject* o);
-bool is_int(PyObject* o);                              // has __index__, is not a bool
+bool is_int(PyObject* o);  // has __index__, is not a bool
 int64_t int_of(PyObject* o);
-Dtype dtype_of_object(PyObject* o);                    // ember.float32, or float, int, bool, complex
+Dtype dtype_of_object(PyObject* o);  // ember.float32, or float, int, bool, complex
 bool is_dtype(PyObject* o);
 Device device_of_object(PyObject* o);
 bool is_device(PyObject* o);
 MemoryFormat format_of_object(PyObject* o);
-Shape shape_of(PyObject* o);                           // an int or a sequence of ints
+Shape shape_of(PyObject* o);  // an int or a sequence of ints
 void add_value_types(PyObject* module);
 
 // --- ops (op_type.cpp, arguments.cpp) ---
 
 constexpr int kMostArgs = 24;
-bool is_generator(PyObject* o);                        // generator_type.cpp
+bool is_generator(PyObject* o);  // generator_type.cpp
 Generator* generator_of(PyObject* o);
 void add_generator_type(PyObject* module);
-bool fits(const Param& p, PyObject* o);                // could `o` be the value of `p`?
+bool fits(const Param& p, PyObject* o);  // could `o` be the value of `p`?
 void add_ops(PyObject* module);
 
 // --- the rest ---
@@ -119,18 +126,19 @@ PyObject* tensor_subscript(PyObject* self, PyObject* index);
 int tensor_assign_subscript(PyObject* self, PyObject* index, PyObject* value);
 extern PyNumberMethods number_methods;
 PyObject* tensor_compare(PyObject* a, PyObject* b, int op);
-void add_autograd(PyObject* module);      // autograd.cpp; it calls the next three
-void add_node_type(PyObject* module);     // node_type.cpp
-void add_function_type(PyObject* module); // function.cpp
-void add_saved_hooks(PyObject* module);   // saved_hooks.cpp
-void add_hook_methods();                  // hooks.cpp
+void add_autograd(PyObject* module);       // autograd.cpp; it calls the next three
+void add_node_type(PyObject* module);      // node_type.cpp
+void add_function_type(PyObject* module);  // function.cpp
+void add_saved_hooks(PyObject* module);    // saved_hooks.cpp
+void add_hook_methods();                   // hooks.cpp
 void add_methods();
 void add_storage_type(PyObject* module);
 PyObject* wrap_storage(Ref<Storage> storage);
-Tensor tensor_from_data(PyObject* data, std::optional<Dtype> dtype, std::optional<Device> device);  // always a copy
+Tensor tensor_from_data(PyObject* data, std::optional<Dtype> dtype,
+                        std::optional<Device> device);  // always a copy
 void add_numpy(PyObject* module);
-bool is_array(PyObject* o);                            // an ndarray
-Tensor tensor_over_array(PyObject* array);             // shares its memory
+bool is_array(PyObject* o);                 // an ndarray
+Tensor tensor_over_array(PyObject* array);  // shares its memory
 Tensor tensor_over_buffer(PyObject* o, Dtype dtype, int64_t count, int64_t offset);
 // Dtype of an object with a one-element buffer (a NumPy scalar), and its bytes if `value` is given.
 std::optional<Dtype> dtype_of_buffer(PyObject* o, char* value);

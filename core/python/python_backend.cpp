@@ -1,5 +1,6 @@
-// A device written in Python: hands every primitive to a method of an `ember.Backend` object (ember/backend.py says
-// what each receives). A storage's memory is whatever object the backend's `allocate` returned.
+// A device written in Python: hands every primitive to a method of an `ember.Backend` object
+// (ember/backend.py says what each receives). A storage's memory is whatever object the backend's
+// `allocate` returned.
 #include "backend.h"
 #include "ops/ops.h"
 #include "python/python.h"
@@ -56,37 +57,45 @@ class PythonBackend final : public Backend {
   void unary(Unary f, Dtype compute, const Tensor& out, const Input& x, const Params& p) override {
     call("unary", name_of(f), compute, out, spread(x, out), p);
   }
-  bool unary_grad(Unary, Dtype, const Tensor&, const Input&, const Input&, const Params&) override { return false; }
+  bool unary_grad(Unary, Dtype, const Tensor&, const Input&, const Input&, const Params&) override {
+    return false;
+  }
   void binary(Binary f, Dtype compute, const Tensor& out, const Input& a, const Input& b) override {
     call("binary", name_of(f), compute, out, spread(a, out), spread(b, out));
   }
   void predicate(Predicate f, Dtype compute, const Tensor& out, const Input& x) override {
     call("predicate", name_of(f), compute, out, spread(x, out));
   }
-  void compare(Compare f, Dtype compute, const Tensor& out, const Input& a, const Input& b, const Params& p) override {
+  void compare(Compare f, Dtype compute, const Tensor& out, const Input& a, const Input& b,
+               const Params& p) override {
     call("compare", name_of(f), compute, out, spread(a, out), spread(b, out), p);
   }
-  void ternary(Ternary f, Dtype compute, const Tensor& out, const Input& a, const Input& b, const Input& c,
-               const Params& p) override {
+  void ternary(Ternary f, Dtype compute, const Tensor& out, const Input& a, const Input& b,
+               const Input& c, const Params& p) override {
     call("ternary", name_of(f), compute, out, spread(a, out), spread(b, out), spread(c, out), p);
   }
-  void reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims, double p) override {
-    static const char* names[] = {"sum", "mean", "prod", "min", "max", "any", "all", "count_nonzero", "norm", "nansum"};
+  void reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims,
+              double p) override {
+    static const char* names[] = {"sum", "mean", "prod",          "min",  "max",
+                                  "any", "all",  "count_nonzero", "norm", "nansum"};
     call("reduce", names[int(f)], out, x, dims, p);
   }
-  void extremes(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool most) override {
+  void extremes(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
+                bool most) override {
     call("extremes", values, indices, x, dim, most);
   }
-  void variance(const Tensor& out, const Tensor& mean, const Tensor& x, const Shape& dims, double correction,
-                bool root) override {
+  void variance(const Tensor& out, const Tensor& mean, const Tensor& x, const Shape& dims,
+                double correction, bool root) override {
     call("variance", out, mean, x, dims, correction, root);
   }
-  void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha, const Scalar& beta) override {
+  void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha,
+              const Scalar& beta) override {
     call("matmul", out, a, b, alpha, beta);
   }
 
  private:
-  template <class... A> Object call(const char* method, const A&... args) {
+  template <class... A>
+  Object call(const char* method, const A&... args) {
     Object values[] = {Object::borrow(self_.get()), object(args)...};
     PyObject* raw[1 + sizeof...(args)];
     for (size_t i = 0; i <= sizeof...(args); i++) raw[i] = values[i].get();
@@ -102,7 +111,8 @@ class PythonBackend final : public Backend {
   static Object handle(void* data) { return Object::borrow(static_cast<PyObject*>(data)); }
   static Object memory(void* data, int64_t bytes, int flags) {
     static char nothing[1];
-    return checked(PyMemoryView_FromMemory(data ? static_cast<char*>(data) : nothing, bytes, flags));
+    return checked(
+        PyMemoryView_FromMemory(data ? static_cast<char*>(data) : nothing, bytes, flags));
   }
   Object self_;
 };
@@ -113,8 +123,9 @@ PyObject* register_backend_object(PyObject*, PyObject* args) {
     PyObject* self;
     if (!PyArg_ParseTuple(args, "sO:register_backend", &name, &self)) return nullptr;
     std::string text = name;
-    check(!text.empty() && text.find(':') == std::string::npos && text != "cpu" && text != "meta", Kind::Value,
-          "register_backend(): a device needs a name of its own without ':', got '", text, "'");
+    check(!text.empty() && text.find(':') == std::string::npos && text != "cpu" && text != "meta",
+          Kind::Value, "register_backend(): a device needs a name of its own without ':', got '",
+          text, "'");
     register_backend(text, new PythonBackend(self));
     Py_RETURN_NONE;
   });
@@ -125,7 +136,8 @@ PyObject* memory_of(PyObject*, PyObject* o) {
     check(is_tensor(o), Kind::Type, "memory_of(): expected a Tensor, got ", Py_TYPE(o)->tp_name);
     const Tensor& t = tensor_of(o);
     check(dynamic_cast<PythonBackend*>(&backend_of(t)), Kind::Type,
-          "memory_of(): the tensor is on ", t.device(), ", which is not a device written in Python");
+          "memory_of(): the tensor is on ", t.device(),
+          ", which is not a device written in Python");
     return Py_NewRef(static_cast<PyObject*>(t.storage()->data));
   });
 }

@@ -1,4 +1,5 @@
-// What holds for the whole process: default dtype and device, threads, memory statistics; and type promotion as functions.
+// What holds for the whole process: default dtype and device, threads, memory statistics; and type
+// promotion as functions.
 #include "cpu/parallel.h"
 #include "ops/ops.h"
 #include "python/python.h"
@@ -8,7 +9,8 @@ namespace ember::python {
 
 namespace {
 
-// --- defaults -----------------------------------------------------------------------------------------------
+// --- defaults
+// -----------------------------------------------------------------------------------------------
 
 PyObject* py_set_default_dtype(PyObject*, PyObject* d) {
   return guarded([&]() -> PyObject* {
@@ -32,7 +34,8 @@ PyObject* py_get_default_device(PyObject*, PyObject*) {
   return guarded([] { return wrap_device(default_device()); });
 }
 
-// --- promotion ----------------------------------------------------------------------------------------------
+// --- promotion
+// ----------------------------------------------------------------------------------------------
 
 PyObject* py_result_type(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
@@ -42,53 +45,61 @@ PyObject* py_result_type(PyObject*, PyObject* const* args, Py_ssize_t n) {
       bool tensor = is_tensor(args[i]);
       check(tensor || is_number(args[i]), Kind::Type, "result_type(): argument ", i + 1,
             " must be Tensor or Number, not ", Py_TYPE(args[i])->tp_name);
-      if (tensor) p.add(tensor_of(args[i]));
-      else p.add(scalar_of(args[i]));
+      if (tensor)
+        p.add(tensor_of(args[i]));
+      else
+        p.add(scalar_of(args[i]));
     }
     return wrap_dtype(p.result());
   });
 }
 
-template <class F> PyObject* with_dtypes(const char* name, PyObject* const* args, Py_ssize_t n, F f) {
+template <class F>
+PyObject* with_dtypes(const char* name, PyObject* const* args, Py_ssize_t n, F f) {
   return guarded([&]() -> PyObject* {
     check(n == 2, Kind::Type, name, "() takes 2 arguments, got ", n);
     for (Py_ssize_t i = 0; i < 2; i++)
-      check(is_dtype(args[i]), Kind::Type, name, "(): argument ", i + 1, " must be torch.dtype, not ",
-            Py_TYPE(args[i])->tp_name);
+      check(is_dtype(args[i]), Kind::Type, name, "(): argument ", i + 1,
+            " must be torch.dtype, not ", Py_TYPE(args[i])->tp_name);
     return f(dtype_of_object(args[0]), dtype_of_object(args[1]));
   });
 }
 PyObject* py_promote_types(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return with_dtypes("promote_types", args, n, [](Dtype a, Dtype b) { return wrap_dtype(promote(a, b)); });
+  return with_dtypes("promote_types", args, n,
+                     [](Dtype a, Dtype b) { return wrap_dtype(promote(a, b)); });
 }
 PyObject* py_can_cast(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return with_dtypes("can_cast", args, n, [](Dtype a, Dtype b) { return PyBool_FromLong(can_cast(a, b)); });
+  return with_dtypes("can_cast", args, n,
+                     [](Dtype a, Dtype b) { return PyBool_FromLong(can_cast(a, b)); });
 }
 
-// --- threads ------------------------------------------------------------------------------------------------
+// --- threads
+// ------------------------------------------------------------------------------------------------
 
 PyObject* py_set_num_threads(PyObject*, PyObject* n) {
   return guarded([&]() -> PyObject* {
     check(is_int(n), Kind::Type, "set_num_threads expects an int, but got ", Py_TYPE(n)->tp_name);
     int64_t count = int_of(n);
-    check(count > 0 && count < (1 << 20), Kind::Runtime, "set_num_threads expects a positive integer, got ", count);
+    check(count > 0 && count < (1 << 20), Kind::Runtime,
+          "set_num_threads expects a positive integer, got ", count);
     cpu::set_num_threads(int(count));
     Py_RETURN_NONE;
   });
 }
 PyObject* py_get_num_threads(PyObject*, PyObject*) { return PyLong_FromLong(cpu::num_threads()); }
 
-// --- memory -------------------------------------------------------------------------------------------------
+// --- memory
+// -------------------------------------------------------------------------------------------------
 
 PyObject* py_memory_stats(PyObject*, PyObject*) {
   AllocatorStats s = memory_stats();
-  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}",
-                       "allocated", (long long)s.allocated, "allocated_peak", (long long)s.allocated_peak,
-                       "reserved", (long long)s.reserved, "reserved_peak", (long long)s.reserved_peak,
-                       "system_allocations", (long long)s.system_allocations,
-                       "system_frees", (long long)s.system_frees,
-                       "large_hits", (long long)s.large_hits, "large_misses", (long long)s.large_misses,
-                       "small_refills", (long long)s.small_refills, "small_flushes", (long long)s.small_flushes);
+  return Py_BuildValue(
+      "{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "allocated", (long long)s.allocated,
+      "allocated_peak", (long long)s.allocated_peak, "reserved", (long long)s.reserved,
+      "reserved_peak", (long long)s.reserved_peak, "system_allocations",
+      (long long)s.system_allocations, "system_frees", (long long)s.system_frees, "large_hits",
+      (long long)s.large_hits, "large_misses", (long long)s.large_misses, "small_refills",
+      (long long)s.small_refills, "small_flushes", (long long)s.small_flushes);
 }
 PyObject* py_reset_peak(PyObject*, PyObject*) {
   reset_peak_memory_stats();
@@ -99,16 +110,25 @@ PyObject* py_empty_cache(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
-template <class F> constexpr PyCFunction as_function(F f) { return (PyCFunction)(void (*)())f; }
+template <class F>
+constexpr PyCFunction as_function(F f) {
+  return (PyCFunction)(void (*)())f;
+}
 
 PyMethodDef functions[] = {
-    {"set_default_dtype", py_set_default_dtype, METH_O, "Sets the dtype of floating point results that name none."},
-    {"get_default_dtype", py_get_default_dtype, METH_NOARGS, "The dtype of floating point results that name none."},
+    {"set_default_dtype", py_set_default_dtype, METH_O,
+     "Sets the dtype of floating point results that name none."},
+    {"get_default_dtype", py_get_default_dtype, METH_NOARGS,
+     "The dtype of floating point results that name none."},
     {"_set_default_device", py_set_default_device, METH_O, nullptr},
-    {"get_default_device", py_get_default_device, METH_NOARGS, "The device of new tensors that name none."},
-    {"result_type", as_function(py_result_type), METH_FASTCALL, "result_type(a, b)\n\nThe dtype in which tensors or numbers meet."},
-    {"promote_types", as_function(py_promote_types), METH_FASTCALL, "promote_types(a, b)\n\nThe smallest dtype that both dtypes fit."},
-    {"can_cast", as_function(py_can_cast), METH_FASTCALL, "can_cast(from_, to)\n\nWhether results may be written to an output of another dtype."},
+    {"get_default_device", py_get_default_device, METH_NOARGS,
+     "The device of new tensors that name none."},
+    {"result_type", as_function(py_result_type), METH_FASTCALL,
+     "result_type(a, b)\n\nThe dtype in which tensors or numbers meet."},
+    {"promote_types", as_function(py_promote_types), METH_FASTCALL,
+     "promote_types(a, b)\n\nThe smallest dtype that both dtypes fit."},
+    {"can_cast", as_function(py_can_cast), METH_FASTCALL,
+     "can_cast(from_, to)\n\nWhether results may be written to an output of another dtype."},
     {"set_num_threads", py_set_num_threads, METH_O, "Sets the number of threads that one op uses."},
     {"get_num_threads", py_get_num_threads, METH_NOARGS, "The number of threads that one op uses."},
     {"_memory_stats", py_memory_stats, METH_NOARGS, nullptr},

@@ -7,7 +7,8 @@ namespace {
 
 class PySavedHooks final : public SavedHooks {
  public:
-  PySavedHooks(PyObject* pack, PyObject* unpack) : pack_(Object::borrow(pack)), unpack_(Object::borrow(unpack)) {}
+  PySavedHooks(PyObject* pack, PyObject* unpack)
+      : pack_(Object::borrow(pack)), unpack_(Object::borrow(unpack)) {}
   void* pack(const Tensor& t) override {
     Object value = checked(wrap(t));
     return checked(PyObject_CallOneArg(pack_.get(), value.get())).release();
@@ -15,7 +16,8 @@ class PySavedHooks final : public SavedHooks {
   Tensor unpack(void* value) override {
     Object result = checked(PyObject_CallOneArg(unpack_.get(), static_cast<PyObject*>(value)));
     check(is_tensor(result.get()), Kind::Type,
-          "Output of saved tensor unpack_hook expected to be a Tensor but got result of type ", Py_TYPE(result.get())->tp_name);
+          "Output of saved tensor unpack_hook expected to be a Tensor but got result of type ",
+          Py_TYPE(result.get())->tp_name);
     return tensor_of(result.get());
   }
   void drop(void* value) override {
@@ -70,12 +72,13 @@ PyObject* disabled_message(PyObject*, PyObject*) {
   return PyUnicode_FromString(disabled->c_str());
 }
 
-PyMethodDef functions[] = {{"_push_saved_tensors_hooks", push, METH_VARARGS, nullptr},
-                           {"_pop_saved_tensors_hooks", pop, METH_NOARGS, nullptr},
-                           {"_saved_tensors_hooks_disable", disable, METH_O, nullptr},
-                           {"_saved_tensors_hooks_enable", enable, METH_NOARGS, nullptr},
-                           {"_saved_tensors_hooks_get_disabled_error_message", disabled_message, METH_NOARGS, nullptr},
-                           {}};
+PyMethodDef functions[] = {
+    {"_push_saved_tensors_hooks", push, METH_VARARGS, nullptr},
+    {"_pop_saved_tensors_hooks", pop, METH_NOARGS, nullptr},
+    {"_saved_tensors_hooks_disable", disable, METH_O, nullptr},
+    {"_saved_tensors_hooks_enable", enable, METH_NOARGS, nullptr},
+    {"_saved_tensors_hooks_get_disabled_error_message", disabled_message, METH_NOARGS, nullptr},
+    {}};
 
 }  // namespace
 

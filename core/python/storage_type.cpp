@@ -1,5 +1,5 @@
-// UntypedStorage: the block of memory that tensors are views of, as Python sees it; tensors over a storage, set_ and
-// resize_.
+// UntypedStorage: the block of memory that tensors are views of, as Python sees it; tensors over a
+// storage, set_ and resize_.
 #include "ops/ops.h"
 #include "python/python.h"
 
@@ -8,8 +8,7 @@ namespace ember::python {
 namespace {
 
 struct PyStorage {
-  PyObject_HEAD
-  Storage* storage;  // owned
+  PyObject_HEAD Storage* storage;  // owned
 };
 PyTypeObject* storage_type;
 
@@ -21,7 +20,8 @@ Ref<Storage> storage_argument(const char* op, PyObject* o) {
   if (is_storage(o)) return ref_in(o);
   Object inner = Object::steal(PyObject_GetAttrString(o, "_untyped_storage"));  // a typed one
   if (!inner) PyErr_Clear();
-  check(inner && is_storage(inner.get()), Kind::Type, op, "(): expected an UntypedStorage, got ", Py_TYPE(o)->tp_name);
+  check(inner && is_storage(inner.get()), Kind::Type, op, "(): expected an UntypedStorage, got ",
+        Py_TYPE(o)->tp_name);
   return ref_in(inner.get());
 }
 
@@ -34,13 +34,15 @@ Ref<Storage> copy_from(const void* data, int64_t bytes) {
   return s;
 }
 
-// --- the type -------------------------------------------------------------------------------------------------
+// --- the type
+// -------------------------------------------------------------------------------------------------
 
 PyObject* storage_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     static const char* names[] = {"data", "device", nullptr};
     PyObject *data = nullptr, *device = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$O:UntypedStorage", const_cast<char**>(names), &data, &device))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$O:UntypedStorage", const_cast<char**>(names),
+                                     &data, &device))
       return nullptr;
     Device d = device == Py_None ? Device() : device_of_object(device);
     if (!data) return wrap_storage(new_storage(0, d));
@@ -49,7 +51,8 @@ PyObject* storage_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
       check(n >= 0, Kind::Runtime, "UntypedStorage(): the size must not be negative, got ", n);
       return wrap_storage(new_storage(n, d));
     }
-    Object list = checked(PySequence_Fast(data, "UntypedStorage(): expected a size or a sequence of bytes"));
+    Object list =
+        checked(PySequence_Fast(data, "UntypedStorage(): expected a size or a sequence of bytes"));
     Object bytes = checked(PyBytes_FromObject(list.get()));
     Ref<Storage> made = copy_from(PyBytes_AS_STRING(bytes.get()), PyBytes_GET_SIZE(bytes.get()));
     return wrap_storage(d.is_cpu() ? made : to(bytes_of(made), d, std::nullopt).storage());
@@ -59,17 +62,29 @@ void storage_dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   Storage* s = std::exchange(reinterpret_cast<PyStorage*>(self)->storage, nullptr);
   s->host_object = nullptr;
-  { auto dropped = Ref<Storage>::adopt(s); }
+  {
+    auto dropped = Ref<Storage>::adopt(s);
+  }
   type->tp_free(self);
   Py_DECREF(type);
 }
 Py_ssize_t storage_len(PyObject* self) { return storage_in(self).bytes; }
-PyObject* storage_nbytes(PyObject* self, PyObject*) { return PyLong_FromLongLong(storage_in(self).bytes); }
-PyObject* storage_data_ptr(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(storage_in(self).data); }
+PyObject* storage_nbytes(PyObject* self, PyObject*) {
+  return PyLong_FromLongLong(storage_in(self).bytes);
+}
+PyObject* storage_data_ptr(PyObject* self, PyObject*) {
+  return PyLong_FromVoidPtr(storage_in(self).data);
+}
 PyObject* storage_element_size(PyObject*, PyObject*) { return PyLong_FromLong(1); }
-PyObject* storage_resizable(PyObject* self, PyObject*) { return PyBool_FromLong(storage_in(self).resizable); }
-PyObject* storage_is_shared(PyObject* self, PyObject*) { return PyBool_FromLong(storage_in(self).shared); }
-PyObject* storage_device(PyObject* self, void*) { return guarded([&] { return wrap_device(storage_in(self).device); }); }
+PyObject* storage_resizable(PyObject* self, PyObject*) {
+  return PyBool_FromLong(storage_in(self).resizable);
+}
+PyObject* storage_is_shared(PyObject* self, PyObject*) {
+  return PyBool_FromLong(storage_in(self).shared);
+}
+PyObject* storage_device(PyObject* self, void*) {
+  return guarded([&] { return wrap_device(storage_in(self).device); });
+}
 PyObject* storage_false(PyObject*, void*) { Py_RETURN_FALSE; }
 PyObject* storage_resize(PyObject* self, PyObject* size) {
   return guarded([&]() -> PyObject* {
@@ -83,14 +98,16 @@ PyObject* storage_clone(PyObject* self, PyObject*) {
   return guarded([&] { return wrap_storage(clone(bytes_of(ref_in(self))).storage()); });
 }
 PyObject* storage_cpu(PyObject* self, PyObject*) {
-  return guarded([&] { return wrap_storage(to(bytes_of(ref_in(self)), Device(), std::nullopt).storage()); });
+  return guarded(
+      [&] { return wrap_storage(to(bytes_of(ref_in(self)), Device(), std::nullopt).storage()); });
 }
 PyObject* storage_copy(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     static const char* names[] = {"src", "non_blocking", nullptr};
     PyObject* from;
     int non_blocking = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|p:copy_", const_cast<char**>(names), &from, &non_blocking))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|p:copy_", const_cast<char**>(names), &from,
+                                     &non_blocking))
       return nullptr;
     Ref<Storage> source = storage_argument("copy_", from);
     check(source->bytes == storage_in(self).bytes, Kind::Runtime, "size does not match, self was ",
@@ -148,7 +165,8 @@ PyObject* storage_reduce(PyObject* self, PyObject*) {
   });
 }
 PyObject* storage_repr(PyObject* self) {
-  return PyUnicode_FromFormat("<UntypedStorage of %zd bytes on %s at %p>", Py_ssize_t(storage_in(self).bytes),
+  return PyUnicode_FromFormat("<UntypedStorage of %zd bytes on %s at %p>",
+                              Py_ssize_t(storage_in(self).bytes),
                               storage_in(self).device.name().c_str(), storage_in(self).data);
 }
 
@@ -161,32 +179,37 @@ PyMethodDef storage_methods[] = {
     {"resize_", storage_resize, METH_O, "Changes the size, keeping the bytes that fit."},
     {"clone", storage_clone, METH_NOARGS, "A copy."},
     {"cpu", storage_cpu, METH_NOARGS, "The storage in host memory; itself if it is there."},
-    {"copy_", (PyCFunction)(void (*)())storage_copy, METH_VARARGS | METH_KEYWORDS, "Copies the bytes of another storage."},
+    {"copy_", (PyCFunction)(void (*)())storage_copy, METH_VARARGS | METH_KEYWORDS,
+     "Copies the bytes of another storage."},
     {"fill_", storage_fill, METH_O, "Sets every byte."},
     {"tolist", storage_tolist, METH_NOARGS, "The bytes as a list of ints."},
     {"untyped", storage_untyped, METH_NOARGS, "The storage itself."},
     {"is_shared", storage_is_shared, METH_NOARGS, "Whether other processes have mapped it too."},
     {"__reduce__", storage_reduce, METH_NOARGS, nullptr},
     {}};
-PyGetSetDef storage_getset[] = {{"device", storage_device, nullptr, "Where the memory is.", nullptr},
-                                {"is_cuda", storage_false, nullptr, nullptr, nullptr},
-                                {"is_sparse", storage_false, nullptr, nullptr, nullptr},
-                                {}};
-PyType_Slot storage_slots[] = {{Py_tp_new, (void*)storage_new},
-                               {Py_tp_dealloc, (void*)storage_dealloc},
-                               {Py_tp_repr, (void*)storage_repr},
-                               {Py_sq_length, (void*)storage_len},
-                               {Py_mp_length, (void*)storage_len},
-                               {Py_mp_subscript, (void*)storage_subscript},
-                               {Py_mp_ass_subscript, (void*)storage_assign},
-                               {Py_bf_getbuffer, (void*)storage_buffer},
-                               {Py_tp_methods, storage_methods},
-                               {Py_tp_getset, storage_getset},
-                               {Py_tp_doc, (void*)"UntypedStorage(size=0, *, device=None)\n\nA block of memory."},
-                               {0, nullptr}};
-PyType_Spec storage_spec = {"ember.UntypedStorage", sizeof(PyStorage), 0, Py_TPFLAGS_DEFAULT, storage_slots};
+PyGetSetDef storage_getset[] = {
+    {"device", storage_device, nullptr, "Where the memory is.", nullptr},
+    {"is_cuda", storage_false, nullptr, nullptr, nullptr},
+    {"is_sparse", storage_false, nullptr, nullptr, nullptr},
+    {}};
+PyType_Slot storage_slots[] = {
+    {Py_tp_new, (void*)storage_new},
+    {Py_tp_dealloc, (void*)storage_dealloc},
+    {Py_tp_repr, (void*)storage_repr},
+    {Py_sq_length, (void*)storage_len},
+    {Py_mp_length, (void*)storage_len},
+    {Py_mp_subscript, (void*)storage_subscript},
+    {Py_mp_ass_subscript, (void*)storage_assign},
+    {Py_bf_getbuffer, (void*)storage_buffer},
+    {Py_tp_methods, storage_methods},
+    {Py_tp_getset, storage_getset},
+    {Py_tp_doc, (void*)"UntypedStorage(size=0, *, device=None)\n\nA block of memory."},
+    {0, nullptr}};
+PyType_Spec storage_spec = {"ember.UntypedStorage", sizeof(PyStorage), 0, Py_TPFLAGS_DEFAULT,
+                            storage_slots};
 
-// --- tensors and storages ---------------------------------------------------------------------------------------
+// --- tensors and storages
+// ---------------------------------------------------------------------------------------
 
 PyObject* untyped_storage(PyObject* self, PyObject*) {
   return guarded([&] {
@@ -195,14 +218,16 @@ PyObject* untyped_storage(PyObject* self, PyObject*) {
   });
 }
 PyMethodDef tensor_methods[] = {
-    {"untyped_storage", untyped_storage, METH_NOARGS, "The memory that the tensor is a view of."}, {}};
+    {"untyped_storage", untyped_storage, METH_NOARGS, "The memory that the tensor is a view of."},
+    {}};
 
-EMBER_OP("_tensor_from_storage(Any storage, Dtype dtype, int offset, Size size, Size stride) -> Tensor",
-         ([](void* storage, Dtype dtype, int64_t offset, const Shape& size, const Shape& stride) {
-           Ref<Storage> s = storage_argument("_tensor_from_storage", static_cast<PyObject*>(storage));
-           return from_storage(std::move(s), dtype, size, stride, offset);
-         }),
-         Function, "A tensor over a storage.");
+EMBER_OP(
+    "_tensor_from_storage(Any storage, Dtype dtype, int offset, Size size, Size stride) -> Tensor",
+    ([](void* storage, Dtype dtype, int64_t offset, const Shape& size, const Shape& stride) {
+      Ref<Storage> s = storage_argument("_tensor_from_storage", static_cast<PyObject*>(storage));
+      return from_storage(std::move(s), dtype, size, stride, offset);
+    }),
+    Function, "A tensor over a storage.");
 // _storage_from_bytes(data, device=None): a copy.
 PyObject* storage_from_bytes(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
@@ -228,7 +253,8 @@ PyMethodDef functions[] = {{"_storage_from_bytes", storage_from_bytes, METH_VARA
                            {"_storage_from_buffer", storage_from_buffer, METH_O, nullptr},
                            {}};
 
-void set_storage(const Tensor& self, Ref<Storage> s, const Shape& size, const Shape& stride, int64_t offset) {
+void set_storage(const Tensor& self, Ref<Storage> s, const Shape& size, const Shape& stride,
+                 int64_t offset) {
   Tensor made = from_storage(std::move(s), self.dtype(), size, stride, offset);
   check(!grad_enabled() || !self.requires_grad() || !self.is_leaf(), Kind::Runtime,
         "a leaf Variable that requires grad is being used in an in-place operation.");
@@ -237,30 +263,31 @@ void set_storage(const Tensor& self, Ref<Storage> s, const Shape& size, const Sh
   set_geometry(self, size, stride, offset);
   bump_version(self);
 }
-EMBER_OP("set_(Tensor self) -> Tensor",
-         ([](const Tensor& self) {
+EMBER_OP("set_(Tensor self) -> Tensor", ([](const Tensor& self) {
            set_storage(self, new_storage(0, self.device()), {0}, {1}, 0);
            return self;
          }),
          Method, "Makes the tensor empty, over a storage of its own.");
 EMBER_OP("set_(Tensor self, Tensor source) -> Tensor",
          ([](const Tensor& self, const Tensor& source) {
-           check(self.dtype() == source.dtype(), Kind::Runtime, "Could not set tensor of type ", source.dtype(),
-                 " to a tensor of type ", self.dtype());
+           check(self.dtype() == source.dtype(), Kind::Runtime, "Could not set tensor of type ",
+                 source.dtype(), " to a tensor of type ", self.dtype());
            set_storage(self, source.storage(), source.shape(), source.strides(), source.offset());
            return self;
          }),
          Method, "Makes the tensor a view of the storage of `source`, of the same geometry.");
-EMBER_OP("set_(Tensor self, Any source, int storage_offset=0, Size? size=None, Size? stride=None) -> Tensor",
-         ([](const Tensor& self, void* source, int64_t offset, const std::optional<Shape>& size,
-             const std::optional<Shape>& stride) {
-           auto* o = static_cast<PyObject*>(source);
-           Ref<Storage> s = is_tensor(o) ? tensor_of(o).storage() : storage_argument("set_", o);
-           Shape shape = size ? *size : Shape{s->bytes / self.item_size()};
-           set_storage(self, std::move(s), shape, stride ? *stride : contiguous_strides(shape), offset);
-           return self;
-         }),
-         Method, "Makes the tensor a view of a storage.");
+EMBER_OP(
+    "set_(Tensor self, Any source, int storage_offset=0, Size? size=None, Size? stride=None) -> "
+    "Tensor",
+    ([](const Tensor& self, void* source, int64_t offset, const std::optional<Shape>& size,
+        const std::optional<Shape>& stride) {
+      auto* o = static_cast<PyObject*>(source);
+      Ref<Storage> s = is_tensor(o) ? tensor_of(o).storage() : storage_argument("set_", o);
+      Shape shape = size ? *size : Shape{s->bytes / self.item_size()};
+      set_storage(self, std::move(s), shape, stride ? *stride : contiguous_strides(shape), offset);
+      return self;
+    }),
+    Method, "Makes the tensor a view of a storage.");
 
 }  // namespace
 

@@ -10,8 +10,7 @@ namespace ember::python {
 // --- nodes (node_type.cpp) ---
 
 struct PyNode {
-  PyObject_HEAD
-  Node* node;           // owned, unless node->host_owned (then the node owns this object)
+  PyObject_HEAD Node* node;  // owned, unless node->host_owned (then the node owns this object)
   PyObject* dict;
   PyObject* weakrefs;
 };
@@ -40,9 +39,13 @@ void clear_tape(TensorImpl& impl);
 
 // --- arguments of functions that are not ops ---
 
-// Places the arguments of a vectorcall on `names` (a null-terminated list); what is not given stays null.
+// Places the arguments of a vectorcall on `names` (a null-terminated list); what is not given stays
+// null.
 void place_arguments(const char* function, PyObject* const* args, Py_ssize_t n, PyObject* kwnames,
                      const char* const* names, PyObject** values);
-template <class F> PyCFunction as_function(F* f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); }
+template <class F>
+PyCFunction as_function(F* f) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
+}
 
 }  // namespace ember::python

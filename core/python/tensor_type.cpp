@@ -1,12 +1,14 @@
-// The Tensor type: a hand-written heap type, because `a + b` costs 40 ns through a raw slot and three times that
-// through a binder. Here: life and death of the object and its attributes; operators are in operators.cpp,
-// indexing in indexing.cpp, methods come from the op schemas (op_type.cpp).
+// The Tensor type: a hand-written heap type, because `a + b` costs 40 ns through a raw slot and
+// three times that through a binder. Here: life and death of the object and its attributes;
+// operators are in operators.cpp, indexing in indexing.cpp, methods come from the op schemas
+// (op_type.cpp).
 //
 // Note [Identity]
-// Python owns the TensorImpl while the Python object lives, and the impl knows the object, so that the same tensor
-// always comes back as the same object. If the object dies while C++ still holds the impl (a gradient, a saved
-// tensor), a plain one is simply dropped and made anew when asked for; one that carries state (attributes, a
-// subclass, weak references) is kept: ownership turns round and the impl owns the object.
+// Python owns the TensorImpl while the Python object lives, and the impl knows the object, so that
+// the same tensor always comes back as the same object. If the object dies while C++ still holds
+// the impl (a gradient, a saved tensor), a plain one is simply dropped and made anew when asked
+// for; one that carries state (attributes, a subclass, weak references) is kept: ownership turns
+// round and the impl owns the object.
 #include "autograd/engine.h"
 #include "autograd/tape.h"
 #include "ops/ops.h"
@@ -48,8 +50,8 @@ PyObject* allocate(PyTypeObject* type) {
 }
 
 bool carries_state(PyObject* self) {
-  return Py_TYPE(self) != tensor_type || (as_py(self)->dict && PyDict_GET_SIZE(as_py(self)->dict)) ||
-         as_py(self)->weakrefs;
+  return Py_TYPE(self) != tensor_type ||
+         (as_py(self)->dict && PyDict_GET_SIZE(as_py(self)->dict)) || as_py(self)->weakrefs;
 }
 
 // If C++ still needs the object's state, gives the object to the impl; true if it lives on.
@@ -84,7 +86,8 @@ void tensor_dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-// Subclasses made in Python get this instead of subtype_dealloc, so that Note [Identity] holds for them.
+// Subclasses made in Python get this instead of subtype_dealloc, so that Note [Identity] holds for
+// them.
 void subclass_dealloc(PyObject* self) {
   if (keep_alive(self)) return;
   PyTypeObject* type = Py_TYPE(self);
@@ -95,7 +98,8 @@ void subclass_dealloc(PyObject* self) {
     if (!Py_SIZE(t)) continue;
     auto* member = (PyMemberDef*)((char*)t + Py_TYPE(t)->tp_basicsize);
     for (Py_ssize_t i = 0; i < Py_SIZE(t); i++, member++)
-      if (member->type == T_OBJECT_EX && !(member->flags & READONLY)) Py_CLEAR(*(PyObject**)((char*)self + member->offset));
+      if (member->type == T_OBJECT_EX && !(member->flags & READONLY))
+        Py_CLEAR(*(PyObject**)((char*)self + member->offset));
   }
   drop_impl(self);
   Py_CLEAR(as_py(self)->dict);
@@ -116,8 +120,8 @@ int tensor_clear(PyObject* self) {
   return 0;
 }
 
-// Every class gets here before it has an instance: when it is made, or, if its own __init_subclass__ hides ours,
-// when the first instance is.
+// Every class gets here before it has an instance: when it is made, or, if its own
+// __init_subclass__ hides ours, when the first instance is.
 void prepare_subclass(PyTypeObject* type) {
   if (type != tensor_type) type->tp_dealloc = subclass_dealloc;
 }
@@ -160,16 +164,20 @@ PyObject* wrap_as(PyTypeObject* type, Tensor t) {
   return o;
 }
 
-// --- attributes -----------------------------------------------------------------------------------
+// --- attributes
+// -----------------------------------------------------------------------------------
 
 namespace {
 
-template <class F> PyObject* attribute(PyObject* self, F&& f) {
+template <class F>
+PyObject* attribute(PyObject* self, F&& f) {
   return guarded([&] { return f(tensor_of(self)); });
 }
 
-#define GET(name, body) \
-  PyObject* get_##name(PyObject* self, void*) { return attribute(self, [&](const Tensor& t) -> PyObject* { body; }); }
+#define GET(name, body)                                                  \
+  PyObject* get_##name(PyObject* self, void*) {                          \
+    return attribute(self, [&](const Tensor& t) -> PyObject* { body; }); \
+  }
 
 GET(shape, return wrap_shape(t.shape()))
 GET(dtype, return wrap_dtype(t.dtype()))
@@ -179,9 +187,11 @@ GET(itemsize, return PyLong_FromLongLong(t.item_size()))
 GET(nbytes, return PyLong_FromLongLong(t.item_size() * t.numel()))
 GET(requires_grad, return PyBool_FromLong(t.requires_grad()))
 GET(is_leaf, return PyBool_FromLong(t.is_leaf()))
-GET(version, check(!t.impl()->inference, Kind::Runtime, "Inference tensors do not track version counter.");
+GET(version,
+    check(!t.impl()->inference, Kind::Runtime, "Inference tensors do not track version counter.");
     return PyLong_FromUnsignedLong(t.version()))
-GET(output_nr, return PyLong_FromUnsignedLong(t.impl()->autograd ? t.impl()->autograd->output_nr : 0))
+GET(output_nr,
+    return PyLong_FromUnsignedLong(t.impl()->autograd ? t.impl()->autograd->output_nr : 0))
 GET(base, return t.is_view() ? wrap(Tensor(t.impl()->base)) : Py_NewRef(Py_None))
 GET(retains_grad, return PyBool_FromLong(t.impl()->autograd && t.impl()->autograd->retains_grad))
 GET(layout, (void)t; return Py_NewRef(imported("ember._C", "strided")))
@@ -198,7 +208,8 @@ GET(real, return wrap(real(t)))
 GET(imag, return wrap(imag(t)))
 PyObject* get_names(PyObject* self, void*) {
   PyObject* names = PyTuple_New(tensor_of(self).dim());
-  for (int i = 0; names && i < tensor_of(self).dim(); i++) PyTuple_SET_ITEM(names, i, Py_NewRef(Py_None));
+  for (int i = 0; names && i < tensor_of(self).dim(); i++)
+    PyTuple_SET_ITEM(names, i, Py_NewRef(Py_None));
   return names;
 }
 
@@ -207,11 +218,14 @@ PyObject* get_grad(PyObject* self, void*) {
     Autograd* a = t.impl()->autograd;
     if (a && a->grad) return wrap(a->grad);
     if (!t.is_leaf() && !(a && a->retains_grad) && t.requires_grad()) {
-      if (PyErr_WarnEx(PyExc_UserWarning,
-                       "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
-                       "attribute won't be populated during autograd.backward(). If you indeed want the .grad field to "
-                       "be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
-                       1) < 0)
+      if (PyErr_WarnEx(
+              PyExc_UserWarning,
+              "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+              ".grad "
+              "attribute won't be populated during autograd.backward(). If you indeed want the "
+              ".grad field to "
+              "be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
+              1) < 0)
         return nullptr;
     }
     Py_RETURN_NONE;
@@ -225,16 +239,19 @@ int set_grad(PyObject* self, PyObject* value, void*) {
       if (t.impl()->autograd) t.impl()->autograd->grad = Tensor();
       return 0;
     }
-    check(is_tensor(value), Kind::Type, "assigned grad expected to be a Tensor or None but got grad of type ",
+    check(is_tensor(value), Kind::Type,
+          "assigned grad expected to be a Tensor or None but got grad of type ",
           Py_TYPE(value)->tp_name);
     const Tensor& g = tensor_of(value);
     check(!g.same(t), Kind::Runtime, "can't assign Variable as its own grad");
-    check(g.dtype() == t.dtype(), Kind::Runtime, "attempting to assign a gradient with dtype '", g.dtype(),
-          "' to a tensor with dtype '", t.dtype(), "'");
-    check(g.device().kind == t.device().kind, Kind::Runtime, "attempting to assign a gradient located on device ",
-          g.device(), " to a tensor located on device ", t.device());
-    check(g.shape() == t.shape(), Kind::Runtime, "attempting to assign a gradient of size '", g.shape(),
-          "' to a tensor of size '", t.shape(), "'. Please ensure that the gradient and the tensor are the same size");
+    check(g.dtype() == t.dtype(), Kind::Runtime, "attempting to assign a gradient with dtype '",
+          g.dtype(), "' to a tensor with dtype '", t.dtype(), "'");
+    check(g.device().kind == t.device().kind, Kind::Runtime,
+          "attempting to assign a gradient located on device ", g.device(),
+          " to a tensor located on device ", t.device());
+    check(g.shape() == t.shape(), Kind::Runtime, "attempting to assign a gradient of size '",
+          g.shape(), "' to a tensor of size '", t.shape(),
+          "'. Please ensure that the gradient and the tensor are the same size");
     ensure_autograd(t).grad = g;
     return 0;
   });
@@ -277,12 +294,15 @@ PyGetSetDef attributes[] = {
     {"ndim", get_ndim, nullptr, "Number of dimensions.", nullptr},
     {"itemsize", get_itemsize, nullptr, "Bytes per element.", nullptr},
     {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
-    {"requires_grad", get_requires_grad, set_requires_grad_attribute, "Whether gradients are computed.", nullptr},
+    {"requires_grad", get_requires_grad, set_requires_grad_attribute,
+     "Whether gradients are computed.", nullptr},
     {"is_leaf", get_is_leaf, nullptr, "Whether no recorded op made this tensor.", nullptr},
     {"grad", get_grad, set_grad, "The gradient accumulated by backward(), or None.", nullptr},
-    {"grad_fn", get_grad_fn, nullptr, "The node of the tape that made this tensor, or None.", nullptr},
+    {"grad_fn", get_grad_fn, nullptr, "The node of the tape that made this tensor, or None.",
+     nullptr},
     {"retains_grad", get_retains_grad, nullptr, "Whether a non-leaf keeps its gradient.", nullptr},
-    {"data", get_data, set_data_attribute, "The same elements without history or version checks.", nullptr},
+    {"data", get_data, set_data_attribute, "The same elements without history or version checks.",
+     nullptr},
     {"output_nr", get_output_nr, nullptr, "Which output of grad_fn this tensor is.", nullptr},
     {"_version", get_version, nullptr, "Number of in-place changes so far.", nullptr},
     {"_base", get_base, nullptr, "The tensor this is a view of, or None.", nullptr},
@@ -312,10 +332,12 @@ PyGetSetDef attributes[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {}};
 
-// --- protocol methods written by hand ------------------------------------------------------------------
+// --- protocol methods written by hand
+// ------------------------------------------------------------------
 
 PyObject* tensor_repr(PyObject* self) {
-  return guarded([&] { return PyObject_CallOneArg(imported("ember._tensor_str", "tensor_str"), self); });
+  return guarded(
+      [&] { return PyObject_CallOneArg(imported("ember._tensor_str", "tensor_str"), self); });
 }
 Py_ssize_t tensor_len(PyObject* self) {
   return guarded<Py_ssize_t>(-1, [&]() -> Py_ssize_t {
@@ -334,10 +356,12 @@ PyObject* tensor_iter(PyObject* self) {
   });
 }
 
-// Tensor(), Tensor(2, 3), Tensor([1, 2]) and Tensor(tensor), in the default dtype; legacy but much used.
+// Tensor(), Tensor(2, 3), Tensor([1, 2]) and Tensor(tensor), in the default dtype; legacy but much
+// used.
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
-    Object made = checked(PyObject_Call(imported("ember._tensor", "legacy_constructor"), args, kwargs));
+    Object made =
+        checked(PyObject_Call(imported("ember._tensor", "legacy_constructor"), args, kwargs));
     check(is_tensor(made.get()), Kind::Type, "Tensor(): expected a tensor");
     return wrap_as(type, alias(tensor_of(made.get())));
   });
@@ -349,12 +373,13 @@ PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
     static const char* names[] = {"cls", "data", "require_grad", nullptr};
     PyObject *cls, *data;
     int requires_grad = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|p:_make_subclass", const_cast<char**>(names), &cls, &data,
-                                     &requires_grad))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|p:_make_subclass", const_cast<char**>(names),
+                                     &cls, &data, &requires_grad))
       return nullptr;
     check(PyType_Check(cls) && PyType_IsSubtype((PyTypeObject*)cls, tensor_type), Kind::Type,
           "_make_subclass(): cls must be a subclass of Tensor");
-    check(is_tensor(data), Kind::Type, "_make_subclass(): data must be a Tensor, got ", Py_TYPE(data)->tp_name);
+    check(is_tensor(data), Kind::Type, "_make_subclass(): data must be a Tensor, got ",
+          Py_TYPE(data)->tp_name);
     Object made = checked(wrap_as((PyTypeObject*)cls, alias(tensor_of(data))));
     if (requires_grad) set_requires_grad(tensor_of(made.get()), true);
     return made.release();
@@ -370,8 +395,10 @@ PyObject* as_subclass(PyObject* self, PyObject* cls) {
 }
 
 PyMethodDef methods[] = {
-    {"__init_subclass__", (PyCFunction)(void (*)())init_subclass, METH_CLASS | METH_VARARGS | METH_KEYWORDS, nullptr},
-    {"_make_subclass", (PyCFunction)(void (*)())make_subclass, METH_STATIC | METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"__init_subclass__", (PyCFunction)(void (*)())init_subclass,
+     METH_CLASS | METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"_make_subclass", (PyCFunction)(void (*)())make_subclass,
+     METH_STATIC | METH_VARARGS | METH_KEYWORDS, nullptr},
     {"as_subclass", as_subclass, METH_O, "The same tensor as an instance of a subclass."},
     {}};
 PyMemberDef members[] = {
@@ -385,59 +412,60 @@ int no_init(PyObject*, PyObject*, PyObject*) { return 0; }
 
 void add_tensor_type(PyObject* module) {
   const PyNumberMethods& n = number_methods;
-  PyType_Slot slots[] = {{Py_tp_new, (void*)tensor_new},
-                         {Py_tp_init, (void*)no_init},
-                         {Py_tp_dealloc, (void*)tensor_dealloc},
-                         {Py_tp_traverse, (void*)tensor_traverse},
-                         {Py_tp_clear, (void*)tensor_clear},
-                         {Py_tp_setattro, (void*)tensor_setattr},
-                         {Py_tp_repr, (void*)tensor_repr},
-                         {Py_tp_hash, (void*)tensor_hash},
-                         {Py_tp_iter, (void*)tensor_iter},
-                         {Py_tp_richcompare, (void*)tensor_compare},
-                         {Py_tp_getset, attributes},
-                         {Py_tp_methods, methods},
-                         {Py_tp_members, members},
-                         {Py_mp_length, (void*)tensor_len},
-                         {Py_mp_subscript, (void*)tensor_subscript},
-                         {Py_mp_ass_subscript, (void*)tensor_assign_subscript},
-                         {Py_nb_add, (void*)n.nb_add},
-                         {Py_nb_subtract, (void*)n.nb_subtract},
-                         {Py_nb_multiply, (void*)n.nb_multiply},
-                         {Py_nb_true_divide, (void*)n.nb_true_divide},
-                         {Py_nb_floor_divide, (void*)n.nb_floor_divide},
-                         {Py_nb_remainder, (void*)n.nb_remainder},
-                         {Py_nb_power, (void*)n.nb_power},
-                         {Py_nb_matrix_multiply, (void*)n.nb_matrix_multiply},
-                         {Py_nb_negative, (void*)n.nb_negative},
-                         {Py_nb_positive, (void*)n.nb_positive},
-                         {Py_nb_absolute, (void*)n.nb_absolute},
-                         {Py_nb_invert, (void*)n.nb_invert},
-                         {Py_nb_and, (void*)n.nb_and},
-                         {Py_nb_or, (void*)n.nb_or},
-                         {Py_nb_xor, (void*)n.nb_xor},
-                         {Py_nb_lshift, (void*)n.nb_lshift},
-                         {Py_nb_rshift, (void*)n.nb_rshift},
-                         {Py_nb_bool, (void*)n.nb_bool},
-                         {Py_nb_int, (void*)n.nb_int},
-                         {Py_nb_float, (void*)n.nb_float},
-                         {Py_nb_index, (void*)n.nb_index},
-                         {Py_nb_inplace_add, (void*)n.nb_inplace_add},
-                         {Py_nb_inplace_subtract, (void*)n.nb_inplace_subtract},
-                         {Py_nb_inplace_multiply, (void*)n.nb_inplace_multiply},
-                         {Py_nb_inplace_true_divide, (void*)n.nb_inplace_true_divide},
-                         {Py_nb_inplace_floor_divide, (void*)n.nb_inplace_floor_divide},
-                         {Py_nb_inplace_remainder, (void*)n.nb_inplace_remainder},
-                         {Py_nb_inplace_power, (void*)n.nb_inplace_power},
-                         {Py_nb_inplace_and, (void*)n.nb_inplace_and},
-                         {Py_nb_inplace_or, (void*)n.nb_inplace_or},
-                         {Py_nb_inplace_xor, (void*)n.nb_inplace_xor},
-                         {Py_nb_inplace_lshift, (void*)n.nb_inplace_lshift},
-                         {Py_nb_inplace_rshift, (void*)n.nb_inplace_rshift},
-                         {Py_bf_getbuffer, (void*)buffer_methods.bf_getbuffer},
-                         {Py_bf_releasebuffer, (void*)buffer_methods.bf_releasebuffer},
-                         {Py_tp_doc, (void*)"An n-dimensional array that remembers how it was computed."},
-                         {0, nullptr}};
+  PyType_Slot slots[] = {
+      {Py_tp_new, (void*)tensor_new},
+      {Py_tp_init, (void*)no_init},
+      {Py_tp_dealloc, (void*)tensor_dealloc},
+      {Py_tp_traverse, (void*)tensor_traverse},
+      {Py_tp_clear, (void*)tensor_clear},
+      {Py_tp_setattro, (void*)tensor_setattr},
+      {Py_tp_repr, (void*)tensor_repr},
+      {Py_tp_hash, (void*)tensor_hash},
+      {Py_tp_iter, (void*)tensor_iter},
+      {Py_tp_richcompare, (void*)tensor_compare},
+      {Py_tp_getset, attributes},
+      {Py_tp_methods, methods},
+      {Py_tp_members, members},
+      {Py_mp_length, (void*)tensor_len},
+      {Py_mp_subscript, (void*)tensor_subscript},
+      {Py_mp_ass_subscript, (void*)tensor_assign_subscript},
+      {Py_nb_add, (void*)n.nb_add},
+      {Py_nb_subtract, (void*)n.nb_subtract},
+      {Py_nb_multiply, (void*)n.nb_multiply},
+      {Py_nb_true_divide, (void*)n.nb_true_divide},
+      {Py_nb_floor_divide, (void*)n.nb_floor_divide},
+      {Py_nb_remainder, (void*)n.nb_remainder},
+      {Py_nb_power, (void*)n.nb_power},
+      {Py_nb_matrix_multiply, (void*)n.nb_matrix_multiply},
+      {Py_nb_negative, (void*)n.nb_negative},
+      {Py_nb_positive, (void*)n.nb_positive},
+      {Py_nb_absolute, (void*)n.nb_absolute},
+      {Py_nb_invert, (void*)n.nb_invert},
+      {Py_nb_and, (void*)n.nb_and},
+      {Py_nb_or, (void*)n.nb_or},
+      {Py_nb_xor, (void*)n.nb_xor},
+      {Py_nb_lshift, (void*)n.nb_lshift},
+      {Py_nb_rshift, (void*)n.nb_rshift},
+      {Py_nb_bool, (void*)n.nb_bool},
+      {Py_nb_int, (void*)n.nb_int},
+      {Py_nb_float, (void*)n.nb_float},
+      {Py_nb_index, (void*)n.nb_index},
+      {Py_nb_inplace_add, (void*)n.nb_inplace_add},
+      {Py_nb_inplace_subtract, (void*)n.nb_inplace_subtract},
+      {Py_nb_inplace_multiply, (void*)n.nb_inplace_multiply},
+      {Py_nb_inplace_true_divide, (void*)n.nb_inplace_true_divide},
+      {Py_nb_inplace_floor_divide, (void*)n.nb_inplace_floor_divide},
+      {Py_nb_inplace_remainder, (void*)n.nb_inplace_remainder},
+      {Py_nb_inplace_power, (void*)n.nb_inplace_power},
+      {Py_nb_inplace_and, (void*)n.nb_inplace_and},
+      {Py_nb_inplace_or, (void*)n.nb_inplace_or},
+      {Py_nb_inplace_xor, (void*)n.nb_inplace_xor},
+      {Py_nb_inplace_lshift, (void*)n.nb_inplace_lshift},
+      {Py_nb_inplace_rshift, (void*)n.nb_inplace_rshift},
+      {Py_bf_getbuffer, (void*)buffer_methods.bf_getbuffer},
+      {Py_bf_releasebuffer, (void*)buffer_methods.bf_releasebuffer},
+      {Py_tp_doc, (void*)"An n-dimensional array that remembers how it was computed."},
+      {0, nullptr}};
   PyType_Spec spec = {"ember.Tensor", sizeof(PyTensor), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
   tensor_type = (PyTypeObject*)checked(PyType_FromSpec(&spec)).release();

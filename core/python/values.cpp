@@ -7,29 +7,41 @@ namespace ember::python {
 
 PyTypeObject *dtype_type, *device_type, *size_type, *layout_type, *format_type;
 
-// --- dtype ----------------------------------------------------------------------------------------
+// --- dtype
+// ----------------------------------------------------------------------------------------
 
 namespace {
 
 struct PyDtype {
-  PyObject_HEAD
-  Dtype dtype;
+  PyObject_HEAD Dtype dtype;
 };
 PyObject* dtypes[kDtypes];
 
 Dtype dtype_in(PyObject* o) { return reinterpret_cast<PyDtype*>(o)->dtype; }
 
-PyObject* dtype_repr(PyObject* self) { return PyUnicode_FromFormat("torch.%s", name_of(dtype_in(self))); }
-PyObject* dtype_reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(name_of(dtype_in(self))); }
+PyObject* dtype_repr(PyObject* self) {
+  return PyUnicode_FromFormat("torch.%s", name_of(dtype_in(self)));
+}
+PyObject* dtype_reduce(PyObject* self, PyObject*) {
+  return PyUnicode_FromString(name_of(dtype_in(self)));
+}
 PyObject* dtype_to_real(PyObject* self, PyObject*) { return wrap_dtype(real_of(dtype_in(self))); }
 PyObject* dtype_to_complex(PyObject* self, PyObject*) {
   Dtype d = dtype_in(self);
   return wrap_dtype(complex_of(d));
 }
-PyObject* dtype_is_floating(PyObject* self, void*) { return PyBool_FromLong(is_floating(dtype_in(self))); }
-PyObject* dtype_is_complex(PyObject* self, void*) { return PyBool_FromLong(is_complex(dtype_in(self))); }
-PyObject* dtype_is_signed(PyObject* self, void*) { return PyBool_FromLong(is_signed(dtype_in(self))); }
-PyObject* dtype_itemsize(PyObject* self, void*) { return PyLong_FromLongLong(item_size(dtype_in(self))); }
+PyObject* dtype_is_floating(PyObject* self, void*) {
+  return PyBool_FromLong(is_floating(dtype_in(self)));
+}
+PyObject* dtype_is_complex(PyObject* self, void*) {
+  return PyBool_FromLong(is_complex(dtype_in(self)));
+}
+PyObject* dtype_is_signed(PyObject* self, void*) {
+  return PyBool_FromLong(is_signed(dtype_in(self)));
+}
+PyObject* dtype_itemsize(PyObject* self, void*) {
+  return PyLong_FromLongLong(item_size(dtype_in(self)));
+}
 
 PyMethodDef dtype_methods[] = {
     {"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
@@ -54,8 +66,9 @@ PyType_Spec dtype_spec = {"ember.dtype", sizeof(PyDtype), 0,
 
 PyObject* wrap_dtype(Dtype d) { return Py_NewRef(dtypes[int(d)]); }
 bool is_dtype(PyObject* o) {
-  return Py_TYPE(o) == dtype_type || o == (PyObject*)&PyFloat_Type || o == (PyObject*)&PyLong_Type ||
-         o == (PyObject*)&PyBool_Type || o == (PyObject*)&PyComplex_Type;
+  return Py_TYPE(o) == dtype_type || o == (PyObject*)&PyFloat_Type ||
+         o == (PyObject*)&PyLong_Type || o == (PyObject*)&PyBool_Type ||
+         o == (PyObject*)&PyComplex_Type;
 }
 Dtype dtype_of_object(PyObject* o) {
   if (Py_TYPE(o) == dtype_type) return dtype_in(o);
@@ -66,27 +79,30 @@ Dtype dtype_of_object(PyObject* o) {
   fail(Kind::Type, "expected a dtype, got ", Py_TYPE(o)->tp_name);
 }
 
-// --- device ---------------------------------------------------------------------------------------
+// --- device
+// ---------------------------------------------------------------------------------------
 
 namespace {
 
 struct PyDevice {
-  PyObject_HEAD
-  Device device;
+  PyObject_HEAD Device device;
 };
 
 PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     static const char* names[] = {"type", "index", nullptr};
     PyObject *type = nullptr, *index = nullptr;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device", const_cast<char**>(names), &type, &index))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device", const_cast<char**>(names), &type,
+                                     &index))
       return nullptr;
     Device d = device_of_object(type);
     if (index && index != Py_None) {
-      check(d.index < 0, Kind::Runtime, "type (string) must not include an index because index was passed explicitly: ",
+      check(d.index < 0, Kind::Runtime,
+            "type (string) must not include an index because index was passed explicitly: ",
             d.name());
       int64_t i = int_of(index);
-      check(i >= 0 && i < 128, Kind::Runtime, "Device index must not be negative or above 127, got ", i);
+      check(i >= 0 && i < 128, Kind::Runtime,
+            "Device index must not be negative or above 127, got ", i);
       d.index = int8_t(i);
     }
     return wrap_device(d);
@@ -99,10 +115,15 @@ PyObject* device_repr(PyObject* self) {
   if (d.index < 0) return PyUnicode_FromFormat("device(type='%s')", kind.c_str());
   return PyUnicode_FromFormat("device(type='%s', index=%d)", kind.c_str(), d.index);
 }
-PyObject* device_str(PyObject* self) { return PyUnicode_FromString(device_in(self).name().c_str()); }
-Py_hash_t device_hash(PyObject* self) { return device_in(self).kind * 1000 + device_in(self).index + 7; }
+PyObject* device_str(PyObject* self) {
+  return PyUnicode_FromString(device_in(self).name().c_str());
+}
+Py_hash_t device_hash(PyObject* self) {
+  return device_in(self).kind * 1000 + device_in(self).index + 7;
+}
 PyObject* device_compare(PyObject* a, PyObject* b, int op) {
-  if ((op != Py_EQ && op != Py_NE) || Py_TYPE(a) != device_type || Py_TYPE(b) != device_type) Py_RETURN_NOTIMPLEMENTED;
+  if ((op != Py_EQ && op != Py_NE) || Py_TYPE(a) != device_type || Py_TYPE(b) != device_type)
+    Py_RETURN_NOTIMPLEMENTED;
   return PyBool_FromLong((device_in(a) == device_in(b)) == (op == Py_EQ));
 }
 PyObject* device_get_type(PyObject* self, void*) {
@@ -117,27 +138,33 @@ PyObject* device_reduce(PyObject* self, PyObject*) {
 }
 // `with ember.device("meta"):` makes it the default device.
 PyObject* device_enter(PyObject* self, PyObject*) {
-  return guarded([&] { return PyObject_CallFunctionObjArgs(imported("ember._device", "enter"), self, nullptr); });
+  return guarded([&] {
+    return PyObject_CallFunctionObjArgs(imported("ember._device", "enter"), self, nullptr);
+  });
 }
 PyObject* device_exit(PyObject* self, PyObject*) {
-  return guarded([&] { return PyObject_CallFunctionObjArgs(imported("ember._device", "exit"), self, nullptr); });
+  return guarded([&] {
+    return PyObject_CallFunctionObjArgs(imported("ember._device", "exit"), self, nullptr);
+  });
 }
 PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullptr},
                                 {"__enter__", device_enter, METH_NOARGS, nullptr},
                                 {"__exit__", device_exit, METH_VARARGS, nullptr},
                                 {}};
-PyGetSetDef device_getset[] = {{"type", device_get_type, nullptr, "The kind of device, such as 'cpu'.", nullptr},
-                               {"index", device_get_index, nullptr, "Which device of its kind, or None.", nullptr},
-                               {}};
-PyType_Slot device_slots[] = {{Py_tp_new, (void*)device_new},
-                              {Py_tp_repr, (void*)device_repr},
-                              {Py_tp_str, (void*)device_str},
-                              {Py_tp_hash, (void*)device_hash},
-                              {Py_tp_richcompare, (void*)device_compare},
-                              {Py_tp_methods, device_methods},
-                              {Py_tp_getset, device_getset},
-                              {Py_tp_doc, (void*)"device(type, index=None)\n\nWhere a tensor lives."},
-                              {0, nullptr}};
+PyGetSetDef device_getset[] = {
+    {"type", device_get_type, nullptr, "The kind of device, such as 'cpu'.", nullptr},
+    {"index", device_get_index, nullptr, "Which device of its kind, or None.", nullptr},
+    {}};
+PyType_Slot device_slots[] = {
+    {Py_tp_new, (void*)device_new},
+    {Py_tp_repr, (void*)device_repr},
+    {Py_tp_str, (void*)device_str},
+    {Py_tp_hash, (void*)device_hash},
+    {Py_tp_richcompare, (void*)device_compare},
+    {Py_tp_methods, device_methods},
+    {Py_tp_getset, device_getset},
+    {Py_tp_doc, (void*)"device(type, index=None)\n\nWhere a tensor lives."},
+    {0, nullptr}};
 PyType_Spec device_spec = {"ember.device", sizeof(PyDevice), 0, Py_TPFLAGS_DEFAULT, device_slots};
 
 }  // namespace
@@ -151,7 +178,9 @@ PyObject* wrap_device(Device d) {
   if (d == Device()) cpu = Py_NewRef((PyObject*)o);
   return (PyObject*)o;
 }
-bool is_device(PyObject* o) { return Py_TYPE(o) == device_type || PyUnicode_Check(o) || PyLong_CheckExact(o); }
+bool is_device(PyObject* o) {
+  return Py_TYPE(o) == device_type || PyUnicode_Check(o) || PyLong_CheckExact(o);
+}
 Device device_of_object(PyObject* o) {
   if (Py_TYPE(o) == device_type) return device_in(o);
   if (PyUnicode_Check(o)) {
@@ -160,17 +189,18 @@ Device device_of_object(PyObject* o) {
     if (!text) throw PythonError{};
     return parse_device({text, size_t(n)});
   }
-  if (PyLong_CheckExact(o)) fail(Kind::Runtime, "device(): a bare index needs an accelerator; none is available");
+  if (PyLong_CheckExact(o))
+    fail(Kind::Runtime, "device(): a bare index needs an accelerator; none is available");
   fail(Kind::Type, "device(): expected a string, an index or a device, got ", Py_TYPE(o)->tp_name);
 }
 
-// --- layout and memory_format: small named constants ----------------------------------------------------
+// --- layout and memory_format: small named constants
+// ----------------------------------------------------
 
 namespace {
 
 struct PyConstant {
-  PyObject_HEAD
-  int value;
+  PyObject_HEAD int value;
   const char* name;
 };
 PyObject* constant_repr(PyObject* self) {
@@ -180,7 +210,8 @@ PyObject* constant_reduce(PyObject* self, PyObject*) {
   return PyUnicode_FromString(reinterpret_cast<PyConstant*>(self)->name);
 }
 PyMethodDef constant_methods[] = {{"__reduce__", constant_reduce, METH_NOARGS, nullptr}, {}};
-PyType_Slot constant_slots[] = {{Py_tp_repr, (void*)constant_repr}, {Py_tp_methods, constant_methods}, {0, nullptr}};
+PyType_Slot constant_slots[] = {
+    {Py_tp_repr, (void*)constant_repr}, {Py_tp_methods, constant_methods}, {0, nullptr}};
 PyType_Spec layout_spec = {"ember.layout", sizeof(PyConstant), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, constant_slots};
 PyType_Spec format_spec = {"ember.memory_format", sizeof(PyConstant), 0,
@@ -198,9 +229,12 @@ void add_constants(PyObject* module, PyTypeObject* type, std::initializer_list<c
 
 }  // namespace
 
-MemoryFormat format_of_object(PyObject* o) { return MemoryFormat(reinterpret_cast<PyConstant*>(o)->value); }
+MemoryFormat format_of_object(PyObject* o) {
+  return MemoryFormat(reinterpret_cast<PyConstant*>(o)->value);
+}
 
-// --- Size ---------------------------------------------------------------------------------------------
+// --- Size
+// ---------------------------------------------------------------------------------------------
 
 PyObject* wrap_shape(const Shape& shape) {
   Object tuple = checked(size_type->tp_alloc(size_type, shape.size()));
@@ -226,12 +260,14 @@ PyObject* size_new(PyTypeObject*, PyObject* args, PyObject*) {
 PyObject* size_repr(PyObject* self) {
   Object text = Object::steal(PyUnicode_FromString("torch.Size(["));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self) && text; i++)
-    text = Object::steal(PyUnicode_FromFormat(i ? "%U, %S" : "%U%S", text.get(), PyTuple_GET_ITEM(self, i)));
+    text = Object::steal(
+        PyUnicode_FromFormat(i ? "%U, %S" : "%U%S", text.get(), PyTuple_GET_ITEM(self, i)));
   return text ? PyUnicode_FromFormat("%U])", text.get()) : nullptr;
 }
 PyObject* size_numel(PyObject* self, PyObject*) {
   int64_t n = 1;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); i++) n *= PyLong_AsLongLong(PyTuple_GET_ITEM(self, i));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); i++)
+    n *= PyLong_AsLongLong(PyTuple_GET_ITEM(self, i));
   return PyLong_FromLongLong(n);
 }
 PyObject* as_size(PyObject* result) {  // slices and sums of sizes are sizes
@@ -250,9 +286,10 @@ PyObject* size_reduce(PyObject* self, PyObject*) {
   Object plain = Object::steal(PyTuple_GetSlice(self, 0, PyTuple_GET_SIZE(self)));
   return plain ? Py_BuildValue("O(O)", size_type, plain.get()) : nullptr;
 }
-PyMethodDef size_methods[] = {{"numel", size_numel, METH_NOARGS, "Number of elements of a tensor of this size."},
-                              {"__reduce__", size_reduce, METH_NOARGS, nullptr},
-                              {}};
+PyMethodDef size_methods[] = {
+    {"numel", size_numel, METH_NOARGS, "Number of elements of a tensor of this size."},
+    {"__reduce__", size_reduce, METH_NOARGS, nullptr},
+    {}};
 PyType_Slot size_slots[] = {{Py_tp_new, (void*)size_new},
                             {Py_tp_repr, (void*)size_repr},
                             {Py_mp_subscript, (void*)size_subscript},
@@ -260,11 +297,13 @@ PyType_Slot size_slots[] = {{Py_tp_new, (void*)size_new},
                             {Py_tp_methods, size_methods},
                             {Py_tp_doc, (void*)"The size of a tensor: a tuple of ints."},
                             {0, nullptr}};
-PyType_Spec size_spec = {"ember.Size", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_TUPLE_SUBCLASS, size_slots};
+PyType_Spec size_spec = {"ember.Size", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_TUPLE_SUBCLASS,
+                         size_slots};
 
 }  // namespace
 
-// --- numbers ------------------------------------------------------------------------------------------
+// --- numbers
+// ------------------------------------------------------------------------------------------
 
 // NumPy's scalars are numbers too; they are recognised by name, so that NumPy need not be imported.
 static bool is_numpy_scalar(PyObject* o) {
@@ -297,7 +336,8 @@ Scalar scalar_of(PyObject* o) {
   }
   if (is_tensor(o)) {
     const Tensor& t = tensor_of(o);
-    check(t.numel() == 1, Kind::Runtime, "a Tensor with ", t.numel(), " elements cannot be converted to Scalar");
+    check(t.numel() == 1, Kind::Runtime, "a Tensor with ", t.numel(),
+          " elements cannot be converted to Scalar");
     Object item = checked(PyObject_CallMethod(o, "item", nullptr));
     return scalar_of(item.get());
   }
@@ -355,8 +395,8 @@ Shape shape_of(PyObject* o) {
     check(n <= kMaxDims, Kind::Runtime, "a shape has at most ", kMaxDims, " dimensions, got ", n);
     for (Py_ssize_t i = 0; i < n; i++) {
       PyObject* item = PySequence_Fast_GET_ITEM(o, i);
-      check(is_int(item), Kind::Type, "expected a sequence of ints, but found ", Py_TYPE(item)->tp_name, " at position ",
-            i);
+      check(is_int(item), Kind::Type, "expected a sequence of ints, but found ",
+            Py_TYPE(item)->tp_name, " at position ", i);
       s.push_back(int_of(item));
     }
     return s;
@@ -383,12 +423,14 @@ void add_value_types(PyObject* module) {
     checked(PyModule_AddObjectRef(module, name_of(Dtype(i)), (PyObject*)o));
   }
   const std::pair<const char*, Dtype> aliases[] = {
-      {"float", Dtype::Float32},  {"double", Dtype::Float64},   {"half", Dtype::Float16},
-      {"int", Dtype::Int32},      {"long", Dtype::Int64},       {"short", Dtype::Int16},
+      {"float", Dtype::Float32},    {"double", Dtype::Float64},    {"half", Dtype::Float16},
+      {"int", Dtype::Int32},        {"long", Dtype::Int64},        {"short", Dtype::Int16},
       {"cfloat", Dtype::Complex64}, {"cdouble", Dtype::Complex128}};
   for (auto& [name, d] : aliases) checked(PyModule_AddObjectRef(module, name, dtypes[int(d)]));
-  add_constants(module, layout_type, {"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"});
-  add_constants(module, format_type, {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"});
+  add_constants(module, layout_type,
+                {"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"});
+  add_constants(module, format_type,
+                {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"});
 }
 
 }  // namespace ember::python

@@ -28,12 +28,12 @@ struct Draw {
 
 namespace random {
 
-// Fills n adjacent elements of host memory; complex ones as pairs of reals. `in_blocks` is whether they are
-// a contiguous tensor: normal numbers depend on it.
+// Fills n adjacent elements of host memory; complex ones as pairs of reals. `in_blocks` is whether
+// they are a contiguous tensor: normal numbers depend on it.
 void fill(void* out, int64_t n, Dtype dtype, bool in_blocks, Generator& g, const Draw& draw);
 
-// `t` with its dimensions in the order of the memory of `like`, which has as many. `like` itself becomes
-// contiguous by it, unless it has gaps.
+// `t` with its dimensions in the order of the memory of `like`, which has as many. `like` itself
+// becomes contiguous by it, unless it has gaps.
 Tensor in_memory_order(const Tensor& t, const Tensor& like);
 
 }  // namespace random

@@ -88,8 +88,7 @@ void Generator::set_state(const uint8_t* state, size_t bytes) {
   std::memset(&saved, 0, sizeof saved);
   std::memcpy(&saved, state, bytes);
   check(saved.left >= 1 && saved.left <= kWords && saved.next <= kWords, Kind::Runtime,
-        "set_state(): Invalid mt19937 state: ", saved.left, " outputs left, next one ",
-        saved.next);
+        "set_state(): Invalid mt19937 state: ", saved.left, " outputs left, next one ", saved.next);
   seed_ = saved.seed;
   for (int i = 0; i < kWords; i++) state_[i] = uint32_t(saved.words[i]);
   next_ = kWords - saved.left + 1;

@@ -1,6 +1,6 @@
-// Implicit reparametrization (Figurnov, Mohamed and Mnih, 2018): if F(x; a) is the distribution function, x moves
-// by -(dF/da) / (dF/dx). Both distribution functions are a known prefactor times a series or continued fraction;
-// its derivative is carried along with it, term by term.
+// Implicit reparametrization (Figurnov, Mohamed and Mnih, 2018): if F(x; a) is the distribution
+// function, x moves by -(dF/da) / (dF/dx). Both distribution functions are a known prefactor times
+// a series or continued fraction; its derivative is carried along with it, term by term.
 #include "random/reparametrize.h"
 
 #include <cmath>
@@ -25,12 +25,14 @@ double digamma(double x) {  // x > 0
   double below = 0.0;
   for (; x < 10.0; x += 1.0) below -= 1.0 / x;
   double z = 1.0 / (x * x);
-  double series = z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132)))));
+  double series =
+      z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132)))));
   return below + std::log(x) - 0.5 / x - series;
 }
 
 // Evaluates b0 + a1 / (b1 + a2 / (b2 + ...)) by Lentz's method, given term(i, a, b).
-template <class F> Dual continued_fraction(Dual b0, F term) {
+template <class F>
+Dual continued_fraction(Dual b0, F term) {
   constexpr double kTiny = 1e-290;
   Dual value = b0.v == 0.0 ? Dual(kTiny) : b0, c = value, d = 0.0;
   for (int i = 1; i < kMostTerms; i++) {
@@ -43,7 +45,8 @@ template <class F> Dual continued_fraction(Dual b0, F term) {
     d = Dual(1.0) / d;
     Dual step = c * d;
     value = value * step;
-    if (std::fabs(step.v - 1.0) < kTolerance && std::fabs(step.d) < kTolerance * (1.0 + std::fabs(value.d / value.v)))
+    if (std::fabs(step.v - 1.0) < kTolerance &&
+        std::fabs(step.d) < kTolerance * (1.0 + std::fabs(value.d / value.v)))
       break;
   }
   return value;
@@ -91,7 +94,8 @@ double gamma_grad(double alpha, double x) {
 double dirichlet_grad(double x, double alpha, double total) {
   double beta = total - alpha;
   if (!(x > 0.0 && x < 1.0 && alpha > 0.0 && beta > 0.0)) return NAN;
-  double slope = std::log(x) - digamma(alpha) + digamma(total);  // of the logarithm of x^a / B(a, b)
+  double slope =
+      std::log(x) - digamma(alpha) + digamma(total);  // of the logarithm of x^a / B(a, b)
   if (x < (alpha + 1.0) / (total + 2.0)) {
     Dual f = beta_fraction(Dual(alpha, 1.0), beta, x);
     return -x / alpha * (f.v * (slope - 1.0 / alpha) + f.d);

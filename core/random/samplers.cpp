@@ -140,8 +140,8 @@ void poisson(Generator& g, void* out, const void* rate, int64_t n, Dtype dtype) 
     using T = typename decltype(tag)::type;
     for (int64_t i = 0; i < n; i++) {
       double each = double(static_cast<const T*>(rate)[i]);
-      check(each >= 0.0, Kind::Runtime, "poisson(): invalid Poisson rate, expected rate to be non-negative, got ",
-            each);
+      check(each >= 0.0, Kind::Runtime,
+            "poisson(): invalid Poisson rate, expected rate to be non-negative, got ", each);
       static_cast<T*>(out)[i] = T(poisson_one(g, each));
     }
   });

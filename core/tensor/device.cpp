@@ -37,8 +37,9 @@ Device parse_device(std::string_view text) {
   if (kind.size() < text.size()) {
     std::string_view digits = text.substr(kind.size() + 1);
     auto [end, error] = std::from_chars(digits.begin(), digits.end(), index);
-    check(!digits.empty() && error == std::errc() && end == digits.end() && index >= 0 && index < 128,
-          Kind::Runtime, "Invalid device string: '", text, "'");
+    check(
+        !digits.empty() && error == std::errc() && end == digits.end() && index >= 0 && index < 128,
+        Kind::Runtime, "Invalid device string: '", text, "'");
   }
   auto& names = kinds();
   for (size_t i = 0; i < names.size(); i++)

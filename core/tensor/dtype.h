@@ -45,7 +45,8 @@ inline float half_to_float(uint16_t h) {
 }
 
 inline uint16_t float_to_half(float f) {  // round to nearest, ties to even
-  uint32_t bits = std::bit_cast<uint32_t>(f), sign = (bits >> 16) & 0x8000, magnitude = bits & 0x7fffffff;
+  uint32_t bits = std::bit_cast<uint32_t>(f), sign = (bits >> 16) & 0x8000,
+           magnitude = bits & 0x7fffffff;
   if (magnitude > 0x7f800000) return uint16_t(sign | 0x7e00);
   if (magnitude >= 0x477ff000) return uint16_t(sign | 0x7c00);
   if (magnitude < 0x38800000) {  // subnormal half: let the float adder round
@@ -81,9 +82,9 @@ struct BFloat16 {
 
 namespace detail {
 constexpr uint8_t kItemSizes[kDtypes] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 2, 4, 8};
-constexpr const char* kNames[kDtypes] = {"bool",    "uint8",    "int8",      "int16",      "int32",
-                                         "int64",   "float16",  "bfloat16",  "float32",    "float64",
-                                         "complex64", "complex128", "uint16", "uint32", "uint64"};
+constexpr const char* kNames[kDtypes] = {
+    "bool",    "uint8",   "int8",      "int16",      "int32",  "int64",  "float16", "bfloat16",
+    "float32", "float64", "complex64", "complex128", "uint16", "uint32", "uint64"};
 }  // namespace detail
 
 constexpr int64_t item_size(Dtype d) { return detail::kItemSizes[int(d)]; }
@@ -108,9 +109,11 @@ constexpr Dtype complex_of(Dtype d) {
 // Arithmetic on float16 and bfloat16 runs in float32.
 constexpr Dtype compute_of(Dtype d) { return is_reduced(d) ? Dtype::Float32 : d; }
 
-template <class T> struct DtypeOf;
+template <class T>
+struct DtypeOf;
 #define EMBER_DTYPE(type, name)                 \
-  template <> struct DtypeOf<type> {            \
+  template <>                                   \
+  struct DtypeOf<type> {                        \
     static constexpr Dtype value = Dtype::name; \
   };
 EMBER_DTYPE(bool, Bool)
@@ -129,16 +132,20 @@ EMBER_DTYPE(uint16_t, UInt16)
 EMBER_DTYPE(uint32_t, UInt32)
 EMBER_DTYPE(uint64_t, UInt64)
 #undef EMBER_DTYPE
-template <class T> constexpr Dtype dtype_of = DtypeOf<T>::value;
+template <class T>
+constexpr Dtype dtype_of = DtypeOf<T>::value;
 
-template <class T> constexpr bool is_complex_type = std::is_same_v<T, complex64> || std::is_same_v<T, complex128>;
+template <class T>
+constexpr bool is_complex_type = std::is_same_v<T, complex64> || std::is_same_v<T, complex128>;
 
-template <class T> struct Tag {
+template <class T>
+struct Tag {
   using type = T;
 };
 
 // Calls f(Tag<T>{}) with the C++ type of `d`: with_dtype(d, [&](auto tag) { using T = ... });
-template <class F> decltype(auto) with_dtype(Dtype d, F&& f) {
+template <class F>
+decltype(auto) with_dtype(Dtype d, F&& f) {
   switch (d) {
     case Dtype::Bool: return f(Tag<bool>{});
     case Dtype::UInt8: return f(Tag<uint8_t>{});
@@ -160,7 +167,8 @@ template <class F> decltype(auto) with_dtype(Dtype d, F&& f) {
 }
 
 // The same for kernels that only move elements: one instance per size, not per type.
-template <class F> decltype(auto) with_item_size(int64_t size, F&& f) {
+template <class F>
+decltype(auto) with_item_size(int64_t size, F&& f) {
   switch (size) {
     case 1: return f(Tag<uint8_t>{});
     case 2: return f(Tag<uint16_t>{});
@@ -170,8 +178,10 @@ template <class F> decltype(auto) with_item_size(int64_t size, F&& f) {
   }
 }
 
-// Value conversion between any two element types, as C++ casts do, complex -> real taking the real part.
-template <class To, class From> inline To convert(From v) {
+// Value conversion between any two element types, as C++ casts do, complex -> real taking the real
+// part.
+template <class To, class From>
+inline To convert(From v) {
   if constexpr (is_complex_type<To>) {
     using R = typename To::value_type;
     if constexpr (is_complex_type<From>)
@@ -179,8 +189,10 @@ template <class To, class From> inline To convert(From v) {
     else
       return To(convert<R>(v), R(0));
   } else if constexpr (is_complex_type<From>) {
-    if constexpr (std::is_same_v<To, bool>) return v != From(0);
-    else return convert<To>(v.real());
+    if constexpr (std::is_same_v<To, bool>)
+      return v != From(0);
+    else
+      return convert<To>(v.real());
   } else if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) {
     return convert<To>(float(v));
   } else if constexpr (std::is_same_v<To, bool>) {

@@ -1,4 +1,5 @@
-// What a thread records: read whenever a tensor is made. autograd/grad_mode.h says what the modes mean.
+// What a thread records: read whenever a tensor is made. autograd/grad_mode.h says what the modes
+// mean.
 #pragma once
 
 // Thread-local variables that every op reads; as if in the executable, an access needs no call.

@@ -19,7 +19,8 @@ Dtype promote_integers(Dtype a, Dtype b) {
   Dtype with_sign = a_signed ? a : b, without = a_signed ? b : a;
   if (without == Dtype::UInt8) return with_sign == Dtype::Int8 ? Dtype::Int16 : with_sign;
   // The wider unsigned types meet no signed one, as in torch.
-  check(false, Kind::Runtime, "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote ", a,
+  check(false, Kind::Runtime,
+        "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote ", a,
         " and ", b);
   return with_sign;
 }
@@ -39,7 +40,8 @@ Dtype promote(Dtype a, Dtype b) {
   if (cb <= kInteger) return a;
   if (ca == kFloating && cb == kFloating) return promote_floats(a, b);
   // complex with something: as precise as the more precise part (float16 counts as float32)
-  bool wide = a == Dtype::Float64 || b == Dtype::Float64 || a == Dtype::Complex128 || b == Dtype::Complex128;
+  bool wide = a == Dtype::Float64 || b == Dtype::Float64 || a == Dtype::Complex128 ||
+              b == Dtype::Complex128;
   return wide ? Dtype::Complex128 : Dtype::Complex64;
 }
 
@@ -66,6 +68,8 @@ Dtype result_type(const TensorList& tensors) {
   return p.result();
 }
 
-bool can_cast(Dtype from, Dtype to) { return category(from) <= category(to) || (category(from) == kInteger && to != Dtype::Bool); }
+bool can_cast(Dtype from, Dtype to) {
+  return category(from) <= category(to) || (category(from) == kInteger && to != Dtype::Bool);
+}
 
 }  // namespace ember

@@ -9,9 +9,10 @@
 
 namespace ember {
 
-// Thread-local free lists for objects of one size: a new tensor, storage or tape node costs a few ns.
-// An object may die on another thread than it was born on; it joins that thread's list.
-template <size_t Bytes> class Pool {
+// Thread-local free lists for objects of one size: a new tensor, storage or tape node costs a few
+// ns. An object may die on another thread than it was born on; it joins that thread's list.
+template <size_t Bytes>
+class Pool {
  public:
   static void* take() {
     List& list = local();
@@ -56,7 +57,8 @@ template <size_t Bytes> class Pool {
 };
 
 // Gives a final class pooled `new` and `delete`.
-template <class T> struct Pooled {
+template <class T>
+struct Pooled {
 #if defined(__SANITIZE_ADDRESS__)  // let the sanitizer see every allocation
   static void* operator new(size_t bytes) { return ::operator new(bytes); }
   static void operator delete(void* p) { ::operator delete(p); }
@@ -67,7 +69,8 @@ template <class T> struct Pooled {
 };
 
 // A counted object has `std::atomic<uint32_t> refs` (starting at 0) and `void destroy()`.
-template <class T> class Ref {
+template <class T>
+class Ref {
  public:
   Ref() = default;
   Ref(std::nullptr_t) {}

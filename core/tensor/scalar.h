@@ -25,7 +25,8 @@ class Scalar {
   bool is_float() const { return type_ == Type::Float; }
   bool is_complex() const { return type_ == Type::Complex; }
 
-  template <class T> T to() const {
+  template <class T>
+  T to() const {
     switch (type_) {
       case Type::Bool: return convert<T>(v_.i != 0);
       case Type::Int: return convert<T>(v_.i);
@@ -48,10 +49,14 @@ class Scalar {
       using T = typename decltype(tag)::type;
       T v;
       std::memcpy(&v, from, sizeof(T));
-      if constexpr (std::is_same_v<T, bool>) return Scalar(v);
-      else if constexpr (is_complex_type<T>) return Scalar(complex128(v));
-      else if constexpr (std::is_integral_v<T>) return Scalar(int64_t(v));
-      else return Scalar(double(v));
+      if constexpr (std::is_same_v<T, bool>)
+        return Scalar(v);
+      else if constexpr (is_complex_type<T>)
+        return Scalar(complex128(v));
+      else if constexpr (std::is_integral_v<T>)
+        return Scalar(int64_t(v));
+      else
+        return Scalar(double(v));
     });
   }
   Scalar operator-() const {

@@ -10,9 +10,10 @@ Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b) {
   for (int i = 0; i < shorter.size(); i++) {
     int64_t x = out[shift + i], y = shorter[i];
     if (x == y || y == 1) continue;
-    check(x == 1, Kind::Runtime, op, "(): The size of tensor a (", a[shift + i - (longer.size() - a.size())],
-          ") must match the size of tensor b (", b[shift + i - (longer.size() - b.size())],
-          ") at non-singleton dimension ", shift + i, "; shapes ", a, " and ", b, " do not broadcast");
+    check(x == 1, Kind::Runtime, op, "(): The size of tensor a (",
+          a[shift + i - (longer.size() - a.size())], ") must match the size of tensor b (",
+          b[shift + i - (longer.size() - b.size())], ") at non-singleton dimension ", shift + i,
+          "; shapes ", a, " and ", b, " do not broadcast");
     out[shift + i] = y;
   }
   return out;
@@ -65,16 +66,19 @@ Shape infer_size(const char* op, Shape shape, int64_t numel) {
       check(unknown < 0, Kind::Runtime, op, "(): only one dimension can be inferred, got ", shape);
       unknown = i;
     } else {
-      check(shape[i] >= 0, Kind::Runtime, op, "(): invalid shape dimension ", shape[i], " in ", shape);
+      check(shape[i] >= 0, Kind::Runtime, op, "(): invalid shape dimension ", shape[i], " in ",
+            shape);
       known *= shape[i];
     }
   }
   if (unknown >= 0) {
-    check(known != 0, Kind::Runtime, op, "(): cannot reshape tensor of ", numel, " elements into shape ", shape,
+    check(known != 0, Kind::Runtime, op, "(): cannot reshape tensor of ", numel,
+          " elements into shape ", shape,
           " because the unspecified dimension size -1 can be any value and is ambiguous");
     if (numel % known == 0) shape[unknown] = numel / known, known = numel;
   }
-  check(known == numel, Kind::Runtime, op, "(): shape '", shape, "' is invalid for input of size ", numel);
+  check(known == numel, Kind::Runtime, op, "(): shape '", shape, "' is invalid for input of size ",
+        numel);
   return shape;
 }
 

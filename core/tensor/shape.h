@@ -18,8 +18,9 @@ class Shape {
  public:
   Shape() = default;
   Shape(std::initializer_list<int64_t> v) : Shape(v.begin(), int(v.size())) {}
-  Shape(const int64_t* v, int n) : size_(n) {
+  Shape(const int64_t* v, int n) {
     reserve(n);
+    size_ = n;
     if (n) std::memcpy(data_, v, size_t(n) * sizeof(int64_t));
   }
   static Shape filled(int n, int64_t value) {
@@ -162,8 +163,9 @@ inline bool is_contiguous(const Shape& shape, const Shape& strides) {
 // Wraps a negative dimension and checks its range; a 0-d tensor accepts -1 and 0.
 inline int wrap_dim(const char* op, int64_t dim, int ndim) {
   int64_t n = ndim ? ndim : 1;
-  check(dim >= -n && dim < n, Kind::Index, op, "(): Dimension out of range (expected to be in range of [", -n, ", ",
-        n - 1, "], but got ", dim, ")");
+  check(dim >= -n && dim < n, Kind::Index, op,
+        "(): Dimension out of range (expected to be in range of [", -n, ", ", n - 1, "], but got ",
+        dim, ")");
   return int(dim < 0 ? dim + n : dim);
 }
 

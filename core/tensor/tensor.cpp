@@ -35,7 +35,8 @@ Ref<Storage> new_storage(int64_t bytes, Device device) {
   return s;
 }
 
-Ref<Storage> wrap_memory(void* data, int64_t bytes, Device device, void (*release)(Storage*), void* context) {
+Ref<Storage> wrap_memory(void* data, int64_t bytes, Device device, void (*release)(Storage*),
+                         void* context) {
   Ref<Storage> s(new Storage);
   s->data = data;
   s->bytes = bytes;
@@ -88,12 +89,14 @@ int64_t extent(const Shape& shape, const Shape& strides) {
     int64_t step;
     bool overflow = __builtin_mul_overflow(shape[i] - 1, strides[i], &step) ||
                     __builtin_add_overflow(last, step, &last);
-    check(!overflow, Kind::Runtime, "Storage size calculation overflowed with sizes=", shape, " and strides=", strides);
+    check(!overflow, Kind::Runtime, "Storage size calculation overflowed with sizes=", shape,
+          " and strides=", strides);
   }
   return last + 1;
 }
 
-Tensor make(Ref<Storage> storage, Dtype dtype, const Shape& shape, const Shape& strides, int64_t offset) {
+Tensor make(Ref<Storage> storage, Dtype dtype, const Shape& shape, const Shape& strides,
+            int64_t offset) {
   auto* impl = new TensorImpl;
   Tensor t{Ref<TensorImpl>(impl)};
   impl->dtype = dtype;
@@ -117,9 +120,11 @@ Tensor empty(const Shape& shape, Dtype dtype, Device device) {
   Shape& strides = impl->strides;
   strides.resize(shape.size());
   for (int i = shape.size() - 1; i >= 0; i--) {
-    check(shape[i] >= 0, Kind::Runtime, "Trying to create tensor with negative dimension ", shape[i], ": ", shape);
+    check(shape[i] >= 0, Kind::Runtime, "Trying to create tensor with negative dimension ",
+          shape[i], ": ", shape);
     strides[i] = numel;
-    check(!__builtin_mul_overflow(numel, std::max<int64_t>(shape[i], 1), &numel) && numel <= INT64_MAX / 16,
+    check(!__builtin_mul_overflow(numel, std::max<int64_t>(shape[i], 1), &numel) &&
+              numel <= INT64_MAX / 16,
           Kind::Runtime, "Storage size calculation overflowed with sizes=", shape);
   }
   for (int64_t d : shape)
@@ -134,14 +139,17 @@ Tensor empty(const Shape& shape, Dtype dtype, Device device) {
 }
 
 Tensor empty_strided(const Shape& shape, const Shape& strides, Dtype dtype, Device device) {
-  check(shape.size() == strides.size(), Kind::Runtime, "empty_strided(): sizes ", shape, " and strides ", strides,
-        " must have the same length");
+  check(shape.size() == strides.size(), Kind::Runtime, "empty_strided(): sizes ", shape,
+        " and strides ", strides, " must have the same length");
   for (int i = 0; i < shape.size(); i++) {
-    check(shape[i] >= 0, Kind::Runtime, "Trying to create tensor with negative dimension ", shape[i], ": ", shape);
-    check(strides[i] >= 0, Kind::Runtime, "empty_strided(): negative strides are not supported, got ", strides);
+    check(shape[i] >= 0, Kind::Runtime, "Trying to create tensor with negative dimension ",
+          shape[i], ": ", shape);
+    check(strides[i] >= 0, Kind::Runtime,
+          "empty_strided(): negative strides are not supported, got ", strides);
   }
   int64_t n = extent(shape, strides);
-  check(n <= INT64_MAX / 16, Kind::Runtime, "Storage size calculation overflowed with sizes=", shape);
+  check(n <= INT64_MAX / 16, Kind::Runtime,
+        "Storage size calculation overflowed with sizes=", shape);
   return make(new_storage(n * item_size(dtype), device), dtype, shape, strides, 0);
 }
 
@@ -152,18 +160,21 @@ Tensor empty_like(const Tensor& t, Dtype dtype) {
 Tensor empty_like(const Tensor& t) { return empty_like(t, t.dtype()); }
 
 Tensor from_storage(Ref<Storage> storage, Dtype dtype, Shape shape, Shape strides, int64_t offset) {
-  check(shape.size() == strides.size(), Kind::Runtime, "mismatch in length of strides and shape: ", strides, " and ",
-        shape);
-  for (int64_t d : shape) check(d >= 0, Kind::Runtime, "negative dimension ", d, " in shape ", shape);
+  check(shape.size() == strides.size(), Kind::Runtime,
+        "mismatch in length of strides and shape: ", strides, " and ", shape);
+  for (int64_t d : shape)
+    check(d >= 0, Kind::Runtime, "negative dimension ", d, " in shape ", shape);
   for (int64_t s : strides)
-    check(s >= 0, Kind::Runtime, "as_strided: Negative strides are not supported at the moment, got strides: ", strides);
+    check(s >= 0, Kind::Runtime,
+          "as_strided: Negative strides are not supported at the moment, got strides: ", strides);
   check(offset >= 0, Kind::Runtime, "storage_offset must be non-negative, got ", offset);
   int64_t need = extent(shape, strides);
   if (need) {
     need = (need + offset) * item_size(dtype);
     check(need <= storage->bytes, Kind::Runtime, "setStorage: sizes ", shape, ", strides ", strides,
-          ", storage offset ", offset, ", and itemsize ", item_size(dtype), " requiring a storage size of ", need,
-          " are out of bounds for storage of size ", storage->bytes);
+          ", storage offset ", offset, ", and itemsize ", item_size(dtype),
+          " requiring a storage size of ", need, " are out of bounds for storage of size ",
+          storage->bytes);
   }
   return make(std::move(storage), dtype, shape, strides, offset);
 }
@@ -226,7 +237,7 @@ bool is_dense(const Shape& shape, const Shape& strides) {
 }
 
 bool has_internal_overlap(const Tensor& t) {
-  if (t.is_contiguous()) return false;
+  if (t.is_contiguous() || t.numel() == 0) return false;
   for (int i = 0; i < t.dim(); i++)
     if (t.shape()[i] > 1 && t.strides()[i] == 0) return true;
   return false;

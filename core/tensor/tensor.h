@@ -24,16 +24,16 @@ struct TensorImpl final : Pooled<TensorImpl> {
   Device device;
   ViewKind view_kind = ViewKind::None;
   bool contiguous = true;
-  bool inference = false;      // made in inference mode: no versions, no tape
-  bool host_owned = false;     // the host object survives only through us (python/tensor_type.cpp)
-  uint32_t view_version = 0;   // the storage's when a view's history was last brought up to date
+  bool inference = false;     // made in inference mode: no versions, no tape
+  bool host_owned = false;    // the host object survives only through us (python/tensor_type.cpp)
+  uint32_t view_version = 0;  // the storage's when a view's history was last brought up to date
   int64_t numel = 0;
-  int64_t offset = 0;          // in elements
-  Shape shape, strides;        // strides in elements
+  int64_t offset = 0;    // in elements
+  Shape shape, strides;  // strides in elements
   Ref<Storage> storage;
   Autograd* autograd = nullptr;
-  Ref<TensorImpl> base;        // the tensor this is a view of
-  void* host_object = nullptr; // the Python object, while there is one
+  Ref<TensorImpl> base;         // the tensor this is a view of
+  void* host_object = nullptr;  // the Python object, while there is one
 
   void destroy();  // in autograd/node.cpp
 };
@@ -70,7 +70,10 @@ class Tensor {
 
   // Address of the first element; meaningful on devices with host memory only.
   void* data() const { return static_cast<char*>(impl_->storage->data) + offset() * item_size(); }
-  template <class T> T* data() const { return static_cast<T*>(data()); }
+  template <class T>
+  T* data() const {
+    return static_cast<T*>(data());
+  }
 
   // Defined with the tape: autograd/node.h
   bool requires_grad() const;

@@ -21,7 +21,7 @@ class DecoratorContextManager:
                 FutureWarning,
                 stacklevel=2,
             )
-            orig_func.__init__ = self(orig_func.__init__)
+            orig_func.__init__ = self(orig_func.__init__)  # type: ignore[misc]
             return orig_func
         code = getattr(orig_func, "__code__", None)
         if code is not None and code.co_flags & _GENERATOR:

@@ -21,6 +21,7 @@ unless `materialize_grads` is False, and expects one gradient or None per argume
 """
 
 from functools import wraps
+from typing import Any
 
 import ember
 from ember import _C
@@ -50,10 +51,10 @@ class FunctionCtx:
         self.materialize_grads = value
 
 
-class BackwardFunction(FunctionCtx, getattr(_C, "_FunctionBase", object)):
+class BackwardFunction(FunctionCtx, _C._FunctionBase):
     """The node of a `Function` in the graph; its instance is `ctx`."""
 
-    _forward_cls: type
+    _forward_cls: Any
 
     def apply(self, *grads):
         """Run the user's backward. Called by the engine."""
@@ -89,6 +90,7 @@ class Function(FunctionCtx):
     """
 
     generate_vmap_rule = False
+    _backward_cls: type
 
     def __init_subclass__(cls, **kwargs) -> None:
         super().__init_subclass__(**kwargs)

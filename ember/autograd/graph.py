@@ -158,7 +158,7 @@ def register_multi_grad_hook(
 
 
 def _register_any(tensors, fn, lock) -> _MultiHandle:
-    seen = set()
+    seen: set = set()
 
     def hook(grad):
         task = _C._current_graph_task_id()

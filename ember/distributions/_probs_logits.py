@@ -21,18 +21,23 @@ class ProbsLogits:
     tensor(0.5000)
     """
 
+    total_count: Tensor
     _binary = True  # log-odds of one event, rather than one logit per event
 
-    def _set_param(self, probs: Any, logits: Any) -> None:
+    def _set_param(self, probs: Any, logits: Any, total_count: Any = None) -> None:
+        """Keep the given one of the two, broadcast with a number of trials if any."""
         if (probs is None) == (logits is None):
             raise ValueError(
                 "Either `probs` or `logits` must be specified, but not both."
             )
         if self._binary:
-            if probs is not None:
-                (self.probs,) = broadcast_all(probs)
+            name, value = ("logits", logits) if probs is None else ("probs", probs)
+            if total_count is None:
+                (value,) = broadcast_all(value)
             else:
-                (self.logits,) = broadcast_all(logits)
+                self.total_count, value = broadcast_all(total_count, value)
+                self.total_count = self.total_count.type_as(value)
+            setattr(self, name, value)
         elif probs is not None:
             _check_axes("probs", probs)
             self.probs = probs / probs.sum(-1, keepdim=True)

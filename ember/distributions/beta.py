@@ -15,7 +15,9 @@ __all__ = ["Beta"]
 
 
 class Beta(ExponentialFamily):
-    """Density on [0, 1] proportional to x^(concentration1 - 1) (1 - x)^(concentration0 - 1).
+    """Density on [0, 1] proportional to x^(a - 1) (1 - x)^(b - 1).
+
+    a is `concentration1`, b is `concentration0`.
 
     >>> Beta(1.0, 3.0).mean
     tensor(0.2500)

@@ -1,7 +1,7 @@
 """From a constraint to a transform of unconstrained numbers into it.
 
-`biject_to` gives bijections, fit for changes of variables; `transform_to` may give cheaper
-maps onto the region, fit for optimisation.
+`biject_to` gives bijections, fit for changes of variables; `transform_to` may give
+cheaper maps onto the region, fit for optimisation.
 
 >>> import ember
 >>> from ember.distributions import biject_to, constraints

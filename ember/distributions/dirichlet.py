@@ -14,7 +14,7 @@ __all__ = ["Dirichlet"]
 
 
 def _pathwise(x: Tensor, concentration: Tensor, grad: Tensor) -> Tensor:
-    """The gradient of draws `x` in the concentration: implicit, and tangent to the simplex."""
+    """The gradient of draws `x` in the concentration, tangent to the simplex."""
     total = concentration.sum(-1, keepdim=True).expand_as(concentration)
     slope = ember._dirichlet_grad(x, concentration, total)
     return slope * (grad - (x * grad).sum(-1, keepdim=True))

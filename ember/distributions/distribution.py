@@ -18,15 +18,15 @@ class Distribution:
     """A batch of probability distributions of one family.
 
     A draw has the shape `sample_shape + batch_shape + event_shape`: independent draws,
-    members of the batch, and one outcome. A family defines `arg_constraints`, `support`,
-    `rsample` (or `sample`) and `log_prob`; naming the attributes that hold its parameters
-    in `_params` gives it `expand`.
+    members of the batch, and one outcome. A family defines `arg_constraints`,
+    `support`, `rsample` (or `sample`) and `log_prob`; naming the attributes that hold
+    its parameters in `_params` gives it `expand`.
 
     >>> batch = ember.distributions.Normal(ember.zeros(3), 1.0)
     >>> batch.batch_shape, batch.event_shape
-    (ember.Size([3]), ember.Size([]))
+    (torch.Size([3]), torch.Size([]))
     >>> batch.sample((2,)).shape
-    ember.Size([2, 3])
+    torch.Size([2, 3])
     """
 
     has_rsample = False
@@ -169,7 +169,7 @@ class Distribution:
         """The same distributions, repeated over a larger batch without copying.
 
         >>> ember.distributions.Normal(ember.zeros(3), 1.0).expand((2, 3)).batch_shape
-        ember.Size([2, 3])
+        torch.Size([2, 3])
         """
         owner = next((c for c in type(self).__mro__ if "_params" in vars(c)), None)
         if owner is None:
@@ -190,7 +190,7 @@ class Distribution:
                 setattr(new, name, value.expand(batch_shape + rest))
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
-        """`_instance`, or a blank object of this class if `cls` knows how to fill it."""
+        """`_instance`, or a blank object of this class if `cls` can fill it."""
         if _instance is not None:
             return _instance
         if type(self).__init__ is not cls.__init__:  # type: ignore[misc]

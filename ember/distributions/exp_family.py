@@ -15,8 +15,8 @@ __all__ = ["ExponentialFamily"]
 class ExponentialFamily(Distribution):
     """A distribution with density exp(<t(x), theta> - F(theta) + k(x)).
 
-    A family gives its natural parameters theta, its log normalizer F and the mean of its
-    carrier measure k; entropy and KL divergence follow from the gradient of F.
+    A family gives its natural parameters theta, its log normalizer F and the mean of
+    its carrier measure k; entropy and KL divergence follow from the gradient of F.
 
     >>> isinstance(ember.distributions.Gamma(1.0, 1.0), ExponentialFamily)
     True

@@ -19,7 +19,7 @@ class Independent(Distribution):
 
     >>> from ember.distributions import Normal
     >>> Independent(Normal(ember.zeros(2, 3), 1.0), 1).event_shape
-    ember.Size([3])
+    torch.Size([3])
     """
 
     arg_constraints: Any = {}

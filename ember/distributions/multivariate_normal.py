@@ -34,6 +34,13 @@ def half_log_det(tril: Tensor) -> Tensor:
     return tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
+def inverse(tril: Tensor) -> Tensor:
+    """The inverse of L L^T."""
+    identity = ember.eye(tril.shape[-1], dtype=tril.dtype, device=tril.device)
+    solved = ember.linalg.solve_triangular(tril, identity, upper=False)
+    return solved.mT @ solved
+
+
 def precision_to_scale_tril(precision: Tensor) -> Tensor:
     """The lower Cholesky factor of the inverse of `precision`."""
     # Factoring with rows and columns reversed gives P = U U^T with U upper triangular,
@@ -99,7 +106,7 @@ class MultivariateNormal(Distribution):
     @lazy_property
     def precision_matrix(self) -> Tensor:
         """The inverse of the covariance."""
-        return self._to_batch(ember.cholesky_inverse(self._unbroadcasted_scale_tril))
+        return self._to_batch(inverse(self._unbroadcasted_scale_tril))
 
     @property
     def mean(self) -> Tensor:

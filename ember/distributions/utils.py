@@ -32,7 +32,7 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
 
     >>> loc, scale = broadcast_all(0.0, ember.ones(3))
     >>> loc.shape
-    ember.Size([3])
+    torch.Size([3])
     """
     tensors = [v for v in values if isinstance(v, Tensor)]
     if not all(isinstance(v, (Tensor, Number)) for v in values):
@@ -80,7 +80,7 @@ def eps(x: Tensor) -> float:
 
 def clamp_tiny_(x: Tensor) -> Tensor:
     """Lift values to at least `tiny` without the gradient noticing."""
-    x.detach().clamp_(min=tiny(x))
+    x.data.clamp_(min=tiny(x))
     return x
 
 
@@ -170,8 +170,8 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     tensor([[1, 0],
             [3, 4]])
     """
-    # Entries of an n x n matrix on and below the diagonal: m (m + 1) / 2 with m = n + diag
-    # for diag <= 0; for diag > 0 the corner above it is missing. Solved for n:
+    # Entries of an n x n matrix on and below the diagonal: m (m + 1) / 2 with
+    # m = n + diag for diag <= 0; for diag > 0 only a corner is missing. Solved for n:
     length = vec.shape[-1]
     discriminant = 8 * length + 1 + (8 * diag * (diag + 1) if diag > 0 else 0)
     root = math.isqrt(discriminant)

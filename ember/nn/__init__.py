@@ -11,6 +11,6 @@ from ember.nn.parameter import (
 )
 
 from ember.nn import functional, init  # isort: skip
-from ember.nn.modules import *  # noqa: F403
+from ember.nn.modules import *
 
 from ember.nn import modules, parameter, utils  # isort: skip

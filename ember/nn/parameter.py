@@ -1,8 +1,7 @@
 """Parameters and buffers: tensors that a Module registers when they are assigned."""
 
-from ember._C import Tensor
-
 import ember
+from ember._C import Tensor
 
 
 class Parameter(Tensor):
@@ -32,7 +31,7 @@ class Parameter(Tensor):
     def __reduce_ex__(self, protocol):
         from collections import OrderedDict
 
-        args = (self.detach(), self.requires_grad, OrderedDict())
+        args: tuple = (self.detach(), self.requires_grad, OrderedDict())
         return _rebuild_parameter, args
 
 
@@ -70,7 +69,7 @@ class UninitializedParameter(Parameter):
     torch.Size([2, 3])
     """
 
-    cls_to_become = Parameter
+    cls_to_become: type = Parameter
 
     def __new__(cls, requires_grad: bool = True, device=None, dtype=None):
         data = ember.empty(0, device=device, dtype=dtype)
@@ -81,7 +80,7 @@ class UninitializedParameter(Parameter):
         device = self.device if device is None else device
         dtype = self.dtype if dtype is None else dtype
         self.data = ember.empty(shape, device=device, dtype=dtype)
-        self.__class__ = self.cls_to_become
+        self.__class__ = self.cls_to_become  # type: ignore[assignment]
 
     def __deepcopy__(self, memo):
         if id(self) not in memo:
@@ -96,7 +95,7 @@ class UninitializedParameter(Parameter):
 class UninitializedBuffer(Tensor):
     """A buffer whose shape is not known yet."""
 
-    cls_to_become = Tensor
+    cls_to_become: type = Tensor
     materialize = UninitializedParameter.materialize
     __repr__ = UninitializedParameter.__repr__
 

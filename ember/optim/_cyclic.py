@@ -261,10 +261,10 @@ def _phases(total: int, pct_start: float, three: bool) -> list[dict]:
     if three:
         rates.append((float(2 * pct_start * total) - 2, "max_lr", "initial_lr"))
         rates.append((total - 1, "initial_lr", "min_lr"))
-        momenta = ("max_momentum", "base_momentum", "max_momentum", "max_momentum")
+        momenta = ["max_momentum", "base_momentum", "max_momentum", "max_momentum"]
     else:
         rates.append((total - 1, "max_lr", "min_lr"))
-        momenta = ("max_momentum", "base_momentum", "max_momentum")
+        momenta = ["max_momentum", "base_momentum", "max_momentum"]
     return [
         {
             "end_step": end,

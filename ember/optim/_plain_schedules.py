@@ -24,9 +24,11 @@ def _lambda_list(given, optimizer: Optimizer) -> list:
 class _LambdaState:
     """Functions are not saved; the state of callable objects is."""
 
+    lr_lambdas: list
+
     def state_dict(self) -> dict:
         """State; of the lambdas only what callable objects hold."""
-        state = super().state_dict()
+        state = super().state_dict()  # type: ignore[misc]
         lambdas = state.pop("lr_lambdas")
         state["lr_lambdas"] = [
             None if isinstance(f, types.FunctionType) else f.__dict__.copy()
@@ -317,7 +319,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_i = T_0
         self.T_mult = T_mult
         self.eta_min = eta_min
-        self.T_cur = last_epoch
+        self.T_cur: float = last_epoch
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list:

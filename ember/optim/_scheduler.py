@@ -161,8 +161,8 @@ def _count_steps(optimizer: Optimizer) -> None:
 
     @wraps(step)
     def counted(*args, **kwargs):
-        optimizer._opt_called = True
+        optimizer._opt_called = True  # type: ignore[attr-defined]
         return step(optimizer, *args, **kwargs)
 
-    counted._wrapped_by_lr_sched = True
-    optimizer.step = counted
+    counted._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
+    optimizer.step = counted  # type: ignore[method-assign]

@@ -88,7 +88,7 @@ class SequentialLR(LRScheduler):
         schedulers[0]._initial_step()
         self._last_lr = schedulers[0].get_last_lr()
 
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]
         """Go on by one epoch."""
         self.last_epoch += 1
         i = bisect_right(self._milestones, self.last_epoch)
@@ -144,7 +144,7 @@ class ChainedScheduler(LRScheduler):
         self.optimizer = optimizer
         self._last_lr = _rates(optimizer)
 
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]
         """Go on by one epoch."""
         for scheduler in self._schedulers:
             scheduler.step()
@@ -240,7 +240,9 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
 
-    def step(self, metrics, epoch: int | None = None) -> None:
+    def step(  # type: ignore[override]
+        self, metrics, epoch: int | None = None
+    ) -> None:
         """Tell the metric of an epoch."""
         current = float(metrics)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch

@@ -65,7 +65,7 @@ class Optimizer:
     def __init_subclass__(cls, **kwargs) -> None:
         super().__init_subclass__(**kwargs)
         if "step" in cls.__dict__:
-            cls.step = _with_hooks(cls.step)
+            cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]
 
     def _make_hook_tables(self) -> None:
         self._optimizer_step_pre_hooks: dict = {}

@@ -4,6 +4,7 @@ Everything is drawn as strokes: a stroke's coverage of a pixel falls off over on
 at its edge, which makes lines and letters smooth. The letters are in `_strokes`.
 """
 
+import itertools
 import math
 import struct
 import zlib
@@ -113,7 +114,7 @@ class Canvas:
         cover = np.zeros((self.height, self.width))
         if len(points) == 1:
             points = np.repeat(points, 2, axis=0)
-        for start, end in zip(points[:-1], points[1:]):
+        for start, end in itertools.pairwise(points):
             if np.isfinite(start).all() and np.isfinite(end).all():
                 self._cover(cover, start, end, width / 2)
         self._blend(cover * alpha, color)

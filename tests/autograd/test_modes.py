@@ -145,9 +145,11 @@ def test_saved_tensor_hooks():
     assert x.grad.tolist() == [40.0, 60.0]
     with graph.save_on_cpu():
         x.exp().sum().backward()
-    with graph.disable_saved_tensors_hooks("not here"):
-        with pytest.raises(RuntimeError, match="not here"):
-            graph.saved_tensors_hooks(pack, pack).__enter__()
+    with (
+        graph.disable_saved_tensors_hooks("not here"),
+        pytest.raises(RuntimeError, match="not here"),
+    ):
+        graph.saved_tensors_hooks(pack, pack).__enter__()
 
 
 def test_multi_grad_hook():

@@ -101,3 +101,10 @@ def test_operands_broadcast_as_in_numpy(data: Any, name: str, seed: int) -> None
     function = getattr(ember, {"divide": "div"}.get(name, name))
     got = function(load(ember, a), load(ember, b))
     agree(got, want, f"{name} {shapes}", rtol=1e-12)
+
+
+def test_a_tensor_without_elements_can_be_assigned_to() -> None:
+    x = ember.zeros(2, 0, 3)
+    x[ember.zeros(2, 0, dtype=ember.bool), ::2] = 1.0
+    x.expand(4, 2, 0, 3).mul_(2)
+    assert x.shape == (2, 0, 3)

@@ -13,7 +13,7 @@ from ember.nn import functional as F
 def convolved(x, w, stride, padding, dilation, groups):
     """conv2d by its definition."""
     x = np.pad(x, ((0, 0), (0, 0), (padding,) * 2, (padding,) * 2))
-    batch, channels, high, wide = x.shape
+    batch, _, high, wide = x.shape
     out, per_group, kh, kw = w.shape
     rows = (high - dilation * (kh - 1) - 1) // stride + 1
     columns = (wide - dilation * (kw - 1) - 1) // stride + 1
@@ -105,7 +105,7 @@ def test_padding_never_wins_a_maximum():
     x = -ember.ones(1, 1, 4)
     assert F.max_pool1d(x, 3, 1, 1).tolist() == x.tolist()
     lowest = ember.full((1, 1, 2), float("-inf"))
-    values, places = F.max_pool1d(lowest, 2, 2, 1, return_indices=True)
+    _, places = F.max_pool1d(lowest, 2, 2, 1, return_indices=True)
     assert places.tolist() == [[[0, 1]]]
 
 
@@ -121,12 +121,17 @@ def test_adaptive_pools_cover_everything():
     x = ember.arange(7.0).view(1, 1, 7)
     assert F.adaptive_avg_pool1d(x, 3).tolist() == [[[1.0, 3.0, 5.0]]]
     assert F.adaptive_max_pool1d(x, 3).tolist() == [[[2.0, 4.0, 6.0]]]
-    assert F.adaptive_avg_pool2d(ember.ones(2, 3, 5, 7), (None, 1)).shape == (2, 3, 5, 1)
+    assert F.adaptive_avg_pool2d(ember.ones(2, 3, 5, 7), (None, 1)).shape == (
+        2,
+        3,
+        5,
+        1,
+    )
 
 
 def test_fold_undoes_unfold_up_to_counts():
     x = ember.randn(2, 3, 6, 5, dtype=ember.float64)
-    options = dict(kernel_size=3, stride=2, padding=1)
+    options = {"kernel_size": 3, "stride": 2, "padding": 1}
     total = F.fold(F.unfold(x, **options), (6, 5), **options)
     counts = F.fold(F.unfold(ember.ones_like(x), **options), (6, 5), **options)
     np.testing.assert_allclose((total / counts).numpy(), x.numpy(), rtol=1e-12)
@@ -143,7 +148,9 @@ def test_interpolation_keeps_lines_straight():
 def test_the_identity_grid_samples_the_image():
     x = ember.randn(2, 3, 4, 5)
     theta = ember.tensor([[1.0, 0, 0], [0, 1, 0]]).expand(2, 2, 3)
-    for mode, align in itertools.product(("bilinear", "nearest", "bicubic"), (True, False)):
+    for mode, align in itertools.product(
+        ("bilinear", "nearest", "bicubic"), (True, False)
+    ):
         grid = F.affine_grid(theta, (2, 3, 4, 5), align)
         same = F.grid_sample(x, grid, mode, align_corners=align)
         np.testing.assert_allclose(same.numpy(), x.numpy(), atol=1e-5)

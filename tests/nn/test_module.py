@@ -77,7 +77,7 @@ def test_attribute_rules():
         def __init__(self):
             self.p = nn.Parameter(ember.ones(1))
 
-    with pytest.raises(AttributeError, match="before Module.__init__"):
+    with pytest.raises(AttributeError, match=r"before Module\.__init__"):
         Early()
 
 
@@ -294,7 +294,7 @@ def test_repr():
 
 
 def test_unknown_arguments_and_missing_forward():
-    with pytest.raises(TypeError, match="Module.__init__"):
+    with pytest.raises(TypeError, match=r"Module\.__init__"):
         nn.Module(1)
     with pytest.raises(NotImplementedError, match="forward"):
         nn.Module()(1)

@@ -128,7 +128,11 @@ def test_group_norm_between_layer_and_instance_norm():
 def test_embedding_bags():
     table = ember.tensor([[1.0], [2.0], [4.0]], requires_grad=True)
     ids, offsets = ember.tensor([0, 2, 1, 2]), ember.tensor([0, 2, 2])
-    for mode, expected in (("sum", [5, 0, 6]), ("mean", [2.5, 0, 3]), ("max", [4, 0, 4])):
+    for mode, expected in (
+        ("sum", [5, 0, 6]),
+        ("mean", [2.5, 0, 3]),
+        ("max", [4, 0, 4]),
+    ):
         bags = F.embedding_bag(ids, table, offsets, mode=mode)
         assert bags.reshape(-1).tolist() == expected
     F.embedding_bag(ids, table, offsets, mode="sum", padding_idx=2).sum().backward()

@@ -209,6 +209,15 @@ def alias(name: str, of: str) -> Entry:
     return ENTRIES[name]
 
 
+def view_forms(name: str, *suffixes: str) -> None:
+    """The other forms of the view `name`: "copy", and "" for the one in place."""
+    of = ENTRIES[name]
+    for suffix in suffixes:
+        form = replace(of, name=f"{name}_{suffix}", view=False, source=_module)
+        form.grad = of.grad if suffix else False  # a leaf does not change in place
+        ENTRIES[form.name] = form
+
+
 _module = ""
 
 

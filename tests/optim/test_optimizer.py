@@ -1,9 +1,9 @@
 """Optimizers: they minimize, keep state, save and load it, and run hooks."""
 
-import numpy as np
 import io
 import math
 
+import numpy as np
 import pytest
 
 import ember
@@ -169,4 +169,4 @@ def test_muon_steps_are_orthogonal():
     p.grad = ember.randn(4, 4)
     optim.Muon([p], lr=1.0, weight_decay=0.0).step()
     values = np.linalg.svd(p.detach().numpy(), compute_uv=False)
-    assert 0.4 < values.min().item() and values.max().item() < 1.4
+    assert values.min().item() > 0.4 and values.max().item() < 1.4

@@ -1,6 +1,6 @@
-// A double whose functions are the C library's: for the arguments that the vector code leaves out, such as
-// the sine of 1e20. A kernel with such arguments says so by `is_rare`, and evaluates its row with T = Exact
-// for them.
+// A double whose functions are the C library's: for the arguments that the vector code leaves out,
+// such as the sine of 1e20. A kernel with such arguments says so by `is_rare`, and evaluates its
+// row with T = Exact for them.
 #pragma once
 
 #include "cpu/kernels/arithmetic.h"

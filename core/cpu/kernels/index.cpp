@@ -15,19 +15,29 @@ struct Bool {
 };
 
 // The type in which elements of type T meet, and the ways there and back.
-template <class T> auto widen(T v) {
-  if constexpr (std::is_same_v<T, Bool>) return v.byte;
-  else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return to_float(v);
-  else return v;
+template <class T>
+auto widen(T v) {
+  if constexpr (std::is_same_v<T, Bool>)
+    return v.byte;
+  else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+    return to_float(v);
+  else
+    return v;
 }
-template <class T, class W> T narrow(W v) {
-  if constexpr (std::is_same_v<T, Bool>) return Bool{uint8_t(v != 0)};
-  else if constexpr (std::is_same_v<T, Half>) return to_half(v);
-  else if constexpr (std::is_same_v<T, BFloat16>) return to_bfloat(v);
-  else return T(v);
+template <class T, class W>
+T narrow(W v) {
+  if constexpr (std::is_same_v<T, Bool>)
+    return Bool{uint8_t(v != 0)};
+  else if constexpr (std::is_same_v<T, Half>)
+    return to_half(v);
+  else if constexpr (std::is_same_v<T, BFloat16>)
+    return to_bfloat(v);
+  else
+    return T(v);
 }
 
-template <Combine f, class T> inline T meet(T there, T value) {
+template <Combine f, class T>
+inline T meet(T there, T value) {
   auto a = widen(there), b = widen(value);
   using W = decltype(a);
   if constexpr (f == kSet) {
@@ -44,10 +54,17 @@ template <Combine f, class T> inline T meet(T there, T value) {
   }
 }
 
-template <class T> T& at(char* p) { return *reinterpret_cast<T*>(p); }
-template <class T> const T& at(const char* p) { return *reinterpret_cast<const T*>(p); }
+template <class T>
+T& at(char* p) {
+  return *reinterpret_cast<T*>(p);
+}
+template <class T>
+const T& at(const char* p) {
+  return *reinterpret_cast<const T*>(p);
+}
 
-template <class T> void take(const char* x, const int64_t* offsets, char* out, int64_t out_step, int64_t n) {
+template <class T>
+void take(const char* x, const int64_t* offsets, char* out, int64_t out_step, int64_t n) {
   if (out_step == int64_t(sizeof(T))) {
     T* to = reinterpret_cast<T*>(out);
     for (int64_t i = 0; i < n; i++) to[i] = at<T>(x + offsets[i]);
@@ -64,7 +81,8 @@ void put(char* x, const int64_t* offsets, const char* values, int64_t step, int6
   }
 }
 
-template <Combine f, class T> void combine(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t n) {
+template <Combine f, class T>
+void combine(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t n) {
   constexpr int64_t size = sizeof(T);
   if (to_step == size && from_step == size) {
     T* a = reinterpret_cast<T*>(to);
@@ -78,7 +96,8 @@ template <Combine f, class T> void combine(char* to, int64_t to_step, const char
 }
 
 // Checks a line of indices in blocks, so that the loop over a block has no branch.
-template <class Body> inline int64_t checked_blocks(const Picks& p, int64_t n, Body&& body) {
+template <class Body>
+inline int64_t checked_blocks(const Picks& p, int64_t n, Body&& body) {
   constexpr int64_t kBlock = 64;
   for (int64_t first = 0; first < n; first += kBlock) {
     const int64_t count = n - first < kBlock ? n - first : kBlock;
@@ -88,7 +107,8 @@ template <class Body> inline int64_t checked_blocks(const Picks& p, int64_t n, B
       const uint64_t* line = reinterpret_cast<const uint64_t*>(index);
       for (int64_t i = 0; i < count; i++) bad |= uint64_t(line[i] >= uint64_t(p.size));
     } else {
-      for (int64_t i = 0; i < count; i++) bad |= uint64_t(at<uint64_t>(index + i * p.index_step) >= uint64_t(p.size));
+      for (int64_t i = 0; i < count; i++)
+        bad |= uint64_t(at<uint64_t>(index + i * p.index_step) >= uint64_t(p.size));
     }
     if (__builtin_expect(bad != 0, 0))
       for (int64_t i = 0; i < count; i++)
@@ -98,7 +118,8 @@ template <class Body> inline int64_t checked_blocks(const Picks& p, int64_t n, B
   return -1;
 }
 
-template <class T> int64_t gather(const Picks& x, char* out, int64_t out_step, int64_t n) {
+template <class T>
+int64_t gather(const Picks& x, char* out, int64_t out_step, int64_t n) {
   constexpr int64_t size = sizeof(T);
   return checked_blocks(x, n, [&](const char* index, int64_t first, int64_t count) {
     const char* from = x.data + first * x.step;
@@ -114,35 +135,41 @@ template <class T> int64_t gather(const Picks& x, char* out, int64_t out_step, i
       for (int64_t i = 0; i < count; i++) dense[i] = at<T>(from + i * size + line[i] * x.pick_step);
     } else {
       for (int64_t i = 0; i < count; i++)
-        at<T>(to + i * out_step) = at<T>(from + i * x.step + at<int64_t>(index + i * x.index_step) * x.pick_step);
+        at<T>(to + i * out_step) =
+            at<T>(from + i * x.step + at<int64_t>(index + i * x.index_step) * x.pick_step);
     }
   });
 }
 
-template <Combine f, class T> int64_t scatter(const Picks& self, const char* src, int64_t src_step, int64_t n) {
+template <Combine f, class T>
+int64_t scatter(const Picks& self, const char* src, int64_t src_step, int64_t n) {
   return checked_blocks(self, n, [&](const char* index, int64_t first, int64_t count) {
     char* to = self.data + first * self.step;
     const char* from = src + first * src_step;
     for (int64_t i = 0; i < count; i++) {
-      T& there = at<T>(to + i * self.step + at<int64_t>(index + i * self.index_step) * self.pick_step);
+      T& there =
+          at<T>(to + i * self.step + at<int64_t>(index + i * self.index_step) * self.pick_step);
       there = meet<f, T>(there, at<T>(from + i * src_step));
     }
   });
 }
 
-template <class T> void add_size(IndexKernels& k) {
+template <class T>
+void add_size(IndexKernels& k) {
   const int s = size_index(sizeof(T));
   k.take[s] = take<T>;
   k.put[s] = put<kSet, T>;
   k.gather[s] = gather<T>;
   k.scatter[s] = scatter<kSet, T>;
 }
-template <Combine f, class T> void add_mode(IndexKernels& k, int column) {
+template <Combine f, class T>
+void add_mode(IndexKernels& k, int column) {
   k.put_with[f][column] = put<f, T>;
   k.combine[f][column] = combine<f, T>;
   k.scatter_with[f][column] = scatter<f, T>;
 }
-template <class T> void add_type(IndexKernels& k, int column) {
+template <class T>
+void add_type(IndexKernels& k, int column) {
   add_mode<kAdd, T>(k, column);
   add_mode<kMul, T>(k, column);
   if constexpr (!is_complex_type<T>) {

@@ -23,17 +23,22 @@ struct Picks {
 
 struct IndexKernels {
   // out[i] = x[offsets[i]]; x[offsets[i]] = values[i].
-  void (*take[kSizes])(const char* x, const int64_t* offsets, char* out, int64_t out_step, int64_t n);
-  void (*put[kSizes])(char* x, const int64_t* offsets, const char* values, int64_t values_step, int64_t n);
+  void (*take[kSizes])(const char* x, const int64_t* offsets, char* out, int64_t out_step,
+                       int64_t n);
+  void (*put[kSizes])(char* x, const int64_t* offsets, const char* values, int64_t values_step,
+                      int64_t n);
   // x[offsets[i]] = f(x[offsets[i]], values[i])
-  void (*put_with[kCombines][kColumns])(char* x, const int64_t* offsets, const char* values, int64_t values_step,
-                                        int64_t n);
+  void (*put_with[kCombines][kColumns])(char* x, const int64_t* offsets, const char* values,
+                                        int64_t values_step, int64_t n);
   // to[i] = f(to[i], from[i])
-  void (*combine[kCombines][kColumns])(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t n);
-  // One line of gather and scatter. They stop at an index out of bounds and return its place, else -1.
+  void (*combine[kCombines][kColumns])(char* to, int64_t to_step, const char* from,
+                                       int64_t from_step, int64_t n);
+  // One line of gather and scatter. They stop at an index out of bounds and return its place, else
+  // -1.
   int64_t (*gather[kSizes])(const Picks& x, char* out, int64_t out_step, int64_t n);
   int64_t (*scatter[kSizes])(const Picks& self, const char* src, int64_t src_step, int64_t n);
-  int64_t (*scatter_with[kCombines][kColumns])(const Picks& self, const char* src, int64_t src_step, int64_t n);
+  int64_t (*scatter_with[kCombines][kColumns])(const Picks& self, const char* src, int64_t src_step,
+                                               int64_t n);
 };
 
 namespace baseline {

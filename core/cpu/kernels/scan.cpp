@@ -6,40 +6,82 @@
 namespace ember::cpu::EMBER_ISA {
 namespace {
 
-template <class T> struct WideOf { using type = T; };
-template <> struct WideOf<float> { using type = double; };
-template <> struct WideOf<Complex<float>> { using type = Complex<double>; };
-template <class T> using Wide = typename WideOf<T>::type;
+template <class T>
+struct WideOf {
+  using type = T;
+};
+template <>
+struct WideOf<float> {
+  using type = double;
+};
+template <>
+struct WideOf<Complex<float>> {
+  using type = Complex<double>;
+};
+template <class T>
+using Wide = typename WideOf<T>::type;
 
 struct Sum {
-  template <class T> using Acc = Wide<T>;
-  template <class A> static A identity() { return A(0); }
-  template <class V> static EMBER_INLINE V fold(V a, V b) { return a + b; }
+  template <class T>
+  using Acc = Wide<T>;
+  template <class A>
+  static A identity() {
+    return A(0);
+  }
+  template <class V>
+  static EMBER_INLINE V fold(V a, V b) {
+    return a + b;
+  }
 };
 struct Prod {
-  template <class T> using Acc = Wide<T>;
-  template <class A> static A identity() { return A(1); }
-  template <class V> static EMBER_INLINE V fold(V a, V b) { return a * b; }
+  template <class T>
+  using Acc = Wide<T>;
+  template <class A>
+  static A identity() {
+    return A(1);
+  }
+  template <class V>
+  static EMBER_INLINE V fold(V a, V b) {
+    return a * b;
+  }
 };
 struct LogSumExp {  // of lines side by side
-  template <class T> using Acc = T;
-  template <class A> static A identity() { return A(-__builtin_inf()); }
-  template <class V> static EMBER_INLINE V fold(V a, V b) { return logaddexp(a, b); }
+  template <class T>
+  using Acc = T;
+  template <class A>
+  static A identity() {
+    return A(-__builtin_inf());
+  }
+  template <class V>
+  static EMBER_INLINE V fold(V a, V b) {
+    return logaddexp(a, b);
+  }
 };
 
-template <class A> A& value_of(Carry& c) { return *reinterpret_cast<A*>(c.value); }
+template <class A>
+A& value_of(Carry& c) {
+  return *reinterpret_cast<A*>(c.value);
+}
 
 // Integers wrap around.
-template <class T, class Op> struct Compute { using type = T; };
-template <class Op> struct Compute<int64_t, Op> { using type = uint64_t; };
+template <class T, class Op>
+struct Compute {
+  using type = T;
+};
+template <class Op>
+struct Compute<int64_t, Op> {
+  using type = uint64_t;
+};
 
 #if defined(__AVX2__)
-// Eight elements at a time: three steps give the scan within them, then the carry joins. The only chain from one
-// eight to the next is a broadcast and one addition.
-template <class A> struct Eight {
+// Eight elements at a time: three steps give the scan within them, then the carry joins. The only
+// chain from one eight to the next is a broadcast and one addition.
+template <class A>
+struct Eight {
   typedef A type __attribute__((vector_size(8 * sizeof(A)), aligned(alignof(A)), may_alias));
 };
-template <class T, class A, class Op> EMBER_INLINE int64_t run_eights(int64_t n, const T* x, T* out, A& carry) {
+template <class T, class A, class Op>
+EMBER_INLINE int64_t run_eights(int64_t n, const T* x, T* out, A& carry) {
   using V = typename Eight<A>::type;
   using Narrow = typename Eight<T>::type;
   V before = Op::template identity<A>() - V{}, all = carry - V{};
@@ -74,9 +116,10 @@ void run(int64_t n, const void* from, void* to, int64_t*, int64_t, Carry& carry)
   carry.started = true;
 }
 
-// What has been seen is m + log(1 + t), with m the largest element. Only m and t must be found one after another, and
-// that is cheap; exponentials and logarithms are taken a chunk at a time.
-template <class T> void run_logsumexp(int64_t n, const void* from, void* to, int64_t*, int64_t, Carry&) {
+// What has been seen is m + log(1 + t), with m the largest element. Only m and t must be found one
+// after another, and that is cheap; exponentials and logarithms are taken a chunk at a time.
+template <class T>
+void run_logsumexp(int64_t n, const void* from, void* to, int64_t*, int64_t, Carry&) {
   using A = Wide<T>;
   constexpr int64_t kChunk = 256;
   const T* x = static_cast<const T*>(from);
@@ -103,7 +146,8 @@ template <class T> void run_logsumexp(int64_t n, const void* from, void* to, int
   }
 }
 
-template <class T, class Op> void total(int64_t n, const void* from, Carry& carry) {
+template <class T, class Op>
+void total(int64_t n, const void* from, Carry& carry) {
   using U = typename Compute<T, Op>::type;
   using A = typename Op::template Acc<U>;
   const U* x = static_cast<const U*>(from);
@@ -138,14 +182,16 @@ void across(int64_t rows, int64_t columns, const void* from, void* to, int64_t*,
 }
 
 // The latest of equals wins, and NaN over everything.
-template <bool most, class T> EMBER_INLINE bool takes(T x, T best) {
+template <bool most, class T>
+EMBER_INLINE bool takes(T x, T best) {
   bool better = most ? x >= best : x <= best;
   if constexpr (is_real<T>) better = (better & (best == best)) | (x != x);
   return better;
 }
 
 template <class T, bool most>
-void run_extreme(int64_t n, const void* from, void* to, int64_t* indices, int64_t first, Carry& carry) {
+void run_extreme(int64_t n, const void* from, void* to, int64_t* indices, int64_t first,
+                 Carry& carry) {
   const T* x = static_cast<const T*>(from);
   T* out = static_cast<T*>(to);
   if (n == 0) return;
@@ -164,7 +210,8 @@ void run_extreme(int64_t n, const void* from, void* to, int64_t* indices, int64_
 }
 
 template <class T, bool most>
-void across_extreme(int64_t rows, int64_t columns, const void* from, void* to, int64_t* indices, int64_t stride) {
+void across_extreme(int64_t rows, int64_t columns, const void* from, void* to, int64_t* indices,
+                    int64_t stride) {
   T best[kScanColumns];
   int64_t at[kScanColumns];
   for (int64_t i = 0; i < rows; i++) {
@@ -184,7 +231,8 @@ void across_extreme(int64_t rows, int64_t columns, const void* from, void* to, i
   }
 }
 
-template <class T, class Op> constexpr void add(ScanKernels& k, ScanKind kind, LineType type) {
+template <class T, class Op>
+constexpr void add(ScanKernels& k, ScanKind kind, LineType type) {
   if constexpr (std::is_same_v<Op, LogSumExp>) {
     k.run[kind][type] = run_logsumexp<T>;
   } else {
@@ -193,7 +241,8 @@ template <class T, class Op> constexpr void add(ScanKernels& k, ScanKind kind, L
   }
   k.across[kind][type] = across<T, Op>;
 }
-template <class T> constexpr void add_type(ScanKernels& k, LineType type) {
+template <class T>
+constexpr void add_type(ScanKernels& k, LineType type) {
   add<T, Sum>(k, kScanSum, type);
   add<T, Prod>(k, kScanProd, type);
   if constexpr (is_real<T>) add<T, LogSumExp>(k, kScanLogSumExp, type);

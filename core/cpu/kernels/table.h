@@ -30,11 +30,12 @@ enum Column {
 
 using Kernel1 = void (*)(const void* x, void* out, int64_t n, const Params& p);
 using Kernel2 = void (*)(const void* a, const void* b, void* out, int64_t n, const Params& p);
-using Kernel3 = void (*)(const void* a, const void* b, const void* c, void* out, int64_t n, const Params& p);
+using Kernel3 = void (*)(const void* a, const void* b, const void* c, void* out, int64_t n,
+                         const Params& p);
 using Cast = void (*)(const void* x, void* out, int64_t n);
 // Copies n1 rows of n0 elements; strides are in bytes.
-using Move = void (*)(const char* src, int64_t src0, int64_t src1, char* dst, int64_t dst0, int64_t dst1, int64_t n0,
-                      int64_t n1);
+using Move = void (*)(const char* src, int64_t src0, int64_t src1, char* dst, int64_t dst0,
+                      int64_t dst1, int64_t n0, int64_t n1);
 using Fill = void (*)(const void* value, void* out, int64_t n);
 
 constexpr int kSizes = 5;  // element sizes 1, 2, 4, 8, 16
@@ -53,16 +54,16 @@ struct Kernels {
 };
 
 // One function per family and level fills in its part.
-#define EMBER_LEVEL(level)                        \
-  namespace level {                               \
-  void add_arithmetic(Kernels& k);                \
-  void add_comparison(Kernels& k);                \
-  void add_exponential(Kernels& k);               \
-  void add_trigonometric(Kernels& k);             \
-  void add_activation(Kernels& k);                \
-  void add_special(Kernels& k);                   \
-  void add_cast(Kernels& k);                      \
-  void add_move(Kernels& k);                      \
+#define EMBER_LEVEL(level)            \
+  namespace level {                   \
+  void add_arithmetic(Kernels& k);    \
+  void add_comparison(Kernels& k);    \
+  void add_exponential(Kernels& k);   \
+  void add_trigonometric(Kernels& k); \
+  void add_activation(Kernels& k);    \
+  void add_special(Kernels& k);       \
+  void add_cast(Kernels& k);          \
+  void add_move(Kernels& k);          \
   }
 EMBER_LEVEL(baseline)
 EMBER_LEVEL(avx2)

@@ -10,11 +10,9 @@ tensor(0.)
 
 from ember.distributions.transforms.base import Transform, _InverseTransform
 from ember.distributions.transforms.combine import (
-    CatTransform,
     ComposeTransform,
     IndependentTransform,
     ReshapeTransform,
-    StackTransform,
     identity_transform,
 )
 from ember.distributions.transforms.elementwise import (
@@ -27,6 +25,7 @@ from ember.distributions.transforms.elementwise import (
     SoftplusTransform,
     TanhTransform,
 )
+from ember.distributions.transforms.parts import CatTransform, StackTransform
 from ember.distributions.transforms.vector import (
     CorrCholeskyTransform,
     LowerCholeskyTransform,

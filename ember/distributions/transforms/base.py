@@ -13,8 +13,8 @@ from ember.distributions import constraints
 class Transform:
     """A map with `_call`, its inverse `_inverse`, and the Jacobian's determinant.
 
-    `domain` and `codomain` are constraints. With `cache_size=1` the last pair of input and
-    output is remembered, so that inverting an output just computed is free and exact.
+    `domain` and `codomain` are constraints. With `cache_size=1` the last pair of input
+    and output is remembered: inverting an output just computed is free and exact.
 
     >>> import ember
     >>> t = ember.distributions.ExpTransform(cache_size=1)

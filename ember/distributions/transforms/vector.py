@@ -64,7 +64,7 @@ class StickBreakingTransform(_Plain):
     bijective = True
 
     def _offset(self, x: Tensor) -> Tensor:
-        """Logarithms of the pieces still to come: with them, zero means equal shares."""
+        """Logarithms of the numbers of pieces to come: zero means equal shares."""
         n = x.shape[-1]
         return ember.arange(n, 0, -1, dtype=x.dtype, device=x.device).log()
 

@@ -34,6 +34,8 @@ def hardtanh(
     """`input` limited to [min_val, max_val]; the gradient is zero at both ends."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
+    if not input.is_floating_point():
+        min_val, max_val = int(min_val), int(max_val)
     upper = ember.where(input >= max_val, max_val, input)
     return _into(input, ember.where(input <= min_val, min_val, upper), inplace)
 
@@ -75,7 +77,14 @@ def leaky_relu(
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """Leaky ReLU with a learned slope, one or one for each channel (axis 1)."""
+    if weight.dim() > 1:
+        raise RuntimeError(
+            "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
+            f"{weight.dim()}"
+        )
     if weight.numel() != 1:
+        if input.dim() == 0:
+            raise RuntimeError("prelu(): Not allow zero-dim input tensor.")
         channels = input.shape[1] if input.dim() > 1 else input.shape[0]
         if weight.numel() != channels:
             raise RuntimeError(

@@ -10,6 +10,10 @@ from ember.nn.functional.pooling import max_over, with_indices
 
 def _target(input: Tensor, output_size, dims: int, name: str) -> list[int]:
     """The output size; None means the input's."""
+    if input.dim() <= dims and dims > 1:
+        raise ValueError(
+            f"Input dimension should be at least {dims + 1}, got {input.dim()}"
+        )
     if input.dim() not in (dims + 1, dims + 2):
         raise RuntimeError(
             f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got "
@@ -41,9 +45,7 @@ def _target(input: Tensor, output_size, dims: int, name: str) -> list[int]:
 
 def _windows(size: int, count: int) -> list[tuple[int, int]]:
     """First and one after last position of `count` windows over `size` elements."""
-    return [
-        (i * size // count, -((-(i + 1) * size) // count)) for i in range(count)
-    ]
+    return [(i * size // count, -((-(i + 1) * size) // count)) for i in range(count)]
 
 
 def _adaptive_avg(dims: int, input: Tensor, output_size) -> Tensor:
@@ -144,7 +146,7 @@ def _fractional(
     if samples is None:
         shape = (*x.shape[:2], dims)
         samples = ember.rand(shape, dtype=input.dtype, device=input.device)
-    elif samples.shape[0] < x.shape[0] or tuple(samples.shape[1:]) != (x.shape[1], dims):
+    elif samples.shape[0] < x.shape[0] or samples[0].shape != (x.shape[1], dims):
         raise RuntimeError(
             f"{name}: expected _random_samples of shape {[*x.shape[:2], dims]}, got "
             f"{list(samples.shape)}"
@@ -163,8 +165,8 @@ def _fractional(
         shape[2 + axis], shape[2 + dims + axis] = size[axis], kernel[axis]
         index = index.reshape(shape) * math.prod(given[axis + 1 :])
         flat = index if flat is None else flat + index
-    flat = flat.reshape(*x.shape[:2], math.prod(size), -1)
-    windows = x.reshape(*x.shape[:2], -1).gather(2, flat.flatten(2))
+    flat = flat.reshape(*x.shape[:2], math.prod(size), math.prod(kernel))
+    windows = x.flatten(2).gather(2, flat.flatten(2))
     values, where = windows.view(flat.shape).max(-1)
     places = flat.gather(-1, where.unsqueeze(-1)).squeeze(-1)
     shape = (*input.shape[:-dims], *size)

@@ -34,21 +34,23 @@ def scaled_dot_product_attention(
              [2.]]])
     """
     _check_attention(query, key, value, attn_mask, is_causal, enable_gqa)
-    # Half of the scale on either side: their product then cannot overflow alone.
-    factor = math.sqrt(1 / math.sqrt(query.shape[-1]) if scale is None else abs(scale))
-    negative = scale is not None and scale < 0
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     if is_causal:
         size = (query.shape[-2], key.shape[-2])
         attn_mask = ember.ones(size, dtype=ember.bool, device=query.device).tril()
     if enable_gqa:
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
-    query = query * (-factor if negative else factor)
-    scores = ember.matmul(query, (key * factor).transpose(-2, -1))
+    dtype = query.dtype
+    if dtype in (ember.float16, ember.bfloat16):
+        query, key, value = query.float(), key.float(), value.float()
+        if attn_mask is not None and attn_mask.dtype == dtype:
+            attn_mask = attn_mask.float()
+    scores = ember.matmul(query, key.transpose(-2, -1)) * scale
     weights = _masked_softmax(scores, attn_mask)
     if dropout_p > 0.0:
         weights = dropout(weights, dropout_p)
-    return ember.matmul(weights, value)
+    return ember.matmul(weights, value).to(dtype)
 
 
 def _masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
@@ -85,7 +87,8 @@ def _check_attention(query, key, value, mask, is_causal, enable_gqa) -> None:
     if mask is not None and mask.dtype not in (ember.bool, query.dtype):
         raise RuntimeError(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but "
-            f"got attn_mask.dtype: {mask.dtype} and  query.dtype: {query.dtype} instead."
+            f"got attn_mask.dtype: {mask.dtype} and  query.dtype: {query.dtype} "
+            "instead."
         )
     if enable_gqa and query.shape[-3] % key.shape[-3]:
         raise RuntimeError(
@@ -133,7 +136,8 @@ def multi_head_attention_forward(
     length, batch, width = query.shape
     if width != embed_dim_to_check:
         raise AssertionError(
-            f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}"
+            f"was expecting embedding dimension of {embed_dim_to_check}, but got "
+            f"{width}"
         )
     if width % num_heads:
         raise AssertionError(

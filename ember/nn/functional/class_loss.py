@@ -24,12 +24,12 @@ def multi_margin_loss(
     if weight is not None and weight.dim() != 1:
         raise ValueError("weight must be one-dimensional")
     batched = input.dim() == 2
-    if input.dim() not in (1, 2) or target.dim() > 1 or 0 in input.shape[-1:]:
+    if input.dim() > 2 or target.dim() > 1 or 0 in input.shape[-1:]:
         raise RuntimeError(
             "Expected non-empty vector or matrix with optional 0-dim batch size, but "
             f"got: {list(input.shape)}"
         )
-    x = input if batched else input.unsqueeze(0)
+    x = input if batched else input.reshape(1, -1)
     y = target.reshape(-1)
     if x.shape[0] != y.shape[0]:
         raise RuntimeError(f"inconsistent target size, got: {list(target.shape)}")
@@ -57,7 +57,7 @@ def multilabel_margin_loss(
 ) -> Tensor:
     """Margins between every target class (up to the first -1) and every other."""
     reduction = _reduction(size_average, reduce, reduction)
-    if input.dim() not in (1, 2) or 0 in input.shape[-1:]:
+    if input.dim() > 2 or 0 in input.shape[-1:]:
         raise RuntimeError(
             "Expected non-empty vector or matrix with optional 0-dim batch size, but "
             f"got: {list(input.shape)}"
@@ -68,7 +68,9 @@ def multilabel_margin_loss(
             f"{list(input.shape)}"
         )
     batched = input.dim() == 2
-    x, y = (input, target) if batched else (input[None], target[None])
+    x, y = input, target
+    if not batched:
+        x, y = x.reshape(1, -1), y.reshape(1, -1)
     classes = x.shape[1]
     if y.numel() and int(y.max()) >= classes:
         raise RuntimeError("target is out of range")
@@ -142,7 +144,18 @@ def linear_cross_entropy(
     The weight is [classes, ..., in_features]; axes in between make a loss of several
     dimensions.
     """
+    if input.dim() not in (1, 2):
+        raise RuntimeError(
+            f"expected input with dimensionality 1 or 2, got {input.dim()}"
+        )
     shape = linear_weight.shape[:-1]
+    if input.dim() == 1 and len(shape) > 1:
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape "
+            f"{tuple(linear_weight.shape)} requires batched input, (N, "
+            f"{linear_weight.shape[-1]}), got unbatched input with shape "
+            f"{tuple(input.shape)}"
+        )
     logits = ember.matmul(input, linear_weight.reshape(-1, input.shape[-1]).t())
     logits = logits.reshape(*input.shape[:-1], *shape)
     if linear_bias is not None:

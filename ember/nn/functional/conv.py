@@ -107,7 +107,7 @@ def conv_transpose3d(
     groups: int = 1,
     dilation=1,
 ) -> Tensor:
-    """The gradient of `conv3d` as a layer; kernels are [C, out / groups, KD, KH, KW]."""
+    """The gradient of `conv3d` as a layer; kernels [C, out / groups, KD, KH, KW]."""
     sizes = (stride, padding, output_padding, groups, dilation)
     return _transposed("conv_transpose3d", 3, input, weight, bias, *sizes)
 
@@ -188,7 +188,7 @@ def _transposed(
 
 def _correlate(x: Tensor, weight: Tensor, stride, dilation, groups: int) -> Tensor:
     """Products of `weight` with the windows of x [N, C, ...], without padding."""
-    batch, channels = x.shape[:2]
+    batch = x.shape[0]
     out, dims = weight.shape[0], weight.dim() - 2
     windows = x
     for axis in range(dims):

@@ -99,7 +99,8 @@ def _bags(
         return input.reshape(-1), places.repeat_interleave(length), count
     if input.dim() != 1:
         raise ValueError(
-            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}"
+            "input has to be 1D or 2D Tensor, but got Tensor of dimension "
+            f"{input.dim()}"
         )
     if offsets is None:
         raise ValueError("offsets has to be a 1D Tensor but got None")
@@ -122,7 +123,5 @@ def _bags(
         raise RuntimeError("embedding_bag(): offsets must not decrease")
     count = len(lengths)
     kind = {"dtype": ember.int64, "device": input.device}
-    bags = ember.arange(count, **kind).repeat_interleave(
-        ember.tensor(lengths, **kind)
-    )
+    bags = ember.arange(count, **kind).repeat_interleave(ember.tensor(lengths, **kind))
     return input[: sum(lengths)], bags, count

@@ -59,6 +59,8 @@ def embedding(
         if not -rows <= padding_idx < rows:
             raise AssertionError("Padding_idx must be within num_embeddings")
         padding_idx %= rows
+    if weight.dim() != 2:
+        raise RuntimeError(f"'weight' must be 2-D, got {weight.dim()}-D")
     if max_norm is not None:
         _renormalize(input, weight, max_norm, norm_type)
     if scale_grad_by_freq:

@@ -46,11 +46,13 @@ def batch_norm(
     """
     channels = input.shape[1] if input.dim() > 1 else 0
     if input.dim() < 2:
+        if input.numel() == 0:
+            return input.clone()
         raise RuntimeError(
             f"batch_norm(): expected at least 2 dimensions, got {list(input.shape)}"
         )
-    named = dict(weight=weight, bias=bias)
-    named |= dict(running_mean=running_mean, running_var=running_var)
+    named = {"weight": weight, "bias": bias}
+    named |= {"running_mean": running_mean, "running_var": running_var}
     for name, values in named.items():
         if values is not None and values.numel() != channels:
             raise RuntimeError(
@@ -147,7 +149,8 @@ def group_norm(
     """Mean 0 and variance 1 over groups of channels of each sample."""
     if input.dim() < 2:
         raise RuntimeError(
-            f"Expected at least 2 dimensions for input tensor but received {input.dim()}"
+            "Expected at least 2 dimensions for input tensor but received "
+            f"{input.dim()}"
         )
     batch, channels = input.shape[:2]
     if num_groups <= 0:
@@ -209,9 +212,7 @@ def rms_norm(
     x = _wide(input)
     if eps is None:
         eps = ember.finfo(x.dtype).eps
-    square = (x * x.conj() if x.is_complex() else x * x).mean(
-        tuple(range(-count, 0)), keepdim=True
-    )
+    square = (x * x).mean(tuple(range(-count, 0)), keepdim=True)
     result = x * ember.rsqrt(square + eps)
     if weight is not None:
         result = result * weight
@@ -232,5 +233,9 @@ def local_response_norm(
     from ember.nn.functional.padding import pad
 
     around = [0, 0] * (input.dim() - 2) + [size // 2, (size - 1) // 2]
-    square = pad(input * input, around).unfold(1, size, 1).mean(-1)
+    windows = pad(input * input, around).unfold(1, size, 1)
+    if input.is_floating_point():
+        square = windows.mean(-1)
+    else:
+        square = windows.sum(-1).div(size, rounding_mode="trunc")
     return input / (square * alpha + k) ** beta

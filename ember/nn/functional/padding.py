@@ -126,7 +126,12 @@ def _circular(input: Tensor, axis: int, before: int, after: int) -> list[int]:
         raise RuntimeError("Padding value causes wrapping around more than once.")
     if size + before + after < 0:
         raise RuntimeError("Negative padding value is resulting in an empty dimension")
-    return [p % size for p in _positions(input, axis, before, after)]
+    # What is cut off does not come back on the other side.
+    first, kept = max(-before, 0), size + min(before, 0) + min(after, 0)
+    if kept < max(before, after, 1):
+        raise RuntimeError("Padding value causes wrapping around more than once.")
+    places = range(-max(before, 0), kept + max(after, 0))
+    return [first + p % kept for p in places]
 
 
 _SOURCES = {"reflect": _reflect, "replicate": _replicate, "circular": _circular}

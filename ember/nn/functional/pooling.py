@@ -68,8 +68,7 @@ def output_sizes(name, input, kernel, stride, padding, dilation, ceil_mode) -> l
     _check_pool_input(name, input, len(kernel))
     if any(k <= 0 for k in kernel):
         raise RuntimeError(
-            f"{name}: kernel size should be greater than zero, but got "
-            f"{list(kernel)}"
+            f"{name}: kernel size should be greater than zero, but got {list(kernel)}"
         )
     if any(s <= 0 for s in stride):
         raise RuntimeError(f"{name}: stride should be greater than zero, got {stride}")
@@ -209,7 +208,10 @@ def _avg_pool(
     for axis in range(dims):
         windows = windows.unfold(first + axis, kernel[axis], stride[axis])
     total = windows.sum(tuple(range(-dims, 0)), dtype=input.dtype)
-    return total / (counts if divisor is None else divisor)
+    divisor = counts if divisor is None else divisor
+    if not input.is_floating_point():
+        return ember.div(total, divisor, rounding_mode="trunc")
+    return total / divisor
 
 
 def avg_pool1d(
@@ -307,7 +309,7 @@ def _max_unpool(
     padding = expanded("padding", padding, dims)
     if indices.dtype != ember.int64:
         raise RuntimeError(
-            "elements in indices should be type int64 but got: " f"{indices.dtype}"
+            f"elements in indices should be type int64 but got: {indices.dtype}"
         )
     if indices.shape != input.shape:
         raise RuntimeError(
@@ -333,7 +335,8 @@ def _max_unpool(
     rest = input.shape[:-dims]
     flat = input.new_zeros((*rest, math.prod(size)))
     places = indices.reshape(*rest, -1)
-    if places.numel() and not 0 <= int(places.min()) <= int(places.max()) < flat.shape[-1]:
+    volume = math.prod(size)
+    if places.numel() and not 0 <= int(places.min()) <= int(places.max()) < volume:
         raise RuntimeError(
             f"max_unpool{dims}d: found an invalid max index (output volumes are of "
             f"size {text(size)})"
@@ -342,7 +345,12 @@ def _max_unpool(
 
 
 def max_unpool1d(
-    input: Tensor, indices: Tensor, kernel_size, stride=None, padding=0, output_size=None
+    input: Tensor,
+    indices: Tensor,
+    kernel_size,
+    stride=None,
+    padding=0,
+    output_size=None,
 ) -> Tensor:
     """Maxima put back where `max_pool1d` found them, zeros elsewhere."""
     sizes = (kernel_size, stride, padding, output_size)
@@ -350,7 +358,12 @@ def max_unpool1d(
 
 
 def max_unpool2d(
-    input: Tensor, indices: Tensor, kernel_size, stride=None, padding=0, output_size=None
+    input: Tensor,
+    indices: Tensor,
+    kernel_size,
+    stride=None,
+    padding=0,
+    output_size=None,
 ) -> Tensor:
     """Maxima put back where `max_pool2d` found them, zeros elsewhere."""
     sizes = (kernel_size, stride, padding, output_size)
@@ -358,7 +371,12 @@ def max_unpool2d(
 
 
 def max_unpool3d(
-    input: Tensor, indices: Tensor, kernel_size, stride=None, padding=0, output_size=None
+    input: Tensor,
+    indices: Tensor,
+    kernel_size,
+    stride=None,
+    padding=0,
+    output_size=None,
 ) -> Tensor:
     """Maxima put back where `max_pool3d` found them, zeros elsewhere."""
     sizes = (kernel_size, stride, padding, output_size)

@@ -95,7 +95,7 @@ def _sizes(input: Tensor, size, scale_factor, recompute) -> tuple[list[int], lis
             f"scale_factor of shape {list(scales)}."
         )
     given = input.shape[2:]
-    sizes = [int(math.floor(float(n) * float(s))) for n, s in zip(given, scales)]
+    sizes = [math.floor(float(n) * float(s)) for n, s in zip(given, scales)]
     return sizes, [None] * dims if recompute else [float(s) for s in scales]
 
 

@@ -29,7 +29,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     parts = input.reshape(*rest, channels // (r * r), r, r, high, wide)
     n = len(rest)
     order = (*range(n + 1), n + 3, n + 1, n + 4, n + 2)
-    return parts.permute(order).reshape(*rest, -1, high * r, wide * r)
+    shape = (*rest, channels // (r * r), high * r, wide * r)
+    return parts.permute(order).reshape(shape)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -179,9 +180,7 @@ def fold(
     return total.contiguous() if batched else total.contiguous().squeeze(0)
 
 
-def affine_grid(
-    theta: Tensor, size, align_corners: bool | None = None
-) -> Tensor:
+def affine_grid(theta: Tensor, size, align_corners: bool | None = None) -> Tensor:
     """The points of an image [N, C, H, W] or [N, C, D, H, W] after a linear map."""
     dims = len(size) - 2
     if dims not in (2, 3):
@@ -319,9 +318,7 @@ def _check_grid(input: Tensor, grid: Tensor, dims: int, mode: str) -> None:
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norm distances of all pairs of rows."""
     if input.dim() != 2:
-        raise RuntimeError(
-            f"pdist only supports 2D tensors, got: {input.dim()}D"
-        )
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
     n = input.shape[0]
     rows, columns = ember.triu_indices(n, n, 1).to(input.device).unbind(0)
     first, second = input.index_select(0, rows), input.index_select(0, columns)

@@ -1,5 +1,7 @@
 """The layers, one file for each family."""
 
+from typing import TYPE_CHECKING
+
 from ember.nn.modules.activation import (
     CELU,
     ELU,
@@ -171,4 +173,5 @@ from ember.nn.modules.vision import (
     UpsamplingNearest2d,
 )
 
-__all__ = [name for name in dir() if name[0].isupper()]
+if not TYPE_CHECKING:  # checkers cannot evaluate it, and take every name
+    __all__ = [name for name in dir() if name[0].isupper() and "_" not in name]

@@ -1,14 +1,15 @@
 """The part of Module that moves it to other devices and dtypes."""
 
-from ember._C import Tensor
+from typing import Self
 
 import ember
+from ember._C import Tensor
 
 
 class ConversionMethods:
     """`to` and its special cases, mixed into Module; all change the module itself."""
 
-    def to(self, *args, **kwargs) -> "ConversionMethods":
+    def to(self, *args, **kwargs) -> Self:
         """Move to a device, to a floating dtype, or both; changes the module itself.
 
         >>> import ember
@@ -28,43 +29,44 @@ class ConversionMethods:
 
         return self._apply(convert)
 
-    def type(self, dst_type) -> "ConversionMethods":
+    def type(self, dst_type) -> Self:
         """Cast all parameters and buffers."""
         return self._apply(lambda t: t.to(dst_type))
 
-    def _to_float(self, dtype) -> "ConversionMethods":
+    def _to_float(self, dtype) -> Self:
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
 
-    def float(self) -> "ConversionMethods":
+    def float(self) -> Self:
         """Cast floating parameters and buffers to float32."""
         return self._to_float(ember.float32)
 
-    def double(self) -> "ConversionMethods":
+    def double(self) -> Self:
         """Cast floating parameters and buffers to float64."""
         return self._to_float(ember.float64)
 
-    def half(self) -> "ConversionMethods":
+    def half(self) -> Self:
         """Cast floating parameters and buffers to float16."""
         return self._to_float(ember.float16)
 
-    def bfloat16(self) -> "ConversionMethods":
+    def bfloat16(self) -> Self:
         """Cast floating parameters and buffers to bfloat16."""
         return self._to_float(ember.bfloat16)
 
-    def cpu(self) -> "ConversionMethods":
+    def cpu(self) -> Self:
         """Move to the CPU."""
         return self._apply(lambda t: t.cpu())
 
-    def cuda(self, device=None) -> "ConversionMethods":
+    def cuda(self, device=None) -> Self:
         """Move to a CUDA device."""
         return self._apply(lambda t: t.cuda(device))
 
-    def to_empty(self, *, device, recurse: bool = True) -> "ConversionMethods":
+    def to_empty(self, *, device, recurse: bool = True) -> Self:
         """Move to a device without copying values."""
-        empty = lambda t: ember.empty_like(t, device=device)
-        return self._apply(empty, recurse=recurse)
+        return self._apply(
+            lambda t: ember.empty_like(t, device=device), recurse=recurse
+        )
 
-    def share_memory(self) -> "ConversionMethods":
+    def share_memory(self) -> Self:
         """Move parameters and buffers to memory shared between processes."""
         return self._apply(lambda t: t.share_memory_())
 

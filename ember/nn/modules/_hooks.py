@@ -245,7 +245,10 @@ def register_module_forward_hook(
     """`register_forward_hook` for every module."""
     if with_kwargs:
         original = hook
-        hook = lambda module, args, result: original(module, args, {}, result)
+
+        def hook(module, args, result):
+            return original(module, args, {}, result)
+
     handle = _register_global("forward", hook)
     if always_call:
         GLOBAL["always_called"][handle.id] = True

@@ -156,7 +156,7 @@ class StateMethods:
             if not key.startswith(prefix) or key == extra:
                 continue
             head, dot, _ = key[len(prefix) :].partition(".")
-            if not dot and head not in own or dot and head not in self._modules:
+            if (not dot and head not in own) or (dot and head not in self._modules):
                 unexpected_keys.append(key)
 
     def get_extra_state(self):

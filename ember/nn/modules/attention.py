@@ -60,7 +60,8 @@ class MultiheadAttention(Module):
             "in_proj_weight": (3 * embed_dim, embed_dim),
         }
         if self._qkv_same_embed_dim:
-            self.in_proj_weight = Parameter(ember.empty(shapes["in_proj_weight"], **kind))
+            joined = ember.empty(shapes["in_proj_weight"], **kind)
+            self.in_proj_weight = Parameter(joined)
             for name in list(shapes)[:3]:
                 self.register_parameter(name, None)
         else:

@@ -83,11 +83,11 @@ class _NormBase(Module):
         version = local_metadata.get("version")
         key = prefix + "num_batches_tracked"
         # Version 1 had no count of batches.
-        if (version is None or version < 2) and self.track_running_stats:
-            if key not in state_dict:
-                count = self.num_batches_tracked
-                known = count is not None and count.device.type != "meta"
-                state_dict[key] = count if known else ember.tensor(0)
+        old = version is None or version < 2
+        if old and self.track_running_stats and key not in state_dict:
+            count = self.num_batches_tracked
+            known = count is not None and count.device.type != "meta"
+            state_dict[key] = count if known else ember.tensor(0)
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
 
@@ -95,11 +95,11 @@ class _BatchNorm(_NormBase):
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
-        if self.training and self.track_running_stats:
-            if self.num_batches_tracked is not None:
-                self.num_batches_tracked.add_(1)
-                if self.momentum is None:  # the mean over all batches so far
-                    factor = 1.0 / float(self.num_batches_tracked)
+        counts = self.training and self.track_running_stats
+        if counts and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:  # the mean over all batches so far
+                factor = 1.0 / float(self.num_batches_tracked)
         mean, variance = self.running_mean, self.running_var
         by_batch = self.training or (mean is None and variance is None)
         if self.training and not self.track_running_stats:

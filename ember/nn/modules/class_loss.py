@@ -35,7 +35,7 @@ class MultiMarginLoss(_WeightedLoss):
         self.margin = margin
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        options = dict(p=self.p, margin=self.margin, weight=self.weight)
+        options = {"p": self.p, "margin": self.margin, "weight": self.weight}
         return F.multi_margin_loss(input, target, **options, reduction=self.reduction)
 
 

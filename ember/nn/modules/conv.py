@@ -1,6 +1,7 @@
 """Convolutions and transposed convolutions."""
 
 import math
+from typing import Any
 
 import ember
 from ember import Tensor
@@ -51,7 +52,7 @@ class _ConvNd(Module):
                 raise ValueError(
                     "padding='same' is not supported for strided convolutions"
                 )
-            self.padding = padding
+            self.padding: Any = padding
         else:
             self.padding = _sizes(padding, dims)
         self.dilation = _sizes(dilation, dims)

@@ -46,6 +46,7 @@ class LazyModuleMixin:
         """Loading initialized values gives uninitialized parameters their shape."""
         for name, value in [*self._parameters.items(), *self._buffers.items()]:
             saved = state_dict.get(prefix + name)
-            if value is not None and saved is not None:
-                if is_lazy(value) and not is_lazy(saved):
-                    value.materialize(saved.shape)
+            if value is None or saved is None:
+                continue
+            if is_lazy(value) and not is_lazy(saved):
+                value.materialize(saved.shape)

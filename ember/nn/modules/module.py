@@ -5,10 +5,10 @@ dtypes in `_convert`.
 """
 
 from collections.abc import Callable, Iterator
-
-from ember._C import Tensor
+from typing import Any
 
 import ember
+from ember._C import Tensor
 from ember.nn.modules._convert import ConversionMethods
 from ember.nn.modules._hooks import (  # noqa: F401 (the global hooks are public here)
     HookMethods,
@@ -278,8 +278,9 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
         """Parameters of the tree with their dotted names."""
-        items = lambda module: module._parameters.items()
-        return self._named_members(items, prefix, recurse, remove_duplicate)
+        return self._named_members(
+            lambda module: module._parameters.items(), prefix, recurse, remove_duplicate
+        )
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """Parameters of the tree, as optimizers take them."""
@@ -290,8 +291,9 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
         """Buffers of the tree with their dotted names."""
-        items = lambda module: module._buffers.items()
-        return self._named_members(items, prefix, recurse, remove_duplicate)
+        return self._named_members(
+            lambda module: module._buffers.items(), prefix, recurse, remove_duplicate
+        )
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """Buffers of the tree."""
@@ -321,7 +323,7 @@ class Module(HookMethods, StateMethods, ConversionMethods):
             raise AttributeError(f"`{name}` is not an nn.Module")
         setattr(parent, name, module)
 
-    def _get_member(self, target: str) -> tuple["Module", str, object]:
+    def _get_member(self, target: str) -> tuple["Module", str, Any]:
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         if not hasattr(module, name):
@@ -395,7 +397,8 @@ class Module(HookMethods, StateMethods, ConversionMethods):
 
     def compile(self, *args, **kwargs) -> None:
         """Let `ember.compile` replace forward."""
-        self.forward = ember.compile(self.forward, *args, **kwargs)
+        compiled = ember.compile(self.forward, *args, **kwargs)
+        self.forward = compiled  # type: ignore[method-assign]
 
     # --- text -----------------------------------------------------------------------
 

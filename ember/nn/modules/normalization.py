@@ -93,7 +93,8 @@ class GroupNorm(Module):
         for name, wanted in (("weight", affine), ("bias", affine and bias)):
             values = None
             if wanted:
-                values = Parameter(ember.empty(num_channels, device=device, dtype=dtype))
+                empty = ember.empty(num_channels, device=device, dtype=dtype)
+                values = Parameter(empty)
             self.register_parameter(name, values)
         self.reset_parameters()
 

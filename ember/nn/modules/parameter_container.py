@@ -175,7 +175,7 @@ class ParameterDict(Module):
 
     def get(self, key: str, default=None):
         """The value of `key`, or `default`."""
-        return self[key] if key in self else default
+        return self[key] if key in self else default  # noqa: SIM401 (it is `get`)
 
     def fromkeys(self, keys: Iterable[str], default=None) -> "ParameterDict":
         """A new dictionary with these keys."""

@@ -324,7 +324,9 @@ class _FractionalMaxPool(Module):
                 f"{name} requires specifying either an output size, or a pooling ratio"
             )
         if output_size is not None and output_ratio is not None:
-            raise ValueError("only one of output_size and output_ratio may be specified")
+            raise ValueError(
+                "only one of output_size and output_ratio may be specified"
+            )
         self.kernel_size = expanded("kernel_size", kernel_size, dims)
         self.return_indices = return_indices
         self.register_buffer("_random_samples", _random_samples)

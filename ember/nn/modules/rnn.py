@@ -59,7 +59,10 @@ class RNNBase(Module):
         for layer in range(num_layers):
             width = input_size if layer == 0 else hidden * len(directions)
             for suffix in directions:
-                shapes = {"weight_ih": (gates, width), "weight_hh": (gates, hidden)}
+                shapes: dict = {
+                    "weight_ih": (gates, width),
+                    "weight_hh": (gates, hidden),
+                }
                 if bias:
                     shapes |= {"bias_ih": (gates,), "bias_hh": (gates,)}
                 if proj_size:

@@ -205,8 +205,8 @@ class EmbeddingBag(Module):
         """An EmbeddingBag with this table, not trained unless `freeze=False`."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
-        names = ("max_norm", "norm_type", "scale_grad_by_freq", "mode", "sparse")
-        names += ("include_last_offset", "padding_idx")
+        names = ["max_norm", "norm_type", "scale_grad_by_freq", "mode", "sparse"]
+        names += ["include_last_offset", "padding_idx"]
         kwargs |= dict(zip(names, args))
         made = cls(*embeddings.shape, _weight=embeddings, **kwargs)
         made.weight.requires_grad_(not freeze)

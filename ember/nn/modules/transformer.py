@@ -300,9 +300,9 @@ class Transformer(Module):
             custom_encoder = TransformerEncoder(layer, num_encoder_layers, norm)
         self.encoder = custom_encoder
         if custom_decoder is None:
-            layer = TransformerDecoderLayer(*sizes, *options, **kind)
+            decoding = TransformerDecoderLayer(*sizes, *options, **kind)
             norm = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **kind)
-            custom_decoder = TransformerDecoder(layer, num_decoder_layers, norm)
+            custom_decoder = TransformerDecoder(decoding, num_decoder_layers, norm)
         self.decoder = custom_decoder
         self._reset_parameters()
         self.d_model = d_model

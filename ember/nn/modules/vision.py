@@ -1,5 +1,7 @@
 """Layers that rearrange or resample: shuffles, windows as columns, upsampling."""
 
+from typing import Any
+
 from ember import Tensor
 from ember.nn import functional as F
 from ember.nn.modules.module import Module
@@ -110,7 +112,7 @@ class Upsample(Module):
         self.name = type(self).__name__
         self.size = size
         if isinstance(scale_factor, tuple):
-            self.scale_factor = tuple(float(factor) for factor in scale_factor)
+            self.scale_factor: Any = tuple(float(factor) for factor in scale_factor)
         else:
             self.scale_factor = float(scale_factor) if scale_factor else None
         self.mode = mode

@@ -1,5 +1,6 @@
 """Batches of sequences that differ in length: padded, packed and back."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import ember
@@ -132,7 +133,7 @@ def pack_padded_sequence(
             "Length of all samples has to be greater than 0, but found an element in "
             "'lengths' that is <= 0"
         )
-    if any(a < b for a, b in zip(count, count[1:])):
+    if any(a < b for a, b in pairwise(count)):
         raise RuntimeError(
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` "
             "is True. You can pass `enforce_sorted=False` to pack_padded_sequence "
@@ -192,8 +193,7 @@ def pad_sequence(
     """
     if padding_side not in ("left", "right"):
         raise RuntimeError(
-            "Expected padding_side to be one of left or right, but got "
-            f"{padding_side}."
+            f"Expected padding_side to be one of left or right, but got {padding_side}."
         )
     if isinstance(sequences, Tensor):
         sequences = sequences.unbind(0)

@@ -53,8 +53,8 @@ def default_collate(batch: list):
     if isinstance(first, Sequence):
         if any(len(row) != len(first) for row in batch):
             raise RuntimeError("each element in list of batch should be of equal size")
-        columns = [default_collate(list(column)) for column in zip(*batch)]
-        return columns if isinstance(first, tuple) else _like_sequence(first, columns)
+        parts = [default_collate(list(column)) for column in zip(*batch)]
+        return parts if isinstance(first, tuple) else _like_sequence(first, parts)
     raise TypeError(
         "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or "
         f"lists; found {type(first)}"

@@ -213,15 +213,15 @@ class _SingleProcessDataLoaderIter:
             return (collate(dataset[index]) for index in loader.sampler)
         whole = getattr(dataset, "collated", None)
         if whole is not None and collate is default_collate:
-            return map(whole, loader.batch_sampler)
+            return map(whole, loader._index_sampler)
         many = getattr(dataset, "__getitems__", None)
         if many is not None:
-            return (collate(many(indices)) for indices in loader.batch_sampler)
-        return (collate([dataset[i] for i in batch]) for batch in loader.batch_sampler)
+            return (collate(many(indices)) for indices in loader._index_sampler)
+        return (collate([dataset[i] for i in batch]) for batch in loader._index_sampler)
 
 
 def _stream_batches(loader: DataLoader, samples: Iterator, collate) -> Iterator:
-    if not loader._auto_collation:
+    if not loader._auto_collation or loader.batch_size is None:
         yield from map(collate, samples)
         return
     while batch := list(itertools.islice(samples, loader.batch_size)):

@@ -4,6 +4,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
+from typing import TYPE_CHECKING, Any
 
 import ember
 from ember import Tensor
@@ -28,7 +29,11 @@ class Dataset:
     def __getitem__(self, index):
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
-    def __add__(self, other: "Dataset") -> "ConcatDataset":
+    if TYPE_CHECKING:  # those that are sampled by index have one; the base has none
+
+        def __len__(self) -> int: ...
+
+    def __add__(self, other: "Dataset") -> "ConcatDataset | ChainDataset":
         return ConcatDataset([self, other])
 
 
@@ -181,7 +186,8 @@ class Subset(Dataset):
         return fetch(chosen) if fetch else [self.dataset[i] for i in chosen]
 
     def _collated(self, indices: list[int]):
-        return self.dataset.collated([self.indices[i] for i in indices])
+        dataset: Any = self.dataset
+        return dataset.collated([self.indices[i] for i in indices])
 
     def __len__(self) -> int:
         return len(self.indices)

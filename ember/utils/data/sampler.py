@@ -2,7 +2,8 @@
 seeds.
 """
 
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Iterator, Sequence, Sized
+from typing import Any
 
 import ember
 
@@ -128,13 +129,13 @@ class WeightedRandomSampler(Sampler):
             raise ValueError(
                 f"replacement should be a boolean value, but got {replacement=}"
             )
-        weights = ember.as_tensor(weights, dtype=ember.double)
-        if weights.dim() != 1:
+        values = ember.as_tensor(weights, dtype=ember.double)
+        if values.dim() != 1:
             raise ValueError(
                 "weights should be a 1d sequence but given weights have shape "
-                f"{tuple(weights.shape)}"
+                f"{tuple(values.shape)}"
             )
-        self.weights = weights
+        self.weights = values
         self.num_samples = num_samples
         self.replacement = replacement
         self.generator = generator
@@ -157,9 +158,7 @@ class BatchSampler(Sampler):
     [[0, 1], [2, 3], [4]]
     """
 
-    def __init__(
-        self, sampler: Iterable[int], batch_size: int, drop_last: bool
-    ) -> None:
+    def __init__(self, sampler: Any, batch_size: int, drop_last: bool) -> None:
         whole = isinstance(batch_size, int) and not isinstance(batch_size, bool)
         if not whole or batch_size <= 0:
             raise ValueError(
