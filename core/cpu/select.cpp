@@ -17,17 +17,23 @@ namespace {
 constexpr int64_t kPiece = 65536;  // of a long line, for one thread
 constexpr int64_t kShortLine = 512;
 
-// The k smallest of what it is offered.
-template <class P>
-class Best {
+// The k smallest of what it is offered: a heap if they are few, else a buffer that is cut back when it is full.
+template <class P> class Best {
  public:
-  explicit Best(int64_t k) : k_(k), room_(k + std::max<int64_t>(k, 64)) {
-    kept_.reserve(size_t(room_));
-  }
+  explicit Best(int64_t k) : k_(k), heap_(k <= 64), room_(heap_ ? k : 2 * k) { kept_.reserve(size_t(room_)); }
   P limit() const { return limit_; }
-  void add(P p) {
-    kept_.push_back(p);
-    if (int64_t(kept_.size()) == room_) shrink();
+  void add(P p) {  // below the limit
+    if (int64_t(kept_.size()) < room_) {
+      kept_.push_back(p);
+      if (int64_t(kept_.size()) < room_) return;
+      if (!heap_) return shrink();
+      std::make_heap(kept_.begin(), kept_.end());
+    } else {
+      std::pop_heap(kept_.begin(), kept_.end());
+      kept_.back() = p;
+      std::push_heap(kept_.begin(), kept_.end());
+    }
+    limit_ = kept_.front();
   }
   std::vector<P>& finish() {
     if (int64_t(kept_.size()) > k_) shrink();
@@ -42,7 +48,9 @@ class Best {
   }
   std::vector<P> kept_;
   P limit_ = P(~P(0));
-  int64_t k_, room_;
+  int64_t k_;
+  bool heap_;
+  int64_t room_;
 };
 
 template <class T, class P>

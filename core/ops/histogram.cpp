@@ -50,15 +50,14 @@ Range range_of(const char* op, const Tensor& self, double low, double high, doub
 }
 
 // The bin of each element inside [low, high]; of those outside nothing is kept.
-struct Binned {
-  Tensor places, weights;
-};
-Binned equal_bins(const Tensor& x, const Tensor& weights, int64_t bins, Range r) {
+Tensor equal_bins(const Tensor& x, int64_t bins, Range r) {
   Tensor flat = reshape(x, {-1});
   Tensor inside = (flat >= Scalar(r.low)) & (flat <= Scalar(r.high));
-  Tensor kept = to(masked_select(flat, inside), Dtype::Float64);
-  Tensor at = to((kept - Scalar(r.low)) * Scalar(double(bins)) / Scalar(r.high - r.low), Dtype::Int64);
-  return {minimum(at, Scalar(bins - 1)), weights ? masked_select(reshape(weights, {-1}), inside) : Tensor()};
+  // All in the dtype of x, so that what lies near an edge goes where it goes in torch.
+  auto number = [&](double v) { return scalar_tensor(v, x.dtype(), x.device()); };
+  Tensor width = number(r.high) - number(r.low);
+  Tensor at = to((masked_select(flat, inside) - number(r.low)) * number(double(bins)) / width, Dtype::Int64);
+  return minimum(at, Scalar(bins - 1));
 }
 
 Tensor histc(const Tensor& self, int64_t bins, const Scalar& low, const Scalar& high) {
@@ -66,8 +65,12 @@ Tensor histc(const Tensor& self, int64_t bins, const Scalar& low, const Scalar& 
   check(is_floating(self.dtype()), Kind::NotImplemented, "histc(): not implemented for ", self.dtype());
   check(bins > 0, Kind::Runtime, "histc(): bins must be > 0, got ", bins);
   Range r = range_of("histc", self, low.to<double>(), high.to<double>(), 1);
-  return counted(equal_bins(self, Tensor(), bins, r).places, Tensor(), bins, self.dtype());
+  return counted(equal_bins(self, bins, r), Tensor(), bins, self.dtype());
 }
+
+struct Binned {
+  Tensor places, weights;
+};
 
 // Places between edges that need not be equally far apart; the last bin includes its right edge.
 Binned bins_between(const Tensor& x, const Tensor& weights, const Tensor& edges) {
@@ -76,6 +79,14 @@ Binned bins_between(const Tensor& x, const Tensor& weights, const Tensor& edges)
   Tensor inside = (flat >= select(edges, 0, 0)) & (flat <= select(edges, 0, n - 1));
   Tensor at = searchsorted(edges, masked_select(flat, inside), true) - Scalar(1);
   return {minimum(at, Scalar(n - 2)), weights ? masked_select(reshape(weights, {-1}), inside) : Tensor()};
+}
+
+// Counted from both ends, so that both limits are edges.
+Tensor edges_over(Range r, int64_t bins, Dtype dtype, Device device) {
+  Tensor low = scalar_tensor(r.low, dtype, device), high = scalar_tensor(r.high, dtype, device);
+  Tensor step = (high - low) / Scalar(bins), i = arange(0, bins + 1, 1, Dtype::Int64, device);
+  Tensor up = to(i, dtype) * step + low, down = to(i - Scalar(bins), dtype) * step + high;
+  return where(i < Scalar((bins + 1) / 2), up, down);
 }
 
 std::tuple<Tensor, Tensor> finished(const Tensor& self, const Binned& b, const Tensor& edges, bool density) {
@@ -123,9 +134,8 @@ EMBER_OP("histogram(Tensor self, int bins=100, *, float[]? range=None, Tensor? w
            Range r{0, 1};
            if (range) r = range_of("histogram", empty({0}, self.dtype()), (*range)[0], (*range)[1], 0.5);
            else if (self.numel()) r = range_of("histogram", self, 0, 0, 0.5);
-           Tensor edges = to(arange(0, bins + 1, 1, Dtype::Int64, self.device()), self.dtype()) *
-                              Scalar((r.high - r.low) / double(bins)) + Scalar(r.low);
-           return finished(self, equal_bins(self, weight, bins, r), edges, density);
+           Tensor edges = edges_over(r, bins, self.dtype(), self.device());
+           return finished(self, bins_between(self, weight, edges), edges, density);
          }),
          kForms | Out, "Counts (or sums of weights) in `bins` equal bins over `range`, and their edges.");
 

@@ -154,6 +154,7 @@ template <class T> EMBER_INLINE void exp_sum_across(int64_t n, int64_t w, const 
 template <class T, bool log_> void across(int64_t n, int64_t w, const void* from, void* to, int64_t stride) {
   const T* x = static_cast<const T*>(from);
   T* out = static_cast<T*>(to);
+  if (w > kSoftmaxColumns) __builtin_unreachable();
   T max[kSoftmaxColumns], sum[kSoftmaxColumns];
   max_across(n, w, x, stride, max);
   if constexpr (log_) {
@@ -179,6 +180,7 @@ void across_grad(int64_t n, int64_t w, const void* gs, const void* ys, void* to,
   const T* g = static_cast<const T*>(gs);
   const T* y = static_cast<const T*>(ys);
   T* out = static_cast<T*>(to);
+  if (w > kSoftmaxColumns) __builtin_unreachable();
   T sum[kSoftmaxColumns];
   for (int64_t j = 0; j < w; j++) sum[j] = 0;
   const T* total = sum;
@@ -194,6 +196,7 @@ void across_grad(int64_t n, int64_t w, const void* gs, const void* ys, void* to,
 
 template <class T> void logsumexp_across(int64_t n, int64_t w, const void* from, void* to, int64_t stride) {
   const T* x = static_cast<const T*>(from);
+  if (w > kSoftmaxColumns) __builtin_unreachable();
   T shift[kSoftmaxColumns], sum[kSoftmaxColumns];
   max_across(n, w, x, stride, shift);
   for (int64_t j = 0; j < w; j++) shift[j] = finite_shift(shift[j]);
