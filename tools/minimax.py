@@ -120,6 +120,11 @@ def tan_tail(z):
     return (mp.tan(r) / r - 1) / z if z > mp.mpf("1e-12") else third
 
 
+def tanh_tail(z):
+    r = mp.sqrt(z)
+    return (mp.tanh(r) / r - 1) / z if z > mp.mpf("1e-12") else -third
+
+
 def sinh_tail(z):
     return mp.nsum(lambda k: z**k / mp.factorial(2 * k + 3), [0, 30])
 
@@ -162,6 +167,7 @@ FITS = {
     "sin double": (sin_tail, powers(0, 5), 0, (mp.pi / 4) ** 2, D, lambda z: z),
     "cos double": (cos_tail, powers(0, 5), 0, (mp.pi / 4) ** 2, D, lambda z: z * z),
     "tan float": (tan_tail, powers(0, 6), 0, (mp.pi / 4) ** 2, F, lambda z: z),
+    "tanh float": (tanh_tail, powers(0, 4), 0, mp.mpf("0.63") ** 2, F, lambda z: z),
     "sinh float": (sinh_tail, powers(0, 3), 0, 1, F, lambda z: z),
     "sinh double": (sinh_tail, powers(0, 7), 0, 1, D, lambda z: z),
     "atan float": (atan_tail, powers(0, 4), 0, (mp.sqrt(2) - 1) ** 2, F, lambda z: z),
@@ -171,6 +177,8 @@ FITS = {
     "erf float small": (erf_small, powers(0, 6), 0, "0.85", F, lambda z: mp.mpf(1)),
     "erf double small": (erf_small, powers(0, 12), 0, 1, D, lambda z: mp.mpf(1)),
     "erf float large": (lambda t: -mp.log(mp.erfc(t)), powers(0, 8), "0.9", "4", F, mp.erfc),
+    "ndtr float": (lambda a: -mp.log(mp.ncdf(-a)), powers(0, 11), 0, 6, F, lambda a: 1 / (1 + a)),
+    "log1p of 0 to 1": (lambda e: mp.log1p(e) / e if e else mp.mpf(1), powers(0, 9), 0, 1, F, lambda e: mp.mpf(1), (1,)),
     "erfcx float": (lambda t: erfcx_mapped(t, 2), powers(0, 10), -1, "0.68", F, None),
     "erfcx double": (lambda t: erfcx_mapped(t, mp.mpf(4)), powers(0, 23), -1, "0.75", D, None),
 }

@@ -1,6 +1,8 @@
 // Kernels of the ARITHMETIC family: sums, products, rounding, bits, selection.
 #include <initializer_list>
 
+#include "cpu/vmath.h"
+
 #define EMBER_FAMILY ARITHMETIC
 #include "cpu/kernels/rows.h"
 
@@ -10,7 +12,7 @@ namespace {
 
 // where() only moves elements: one instance per size serves all types.
 template <class T> void add_where(Kernels& k, std::initializer_list<Column> columns) {
-  for (Column c : columns) k.ternary[int(Ternary::where)][c] = ternary_kernel<Ternary_where, bool, T>;
+  for (Column c : columns) k.ternary[int(Ternary::where)][c] = ternary_kernel<Ternary_where, uint8_t, T>;
 }
 
 // A bool is a byte that holds 0 or 1.
