@@ -61,6 +61,9 @@ UNARY_P(round_decimals, (divides, scale), kFloatOnly, none,
         where(p0 != 0, round(x / p1) * p1, round(x * p1) / p1), 0,
         "Each element rounded to a number of decimals; scale is 10 to the power of their number.")
 UNARY(frac, kFloatOnly, none, x - trunc(x), 1, "Fractional part of each element, with its sign.")
+UNARY(frexp_mantissa, kFloatOnly, x, frexp_mantissa(x), exp2(-frexp_exponent(x)),
+      "x / 2**exponent, in [0.5, 1) but for its sign.")
+UNARY(frexp_exponent, kFloatOnly, none, frexp_exponent(x), 0, "The exponent of frexp().")
 UNARY(square, kNumber, x, x * x, 2 * x, "Square of each element.")
 UNARY(reciprocal, kFloat, y, reciprocal(x), -y * y, "1 / x for each element.")
 UNARY(sqrt, kFloat, y, sqrt(x), 1 / (2 * y), "Square root of each element.")
@@ -98,9 +101,9 @@ BINARY(clamp_min, kRealBool, maximum(a, b), where(a >= b, g, (T)0), where(a < b,
        "Elements below a bound replaced by it.")
 BINARY(clamp_max, kRealBool, minimum(a, b), where(a <= b, g, (T)0), where(a > b, g, (T)0),
        "Elements above a bound replaced by it.")
-BINARY(copysign, kRealFloat, copysign(a, b), where(a == 0, (T)0, g * (y / a)), zeros_like(g),
-       "Magnitude of the first with the sign of the second.")
-BINARY(nextafter, kFloatOnly, nextafter(a, b), never, never, "Next number after the first towards the second.")
+BINARY(copysign, kRealFloat, copysign(a, b), where(a == 0, (T)0, g * (y / where(a == 0, (T)1, a))),
+       zeros_like(g), "Magnitude of the first with the sign of the second.")
+BINARY(nextafter, kFloatOnly, nextafter(a, b), g, zeros_like(g), "Next number after the first towards the second.")
 BINARY(heaviside, kRealBool, heaviside(a, b), zeros_like(g), zeros_like(g),
        "0 below zero, 1 above it, the second operand at zero.")
 BINARY(bitwise_and, kBits, a & b, never, never, "Bitwise and; for bool, logical and.")
@@ -164,30 +167,28 @@ UNARY(asin, kFloat, x, asin(x), rsqrt(1 - x * x), "Inverse sine of each element.
 UNARY(acos, kFloat, x, acos(x), -rsqrt(1 - x * x), "Inverse cosine of each element.")
 UNARY(atan, kFloat, x, atan(x), 1 / (x * x + 1), "Inverse tangent of each element.")
 UNARY(sinc, kFloat, x, sinc(x),
-      where(x == 0, (T)0, (cos((T)3.14159265358979323846 * x) - sinc(x)) / x),
+      where(x == 0, (T)0, (cos((T)3.14159265358979323846 * x) - sinc(x)) / where(x == 0, (T)1, x)),
       "sin(pi x) / (pi x), which is 1 at zero.")
 UNARY(angle, kRealFloat, none, where(x != x, x, where(x < 0, (T)3.14159265358979323846, (T)0)), 0,
       "Angle of each element with the positive real axis: 0 or pi for a real one.")
 
-BINARY(atan2, kRealFloat, atan2(a, b), where(a * a + b * b == 0, (T)0, g * b / (a * a + b * b)),
-       where(a * a + b * b == 0, (T)0, -g * a / (a * a + b * b)), "Angle of the point (b, a).")
+BINARY(atan2, kRealFloat, atan2(a, b), g * b / where(a * a + b * b == 0, (T)1, a * a + b * b),
+       -g * a / where(a * a + b * b == 0, (T)1, a * a + b * b), "Angle of the point (b, a).")
 BINARY(hypot, kFloatOnly, hypot(a, b), g * (a / y), g * (b / y), "sqrt(a * a + b * b) without overflow.")
 #endif
 
 #if !defined(FAMILY) || FAMILY == ACTIVATION
 UNARY(sigmoid, kFloat, y, sigmoid(x), y * (1 - y), "1 / (1 + exp(-x)) for each element.")
-UNARY(logsigmoid, kFloatOnly, x, minimum(x, (T)0) - log1p(exp(-abs(x))), sigmoid(-x), "log(sigmoid(x)).")
+UNARY(logsigmoid, kFloatOnly, x, -log1p_exp(-x), sigmoid(-x), "log(sigmoid(x)).")
 UNARY(relu, kReal, y, where(x <= 0, (T)0, x), where(y <= 0, (T)0, (T)1), "max(x, 0) for each element.")
 UNARY(relu6, kReal, x, minimum(maximum(x, (T)0), (T)6), where((x > 0) & (x < 6), (T)1, (T)0),
       "x limited to the range from 0 to 6.")
 UNARY(erf, kRealFloat, x, erf(x), (T)1.12837916709551257390 * exp(-x * x), "Error function of each element.")
 UNARY(erfc, kRealFloat, x, erfc(x), (T)-1.12837916709551257390 * exp(-x * x),
       "1 - erf(x), accurate where that is small.")
-UNARY(ndtr, kRealFloat, x, (T)0.5 * erfc((T)-0.70710678118654752440 * x),
-      (T)0.39894228040143267794 * exp((T)-0.5 * x * x), "Normal distribution function.")
-UNARY(gelu, kFloatOnly, x, (T)0.5 * x * (1 + erf(x * (T)0.70710678118654752440)),
-      (T)0.5 * (1 + erf(x * (T)0.70710678118654752440)) +
-          x * (T)0.39894228040143267794 * exp((T)-0.5 * x * x),
+UNARY(ndtr, kRealFloat, x, ndtr(x), (T)0.39894228040143267794 * exp((T)-0.5 * x * x),
+      "Normal distribution function.")
+UNARY(gelu, kFloatOnly, x, x * ndtr(x), ndtr(x) + x * (T)0.39894228040143267794 * exp((T)-0.5 * x * x),
       "x times the normal distribution function of x.")
 UNARY(gelu_tanh, kFloatOnly, x,
       x * sigmoid((T)1.59576912160573071176 * x * (1 + (T)0.044715 * x * x)),
@@ -203,7 +204,7 @@ UNARY(mish, kFloatOnly, x,
                     4 * exp(x) * (exp(x) + 1) /
                         ((exp(x) * (exp(x) + 2) + 2) * (exp(x) * (exp(x) + 2) + 2))),
       "x * tanh(softplus(x)).")
-UNARY_P(softplus, (beta, threshold), kFloatOnly, x, where(x * p0 > p1, x, log1p(exp(x * p0)) / p0),
+UNARY_P(softplus, (beta, threshold, 1 / beta), kFloatOnly, x, where(x * p0 > p1, x, log1p_exp(x * p0) * p2),
         where(x * p0 > p1, (T)1, sigmoid(x * p0)), "log(1 + exp(beta * x)) / beta; x itself above a threshold.")
 UNARY(softsign, kRealFloat, x, x / (1 + abs(x)), 1 / ((1 + abs(x)) * (1 + abs(x))), "x / (1 + abs(x)).")
 UNARY(tanhshrink, kFloat, x, x - tanh(x), tanh(x) * tanh(x), "x - tanh(x).")
@@ -246,18 +247,19 @@ UNARY(trigamma, kRealFloat, x, trigamma(x), polygamma(2, x), "Derivative of diga
 UNARY_P(polygamma, (n), kRealFloat, x, polygamma(p0, x), polygamma(p0 + 1, x), "n-th derivative of digamma.")
 UNARY(i0, kRealFloat, x, i0(x), i1(x), "Modified Bessel function of the first kind, order 0.")
 UNARY(i0e, kRealFloat, x, i0e(x), i1e(x) - sgn(x) * i0e(x), "exp(-abs(x)) * i0(x).")
-UNARY(i1, kRealFloat, x, i1(x), where(x == 0, (T)0.5, i0(x) - i1(x) / x),
+UNARY(i1, kRealFloat, x, i1(x), where(x == 0, (T)0.5, i0(x) - i1(x) / where(x == 0, (T)1, x)),
       "Modified Bessel function of the first kind, order 1.")
-UNARY(i1e, kRealFloat, x, i1e(x), where(abs(x) < (T)1e-30, (T)0.5, i0e(x) - i1e(x) * (sgn(x) + 1 / x)),
+UNARY(i1e, kRealFloat, x, i1e(x), where(abs(x) < (T)1e-30, (T)0.5,
+            i0e(x) - i1e(x) * (sgn(x) + 1 / where(abs(x) < (T)1e-30, (T)1, x))),
       "exp(-abs(x)) * i1(x).")
 UNARY(bessel_j0, kSpecial, x, bessel_j0(x), -bessel_j1(x), "Bessel function of the first kind, order 0.")
-UNARY(bessel_j1, kSpecial, x, bessel_j1(x), where(x == 0, (T)0.5, bessel_j0(x) - bessel_j1(x) / x),
+UNARY(bessel_j1, kSpecial, x, bessel_j1(x), where(x == 0, (T)0.5, bessel_j0(x) - bessel_j1(x) / where(x == 0, (T)1, x)),
       "Bessel function of the first kind, order 1.")
 UNARY(bessel_y0, kSpecial, x, bessel_y0(x), -bessel_y1(x), "Bessel function of the second kind, order 0.")
 UNARY(bessel_y1, kSpecial, x, bessel_y1(x), bessel_y0(x) - bessel_y1(x) / x,
       "Bessel function of the second kind, order 1.")
 UNARY(modified_bessel_i0, kSpecial, x, i0(x), i1(x), "Modified Bessel function of the first kind, order 0.")
-UNARY(modified_bessel_i1, kSpecial, x, i1(x), where(x == 0, (T)0.5, i0(x) - i1(x) / x),
+UNARY(modified_bessel_i1, kSpecial, x, i1(x), where(x == 0, (T)0.5, i0(x) - i1(x) / where(x == 0, (T)1, x)),
       "Modified Bessel function of the first kind, order 1.")
 UNARY(modified_bessel_k0, kSpecial, x, modified_bessel_k0(x), -modified_bessel_k1(x),
       "Modified Bessel function of the second kind, order 0.")
@@ -269,7 +271,8 @@ UNARY(scaled_modified_bessel_k1, kSpecial, x, scaled_modified_bessel_k1(x),
       scaled_modified_bessel_k1(x) * (1 - 1 / x) - scaled_modified_bessel_k0(x),
       "exp(x) * modified_bessel_k1(x).")
 UNARY(spherical_bessel_j0, kSpecial, x, spherical_bessel_j0(x),
-      where(abs(x) < (T)0.001, -x / 3, (cos(x) - spherical_bessel_j0(x)) / x),
+      where(abs(x) < (T)0.001, -x / 3,
+            (cos(x) - spherical_bessel_j0(x)) / where(abs(x) < (T)0.001, (T)1, x)),
       "Spherical Bessel function of the first kind, order 0.")
 UNARY(airy_ai, kSpecial, never, airy_ai(x), 0, "Airy function Ai.")
 

@@ -2,6 +2,7 @@
 // than an expression. No include guard: define REAL (the type), include it where exp, log, log1p, sin, cos,
 // tan, sqrt, pow, floor, fabs, erf, erfc, lgamma, INFINITY and NAN are known; the CPU backend does so
 // once, with double. Series are those of tools/chebyshev.py; methods are named where they are used.
+// recurrences.h comes first.
 
 // Sum of c[k] T_k(t), by Clenshaw's recurrence.
 inline REAL chebyshev_sum(REAL t, const REAL* c, int n) {
@@ -34,24 +35,6 @@ inline REAL digamma(REAL x) {
   REAL z = 1 / (x * x);
   REAL tail = z * (1. / 12 - z * (1. / 120 - z * (1. / 252 - z * (1. / 240 - z * (1. / 132 - z * (691. / 32760 - z / 12))))));
   return x > 1e17 ? shift + log(x) : shift + log(x) - (REAL)0.5 / x - tail;
-}
-
-inline REAL trigamma(REAL x) {
-  const REAL pi = 3.14159265358979323846;
-  REAL sign = 1, sum = 0;
-  if (x < 0.5) {
-    REAL s = sin(pi * (x - floor(x + (REAL)0.5)));
-    sum = -pi * pi / (s * s);
-    x = 1 - x;
-    sign = -1;
-  }
-  while (x < 10) {
-    sum += 1 / (x * x);
-    x += 1;
-  }
-  REAL z = 1 / (x * x);
-  REAL tail = z * (1. / 6 - z * (1. / 30 - z * (1. / 42 - z * (1. / 30 - z * (5. / 66 - z * (691. / 2730 - z * 7 / 6))))));
-  return sign * (sum + (1 + (REAL)0.5 / x + tail) / x);
 }
 
 // Hurwitz zeta: a few terms of the sum, then the Euler-Maclaurin formula.
@@ -258,6 +241,8 @@ inline REAL log_ndtr(REAL x) {
   REAL t = x * (REAL)0.70710678118654752440;
   return x < -1 ? log(erfcx(-t) / 2) - t * t : log1p(-erfc(t) / 2);
 }
+inline REAL ndtr(REAL x) { return (REAL)0.5 * erfc((REAL)-0.70710678118654752440 * x); }
+inline REAL log1p_exp(REAL x) { return (x > 0 ? x : 0) + log1p(exp(-fabs(x))); }
 inline REAL entr(REAL x) { return x > 0 ? -x * log(x) : x == 0 ? 0 : x < 0 ? -INFINITY : x; }
 
 // ---- Bessel functions ----
@@ -462,97 +447,6 @@ inline REAL airy_ai(REAL x) {
     if (fabs(tf) + fabs(tg) < (REAL)1e-18 * (fabs(f) + fabs(g))) break;
   }
   return (REAL)0.35502805388781723926 * f - (REAL)0.25881940379280679841 * g;
-}
-
-// ---- orthogonal polynomials of degree n, cut to an integer ----
-
-inline REAL parity(REAL n) { return n - 2 * floor(n / 2) == 0 ? 1 : -1; }
-
-// The Chebyshev kinds share a recurrence and differ in their polynomial of degree 1.
-inline REAL chebyshev_recurrence(REAL x, REAL n, REAL first) {
-  if (n == 0) return 1;
-  REAL p = 1, q = first;
-  for (REAL k = 2; k <= n && q == q; k += 1) {
-    REAL r = (x + x) * q - p;
-    p = q;
-    q = r;
-  }
-  return q;
-}
-inline REAL chebyshev_polynomial_t(REAL x, REAL degree) {
-  REAL n = trunc(degree);
-  if (n < 0) return 0;
-  if (fabs(x) == 1) return x > 0 ? 1 : parity(n);
-  if (n > 6 && fabs(x) < 1) return cos(n * acos(x));
-  return chebyshev_recurrence(x, n, x);
-}
-inline REAL chebyshev_polynomial_u(REAL x, REAL degree) {
-  REAL n = trunc(degree);
-  if (n < 0) return 0;
-  if (fabs(x) == 1) return (n + 1) * (x > 0 ? 1 : parity(n));
-  if (n > 8 && fabs(x) < 1) return sin((n + 1) * acos(x)) / sin(acos(x));
-  return chebyshev_recurrence(x, n, x + x);
-}
-inline REAL chebyshev_polynomial_v(REAL x, REAL degree) {
-  REAL n = trunc(degree);
-  if (n < 0) return 0;
-  if (fabs(x) == 1) return x > 0 ? 1 : (n + n + 1) * parity(n);
-  if (n > 8 && fabs(x) < 1) return cos((n + (REAL)0.5) * acos(x)) / cos(acos(x) / 2);
-  return chebyshev_recurrence(x, n, x + x - 1);
-}
-inline REAL chebyshev_polynomial_w(REAL x, REAL degree) {
-  REAL n = trunc(degree);
-  if (n < 0) return 0;
-  if (fabs(x) == 1) return x > 0 ? n + n + 1 : parity(n);
-  if (n > 8 && fabs(x) < 1) return sin((n + (REAL)0.5) * acos(x)) / sin(acos(x) / 2);
-  return chebyshev_recurrence(x, n, x + x + 1);
-}
-inline REAL hermite_polynomial_h(REAL x, REAL degree) {
-  REAL n = trunc(degree), p = 1, q = x + x;
-  if (n < 0) return 0;
-  if (n == 0) return 1;
-  if (n > 512) return NAN;
-  for (REAL k = 1; k < n; k += 1) {
-    REAL r = (x + x) * q - (k + k) * p;
-    p = q;
-    q = r;
-  }
-  return q;
-}
-inline REAL hermite_polynomial_he(REAL x, REAL degree) {
-  REAL n = trunc(degree), p = 1, q = x;
-  if (n < 0) return 0;
-  if (n == 0) return 1;
-  if (n > 512) return NAN;
-  for (REAL k = 1; k < n; k += 1) {
-    REAL r = x * q - k * p;
-    p = q;
-    q = r;
-  }
-  return q;
-}
-inline REAL laguerre_polynomial_l(REAL x, REAL degree) {
-  REAL n = trunc(degree), p = 1, q = 1 - x;
-  if (n < 0) return 0;
-  if (n == 0 || x == 0) return 1;
-  for (REAL k = 1; k < n && q == q; k += 1) {
-    REAL r = ((k + k + 1 - x) * q - k * p) / (k + 1);
-    p = q;
-    q = r;
-  }
-  return q;
-}
-inline REAL legendre_polynomial_p(REAL x, REAL degree) {
-  REAL n = trunc(degree), p = 1, q = x;
-  if (n < 0) return 0;
-  if (fabs(x) == 1) return x > 0 ? 1 : parity(n);
-  if (n == 0) return 1;
-  for (REAL k = 1; k < n && q == q; k += 1) {
-    REAL r = ((k + k + 1) * x * q - k * p) / (k + 1);
-    p = q;
-    q = r;
-  }
-  return q;
 }
 
 #undef CHEBYSHEV

@@ -70,7 +70,7 @@ def fit(f, powers, low, high, dtype, weight=None, fixed=()):
     while len(done) < len(powers):
         k = len(done)
 
-        def rest(x, k=k, done=done):
+        def rest(x, k=k):
             return f(x) - sum(c * x**p for c, p in zip(done, powers[:k]))
 
         c, _ = remez(rest, powers[k:], low, high, weight)
@@ -129,6 +129,11 @@ def cos_tail(z):  # (cos(r) - 1 + z/2) / z**2
 def tan_tail(z):
     r = mp.sqrt(z)
     return (mp.tan(r) / r - 1) / z if z > mp.mpf("1e-12") else third
+
+
+def tanh_tail(z):
+    r = mp.sqrt(z)
+    return (mp.tanh(r) / r - 1) / z if z > mp.mpf("1e-12") else -third
 
 
 def sinh_tail(z):
@@ -235,6 +240,7 @@ FITS = {
     "sin double": (sin_tail, powers(0, 5), 0, (mp.pi / 4) ** 2, D, lambda z: z),
     "cos double": (cos_tail, powers(0, 5), 0, (mp.pi / 4) ** 2, D, lambda z: z * z),
     "tan float": (tan_tail, powers(0, 6), 0, (mp.pi / 4) ** 2, F, lambda z: z),
+    "tanh float": (tanh_tail, powers(0, 4), 0, mp.mpf("0.63") ** 2, F, lambda z: z),
     "sinh float": (sinh_tail, powers(0, 3), 0, 1, F, lambda z: z),
     "sinh double": (sinh_tail, powers(0, 7), 0, 1, D, lambda z: z),
     "atan float": (atan_tail, powers(0, 4), 0, (mp.sqrt(2) - 1) ** 2, F, lambda z: z),
@@ -250,6 +256,23 @@ FITS = {
         "4",
         F,
         mp.erfc,
+    ),
+    "ndtr float": (
+        lambda a: -mp.log(mp.ncdf(-a)),
+        powers(0, 11),
+        0,
+        6,
+        F,
+        lambda a: 1 / (1 + a),
+    ),
+    "log1p of 0 to 1": (
+        lambda e: mp.log1p(e) / e if e else mp.mpf(1),
+        powers(0, 9),
+        0,
+        1,
+        F,
+        lambda e: mp.mpf(1),
+        (1,),
     ),
     "erfcx float": (lambda t: erfcx_mapped(t, 2), powers(0, 10), -1, "0.68", F, None),
     "erfcx double": (

@@ -60,95 +60,114 @@ template <class T, class... C> EMBER_MATH T poly(T x, T c0, C... rest) { return 
 template <class T> EMBER_MATH T at_most(T x, T high) { return x > high ? high : x; }
 template <class T> EMBER_MATH T at_least(T x, T low) { return x < low ? low : x; }
 
-// Rounds to the nearest integer; |x| must be below 2^22 (2^51).
-template <class T> EMBER_MATH T nearest(T x) { return (x + Float<T>::magic) - Float<T>::magic; }
-// 2^k for an integer k in the range of normal numbers.
-template <class T> EMBER_MATH T power_of_two(T k) {
-  return from_bits((bits(k + Float<T>::magic) << Float<T>::mantissa) + Float<T>::one);
+// The integer nearest to x, and its low bits in `bits`: those of x + magic.
+template <class T> struct Whole {
+  T value;
+  typename Float<T>::UInt bits;
+};
+template <class T> EMBER_MATH Whole<T> whole(T x) {
+  T t = x + Float<T>::magic;
+  return {t - Float<T>::magic, bits(t)};
 }
-// x * 2^k where 2^k itself need not be a number.
-template <class T> EMBER_MATH T scale(T x, T k) {
-  T half = nearest(k * T(0.5));
-  return x * power_of_two(half) * power_of_two(k - half);
+// p * 2^k for p near 1: by its exponent, if the result is a normal number ...
+template <class T> EMBER_MATH T scale_near(T p, Whole<T> k) { return from_bits(bits(p) + (k.bits << Float<T>::mantissa)); }
+// ... or in two steps, where 2^k itself need not be one.
+template <class T> EMBER_MATH T scale(T p, Whole<T> k) {
+  auto half = k.bits >> 1;
+  T first = from_bits(bits(p) + (half << Float<T>::mantissa));
+  return first * from_bits(((k.bits - half) << Float<T>::mantissa) + Float<T>::one);
 }
 
 // ---- exp and its kin: x = k ln2 + r, |r| <= ln2 / 2 ----
 
 template <class T> struct Exp {
-  T k, r, r_tail;  // exp(r) = 1 + r + r_tail
+  Whole<T> k;
+  T r;
 };
-
 EMBER_MATH Exp<float> exp_parts(float x) {
-  float k = nearest(x * 1.44269504f);
-  float r = (x - k * 0.693359375f) - k * -2.12194440e-4f;
-  float p = poly(r, 0.5f, 0.166664883f, 0.041665554f, 0.00837228633f, 0.00140351837f);
-  return {k, r, r * r * p};
+  Whole<float> k = whole(x * 1.44269504f);
+  return {k, (x - k.value * 0.693359375f) - k.value * -2.12194440e-4f};
 }
 EMBER_MATH Exp<double> exp_parts(double x) {
-  double k = nearest(x * 1.4426950408889634);
-  double r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10;
-  double p = poly(r, 0.5, 0.1666666666666583, 0.041666666666623567, 0.0083333333338124916, 0.0013888888919711517,
-                  0.00019841268888375763, 2.4801516811725809e-05, 2.7558102225084688e-06, 2.7622244053596701e-07,
-                  2.4844389236055773e-08);
-  return {k, r, r * r * p};
+  Whole<double> k = whole(x * 1.4426950408889634);
+  return {k, (x - k.value * 6.93147180369123816490e-01) - k.value * 1.90821492927058770002e-10};
 }
+// (exp(r) - 1 - r) / r^2
+EMBER_MATH float exp_tail(float r) {
+  return poly(r, 0.5f, 0.166664883f, 0.041665554f, 0.00837228633f, 0.00140351837f);
+}
+EMBER_MATH double exp_tail(double r) {
+  return poly(r, 0.5, 0.1666666666666583, 0.041666666666623567, 0.0083333333338124916, 0.0013888888919711517,
+              0.00019841268888375763, 2.4801516811725809e-05, 2.7558102225084688e-06, 2.7622244053596701e-07,
+              2.4844389236055773e-08);
+}
+template <class T> EMBER_MATH T exp_near(T r) { return (exp_tail(r) * r + 1) * r + 1; }
+template <class T> EMBER_MATH T expm1_near(T r) { return r * r * exp_tail(r) + r; }
 
 // Beyond these exp() is 0 and infinite.
 template <class T> constexpr T kExpLow = sizeof(T) == 4 ? T(-104) : T(-745.2);
 template <class T> constexpr T kExpHigh = sizeof(T) == 4 ? T(88.73) : T(709.79);
 
-template <class T> EMBER_MATH T exp_shifted(T x, T shift) {  // exp(x) * 2^shift
-  Exp<T> e = exp_parts(at_least(at_most(x, kExpHigh<T> + shift * T(-0.7)), kExpLow<T>));
-  return scale(e.r_tail + e.r + 1, e.k + shift);
-}
 template <class T, class = std::enable_if_t<is_real<T>>> EMBER_MATH T exp(T x) {
   Exp<T> e = exp_parts(at_least(at_most(x, kExpHigh<T>), kExpLow<T>));
-  return scale(e.r_tail + e.r + 1, e.k);
+  return scale(exp_near(e.r), e.k);
+}
+// exp(x) / 2 for x >= 0, which overflows later.
+template <class T> EMBER_MATH T half_exp(T x) {
+  Exp<T> e = exp_parts(at_most(x, kExpHigh<T> + T(0.7)));
+  return scale(T(0.5) * exp_near(e.r), e.k);
 }
 // For x <= 0 down to -80, below which it stays at exp(-80).
 template <class T> EMBER_MATH T exp_negative(T x) {
   Exp<T> e = exp_parts(at_least(x, T(-80)));
-  return (e.r_tail + e.r + 1) * power_of_two(e.k);
+  return scale_near(exp_near(e.r), e.k);
 }
 
 EMBER_MATH float exp2(float x) {
   x = at_least(at_most(x, 128.f), -151.f);
-  float k = nearest(x), r = x - k;
-  float p = poly(r, 0.693147182f, 0.240226075f, 0.0555038713f, 0.00962287653f, 0.00133774651f, 0.000142299905f);
-  return scale(r * p + 1, k);
+  Whole<float> k = whole(x);
+  float r = x - k.value;
+  return scale(poly(r, 1.f, 0.693147182f, 0.240226075f, 0.0555038713f, 0.00962287653f, 0.00133774651f, 0.000142299905f), k);
 }
 EMBER_MATH double exp2(double x) {
   x = at_least(at_most(x, 1024.), -1076.);
-  double k = nearest(x), r = x - k;
-  double p = poly(r, 0.69314718055994529, 0.2402265069591015, 0.05550410866482406, 0.0096181291075862953,
-                  0.0013333558145774327, 0.00015403530468447417, 1.5252734391835851e-05, 1.3215428963252362e-06,
-                  1.0177861427614433e-07, 7.0749876638380334e-09, 4.4799732706395892e-10);
-  return scale(r * p + 1, k);
+  Whole<double> k = whole(x);
+  double r = x - k.value;
+  return scale(poly(r, 1., 0.69314718055994529, 0.2402265069591015, 0.05550410866482406, 0.0096181291075862953,
+                    0.0013333558145774327, 0.00015403530468447417, 1.5252734391835851e-05, 1.3215428963252362e-06,
+                    1.0177861427614433e-07, 7.0749876638380334e-09, 4.4799732706395892e-10),
+               k);
 }
 
 template <class T, class = std::enable_if_t<is_real<T>>> EMBER_MATH T expm1(T x) {
   Exp<T> e = exp_parts(at_least(at_most(x, kExpHigh<T>), T(sizeof(T) == 4 ? -20 : -40)));
   // 2^k - 1 has no error worth mention, and 2^(k-1) no overflow.
-  T s = power_of_two(e.k - 1);
-  T y = 2 * (s * (e.r_tail + e.r) + (s - T(0.5)));
+  T s = scale_near(T(0.5), e.k);
+  T y = 2 * (s * expm1_near(e.r) + (s - T(0.5)));
   return x == 0 ? x : y;
 }
 
-// With e = exp(-2a) and m = e - 1: -m / (2 + m) near 0, 1 - 2e / (1 + e) away from it, by one division.
-template <class T> EMBER_MATH T tanh_positive(T a) {
-  Exp<T> p = exp_parts(-2 * at_most(a, T(sizeof(T) == 4 ? 10 : 20)));
-  T s = power_of_two(p.k), m = s * (p.r_tail + p.r) + (s - 1), e = s * (p.r_tail + p.r + 1);
-  const bool far = a > T(0.6);
-  T q = (far ? 2 * e : -m) / (1 + e);
-  return far ? 1 - q : q;
+// An odd polynomial near 0, 1 - 2 / (exp(2x) + 1) away from it.
+EMBER_MATH float tanh(float x) {
+  float a = at_most(abs(x), 10.f), z = a * a;
+  Exp<float> e = exp_parts(2 * a);
+  float far = 1 - 2 / (scale_near(exp_near(e.r), e.k) + 1);
+  float near = a + a * z * poly(z, -0.333332807f, 0.133313924f, -0.0537345745f, 0.0206197072f, -0.00568084186f);
+  return copysign(a < 0.63f ? near : far, x);
 }
-template <class T, class = std::enable_if_t<is_real<T>>> EMBER_MATH T tanh(T x) {
-  return copysign(tanh_positive(abs(x)), x);
+// With e = exp(-2x) and m = e - 1: -m / (2 + m) near 0, 1 - 2e / (1 + e) away from it, by one division.
+EMBER_MATH double tanh(double x) {
+  double a = abs(x);
+  Exp<double> p = exp_parts(-2 * at_most(a, 20.));
+  double s = scale_near(1., p.k), near = expm1_near(p.r), m = s * near + (s - 1), e = s * (near + 1);
+  const bool far = a > 0.6;
+  double q = (far ? 2 * e : -m) / (1 + e);
+  return copysign(far ? 1 - q : q, x);
 }
 template <class T, class = std::enable_if_t<is_real<T>>> EMBER_MATH T sigmoid(T x) { return 1 / (1 + exp(-x)); }
 
 template <class T, class = std::enable_if_t<is_real<T>>> EMBER_MATH T cosh(T x) {
-  T half = exp_shifted(abs(x), T(-1));
+  T half = half_exp(abs(x));
   return half + T(0.25) / half;
 }
 EMBER_MATH float sinh_tail(float z) {
@@ -159,7 +178,7 @@ EMBER_MATH double sinh_tail(double z) {
               2.5052090233764044e-08, 1.6061224858531329e-10, 7.5112270956994581e-13, 6.2559105603748969e-15);
 }
 template <class T, class = std::enable_if_t<is_real<T>>> EMBER_MATH T sinh(T x) {
-  T a = abs(x), half = exp_shifted(a, T(-1)), z = a * a;
+  T a = abs(x), half = half_exp(a), z = a * a;
   return a < 1 ? x + x * z * sinh_tail(z) : copysign(half - T(0.25) / half, x);
 }
 
@@ -175,8 +194,8 @@ template <class T> EMBER_MATH Log<T> log_parts(T x) {  // x positive, finite
   auto b = bits(tiny ? x * up : x) + (F::one - F::sqrt_half);
   auto m = from_bits((b & ((typename F::UInt(1) << F::mantissa) - 1)) + F::sqrt_half);
   // The exponent becomes a number by way of the mantissa of 2^mantissa: AVX2 has no conversion from int64.
-  T k = from_bits((b >> F::mantissa) + bits(up)) - (up + T(F::bias));
-  return {tiny ? k - T(F::mantissa) : k, m - 1};
+  T k = from_bits((b >> F::mantissa) + bits(up)) - (tiny ? up + T(F::bias + F::mantissa) : up + T(F::bias));
+  return {k, m - 1};
 }
 // log(x) from its parts, given a correction to add.
 EMBER_MATH float log_joined(Log<float> l, float correction) {
@@ -242,8 +261,17 @@ template <class T, class = std::enable_if_t<is_real<T>>> EMBER_MATH T atanh(T x)
 
 template <class T> EMBER_MATH T xlogy(T a, T b) { return b != b ? b : a == 0 ? T(0) : a * log(b); }
 template <class T> EMBER_MATH T xlog1py(T a, T b) { return b != b ? b : a == 0 ? T(0) : a * log1p(b); }
+// log(1 + exp(x)), without overflow.
+EMBER_MATH float log1p_exp(float x) {
+  float e = exp(-abs(x));
+  float tail = e * poly(e, 1.f, -0.499999404f, 0.333307564f, -0.249612778f, 0.19709681f, -0.153973252f, 0.107522883f,
+                        -0.058376275f, 0.020584343f, -0.00340271438f);
+  return (x > 0 ? x : 0) + tail;
+}
+EMBER_MATH double log1p_exp(double x) { return (x > 0 ? x : 0) + log1p(exp(-abs(x))); }
+
 template <class T, class = std::enable_if_t<is_real<T>>> EMBER_MATH T logaddexp(T a, T b) {
-  T high = maximum(a, b), y = high + log1p(exp(-abs(a - b)));
+  T high = maximum(a, b), y = high + log1p_exp(-abs(a - b));
   return (a == b) & isinf(a) ? a : y;
 }
 template <class T> EMBER_MATH T logaddexp2(T a, T b) {
@@ -263,10 +291,11 @@ EMBER_MATH float pow(float x, float y) {
   double log2_a = s * p * 1.4426950408889634 + l.k;
   log2_a = x == 0 ? -__builtin_inf() : a == __builtin_inf() ? a : log2_a;
   double e = at_least(at_most(y * log2_a, 130.), -160.);
-  double k = nearest(e), r = e - k;
-  double q = poly(r, 0.69314718054137547, 0.24022651076106841, 0.055504109625661303, 0.0096180367842005864,
+  Whole<double> k = whole(e);
+  double r = e - k.value;
+  double q = poly(r, 1., 0.69314718054137547, 0.24022651076106841, 0.055504109625661303, 0.0096180367842005864,
                   0.0013333452071250199, 0.00015466773296321612, 1.5313350873561468e-05);
-  float result = float((r * q + 1) * power_of_two(k));
+  float result = float(scale_near(q, k));
   const bool integer = __builtin_floorf(y) == y, odd = integer & (__builtin_floorf(y * 0.5f) * 2 != y);
   result = signbit(x) & odd ? -result : result;
   result = (x < 0) & !integer & (a != __builtin_inf()) ? __builtin_nanf("") : result;

@@ -166,15 +166,32 @@ inline double hypot(double a, double b) { return __builtin_hypot(a, b); }
 
 // ---- the error function ----
 
+EMBER_MATH float erf_near(float x) {
+  return x + x * poly(x * x, 0.128379166f, -0.376126289f, 0.112836242f, -0.0268555861f, 0.00519193616f,
+                      -0.000804361189f, 7.96815511e-05f);
+}
+EMBER_MATH double erf_near(double x) {
+  return x + x * poly(at_most(x * x, 1.), 0.12837916709551259, -0.37612638903184109, 0.11283791670972063,
+                      -0.026866170648280455, 0.0052239776556772108, -0.00085483287347400626, 0.00012055394306941992,
+                      -1.4927094208198774e-05, 1.6484718567287526e-06, -1.6598203371879576e-07, 1.630283790054986e-08,
+                      -1.7629228492924299e-09, 1.6380072869948533e-10);
+}
 EMBER_MATH float erf(float x) {
-  float a = abs(x), z = x * x;
-  float near = x + x * poly(z, 0.128379166f, -0.376126289f, 0.112836242f, -0.0268555861f, 0.00519193616f,
-                            -0.000804361189f, 7.96815511e-05f);
-  a = at_most(a, 4.f);
+  float a = at_most(abs(x), 4.f);
   float g = poly(a, -0.000153427944f, 1.12939727f, 0.633626938f, 0.107906014f, -0.0248128548f, 0.004013306f,
                  -0.000384710467f, 1.23069021e-05f, 6.65428843e-07f);  // -log(erfc(a))
   float far = 1 - exp_negative(-g);
-  return a < 0.92f ? near : copysign(far, x);
+  return a < 0.92f ? erf_near(x) : copysign(far, x);
+}
+
+// The normal distribution function. In the tail that float keeps 0 for, so does this.
+EMBER_MATH float ndtr(float x) {
+  float a = abs(x);
+  float g = poly(at_most(a, 6.f), 0.693147182f, 0.79788506f, 0.318304241f, 0.0363557152f, -0.00481412746f, -1.34756892e-05f,
+                 0.000209309539f, -6.14718811e-05f, 1.02008134e-05f, -1.05048321e-06f, 6.25587546e-08f,
+                 -1.65001546e-09f);  // -log(ndtr(-a))
+  float e = a > 6 ? 0.f : exp_negative(-g);
+  return x > 0 ? 1 - e : e;
 }
 
 EMBER_MATH float erfcx_times(float t) {  // erfcx(x) (1 + 2x), t = (x - 2) / (x + 2)
@@ -203,16 +220,13 @@ template <class T> EMBER_MATH T erfc(T x) {
   T a = at_most(abs(x), end), square = a * a;
   T e = exp(-square) * (1 - square_error(a, square));
   T y = e * erfcx_times((a - k) / (a + k)) / (1 + 2 * a);
-  return x < 0 ? 2 - y : x > end ? T(0) : y;
+  y = x < 0 ? 2 - y : x > end ? T(0) : y;
+  return a < T(0.5) ? 1 - erf_near(x) : y;
 }
+EMBER_MATH double ndtr(double x) { return 0.5 * erfc(-0.70710678118654752440 * x); }
 EMBER_MATH double erf(double x) {
-  double a = abs(x), z = at_most(x * x, 1.);
-  double near = x + x * poly(z, 0.12837916709551259, -0.37612638903184109, 0.11283791670972063,
-                             -0.026866170648280455, 0.0052239776556772108, -0.00085483287347400626,
-                             0.00012055394306941992, -1.4927094208198774e-05, 1.6484718567287526e-06,
-                             -1.6598203371879576e-07, 1.630283790054986e-08, -1.7629228492924299e-09,
-                             1.6380072869948533e-10);
-  return a < 1 ? near : copysign(1 - erfc(a), x);
+  double a = abs(x);
+  return a < 1 ? erf_near(x) : copysign(1 - erfc(a), x);
 }
 
 }  // namespace

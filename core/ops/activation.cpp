@@ -73,28 +73,33 @@ EMBER_OP("nn.functional.hardtanh(Tensor self, float min_val=-1.0, float max_val=
 
 // Without an inplace argument.
 EMBER_OP("nn.functional.gelu(Tensor self, *, str approximate='none') -> Tensor",
-         ([](const Tensor& self, const std::string& approximate) {
-           if (approximate == "tanh") return gelu_tanh(self);
+         ([](const Tensor& self, const std::string& approximate, Dest dest) {
+           if (approximate == "tanh") return gelu_tanh(self, dest);
            check(approximate == "none", Kind::Runtime, "approximate argument must be either none or tanh.");
-           return gelu(self);
+           return gelu(self, dest);
          }),
-         Function, "x times the normal distribution function of x, or its approximation with tanh.");
+         Function | Out, "x times the normal distribution function of x, or its approximation with tanh.");
 EMBER_OP("nn.functional.softplus(Tensor self, float beta=1.0, float threshold=20.0) -> Tensor",
-         ([](const Tensor& self, double beta, double threshold) { return softplus(self, Params{beta, threshold}); }),
-         Function, "log(1 + exp(beta * x)) / beta, and x itself where beta * x is above the threshold.");
-EMBER_OP("nn.functional.softshrink(Tensor self, float lambd=0.5) -> Tensor",
-         ([](const Tensor& self, double lambd) {
-           check(lambd >= 0, Kind::Runtime, "lambda must be greater or equal to 0, but found to be ", lambd, ".");
-           return softshrink(self, Params{lambd});
+         ([](const Tensor& self, double beta, double threshold, Dest dest) {
+           return softplus(self, Params{beta, threshold, 1 / beta}, dest);
          }),
-         Function, "x moved towards 0 by lambd, 0 within it.");
-static Tensor hardshrink_by(const Tensor& self, double lambd) { return hardshrink(self, Params{lambd}); }
-EMBER_OP("nn.functional.hardshrink(Tensor self, float lambd=0.5) -> Tensor", &hardshrink_by, Function,
+         Function | Out, "log(1 + exp(beta * x)) / beta, and x itself where beta * x is above the threshold.");
+EMBER_OP("nn.functional.softshrink(Tensor self, float lambd=0.5) -> Tensor",
+         ([](const Tensor& self, double lambd, Dest dest) {
+           check(lambd >= 0, Kind::Runtime, "lambda must be greater or equal to 0, but found to be ", lambd, ".");
+           return softshrink(self, Params{lambd}, dest);
+         }),
+         Function | Out, "x moved towards 0 by lambd, 0 within it.");
+static Tensor hardshrink_by(const Tensor& self, double lambd, Dest dest) { return hardshrink(self, Params{lambd}, dest); }
+EMBER_OP("nn.functional.hardshrink(Tensor self, float lambd=0.5) -> Tensor", &hardshrink_by, Function | Out,
          "x outside [-lambd, lambd], 0 inside.");
 EMBER_OP("hardshrink(Tensor self, float lambd=0.5) -> Tensor", &hardshrink_by, kForms | Out,
          "x outside [-lambd, lambd], 0 inside.");
-EMBER_UNARY_OP("nn.functional.logsigmoid", logsigmoid, Function, "log(sigmoid(x)).");
-EMBER_UNARY_OP("nn.functional.tanhshrink", tanhshrink, Function, "x - tanh(x).");
+EMBER_UNARY_OP("nn.functional.logsigmoid", logsigmoid, Function | Out, "log(sigmoid(x)).");
+// Of float16 and bfloat16, the parts of some functions are rounded on the way, as they are in PyTorch.
+EMBER_OP("nn.functional.tanhshrink(Tensor self) -> Tensor",
+         ([](const Tensor& self) { return is_reduced(self.dtype()) ? self - tanh(self) : tanhshrink(self); }), Function,
+         "x - tanh(x).");
 EMBER_OP("nn.functional.softsign(Tensor self) -> Tensor",
          ([](const Tensor& self) { return is_complex(self.dtype()) ? self / (abs(self) + 1) : softsign(self); }), Function,
          "x / (1 + abs(x)).");
@@ -158,6 +163,10 @@ EMBER_ACTIVATION_IN_PLACE(threshold, ", float threshold, float value", (const Te
 // --- logit ---------------------------------------------------------------------------------------------------
 
 static Tensor logit_of(const Tensor& self, std::optional<double> eps, Dest dest) {
+  if (is_reduced(self.dtype())) {
+    Tensor x = eps ? clamp(self, *eps, 1 - *eps) : self;
+    return log(x / (1.0 - x), dest);
+  }
   if (!eps) return logit(self, dest);
   return logit_eps(self, Params{*eps, 1 - *eps}, dest);
 }

@@ -54,7 +54,8 @@ static Tensor sub_scaled(const Operand& self, const Operand& other, const Scalar
 static Tensor divide(const Operand& self, const Operand& other, const std::optional<std::string>& rounding_mode,
                      Dest dest) {
   if (!rounding_mode) return div(self, other, dest);
-  if (*rounding_mode == "trunc") return trunc_divide(self, other, dest);
+  if (*rounding_mode == "trunc")  // float16 and bfloat16 quotients are rounded first, which one can see
+    return is_reduced(result_type(self, other)) ? trunc(div(self, other), dest) : trunc_divide(self, other, dest);
   if (*rounding_mode == "floor") return floor_divide(self, other, dest);
   fail(Kind::Runtime, "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '", *rounding_mode,
        "'");
@@ -207,6 +208,17 @@ EMBER_OP("positive(Tensor self) -> Tensor",
          }),
          kForms, "The tensor itself.");
 
+static std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
+  check(is_floating(self.dtype()), Kind::Runtime, "torch.frexp() only supports floating-point dtypes, got ", self.dtype());
+  Tensor exponent = [&] {
+    NoGrad guard;
+    return to(frexp_exponent(self), Dtype::Int32);
+  }();
+  return {frexp_mantissa(self), exponent};
+}
+EMBER_OP("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)", &frexp, kForms | Out,
+         "Each element as mantissa * 2**exponent, the mantissa in [0.5, 1) but for its sign.");
+
 // --- powers -----------------------------------------------------------------------------------------------
 
 static Tensor float_power(const Operand& self, const Operand& exponent, Dest dest) {
@@ -224,6 +236,11 @@ static Tensor float_power(const Operand& self, const Operand& exponent, Dest des
 }
 EMBER_OP("float_power(Number self, Number exponent) -> Tensor", &float_power, kAllForms,
          "self to the power of exponent, in double precision.");
+EMBER_OP("square(Tensor self) -> Tensor",
+         ([](const Tensor& self, Dest dest) {
+           return square(self.dtype() == Dtype::Bool ? to(self, Dtype::Int64) : self, dest);
+         }),
+         kUnaryForms, "Square of each element.");
 EMBER_OP("pow(Number self, Number exponent) -> Tensor",
          (static_cast<Tensor (*)(const Operand&, const Operand&, Dest)>(&ember::pow)), kAllForms,
          "self to the power of exponent.");
@@ -248,13 +265,16 @@ EMBER_UNARY_OP("arctan", atan, kUnaryForms, "Alias of atan().");
 EMBER_UNARY_OP("arccosh", acosh, kUnaryForms, "Alias of acosh().");
 EMBER_UNARY_OP("arcsinh", asinh, kUnaryForms, "Alias of asinh().");
 EMBER_UNARY_OP("arctanh", atanh, kUnaryForms, "Alias of atanh().");
-EMBER_BINARY_OP("arctan2", atan2, kAllForms, "Alias of atan2().");
+#define EMBER_ALIAS2(name, second, row)                                    \
+  EMBER_OP(#name "(Tensor self, " second " other) -> Tensor",              \
+           (static_cast<Tensor (*)(const Operand&, const Operand&, Dest)>(&ember::row)), kAllForms, "Alias of " #row "().")
+EMBER_ALIAS2(arctan2, "Tensor", atan2);
+EMBER_ALIAS2(greater, "Number", gt);
+EMBER_ALIAS2(greater_equal, "Number", ge);
+EMBER_ALIAS2(less, "Number", lt);
+EMBER_ALIAS2(less_equal, "Number", le);
+EMBER_ALIAS2(not_equal, "Number", ne);
 EMBER_BINARY_OP("multiply", mul, kAllForms, "Alias of mul().");
 EMBER_BINARY_OP("true_divide", div, kAllForms, "Alias of div().");
-EMBER_BINARY_OP("greater", gt, kAllForms, "Alias of gt().");
-EMBER_BINARY_OP("greater_equal", ge, kAllForms, "Alias of ge().");
-EMBER_BINARY_OP("less", lt, kAllForms, "Alias of lt().");
-EMBER_BINARY_OP("less_equal", le, kAllForms, "Alias of le().");
-EMBER_BINARY_OP("not_equal", ne, kAllForms, "Alias of ne().");
 
 }  // namespace ember

@@ -109,6 +109,6 @@ constexpr unsigned kUnaryForms = kAllForms | FunctionInPlace;
 // A function of one or two operands, such as a row of the table, as the op `names`.
 #define EMBER_UNARY_OP(names, function, forms, doc)                                                        \
   EMBER_OP(names "(Tensor self) -> Tensor", (static_cast<Tensor (*)(const Tensor&, Dest)>(&ember::function)), forms, doc)
-#define EMBER_BINARY_OP(names, function, forms, doc)    \
+#define EMBER_BINARY_OP(names, function, forms, doc)      \
   EMBER_OP(names "(Number self, Number other) -> Tensor", \
            (static_cast<Tensor (*)(const Operand&, const Operand&, Dest)>(&ember::function)), forms, doc)

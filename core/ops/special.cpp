@@ -15,17 +15,21 @@ constexpr unsigned kSpecialForms = Function | Out;
 #define EMBER_SPECIAL(name, row, doc) EMBER_UNARY_OP("special." name, row, kSpecialForms, doc)
 #define EMBER_SPECIAL2(name, row, doc) EMBER_BINARY_OP("special." name, row, kSpecialForms, doc)
 
+#define EMBER_TENSORS_OP(names, row, forms, doc)            \
+  EMBER_OP(names "(Tensor self, Tensor other) -> Tensor", \
+           (static_cast<Tensor (*)(const Operand&, const Operand&, Dest)>(&ember::row)), forms, doc)
+
 // --- gamma functions --------------------------------------------------------------------------------------
 
 EMBER_UNARY_OP("lgamma", lgamma, kUnaryForms & ~FunctionInPlace, "Logarithm of the absolute value of gamma(x).");
 EMBER_UNARY_OP("digamma", digamma, kUnaryForms & ~FunctionInPlace, "Derivative of lgamma.");
-EMBER_BINARY_OP("igamma", igamma, kAllForms, "Regularised lower incomplete gamma function.");
-EMBER_BINARY_OP("igammac", igammac, kAllForms, "Regularised upper incomplete gamma function.");
+EMBER_TENSORS_OP("igamma", igamma, kAllForms, "Regularised lower incomplete gamma function.");
+EMBER_TENSORS_OP("igammac", igammac, kAllForms, "Regularised upper incomplete gamma function.");
 EMBER_SPECIAL("gammaln", lgamma, "Logarithm of the absolute value of gamma(x).");
 EMBER_SPECIAL("digamma", digamma, "Derivative of gammaln.");
 EMBER_SPECIAL("psi", digamma, "Alias of digamma().");
-EMBER_SPECIAL2("gammainc", igamma, "Regularised lower incomplete gamma function.");
-EMBER_SPECIAL2("gammaincc", igammac, "Regularised upper incomplete gamma function.");
+EMBER_TENSORS_OP("special.gammainc", igamma, kSpecialForms, "Regularised lower incomplete gamma function.");
+EMBER_TENSORS_OP("special.gammaincc", igammac, kSpecialForms, "Regularised upper incomplete gamma function.");
 EMBER_SPECIAL2("zeta", zeta, "Hurwitz zeta function.");
 
 static Tensor polygamma_of(int64_t n, const Tensor& self, Dest dest) {
@@ -64,7 +68,11 @@ EMBER_SPECIAL("erf", erf, "Error function of each element.");
 EMBER_SPECIAL("erfc", erfc, "1 - erf(x), accurate where that is small.");
 EMBER_SPECIAL("erfinv", erfinv, "Inverse error function.");
 EMBER_SPECIAL("erfcx", erfcx, "exp(x * x) * erfc(x).");
-EMBER_SPECIAL("ndtr", ndtr, "Normal distribution function.");
+EMBER_OP("special.ndtr(Tensor self) -> Tensor",
+         ([](const Tensor& self, Dest dest) {  // parts are rounded to float16 and bfloat16, as in PyTorch
+           return is_reduced(self.dtype()) ? mul(erf(self * M_SQRT1_2) + 1.0, 0.5, dest) : ndtr(self, dest);
+         }),
+         kSpecialForms, "Normal distribution function.");
 EMBER_SPECIAL("ndtri", ndtri, "Inverse of the normal distribution function.");
 EMBER_SPECIAL("log_ndtr", log_ndtr, "Logarithm of ndtr(x).");
 

@@ -79,6 +79,16 @@ template <class T> inline bool isreal(T x) {
   else return true;
 }
 
+template <class T> inline T frexp_mantissa(T x) {
+  int exponent;
+  return T(__builtin_frexp(x, &exponent));
+}
+template <class T> inline T frexp_exponent(T x) {
+  int exponent;
+  __builtin_frexp(x, &exponent);
+  return isfinite(x) ? T(exponent) : T(0);
+}
+
 // NaN wins in maximum and minimum, loses in fmax and fmin.
 template <class T> inline T maximum(T a, T b) { return ((a != a) | (a > b)) ? a : b; }
 template <class T> inline T minimum(T a, T b) { return ((a != a) | (a < b)) ? a : b; }

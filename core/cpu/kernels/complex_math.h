@@ -64,8 +64,14 @@ inline Complex<double> pow(Complex<double> a, Complex<double> b) {
   if (b.im == 0 && b.re == 2) return a * a;
   return from_c(__builtin_cpow(to_c(a), to_c(b)));
 }
-inline Complex<float> pow(Complex<float> a, Complex<float> b) {
-  return Complex<float>(pow(Complex<double>(a), Complex<double>(b)));
+inline Complex<float> pow(Complex<float> a, Complex<float> b) {  // its rounding shows, and PyTorch's is that of float
+  if (b == 0) return 1;
+  if (b.im == 0 && b.re == 1) return a;
+  if (b.im == 0 && b.re == 2) return a * a;
+  _Complex float x, y;
+  __real__ x = a.re, __imag__ x = a.im, __real__ y = b.re, __imag__ y = b.im;
+  x = __builtin_cpowf(x, y);
+  return {__real__ x, __imag__ x};
 }
 
 template <class R> inline Complex<R> sinc(Complex<R> z) {

@@ -4,7 +4,7 @@
 // Note [One namespace per level]: everything in these files is in an anonymous namespace inside the
 // level's own. An inline function or template with external linkage would be merged by the linker with
 // that of another level, and AVX code could run where there is no AVX. For the same reason no inline
-// function of the C++ library is called. tests/cpp/check_symbols.py checks the objects.
+// function of the C++ library is called. Objects of these files define no weak symbols (`nm` marks them W).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,8 @@
 // Kernels of the ARITHMETIC family: sums, products, rounding, bits, selection.
 #include <initializer_list>
 
+#include "cpu/vmath.h"
+
 #define EMBER_FAMILY ARITHMETIC
 #include "cpu/kernels/rows.h"
 

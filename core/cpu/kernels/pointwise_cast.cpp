@@ -8,6 +8,10 @@
 #include "cpu/kernels/loops.h"
 #include "cpu/kernels/table.h"
 
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
+
 namespace ember::cpu::EMBER_ISA {
 
 namespace {
@@ -54,6 +58,28 @@ template <class From, class To> void cast_kernel(const void* x, void* out, int64
   }
 }
 
+#ifdef __F16C__
+// The machine converts float16 itself, but the compiler does not know how to ask in a loop.
+constexpr int kHalves = 8;
+EMBER_INLINE void halves_to_floats(const Half* from, float* to) {
+  _mm256_storeu_ps(to, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
+}
+EMBER_INLINE void floats_to_halves(const float* from, Half* to) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_cvtps_ph(_mm256_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT));
+}
+template <class From, class To, void (*step)(const From*, To*)> void cast_halves(const void* x, void* out, int64_t n) {
+  const From* from = static_cast<const From*>(x);
+  To* to = static_cast<To*>(out);
+  int64_t i = 0;
+  for (; i + kHalves <= n; i += kHalves) step(from + i, to + i);
+  if (i == n) return;
+  From from_tail[kHalves] = {};
+  To to_tail[kHalves];
+  step(padded(from_tail, from + i, n - i), to_tail);
+  padded(to + i, to_tail, n - i);
+}
+#endif
+
 template <class From> void add_from(Kernels& k, Column c) {
   Cast* to = k.cast[c];
   to[kColumnBool] = cast_kernel<From, Bool>;
@@ -91,6 +117,10 @@ void add_cast(Kernels& k) {
   add_from<uint16_t>(k, kColumnUInt16);
   add_from<uint32_t>(k, kColumnUInt32);
   add_from<uint64_t>(k, kColumnUInt64);
+#ifdef __F16C__
+  k.cast[kColumnFloat16][kColumnFloat32] = cast_halves<Half, float, halves_to_floats>;
+  k.cast[kColumnFloat32][kColumnFloat16] = cast_halves<float, Half, floats_to_halves>;
+#endif
 }
 
 }  // namespace ember::cpu::EMBER_ISA

@@ -28,42 +28,56 @@ template <class T> void move_row(const char* src, int64_t src0, char* dst, int64
   }
 }
 
-typedef uint32_t Eight __attribute__((vector_size(32), aligned(4), may_alias));
-
-// Turns 8 by 8 elements of 4 bytes: rows of `src` become columns of `dst`.
-inline void turn_8x8(const char* src, int64_t src_row, char* dst, int64_t dst_row) {
-  Eight r[8], t[8];
-  for (int k = 0; k < 8; k++) r[k] = *reinterpret_cast<const Eight*>(src + k * src_row);
-  for (int k = 0; k < 8; k += 2) {
-    t[k] = __builtin_shuffle(r[k], r[k + 1], Eight{0, 8, 2, 10, 4, 12, 6, 14});
-    t[k + 1] = __builtin_shuffle(r[k], r[k + 1], Eight{1, 9, 3, 11, 5, 13, 7, 15});
+// A square of elements turned about its diagonal: rows of `src` become columns of `dst`. In each step, blocks of
+// `half` columns change places between rows that are `half` apart (Eklundh's method).
+template <class T> struct Square {
+  static constexpr int size = sizeof(T) == 2 ? 8 : (kVectorBytes > 16 ? 32 : 16) / int(sizeof(T));
+  typedef T Row __attribute__((vector_size(size * sizeof(T))));
+  typedef T Unaligned __attribute__((vector_size(size * sizeof(T)), aligned(sizeof(T)), may_alias));
+};
+template <class T, int half> EMBER_INLINE void turn_step(typename Square<T>::Row* row) {
+  constexpr int N = Square<T>::size;
+  typename Square<T>::Row low, high;
+  for (int k = 0; k < N; k++) {
+    low[k] = T(k & half ? N + k - half : k);
+    high[k] = T(k & half ? N + k : k + half);
   }
-  for (int k = 0; k < 8; k += 4)
-    for (int h = 0; h < 2; h++) {
-      r[k + h] = __builtin_shuffle(t[k + h], t[k + h + 2], Eight{0, 1, 8, 9, 4, 5, 12, 13});
-      r[k + h + 2] = __builtin_shuffle(t[k + h], t[k + h + 2], Eight{2, 3, 10, 11, 6, 7, 14, 15});
-    }
-  for (int h = 0; h < 4; h++) {
-    *reinterpret_cast<Eight*>(dst + h * dst_row) = __builtin_shuffle(r[h], r[h + 4], Eight{0, 1, 2, 3, 8, 9, 10, 11});
-    *reinterpret_cast<Eight*>(dst + (h + 4) * dst_row) =
-        __builtin_shuffle(r[h], r[h + 4], Eight{4, 5, 6, 7, 12, 13, 14, 15});
+#pragma GCC unroll 16
+  for (int i = 0; i < N; i++) {
+    if (i & half) continue;
+    auto a = row[i], b = row[i + half];
+    row[i] = __builtin_shuffle(a, b, low);
+    row[i + half] = __builtin_shuffle(a, b, high);
   }
+}
+template <class T> EMBER_INLINE void turn_square(const char* src, int64_t src_step, char* dst, int64_t dst_step) {
+  using S = Square<T>;
+  constexpr int N = S::size;
+  typename S::Row row[N];
+#pragma GCC unroll 16
+  for (int i = 0; i < N; i++) row[i] = *reinterpret_cast<const typename S::Unaligned*>(src + i * src_step);
+  turn_step<T, 1>(row);
+  if constexpr (N >= 4) turn_step<T, 2>(row);
+  if constexpr (N >= 8) turn_step<T, 4>(row);
+#pragma GCC unroll 16
+  for (int i = 0; i < N; i++) *reinterpret_cast<typename S::Unaligned*>(dst + i * dst_step) = row[i];
 }
 
 template <class T>
 void move_kernel(const char* src, int64_t src0, int64_t src1, char* dst, int64_t dst0, int64_t dst1, int64_t n0,
                  int64_t n1) {
   constexpr int64_t size = sizeof(T);
-  int64_t turned = 0;  // rows done in blocks
-  if constexpr (size == 4) {
-    if (src1 == size && dst0 == size && src0 != size && n0 >= 8) {
-      turned = n1 & ~int64_t(7);
-      const int64_t blocks = n0 & ~int64_t(7);
-      for (int64_t j = 0; j < turned; j += 8) {
-        for (int64_t i = 0; i < blocks; i += 8)
-          turn_8x8(src + i * src0 + j * size, src0, dst + i * size + j * dst1, dst1);
-        for (int64_t r = j; r < j + 8; r++)
-          move_row<T>(src + blocks * src0 + r * size, src0, dst + blocks * size + r * dst1, dst0, n0 - blocks);
+  int64_t turned = 0;  // rows done in squares
+  if constexpr (size == 2 || size == 4 || size == 8) {
+    constexpr int64_t N = Square<T>::size;
+    if (src1 == size && dst0 == size && src0 != size && n0 >= N) {
+      turned = n1 / N * N;
+      const int64_t squares = n0 / N * N;
+      for (int64_t j = 0; j < turned; j += N) {
+        for (int64_t i = 0; i < squares; i += N)
+          turn_square<T>(src + i * src0 + j * size, src0, dst + i * size + j * dst1, dst1);
+        for (int64_t r = j; r < j + N; r++)
+          move_row<T>(src + squares * src0 + r * size, src0, dst + squares * size + r * dst1, dst0, n0 - squares);
       }
     }
   }

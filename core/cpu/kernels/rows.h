@@ -109,6 +109,9 @@ template <class Row, class T> void unary_kernel(const void* x_, void* out_, int6
         n, [=](int64_t i) EMBER_LAMBDA { return turns_too_far(x[i]); },
         [=](int64_t i, int64_t m) EMBER_LAMBDA { apply(x + i, out + i, m, f); },
         [=](int64_t i) EMBER_LAMBDA { out[i] = turns_too_far(x[i]) ? exact(x[i]) : f(x[i]); });
+  } else if constexpr (Row::id == Unary::pow_scalar && is_real<T>) {
+    if (p.p0 == 3) apply(x, out, n, [](T v) EMBER_LAMBDA { return v * v * v; });
+    else apply(x, out, n, f);
   } else {
     apply(x, out, n, f);
   }
@@ -128,6 +131,9 @@ void unary_grad_kernel(const void* g_, const void* kept_, void* out_, int64_t n,
         n, [=](int64_t i) EMBER_LAMBDA { return turns_too_far(kept[i]); },
         [=](int64_t i, int64_t m) EMBER_LAMBDA { apply(g + i, kept + i, out + i, m, f); },
         [=](int64_t i) EMBER_LAMBDA { out[i] = turns_too_far(kept[i]) ? exact(g[i], kept[i]) : f(g[i], kept[i]); });
+  } else if constexpr (Row::id == Unary::pow_scalar && is_real<T>) {
+    if (p.p0 == 3) apply(g, kept, out, n, [](T dy, T v) EMBER_LAMBDA { return dy * (3 * v * v); });
+    else apply(g, kept, out, n, f);
   } else {
     apply(g, kept, out, n, f);
   }

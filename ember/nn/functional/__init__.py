@@ -1,7 +1,7 @@
 """Functions of neural networks, as `torch.nn.functional` has them.
 
 They are written in terms of ordinary tensor operations, one file for each family. Where
-the core has a fused version under `_C._nn`, that one takes the composite's place.
+the core has an op of that name, that one takes the composite's place.
 """
 
 from ember import _C
@@ -160,7 +160,8 @@ from ember.nn.functional.vision import (
     unfold,
 )
 
-_core = getattr(_C, "_nn", None)
+# What the core has under these names takes the place of the composites above.
+_prefix = "nn.functional."
 globals().update(
-    {name: getattr(_core, name) for name in dir(_core) if not name.startswith("_")}
+    {name[len(_prefix) :]: op for name, op in _C._ops.items() if name.startswith(_prefix)}
 )
