@@ -33,7 +33,7 @@ demo: build $(VENV)/.examples ## Train a small network; writes runs/digits
 	$(PY) examples/digits.py $(ARGS)
 
 test: build $(VENV)/.test ## Run the tests
-	$(PY) -m pytest --timeout=300 $(ARGS)
+	$(PY) -m pytest --timeout=300 -n auto $(ARGS)
 
 bench: build $(VENV)/.oracle ## Compare speed and memory with torch, side by side
 	$(PY) -m benchmarks $(ARGS)

@@ -1,6 +1,6 @@
-// Special functions by recurrence, in the manner of special_functions.h: orthogonal polynomials and trigamma.
-// The CPU backend includes this twice, with REAL float and double: after many steps, and near poles, the rounding
-// of the type shows, and PyTorch's results are those of the type.
+// Special functions by recurrence, in the manner of special_functions.h: orthogonal polynomials and
+// trigamma. The CPU backend includes this twice, with REAL float and double: after many steps, and
+// near poles, the rounding of the type shows, and PyTorch's results are those of the type.
 
 inline REAL trigamma(REAL x) {
   const REAL pi = 3.14159265358979323846;
@@ -16,7 +16,10 @@ inline REAL trigamma(REAL x) {
     x += 1;
   }
   REAL z = 1 / (x * x);
-  REAL tail = z * (1. / 6 - z * (1. / 30 - z * (1. / 42 - z * (1. / 30 - z * (5. / 66 - z * (691. / 2730 - z * 7 / 6))))));
+  REAL tail =
+      z * (1. / 6 -
+           z * (1. / 30 -
+                z * (1. / 42 - z * (1. / 30 - z * (5. / 66 - z * (691. / 2730 - z * 7 / 6))))));
   return sign * (sum + (1 + (REAL)0.5 / x + tail) / x);
 }
 

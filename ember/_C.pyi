@@ -64,6 +64,10 @@ class _values_indices(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class _mantissa_exponent(NamedTuple):
+    mantissa: Tensor
+    exponent: Tensor
+
 class _hist_bin_edges(NamedTuple):
     hist: Tensor
     bin_edges: Tensor
@@ -388,9 +392,9 @@ class Tensor:
         """Alias of asinh()."""
     def arctan(self, *, out: Tensor | None = ...) -> Tensor:
         """Alias of atan()."""
-    def arctan2(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def arctan2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Alias of atan2()."""
-    def arctan2_(self, other: _Operand) -> Self:
+    def arctan2_(self, other: Tensor) -> Self:
         """Alias of atan2()."""
     def arctan_(self) -> Self:
         """Alias of atan()."""
@@ -424,9 +428,9 @@ class Tensor:
         """Inverse hyperbolic sine of each element."""
     def atan(self, *, out: Tensor | None = ...) -> Tensor:
         """Inverse tangent of each element."""
-    def atan2(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def atan2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Angle of the point (b, a)."""
-    def atan2_(self, other: _Operand) -> Self:
+    def atan2_(self, other: Tensor) -> Self:
         """Angle of the point (b, a)."""
     def atan_(self) -> Self:
         """Inverse tangent of each element."""
@@ -692,13 +696,13 @@ class Tensor:
         """Quotient rounded towards minus infinity."""
     def floor_divide_(self, other: _Operand) -> Self:
         """Quotient rounded towards minus infinity."""
-    def fmax(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def fmax(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Larger of two elements; a NaN loses."""
-    def fmax_(self, other: _Operand) -> Self:
+    def fmax_(self, other: Tensor) -> Self:
         """Larger of two elements; a NaN loses."""
-    def fmin(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def fmin(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Smaller of two elements; a NaN loses."""
-    def fmin_(self, other: _Operand) -> Self:
+    def fmin_(self, other: Tensor) -> Self:
         """Smaller of two elements; a NaN loses."""
     def fmod(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Remainder of the division, with the dividend's sign."""
@@ -708,13 +712,17 @@ class Tensor:
         """Fractional part of each element, with its sign."""
     def frac_(self) -> Self:
         """Fractional part of each element, with its sign."""
+    def frexp(self, *, out: _Sequence[Tensor] | None = ...) -> _mantissa_exponent:
+        """Each element as mantissa * 2**exponent, the mantissa in [0.5, 1) but for its
+        sign.
+        """
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
         """The elements at `index` along a dimension: out[i][j] = self[index[i][j]][j] for
         dim 0.
         """
-    def gcd(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def gcd(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Greatest common divisor."""
-    def gcd_(self, other: _Operand) -> Self:
+    def gcd_(self, other: Tensor) -> Self:
         """Greatest common divisor."""
     def ge(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """True where the first is at least the second."""
@@ -766,21 +774,21 @@ class Tensor:
     def hsplit(self, indices_or_sections: _Size) -> tuple[Tensor, ...]: ...
     @overload
     def hsplit(self, *indices_or_sections: _int) -> tuple[Tensor, ...]: ...
-    def hypot(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def hypot(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """sqrt(a * a + b * b) without overflow."""
-    def hypot_(self, other: _Operand) -> Self:
+    def hypot_(self, other: Tensor) -> Self:
         """sqrt(a * a + b * b) without overflow."""
     def i0(self, *, out: Tensor | None = ...) -> Tensor:
         """Modified Bessel function of the first kind, order 0."""
     def i0_(self) -> Self:
         """Modified Bessel function of the first kind, order 0."""
-    def igamma(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def igamma(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Regularised lower incomplete gamma function."""
-    def igamma_(self, other: _Operand) -> Self:
+    def igamma_(self, other: Tensor) -> Self:
         """Regularised lower incomplete gamma function."""
-    def igammac(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def igammac(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Regularised upper incomplete gamma function."""
-    def igammac_(self, other: _Operand) -> Self:
+    def igammac_(self, other: Tensor) -> Self:
         """Regularised upper incomplete gamma function."""
     def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
         """A copy with the rows of `source`, times `alpha`, added to the rows `index`."""
@@ -851,13 +859,13 @@ class Tensor:
         """The Kronecker product: each element of the first times all of the second."""
     def kthvalue(self, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
         """The `k`-th smallest element along `dim`, counted from 1, and where it is."""
-    def lcm(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def lcm(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Least common multiple."""
-    def lcm_(self, other: _Operand) -> Self:
+    def lcm_(self, other: Tensor) -> Self:
         """Least common multiple."""
-    def ldexp(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def ldexp(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The first times 2 to the power of the second."""
-    def ldexp_(self, other: _Operand) -> Self:
+    def ldexp_(self, other: Tensor) -> Self:
         """The first times 2 to the power of the second."""
     def le(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """True where the first is at most the second."""
@@ -899,33 +907,33 @@ class Tensor:
         """Fills the tensor with the exponentials of normal numbers."""
     def log_softmax(self, dim: _int, dtype: _DtypeLike | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Logarithm of softmax, without loss of accuracy."""
-    def logaddexp(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def logaddexp(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """log(exp(a) + exp(b)) without overflow."""
-    def logaddexp2(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def logaddexp2(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """log2(2**a + 2**b) without overflow."""
-    def logaddexp2_(self, other: _Operand) -> Self:
+    def logaddexp2_(self, other: Tensor) -> Self:
         """log2(2**a + 2**b) without overflow."""
-    def logaddexp_(self, other: _Operand) -> Self:
+    def logaddexp_(self, other: Tensor) -> Self:
         """log(exp(a) + exp(b)) without overflow."""
     def logcumsumexp(self, dim: _int, *, out: Tensor | None = ...) -> Tensor:
         """Logarithm of the sum of exponentials of each element along `dim` and all before
         it.
         """
-    def logical_and(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def logical_and(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """True where both elements are nonzero."""
-    def logical_and_(self, other: _Operand) -> Self:
+    def logical_and_(self, other: Tensor) -> Self:
         """True where both elements are nonzero."""
     def logical_not(self, *, out: Tensor | None = ...) -> Tensor:
         """True where an element is zero."""
     def logical_not_(self) -> Self:
         """True where an element is zero."""
-    def logical_or(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def logical_or(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """True where one of the elements is nonzero."""
-    def logical_or_(self, other: _Operand) -> Self:
+    def logical_or_(self, other: Tensor) -> Self:
         """True where one of the elements is nonzero."""
-    def logical_xor(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def logical_xor(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """True where just one element is nonzero."""
-    def logical_xor_(self, other: _Operand) -> Self:
+    def logical_xor_(self, other: Tensor) -> Self:
         """True where just one element is nonzero."""
     def logit(self, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """log(x / (1 - x)), x being limited to [eps, 1 - eps] if eps is given."""
@@ -959,9 +967,9 @@ class Tensor:
     def max(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
     @overload
     def max(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
-    def maximum(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def maximum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Larger of two elements; NaN if either is."""
-    def maximum_(self, other: _Operand) -> Self:
+    def maximum_(self, other: Tensor) -> Self:
         """Larger of two elements; NaN if either is."""
     @overload
     def mean(self, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
@@ -980,9 +988,9 @@ class Tensor:
     def min(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
     @overload
     def min(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
-    def minimum(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def minimum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Smaller of two elements; NaN if either is."""
-    def minimum_(self, other: _Operand) -> Self:
+    def minimum_(self, other: Tensor) -> Self:
         """Smaller of two elements; NaN if either is."""
     def mm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Product of two matrices."""
@@ -1078,9 +1086,9 @@ class Tensor:
         """A tensor of the given shape and the same dtype and device, filled with 0."""
     @overload
     def new_zeros(self, *size: _int, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor: ...
-    def nextafter(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def nextafter(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Next number after the first towards the second."""
-    def nextafter_(self, other: _Operand) -> Self:
+    def nextafter_(self, other: Tensor) -> Self:
         """Next number after the first towards the second."""
     def nonzero(self, *, as_tuple: _bool = ..., out: Tensor | None = ...) -> Tensor:
         """The positions of the elements that are not zero: one row for each, or with
@@ -1130,8 +1138,8 @@ class Tensor:
         channel (dimension 1).
         """
     @overload
-    def prelu(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
-    def prelu_(self, other: _Operand) -> Self:
+    def prelu(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+    def prelu_(self, other: Tensor) -> Self:
         """x where it is positive, weight * x elsewhere."""
     @overload
     def prod(self, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
@@ -1757,7 +1765,7 @@ def arcsinh_(input: Tensor) -> Tensor:
 def arctan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Alias of atan()."""
 
-def arctan2(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Alias of atan2()."""
 
 def arctan_(input: Tensor) -> Tensor:
@@ -1812,7 +1820,7 @@ def asinh_(input: Tensor) -> Tensor:
 def atan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse tangent of each element."""
 
-def atan2(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Angle of the point (b, a)."""
 
 def atan_(input: Tensor) -> Tensor:
@@ -1938,10 +1946,10 @@ def clamp_(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ...
     none.
     """
 
-def clamp_max(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def clamp_max(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Elements above a bound replaced by it."""
 
-def clamp_min(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def clamp_min(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Elements below a bound replaced by it."""
 
 def clip(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1978,7 +1986,7 @@ def conj_physical(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def conj_physical_(input: Tensor) -> Tensor:
     """Complex conjugate of each element."""
 
-def copysign(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def copysign(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Magnitude of the first with the sign of the second."""
 
 def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2103,7 +2111,7 @@ def empty_permuted(size: _Size, physical_layout: _Size, *, dtype: _DtypeLike | N
 def empty_strided(size: _Size, stride: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """A tensor with uninitialised elements and the given strides."""
 
-def eq(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def eq(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the two elements are equal."""
 
 def equal(input: Tensor, other: Tensor) -> _bool:
@@ -2205,13 +2213,13 @@ def floor_(input: Tensor) -> Tensor:
 def floor_divide(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Quotient rounded towards minus infinity."""
 
-def fmax(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Larger of two elements; a NaN loses."""
 
-def fmin(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Smaller of two elements; a NaN loses."""
 
-def fmod(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def fmod(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Remainder of the division, with the dividend's sign."""
 
 def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2219,6 +2227,11 @@ def frac(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 def frac_(input: Tensor) -> Tensor:
     """Fractional part of each element, with its sign."""
+
+def frexp(input: Tensor, *, out: _Sequence[Tensor] | None = ...) -> _mantissa_exponent:
+    """Each element as mantissa * 2**exponent, the mantissa in [0.5, 1) but for its
+    sign.
+    """
 
 def from_dlpack(ext_tensor: Any, *, device: _DeviceLike | None = ..., copy: _bool | None = ...) -> Tensor:
     """A tensor that shares the memory of a tensor of another library."""
@@ -2237,10 +2250,10 @@ def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ...,
     dim 0.
     """
 
-def gcd(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Greatest common divisor."""
 
-def ge(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def ge(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the first is at least the second."""
 
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2257,13 +2270,13 @@ def gradient(input: Tensor, *, spacing: _Sequence[_float], dim: _Dims = ..., edg
 @overload
 def gradient(input: Tensor, *, spacing: _Sequence[Tensor], dim: _Dims = ..., edge_order: _int = ...) -> tuple[Tensor, ...]: ...
 
-def greater(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def greater(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Alias of gt()."""
 
-def greater_equal(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def greater_equal(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Alias of ge()."""
 
-def gt(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def gt(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the first is greater than the second."""
 
 def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -2300,7 +2313,7 @@ def hsplit(input: Tensor, *indices_or_sections: _int) -> tuple[Tensor, ...]: ...
 def hstack(tensors: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """The tensors side by side: cat() along columns."""
 
-def hypot(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """sqrt(a * a + b * b) without overflow."""
 
 def i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2309,10 +2322,10 @@ def i0(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def i0_(input: Tensor) -> Tensor:
     """Modified Bessel function of the first kind, order 0."""
 
-def igamma(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Regularised lower incomplete gamma function."""
 
-def igammac(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Regularised upper incomplete gamma function."""
 
 def imag(input: Tensor) -> Tensor:
@@ -2401,22 +2414,22 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
     """The `k`-th smallest element along `dim`, counted from 1, and where it is."""
 
-def lcm(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Least common multiple."""
 
-def ldexp(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The first times 2 to the power of the second."""
 
-def le(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def le(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the first is at most the second."""
 
 def lerp(input: Tensor, end: Tensor, weight: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """self + weight * (end - self)."""
 
-def less(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def less(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Alias of lt()."""
 
-def less_equal(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def less_equal(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Alias of le()."""
 
 def lgamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2452,10 +2465,10 @@ def log_(input: Tensor) -> Tensor:
 def log_softmax(input: Tensor, dim: _int, dtype: _DtypeLike | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of softmax, without loss of accuracy."""
 
-def logaddexp(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """log(exp(a) + exp(b)) without overflow."""
 
-def logaddexp2(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """log2(2**a + 2**b) without overflow."""
 
 def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -2463,16 +2476,16 @@ def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tenso
     it.
     """
 
-def logical_and(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where both elements are nonzero."""
 
 def logical_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where an element is zero."""
 
-def logical_or(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where one of the elements is nonzero."""
 
-def logical_xor(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where just one element is nonzero."""
 
 def logit(input: Tensor, eps: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -2488,7 +2501,7 @@ def logspace(start: _Operand, end: _Operand, steps: _int, base: _float = ..., *,
 def logsumexp(input: Tensor, dim: _Dims, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of the sum of exponentials over `dim`, without overflow."""
 
-def lt(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def lt(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the first is less than the second."""
 
 def masked_fill(input: Tensor, mask: Tensor, value: _Operand) -> Tensor:
@@ -2512,7 +2525,7 @@ def max(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor
 @overload
 def max(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 
-def maximum(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Larger of two elements; NaN if either is."""
 
 @overload
@@ -2535,7 +2548,7 @@ def min(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor
 @overload
 def min(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 
-def minimum(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Smaller of two elements; NaN if either is."""
 
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2609,7 +2622,7 @@ def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Ten
 def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]:
     """dropout() that returns its mask too."""
 
-def ne(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def ne(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the two elements differ."""
 
 def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2624,7 +2637,7 @@ def negative(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def negative_(input: Tensor) -> Tensor:
     """Alias of neg()."""
 
-def nextafter(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Next number after the first towards the second."""
 
 def nonzero(input: Tensor, *, as_tuple: _bool = ..., out: Tensor | None = ...) -> Tensor:
@@ -2651,7 +2664,7 @@ def normal(mean: Tensor, std: _float = ..., *, generator: Generator | None = ...
 @overload
 def normal(mean: _float, std: Tensor, *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor: ...
 
-def not_equal(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def not_equal(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Alias of ne()."""
 
 def numel(input: Tensor) -> _int:
@@ -2705,7 +2718,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     channel (dimension 1).
     """
 @overload
-def prelu(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
+def prelu(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 
 @overload
 def prod(input: Tensor, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:

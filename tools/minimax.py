@@ -70,7 +70,7 @@ def fit(f, powers, low, high, dtype, weight=None, fixed=()):
     while len(done) < len(powers):
         k = len(done)
 
-        def rest(x, k=k):
+        def rest(x, k=k, done=tuple(done)):
             return f(x) - sum(c * x**p for c, p in zip(done, powers[:k]))
 
         c, _ = remez(rest, powers[k:], low, high, weight)

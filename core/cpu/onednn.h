@@ -15,27 +15,24 @@
 namespace ember::cpu {
 
 // Every C function that ember calls; a missing one is an error at load.
-#define EMBER_ONEDNN_FUNCTIONS(F)                                                                  \
-  F(engine_create)                                                                                 \
-  F(stream_create)                                                                                 \
-  F(memory_create) F(memory_destroy) F(memory_set_data_handle) F(memory_desc_create_with_strides)  \
-      F(memory_desc_create_with_tag) F(memory_desc_clone) F(memory_desc_destroy) F(                \
-          memory_desc_equal) F(memory_desc_get_size) F(primitive_desc_destroy)                     \
-          F(primitive_desc_query_md) F(primitive_create) F(primitive_execute) F(primitive_destroy) \
-              F(primitive_attr_create) F(primitive_attr_destroy) F(                                \
-                  primitive_attr_set_scratchpad_mode) F(primitive_attr_set_post_ops)               \
-                  F(post_ops_create) F(post_ops_destroy) F(post_ops_append_sum) F(                 \
-                      post_ops_append_eltwise) F(reorder_primitive_desc_create)                    \
-                      F(matmul_primitive_desc_create) F(convolution_forward_primitive_desc_create) \
-                          F(convolution_backward_data_primitive_desc_create)                       \
-                              F(convolution_backward_weights_primitive_desc_create)                \
-                                  F(deconvolution_forward_primitive_desc_create)                   \
-                                      F(pooling_forward_primitive_desc_create)                     \
-                                          F(pooling_backward_primitive_desc_create)                \
-                                              F(lstm_forward_primitive_desc_create)                \
-                                                  F(lstm_backward_primitive_desc_create)           \
-                                                      F(gru_forward_primitive_desc_create)         \
-                                                          F(gru_backward_primitive_desc_create)
+// clang-format off
+#define EMBER_ONEDNN_FUNCTIONS(F) \
+  F(engine_create) F(stream_create) F(memory_create) F(memory_destroy) \
+  F(memory_set_data_handle) F(memory_desc_create_with_strides) \
+  F(memory_desc_create_with_tag) F(memory_desc_clone) F(memory_desc_destroy) \
+  F(memory_desc_equal) F(memory_desc_get_size) F(primitive_desc_destroy) \
+  F(primitive_desc_query_md) F(primitive_create) F(primitive_execute) F(primitive_destroy) \
+  F(primitive_attr_create) F(primitive_attr_destroy) F(primitive_attr_set_scratchpad_mode) \
+  F(primitive_attr_set_post_ops) F(post_ops_create) F(post_ops_destroy) \
+  F(post_ops_append_sum) F(post_ops_append_eltwise) F(reorder_primitive_desc_create) \
+  F(matmul_primitive_desc_create) F(convolution_forward_primitive_desc_create) \
+  F(convolution_backward_data_primitive_desc_create) \
+  F(convolution_backward_weights_primitive_desc_create) \
+  F(deconvolution_forward_primitive_desc_create) F(pooling_forward_primitive_desc_create) \
+  F(pooling_backward_primitive_desc_create) F(lstm_forward_primitive_desc_create) \
+  F(lstm_backward_primitive_desc_create) F(gru_forward_primitive_desc_create) \
+  F(gru_backward_primitive_desc_create)
+// clang-format on
 
 struct OneDnn {
 #define EMBER_FIELD(name) decltype(&::dnnl_##name) name;

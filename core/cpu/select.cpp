@@ -17,10 +17,14 @@ namespace {
 constexpr int64_t kPiece = 65536;  // of a long line, for one thread
 constexpr int64_t kShortLine = 512;
 
-// The k smallest of what it is offered: a heap if they are few, else a buffer that is cut back when it is full.
-template <class P> class Best {
+// The k smallest of what it is offered: a heap if they are few, else a buffer that is cut back when
+// it is full.
+template <class P>
+class Best {
  public:
-  explicit Best(int64_t k) : k_(k), heap_(k <= 64), room_(heap_ ? k : 2 * k) { kept_.reserve(size_t(room_)); }
+  explicit Best(int64_t k) : k_(k), heap_(k <= 64), room_(heap_ ? k : 2 * k) {
+    kept_.reserve(size_t(room_));
+  }
   P limit() const { return limit_; }
   void add(P p) {  // below the limit
     if (int64_t(kept_.size()) < room_) {

@@ -1,5 +1,5 @@
-// Activation functions: rows of the ACTIVATION family under the names and signatures of nn.functional, and those that
-// PyTorch also has at its top level.
+// Activation functions: rows of the ACTIVATION family under the names and signatures of
+// nn.functional, and those that PyTorch also has at its top level.
 #include "ops/pointwise.h"
 
 namespace ember {
@@ -11,7 +11,8 @@ namespace {
 constexpr double kSeluAlpha = 1.6732632423543772848, kSeluScale = 1.0507009873554804934;
 
 // Runs `f(x, dest)`, in place if that is asked for.
-template <class F> Tensor activate(const char* op, const Tensor& input, bool inplace, F f) {
+template <class F>
+Tensor activate(const char* op, const Tensor& input, bool inplace, F f) {
   if (!inplace) return f(input, Dest{});
   check_in_place(op, input);
   f(input, Dest{&input, true});
@@ -21,12 +22,12 @@ template <class F> Tensor activate(const char* op, const Tensor& input, bool inp
 }  // namespace
 
 // One function of a tensor: F.name(input, inplace=False).
-#define EMBER_ACTIVATION(name, doc)                                                                 \
-  EMBER_OP("nn.functional." #name "(Tensor self, bool inplace=False) -> Tensor",                    \
-           ([](const Tensor& self, bool inplace) {                                                  \
-             return activate(#name, self, inplace,                                                  \
-                             [](const Tensor& x, Dest dest) { return ember::name(x, dest); });      \
-           }),                                                                                      \
+#define EMBER_ACTIVATION(name, doc)                                                            \
+  EMBER_OP("nn.functional." #name "(Tensor self, bool inplace=False) -> Tensor",               \
+           ([](const Tensor& self, bool inplace) {                                             \
+             return activate(#name, self, inplace,                                             \
+                             [](const Tensor& x, Dest dest) { return ember::name(x, dest); }); \
+           }),                                                                                 \
            Function, doc)
 EMBER_ACTIVATION(relu, "max(x, 0) for each element.");
 EMBER_ACTIVATION(relu6, "x limited to the range from 0 to 6.");
@@ -36,84 +37,103 @@ EMBER_ACTIVATION(hardsigmoid, "relu6(x + 3) / 6.");
 EMBER_ACTIVATION(hardswish, "x * relu6(x + 3) / 6.");
 
 // The same with numbers: `parameters` is what stands between the tensor and inplace in the schema.
-#define EMBER_ACTIVATION_P(name, parameters, arguments, row, params, doc)                            \
-  EMBER_OP("nn.functional." #name "(Tensor self, " parameters ", bool inplace=False) -> Tensor",     \
-           ([] arguments {                                                                           \
-             return activate(#name, self, inplace,                                                   \
-                             [&](const Tensor& x, Dest dest) { return ember::row(x, params, dest); }); \
-           }),                                                                                       \
+#define EMBER_ACTIVATION_P(name, parameters, arguments, row, params, doc)                        \
+  EMBER_OP("nn.functional." #name "(Tensor self, " parameters ", bool inplace=False) -> Tensor", \
+           ([] arguments {                                                                       \
+             return activate(#name, self, inplace, [&](const Tensor& x, Dest dest) {             \
+               return ember::row(x, params, dest);                                               \
+             });                                                                                 \
+           }),                                                                                   \
            Function, doc)
-EMBER_ACTIVATION_P(leaky_relu, "float negative_slope=0.01", (const Tensor& self, double slope, bool inplace), leaky_relu,
-                   Params{slope}, "x where it is positive, negative_slope * x elsewhere.");
+EMBER_ACTIVATION_P(leaky_relu, "float negative_slope=0.01",
+                   (const Tensor& self, double slope, bool inplace), leaky_relu, Params{slope},
+                   "x where it is positive, negative_slope * x elsewhere.");
 EMBER_ACTIVATION_P(elu, "float alpha=1.0", (const Tensor& self, double alpha, bool inplace), elu,
-                   (Params{alpha, 1, 1}), "x where it is positive, alpha * (exp(x) - 1) elsewhere.");
+                   (Params{alpha, 1, 1}),
+                   "x where it is positive, alpha * (exp(x) - 1) elsewhere.");
 EMBER_ACTIVATION_P(celu, "float alpha=1.0", (const Tensor& self, double alpha, bool inplace), elu,
-                   (Params{alpha, 1, 1 / alpha}), "x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere.");
+                   (Params{alpha, 1, 1 / alpha}),
+                   "x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere.");
 EMBER_ACTIVATION_P(threshold, "float threshold, float value",
                    (const Tensor& self, double threshold, double value, bool inplace), threshold,
                    (Params{threshold, value}), "x above a threshold, a given value elsewhere.");
 
-static Tensor selu(const Tensor& self, Dest dest) { return elu(self, Params{kSeluAlpha, kSeluScale, 1}, dest); }
+static Tensor selu(const Tensor& self, Dest dest) {
+  return elu(self, Params{kSeluAlpha, kSeluScale, 1}, dest);
+}
 EMBER_OP("nn.functional.selu(Tensor self, bool inplace=False) -> Tensor",
-         ([](const Tensor& self, bool inplace) { return activate("selu", self, inplace, selu); }), Function,
-         "elu() with the constants of self-normalizing networks.");
+         ([](const Tensor& self, bool inplace) { return activate("selu", self, inplace, selu); }),
+         Function, "elu() with the constants of self-normalizing networks.");
 
 static Tensor hardtanh_of(const Tensor& self, double low, double high, Dest dest) {
-  check(low <= high, Kind::Value, "hardtanh(): min_val cannot be greater than max_val, got ", low, " and ", high);
+  check(low <= high, Kind::Value, "hardtanh(): min_val cannot be greater than max_val, got ", low,
+        " and ", high);
   check(self.dtype() != Dtype::UInt8 || low >= 0, Kind::Runtime,
         "cannot do hardtanh on an unsigned type with negative limits");
   return hardtanh(self, Params{low, high}, dest);
 }
-EMBER_OP("nn.functional.hardtanh(Tensor self, float min_val=-1.0, float max_val=1.0, bool inplace=False) -> Tensor",
-         ([](const Tensor& self, double low, double high, bool inplace) {
-           return activate("hardtanh", self, inplace,
-                           [&](const Tensor& x, Dest dest) { return hardtanh_of(x, low, high, dest); });
-         }),
-         Function, "x limited to the range from min_val to max_val.");
+EMBER_OP(
+    "nn.functional.hardtanh(Tensor self, float min_val=-1.0, float max_val=1.0, bool "
+    "inplace=False) -> Tensor",
+    ([](const Tensor& self, double low, double high, bool inplace) {
+      return activate("hardtanh", self, inplace,
+                      [&](const Tensor& x, Dest dest) { return hardtanh_of(x, low, high, dest); });
+    }),
+    Function, "x limited to the range from min_val to max_val.");
 
 // Without an inplace argument.
 EMBER_OP("nn.functional.gelu(Tensor self, *, str approximate='none') -> Tensor",
          ([](const Tensor& self, const std::string& approximate, Dest dest) {
            if (approximate == "tanh") return gelu_tanh(self, dest);
-           check(approximate == "none", Kind::Runtime, "approximate argument must be either none or tanh.");
+           check(approximate == "none", Kind::Runtime,
+                 "approximate argument must be either none or tanh.");
            return gelu(self, dest);
          }),
-         Function | Out, "x times the normal distribution function of x, or its approximation with tanh.");
+         Function | Out,
+         "x times the normal distribution function of x, or its approximation with tanh.");
 EMBER_OP("nn.functional.softplus(Tensor self, float beta=1.0, float threshold=20.0) -> Tensor",
          ([](const Tensor& self, double beta, double threshold, Dest dest) {
            return softplus(self, Params{beta, threshold, 1 / beta}, dest);
          }),
-         Function | Out, "log(1 + exp(beta * x)) / beta, and x itself where beta * x is above the threshold.");
+         Function | Out,
+         "log(1 + exp(beta * x)) / beta, and x itself where beta * x is above the threshold.");
 EMBER_OP("nn.functional.softshrink(Tensor self, float lambd=0.5) -> Tensor",
          ([](const Tensor& self, double lambd, Dest dest) {
-           check(lambd >= 0, Kind::Runtime, "lambda must be greater or equal to 0, but found to be ", lambd, ".");
+           check(lambd >= 0, Kind::Runtime,
+                 "lambda must be greater or equal to 0, but found to be ", lambd, ".");
            return softshrink(self, Params{lambd}, dest);
          }),
          Function | Out, "x moved towards 0 by lambd, 0 within it.");
-static Tensor hardshrink_by(const Tensor& self, double lambd, Dest dest) { return hardshrink(self, Params{lambd}, dest); }
-EMBER_OP("nn.functional.hardshrink(Tensor self, float lambd=0.5) -> Tensor", &hardshrink_by, Function | Out,
-         "x outside [-lambd, lambd], 0 inside.");
+static Tensor hardshrink_by(const Tensor& self, double lambd, Dest dest) {
+  return hardshrink(self, Params{lambd}, dest);
+}
+EMBER_OP("nn.functional.hardshrink(Tensor self, float lambd=0.5) -> Tensor", &hardshrink_by,
+         Function | Out, "x outside [-lambd, lambd], 0 inside.");
 EMBER_OP("hardshrink(Tensor self, float lambd=0.5) -> Tensor", &hardshrink_by, kForms | Out,
          "x outside [-lambd, lambd], 0 inside.");
 EMBER_UNARY_OP("nn.functional.logsigmoid", logsigmoid, Function | Out, "log(sigmoid(x)).");
-// Of float16 and bfloat16, the parts of some functions are rounded on the way, as they are in PyTorch.
-EMBER_OP("nn.functional.tanhshrink(Tensor self) -> Tensor",
-         ([](const Tensor& self) { return is_reduced(self.dtype()) ? self - tanh(self) : tanhshrink(self); }), Function,
-         "x - tanh(x).");
-EMBER_OP("nn.functional.softsign(Tensor self) -> Tensor",
-         ([](const Tensor& self) { return is_complex(self.dtype()) ? self / (abs(self) + 1) : softsign(self); }), Function,
-         "x / (1 + abs(x)).");
+// Of float16 and bfloat16, the parts of some functions are rounded on the way, as they are in
+// PyTorch.
+EMBER_OP("nn.functional.tanhshrink(Tensor self) -> Tensor", ([](const Tensor& self) {
+           return is_reduced(self.dtype()) ? self - tanh(self) : tanhshrink(self);
+         }),
+         Function, "x - tanh(x).");
+EMBER_OP("nn.functional.softsign(Tensor self) -> Tensor", ([](const Tensor& self) {
+           return is_complex(self.dtype()) ? self / (abs(self) + 1) : softsign(self);
+         }),
+         Function, "x / (1 + abs(x)).");
 
 static Tensor prelu_with(const Tensor& self, const Tensor& weight) {
-  check(weight.dim() <= 1, Kind::Runtime, "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = ",
-        weight.dim());
+  check(weight.dim() <= 1, Kind::Runtime,
+        "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = ", weight.dim());
   Tensor w = weight;
   if (weight.numel() != 1 || weight.dim() == 1) {
     int64_t channels = self.dim() > 1 ? self.size(1) : 1;
-    check(self.dim() > 0 || weight.numel() == 1, Kind::Runtime, "prelu(): Not allow zero-dim input tensor.");
+    check(self.dim() > 0 || weight.numel() == 1, Kind::Runtime,
+          "prelu(): Not allow zero-dim input tensor.");
     check(weight.numel() == 1 || weight.numel() == channels, Kind::Runtime,
-          "Mismatch of parameter numbers and input channel size. Found parameter numbers = ", weight.numel(),
-          " and channel size = ", channels, ".");
+          "Mismatch of parameter numbers and input channel size. Found parameter numbers = ",
+          weight.numel(), " and channel size = ", channels, ".");
     Shape shape;
     for (int i = 0; i < self.dim(); i++) shape.push_back(i == 1 ? weight.numel() : 1);
     w = reshape(weight, shape);
@@ -121,30 +141,38 @@ static Tensor prelu_with(const Tensor& self, const Tensor& weight) {
   return prelu(self, w);
 }
 EMBER_OP("prelu(Tensor self, Tensor weight) -> Tensor", &prelu_with, kForms,
-         "x where it is positive, weight * x elsewhere; one weight, or one for each channel (dimension 1).");
+         "x where it is positive, weight * x elsewhere; one weight, or one for each channel "
+         "(dimension 1).");
 EMBER_OP("nn.functional.prelu(Tensor self, Tensor weight) -> Tensor", &prelu_with, Function,
-         "x where it is positive, weight * x elsewhere; one weight, or one for each channel (dimension 1).");
+         "x where it is positive, weight * x elsewhere; one weight, or one for each channel "
+         "(dimension 1).");
 
-// --- at the top level, with in-place forms by name -----------------------------------------------------------
+// --- at the top level, with in-place forms by name
+// -----------------------------------------------------------
 
 EMBER_UNARY_OP("sigmoid", sigmoid, kUnaryForms, "1 / (1 + exp(-x)) for each element.");
 EMBER_UNARY_OP("relu", relu, kForms | InPlace | FunctionInPlace, "max(x, 0) for each element.");
-EMBER_UNARY_OP("selu", selu, Function | FunctionInPlace, "elu() with the constants of self-normalizing networks.");
+EMBER_UNARY_OP("selu", selu, Function | FunctionInPlace,
+               "elu() with the constants of self-normalizing networks.");
 EMBER_OP("celu(Tensor self, float alpha=1.0) -> Tensor",
-         ([](const Tensor& self, double alpha, Dest dest) { return elu(self, Params{alpha, 1, 1 / alpha}, dest); }),
-         Function | FunctionInPlace, "x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere.");
+         ([](const Tensor& self, double alpha, Dest dest) {
+           return elu(self, Params{alpha, 1, 1 / alpha}, dest);
+         }),
+         Function | FunctionInPlace,
+         "x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere.");
 EMBER_OP("threshold(Tensor self, float threshold, float value) -> Tensor",
-         ([](const Tensor& self, double t, double value, Dest dest) { return threshold(self, Params{t, value}, dest); }),
+         ([](const Tensor& self, double t, double value, Dest dest) {
+           return threshold(self, Params{t, value}, dest);
+         }),
          Function | FunctionInPlace | Out, "x above a threshold, a given value elsewhere.");
 
-#define EMBER_ACTIVATION_IN_PLACE(name, parameters, arguments, call, doc) \
-  EMBER_OP("nn.functional." #name "_(Tensor self" parameters ") -> Tensor", \
-           ([] arguments {                                                \
-             check_in_place(#name "_", self);                             \
-             Dest dest{&self, true};                                      \
-             call;                                                        \
-             return self;                                                 \
-           }),                                                            \
+#define EMBER_ACTIVATION_IN_PLACE(name, parameters, arguments, call, doc)                   \
+  EMBER_OP("nn.functional." #name "_(Tensor self" parameters ") -> Tensor", ([] arguments { \
+             check_in_place(#name "_", self);                                               \
+             Dest dest{&self, true};                                                        \
+             call;                                                                          \
+             return self;                                                                   \
+           }),                                                                              \
            Function, doc)
 EMBER_ACTIVATION_IN_PLACE(relu, "", (const Tensor& self), relu(self, dest), "relu() in place.");
 EMBER_ACTIVATION_IN_PLACE(selu, "", (const Tensor& self), selu(self, dest), "selu() in place.");
@@ -152,15 +180,18 @@ EMBER_ACTIVATION_IN_PLACE(elu, ", float alpha=1.0", (const Tensor& self, double 
                           elu(self, Params{alpha, 1, 1}, dest), "elu() in place.");
 EMBER_ACTIVATION_IN_PLACE(celu, ", float alpha=1.0", (const Tensor& self, double alpha),
                           elu(self, Params{alpha, 1, 1 / alpha}, dest), "celu() in place.");
-EMBER_ACTIVATION_IN_PLACE(leaky_relu, ", float negative_slope=0.01", (const Tensor& self, double slope),
-                          leaky_relu(self, Params{slope}, dest), "leaky_relu() in place.");
+EMBER_ACTIVATION_IN_PLACE(leaky_relu, ", float negative_slope=0.01",
+                          (const Tensor& self, double slope), leaky_relu(self, Params{slope}, dest),
+                          "leaky_relu() in place.");
 EMBER_ACTIVATION_IN_PLACE(hardtanh, ", float min_val=-1.0, float max_val=1.0",
-                          (const Tensor& self, double low, double high), hardtanh_of(self, low, high, dest),
-                          "hardtanh() in place.");
-EMBER_ACTIVATION_IN_PLACE(threshold, ", float threshold, float value", (const Tensor& self, double t, double value),
+                          (const Tensor& self, double low, double high),
+                          hardtanh_of(self, low, high, dest), "hardtanh() in place.");
+EMBER_ACTIVATION_IN_PLACE(threshold, ", float threshold, float value",
+                          (const Tensor& self, double t, double value),
                           threshold(self, Params{t, value}, dest), "threshold() in place.");
 
-// --- logit ---------------------------------------------------------------------------------------------------
+// --- logit
+// ---------------------------------------------------------------------------------------------------
 
 static Tensor logit_of(const Tensor& self, std::optional<double> eps, Dest dest) {
   if (is_reduced(self.dtype())) {

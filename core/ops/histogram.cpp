@@ -10,24 +10,26 @@ namespace {
 // Adds weights (or ones) up at `places`, which lie in [0, n).
 Tensor counted(const Tensor& places, const Tensor& weights, int64_t n, Dtype dtype) {
   Tensor out = zeros({n}, dtype, places.device());
-  Tensor each = weights ? to(reshape(weights, {-1}), dtype) : expand(ones({1}, dtype, places.device()), places.shape());
+  Tensor each = weights ? to(reshape(weights, {-1}), dtype)
+                        : expand(ones({1}, dtype, places.device()), places.shape());
   backend_of(out).scatter(out, 0, places, each, ScatterMode::Add);
   return out;
 }
 
 Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
   NoGrad guard;
-  check(self.dim() == 1, Kind::Runtime, "bincount only supports 1-d non-negative integral inputs, got ", self.dim(),
-        " dimensions");
+  check(self.dim() == 1, Kind::Runtime,
+        "bincount only supports 1-d non-negative integral inputs, got ", self.dim(), " dimensions");
   check(is_integral(self.dtype()), Kind::Runtime, "bincount(): not implemented for ", self.dtype());
   check(minlength >= 0, Kind::Runtime, "minlength should be >= 0, got ", minlength);
   check(!weights || (weights.dim() == 1 && weights.numel() == self.numel()), Kind::Runtime,
         "weights should be 1-d and have the same length as input");
-  Dtype dtype = !weights                             ? Dtype::Int64
+  Dtype dtype = !weights                            ? Dtype::Int64
                 : weights.dtype() == Dtype::Float32 ? Dtype::Float32
                                                     : Dtype::Float64;
   if (self.numel() == 0) return zeros({minlength}, Dtype::Int64, self.device());
-  check(item(amin(self)).to<int64_t>() >= 0, Kind::Runtime, "bincount only supports 1-d non-negative integral inputs.");
+  check(item(amin(self)).to<int64_t>() >= 0, Kind::Runtime,
+        "bincount only supports 1-d non-negative integral inputs.");
   int64_t n = std::max(minlength, item(amax(self)).to<int64_t>() + 1);
   return counted(to(self, Dtype::Int64), weights, n, dtype);
 }
@@ -38,14 +40,15 @@ struct Range {
 
 // The limits of a histogram: as given, or those of the data; never empty.
 Range range_of(const char* op, const Tensor& self, double low, double high, double margin) {
-  check(low <= high, Kind::Runtime, op, "(): max must be larger than min, got [", low, ", ", high, "]");
+  check(low <= high, Kind::Runtime, op, "(): max must be larger than min, got [", low, ", ", high,
+        "]");
   if (low == high && self.numel()) {
     low = item(amin(self)).to<double>();
     high = item(amax(self)).to<double>();
   }
   if (low == high) low -= margin, high += margin;
-  check(std::isfinite(low) && std::isfinite(high), Kind::Runtime, op, "(): range of [", low, ", ", high,
-        "] is not finite");
+  check(std::isfinite(low) && std::isfinite(high), Kind::Runtime, op, "(): range of [", low, ", ",
+        high, "] is not finite");
   return {low, high};
 }
 
@@ -56,13 +59,15 @@ Tensor equal_bins(const Tensor& x, int64_t bins, Range r) {
   // All in the dtype of x, so that what lies near an edge goes where it goes in torch.
   auto number = [&](double v) { return scalar_tensor(v, x.dtype(), x.device()); };
   Tensor width = number(r.high) - number(r.low);
-  Tensor at = to((masked_select(flat, inside) - number(r.low)) * number(double(bins)) / width, Dtype::Int64);
+  Tensor at = to((masked_select(flat, inside) - number(r.low)) * number(double(bins)) / width,
+                 Dtype::Int64);
   return minimum(at, Scalar(bins - 1));
 }
 
 Tensor histc(const Tensor& self, int64_t bins, const Scalar& low, const Scalar& high) {
   NoGrad guard;
-  check(is_floating(self.dtype()), Kind::NotImplemented, "histc(): not implemented for ", self.dtype());
+  check(is_floating(self.dtype()), Kind::NotImplemented, "histc(): not implemented for ",
+        self.dtype());
   check(bins > 0, Kind::Runtime, "histc(): bins must be > 0, got ", bins);
   Range r = range_of("histc", self, low.to<double>(), high.to<double>(), 1);
   return counted(equal_bins(self, bins, r), Tensor(), bins, self.dtype());
@@ -78,7 +83,8 @@ Binned bins_between(const Tensor& x, const Tensor& weights, const Tensor& edges)
   Tensor flat = reshape(x, {-1});
   Tensor inside = (flat >= select(edges, 0, 0)) & (flat <= select(edges, 0, n - 1));
   Tensor at = searchsorted(edges, masked_select(flat, inside), true) - Scalar(1);
-  return {minimum(at, Scalar(n - 2)), weights ? masked_select(reshape(weights, {-1}), inside) : Tensor()};
+  return {minimum(at, Scalar(n - 2)),
+          weights ? masked_select(reshape(weights, {-1}), inside) : Tensor()};
 }
 
 // Counted from both ends, so that both limits are edges.
@@ -89,7 +95,8 @@ Tensor edges_over(Range r, int64_t bins, Dtype dtype, Device device) {
   return where(i < Scalar((bins + 1) / 2), up, down);
 }
 
-std::tuple<Tensor, Tensor> finished(const Tensor& self, const Binned& b, const Tensor& edges, bool density) {
+std::tuple<Tensor, Tensor> finished(const Tensor& self, const Binned& b, const Tensor& edges,
+                                    bool density) {
   Tensor hist = counted(b.places, b.weights, edges.numel() - 1, self.dtype());
   if (density) hist = hist / sum(hist) / diff(edges, 1, 0);
   return {hist, edges};
@@ -99,44 +106,56 @@ void check_histogram(const Tensor& self, const Tensor& weight) {
   check(self.dtype() == Dtype::Float32 || self.dtype() == Dtype::Float64, Kind::NotImplemented,
         "histogram(): not implemented for ", self.dtype());
   if (!weight) return;
-  check(weight.dtype() == self.dtype(), Kind::Runtime, "histogram(): weight has dtype ", weight.dtype(), ", input ",
-        self.dtype());
-  check(weight.shape() == self.shape(), Kind::Runtime, "histogram(): weight has shape ", weight.shape(), ", input ",
-        self.shape());
+  check(weight.dtype() == self.dtype(), Kind::Runtime, "histogram(): weight has dtype ",
+        weight.dtype(), ", input ", self.dtype());
+  check(weight.shape() == self.shape(), Kind::Runtime, "histogram(): weight has shape ",
+        weight.shape(), ", input ", self.shape());
 }
 
 }  // namespace
 
-EMBER_OP("bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor", &bincount, kForms,
-         "How often each of 0, 1, 2 ... occurs, or the sum of its weights.");
-EMBER_OP("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", &histc, kForms | Out,
-         "Counts in `bins` equal bins from `min` to `max`, or over the range of the data if both are 0.");
+EMBER_OP("bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor", &bincount,
+         kForms, "How often each of 0, 1, 2 ... occurs, or the sum of its weights.");
+EMBER_OP("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", &histc,
+         kForms | Out,
+         "Counts in `bins` equal bins from `min` to `max`, or over the range of the data if both "
+         "are 0.");
 
-EMBER_OP("histogram(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
-         ([](const Tensor& self, const Tensor& edges, const Tensor& weight, bool density) {
-           NoGrad guard;
-           check_histogram(self, weight);
-           check(edges.dim() == 1 && edges.numel() > 0, Kind::Runtime,
-                 "histogram(): bins tensor should have one dimension and one or more edges, got ", edges.shape());
-           check(edges.dtype() == self.dtype(), Kind::Runtime, "histogram(): bins have dtype ", edges.dtype(), ", input ",
-                 self.dtype());
-           if (edges.numel() == 1) return std::make_tuple(zeros({0}, self.dtype(), self.device()), clone(edges));
-           return finished(self, bins_between(self, weight, contiguous(edges)), clone(edges), density);
-         }),
-         kForms | Out, "Counts (or sums of weights) between the given edges, and the edges.");
-EMBER_OP("histogram(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
-         ([](const Tensor& self, int64_t bins, const std::optional<std::vector<double>>& range, const Tensor& weight, bool density) {
-           NoGrad guard;
-           check_histogram(self, weight);
-           check(bins > 0, Kind::Runtime, "histogram(): bins must be > 0, got ", bins);
-           check(!range || range->size() == 2, Kind::Runtime, "histogram(): range should have 2 elements, got ",
-                 range ? range->size() : 0);
-           Range r{0, 1};
-           if (range) r = range_of("histogram", empty({0}, self.dtype()), (*range)[0], (*range)[1], 0.5);
-           else if (self.numel()) r = range_of("histogram", self, 0, 0, 0.5);
-           Tensor edges = edges_over(r, bins, self.dtype(), self.device());
-           return finished(self, bins_between(self, weight, edges), edges, density);
-         }),
-         kForms | Out, "Counts (or sums of weights) in `bins` equal bins over `range`, and their edges.");
+EMBER_OP(
+    "histogram(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor "
+    "hist, Tensor bin_edges)",
+    ([](const Tensor& self, const Tensor& edges, const Tensor& weight, bool density) {
+      NoGrad guard;
+      check_histogram(self, weight);
+      check(edges.dim() == 1 && edges.numel() > 0, Kind::Runtime,
+            "histogram(): bins tensor should have one dimension and one or more edges, got ",
+            edges.shape());
+      check(edges.dtype() == self.dtype(), Kind::Runtime, "histogram(): bins have dtype ",
+            edges.dtype(), ", input ", self.dtype());
+      if (edges.numel() == 1)
+        return std::make_tuple(zeros({0}, self.dtype(), self.device()), clone(edges));
+      return finished(self, bins_between(self, weight, contiguous(edges)), clone(edges), density);
+    }),
+    kForms | Out, "Counts (or sums of weights) between the given edges, and the edges.");
+EMBER_OP(
+    "histogram(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool "
+    "density=False) -> (Tensor hist, Tensor bin_edges)",
+    ([](const Tensor& self, int64_t bins, const std::optional<std::vector<double>>& range,
+        const Tensor& weight, bool density) {
+      NoGrad guard;
+      check_histogram(self, weight);
+      check(bins > 0, Kind::Runtime, "histogram(): bins must be > 0, got ", bins);
+      check(!range || range->size() == 2, Kind::Runtime,
+            "histogram(): range should have 2 elements, got ", range ? range->size() : 0);
+      Range r{0, 1};
+      if (range)
+        r = range_of("histogram", empty({0}, self.dtype()), (*range)[0], (*range)[1], 0.5);
+      else if (self.numel())
+        r = range_of("histogram", self, 0, 0, 0.5);
+      Tensor edges = edges_over(r, bins, self.dtype(), self.device());
+      return finished(self, bins_between(self, weight, edges), edges, density);
+    }),
+    kForms | Out,
+    "Counts (or sums of weights) in `bins` equal bins over `range`, and their edges.");
 
 }  // namespace ember

@@ -1,68 +1,77 @@
-// Every row of the pointwise table as a function, and most as an op. Rows of the families ACTIVATION and SPECIAL
-// become ops in activation.cpp and special.cpp; so do, in arithmetic.cpp, rows whose op has another signature.
+// Every row of the pointwise table as a function, and most as an op. Rows of the families
+// ACTIVATION and SPECIAL become ops in activation.cpp and special.cpp; so do, in arithmetic.cpp,
+// rows whose op has another signature.
 #include "ops/pointwise.h"
 
 namespace ember {
 
 using namespace pointwise;
 
-#define UNARY(name, types, keep, fwd, deriv, doc)                                                            \
-  Tensor name(const Tensor& self, Dest dest) {                                                               \
-    static constexpr UnaryRow row{                                                                           \
-        Unary::name, #name, Keep::keep,                                                                      \
-        [](const Tensor& g, [[maybe_unused]] const Tensor& x, const Params&) -> Tensor {                     \
-          using T [[maybe_unused]] = double;                                                                 \
-          [[maybe_unused]] const Tensor& y = x;                                                              \
-          return chain(g, deriv);                                                                            \
-        }};                                                                                                  \
-    return pointwise::unary(row, self, {}, dest);                                                            \
+#define UNARY(name, types, keep, fwd, deriv, doc)                                        \
+  Tensor name(const Tensor& self, Dest dest) {                                           \
+    static constexpr UnaryRow row{                                                       \
+        Unary::name, #name, Keep::keep,                                                  \
+        [](const Tensor& g, [[maybe_unused]] const Tensor& x, const Params&) -> Tensor { \
+          using T [[maybe_unused]] = double;                                             \
+          [[maybe_unused]] const Tensor& y = x;                                          \
+          return chain(g, deriv);                                                        \
+        }};                                                                              \
+    return pointwise::unary(row, self, {}, dest);                                        \
   }
-#define UNARY_P(name, params_, types, keep, fwd, deriv, doc)                                                 \
-  Tensor name(const Tensor& self, const Params& params, Dest dest) {                                         \
-    static constexpr UnaryRow row{                                                                           \
-        Unary::name, #name, Keep::keep,                                                                      \
-        [](const Tensor& g, [[maybe_unused]] const Tensor& x, const Params& p) -> Tensor {                   \
-          using T [[maybe_unused]] = double;                                                                 \
-          [[maybe_unused]] const Tensor& y = x;                                                              \
-          [[maybe_unused]] double p0 = p.p0, p1 = p.p1, p2 = p.p2;                                           \
-          return chain(g, deriv);                                                                            \
-        }};                                                                                                  \
-    return pointwise::unary(row, self, params, dest);                                                        \
+#define UNARY_P(name, params_, types, keep, fwd, deriv, doc)                               \
+  Tensor name(const Tensor& self, const Params& params, Dest dest) {                       \
+    static constexpr UnaryRow row{                                                         \
+        Unary::name, #name, Keep::keep,                                                    \
+        [](const Tensor& g, [[maybe_unused]] const Tensor& x, const Params& p) -> Tensor { \
+          using T [[maybe_unused]] = double;                                               \
+          [[maybe_unused]] const Tensor& y = x;                                            \
+          [[maybe_unused]] double p0 = p.p0, p1 = p.p1, p2 = p.p2;                         \
+          return chain(g, deriv);                                                          \
+        }};                                                                                \
+    return pointwise::unary(row, self, params, dest);                                      \
   }
-#define PREDICATE(name, types, expr, doc)                                                                    \
-  Tensor name(const Tensor& self, Dest dest) { return pointwise::predicate(Predicate::name, self, dest); }
-#define BINARY_RULE(text)                                                                                    \
-  formula<BinaryRule>([](const Tensor& g, const Tensor& a, const Tensor& b, const Tensor& y) -> Tensor {     \
-    using T [[maybe_unused]] = double;                                                                       \
-    (void)g, (void)a, (void)b, (void)y;                                                                      \
-    return text;                                                                                             \
-  }, #text)
-#define BINARY(name, types, fwd, grad_a, grad_b, doc)                                                        \
-  Tensor name(const Operand& self, const Operand& other, Dest dest) {                                        \
-    static constexpr BinaryRow row{Binary::name, #name, BINARY_RULE(grad_a), BINARY_RULE(grad_b)};           \
-    return pointwise::binary(row, self, other, dest);                                                        \
+#define PREDICATE(name, types, expr, doc)                     \
+  Tensor name(const Tensor& self, Dest dest) {                \
+    return pointwise::predicate(Predicate::name, self, dest); \
   }
-#define COMPARE(name, types, expr, doc)                                                                      \
-  Tensor name(const Operand& self, const Operand& other, Dest dest) {                                        \
-    return pointwise::compare(Compare::name, self, other, {}, dest);                                         \
+#define BINARY_RULE(text)                                                                \
+  formula<BinaryRule>(                                                                   \
+      [](const Tensor& g, const Tensor& a, const Tensor& b, const Tensor& y) -> Tensor { \
+        using T [[maybe_unused]] = double;                                               \
+        (void)g, (void)a, (void)b, (void)y;                                              \
+        return text;                                                                     \
+      },                                                                                 \
+      #text)
+#define BINARY(name, types, fwd, grad_a, grad_b, doc)                                              \
+  Tensor name(const Operand& self, const Operand& other, Dest dest) {                              \
+    static constexpr BinaryRow row{Binary::name, #name, BINARY_RULE(grad_a), BINARY_RULE(grad_b)}; \
+    return pointwise::binary(row, self, other, dest);                                              \
   }
-#define TERNARY_RULE(text)                                                                                   \
-  formula<TernaryRule>(                                                                                      \
-      [](const Tensor& g, const Tensor& a, const Tensor& b, const Tensor& c, const Params& p) -> Tensor {    \
-        using T [[maybe_unused]] = double;                                                                   \
-        [[maybe_unused]] double p0 = p.p0;                                                                   \
-        (void)g, (void)a, (void)b, (void)c;                                                                  \
-        return text;                                                                                         \
-      }, #text)
-#define TERNARY(name, types, fwd, grad_a, grad_b, grad_c, doc)                                               \
-  Tensor name(const Operand& a, const Operand& b, const Operand& c, const Params& params, Dest dest) {       \
-    static constexpr TernaryRow row{Ternary::name, #name, TERNARY_RULE(grad_a), TERNARY_RULE(grad_b),        \
-                                    TERNARY_RULE(grad_c)};                                                   \
-    return pointwise::ternary(row, a, b, c, params, dest);                                                   \
+#define COMPARE(name, types, expr, doc)                               \
+  Tensor name(const Operand& self, const Operand& other, Dest dest) { \
+    return pointwise::compare(Compare::name, self, other, {}, dest);  \
+  }
+#define TERNARY_RULE(text)                                                   \
+  formula<TernaryRule>(                                                      \
+      [](const Tensor& g, const Tensor& a, const Tensor& b, const Tensor& c, \
+         const Params& p) -> Tensor {                                        \
+        using T [[maybe_unused]] = double;                                   \
+        [[maybe_unused]] double p0 = p.p0;                                   \
+        (void)g, (void)a, (void)b, (void)c;                                  \
+        return text;                                                         \
+      },                                                                     \
+      #text)
+#define TERNARY(name, types, fwd, grad_a, grad_b, grad_c, doc)                            \
+  Tensor name(const Operand& a, const Operand& b, const Operand& c, const Params& params, \
+              Dest dest) {                                                                \
+    static constexpr TernaryRow row{Ternary::name, #name, TERNARY_RULE(grad_a),           \
+                                    TERNARY_RULE(grad_b), TERNARY_RULE(grad_c)};          \
+    return pointwise::ternary(row, a, b, c, params, dest);                                \
   }
 #include "scalar_functions.h"
 
-// --- registration -----------------------------------------------------------------------------------------
+// --- registration
+// -----------------------------------------------------------------------------------------
 
 namespace {
 
@@ -73,28 +82,36 @@ constexpr bool is_one_of(std::string_view name, std::initializer_list<std::strin
 }
 // Those that arithmetic.cpp and special.cpp register have no forms here.
 constexpr unsigned row_forms(std::string_view name, unsigned forms) {
-  if (is_one_of(name, {"trunc_divide", "isclose", "angle", "xlog1py", "heaviside", "square", "frexp_mantissa",
-                       "frexp_exponent"}))
+  if (is_one_of(name, {"trunc_divide", "isclose", "angle", "xlog1py", "heaviside", "square",
+                       "frexp_mantissa", "frexp_exponent"}))
     return 0;
   return name == "logical_not" ? forms | InPlace : forms;
 }
-// PyTorch takes numbers for both operands of some, for the second of others, and for none of the rest.
-constexpr const char* row_schema(std::string_view name, const char* numbers, const char* number, const char* tensors) {
-  if (is_one_of(name, {"add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "xlogy", "bitwise_and",
-                       "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift"}))
+// PyTorch takes numbers for both operands of some, for the second of others, and for none of the
+// rest.
+constexpr const char* row_schema(std::string_view name, const char* numbers, const char* number,
+                                 const char* tensors) {
+  if (is_one_of(name, {"add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "xlogy",
+                       "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift",
+                       "bitwise_right_shift"}))
     return numbers;
-  if (is_one_of(name, {"eq", "ne", "lt", "le", "gt", "ge", "fmod", "copysign", "clamp_min", "clamp_max"})) return number;
+  if (is_one_of(name,
+                {"eq", "ne", "lt", "le", "gt", "ge", "fmod", "copysign", "clamp_min", "clamp_max"}))
+    return number;
   return tensors;
 }
 
 }  // namespace
 
-#define EMBER_UNARY_ROW(name, types, keep, fwd, deriv, doc) EMBER_UNARY_OP(#name, name, row_forms(#name, kUnaryForms), doc);
-#define EMBER_PREDICATE_ROW(name, types, expr, doc) EMBER_UNARY_OP(#name, name, row_forms(#name, kForms | Out), doc);
-#define EMBER_TWO_OPERANDS(name, doc)                                                                         \
-  EMBER_OP(row_schema(#name, #name "(Number self, Number other) -> Tensor", #name "(Tensor self, Number other) -> Tensor", \
-                      #name "(Tensor self, Tensor other) -> Tensor"),                                         \
-           (static_cast<Tensor (*)(const Operand&, const Operand&, Dest)>(&ember::name)),                     \
+#define EMBER_UNARY_ROW(name, types, keep, fwd, deriv, doc) \
+  EMBER_UNARY_OP(#name, name, row_forms(#name, kUnaryForms), doc);
+#define EMBER_PREDICATE_ROW(name, types, expr, doc) \
+  EMBER_UNARY_OP(#name, name, row_forms(#name, kForms | Out), doc);
+#define EMBER_TWO_OPERANDS(name, doc)                                                     \
+  EMBER_OP(row_schema(#name, #name "(Number self, Number other) -> Tensor",               \
+                      #name "(Tensor self, Number other) -> Tensor",                      \
+                      #name "(Tensor self, Tensor other) -> Tensor"),                     \
+           (static_cast<Tensor (*)(const Operand&, const Operand&, Dest)>(&ember::name)), \
            row_forms(#name, kAllForms), doc);
 #define EMBER_BINARY_ROW(name, types, fwd, grad_a, grad_b, doc) EMBER_TWO_OPERANDS(name, doc)
 #define EMBER_COMPARE_ROW(name, types, expr, doc) EMBER_TWO_OPERANDS(name, doc)

@@ -1,5 +1,6 @@
-// The machinery behind the pointwise table: from a row to an op with promotion, broadcasting, in-place and out=
-// forms and a gradient. pointwise.cpp applies it to every row; ops with other signatures use it by hand.
+// The machinery behind the pointwise table: from a row to an op with promotion, broadcasting,
+// in-place and out= forms and a gradient. pointwise.cpp applies it to every row; ops with other
+// signatures use it by hand.
 #pragma once
 
 #include <string_view>
@@ -21,12 +22,15 @@ Tensor unary(const UnaryRow& row, const Tensor& self, const Params& params, Dest
 Tensor predicate(Predicate f, const Tensor& self, Dest dest);
 Tensor compare(Compare f, const Operand& a, const Operand& b, const Params& params, Dest dest);
 
-// Gradients of a BINARY or TERNARY row in terms of the incoming gradient, the operands and the result.
+// Gradients of a BINARY or TERNARY row in terms of the incoming gradient, the operands and the
+// result.
 using BinaryRule = Tensor (*)(const Tensor& g, const Tensor& a, const Tensor& b, const Tensor& y);
-using TernaryRule = Tensor (*)(const Tensor& g, const Tensor& a, const Tensor& b, const Tensor& c, const Params& p);
+using TernaryRule = Tensor (*)(const Tensor& g, const Tensor& a, const Tensor& b, const Tensor& c,
+                               const Params& p);
 
 // A rule, and which tensors it names (only these are kept).
-template <class F> struct Formula {
+template <class F>
+struct Formula {
   F rule;
   bool a, b, c, y, exists;
 };
@@ -41,7 +45,8 @@ struct TernaryRow {
   const char* name;
   Formula<TernaryRule> wrt_a, wrt_b, wrt_c;
 };
-Tensor ternary(const TernaryRow& row, const Operand& a, const Operand& b, const Operand& c, const Params& p, Dest dest);
+Tensor ternary(const TernaryRow& row, const Operand& a, const Operand& b, const Operand& c,
+               const Params& p, Dest dest);
 
 // Does the text of a formula name the variable `id` (a single letter)?
 constexpr bool names(std::string_view text, char id) {
@@ -54,13 +59,17 @@ constexpr bool names(std::string_view text, char id) {
       return true;
   return false;
 }
-template <class F> constexpr Formula<F> formula(F rule, std::string_view text) {
-  return {rule, names(text, 'a'), names(text, 'b'), names(text, 'c'), names(text, 'y'), text != "never"};
+template <class F>
+constexpr Formula<F> formula(F rule, std::string_view text) {
+  return {rule,           names(text, 'a'), names(text, 'b'), names(text, 'c'), names(text, 'y'),
+          text != "never"};
 }
 
 // The product of a gradient with a plain derivative.
 inline Tensor chain(const Tensor& g, const Tensor& derivative) { return g * conj(derivative); }
-inline Tensor chain(const Tensor& g, double derivative) { return derivative == 1 ? g : g * Scalar(derivative); }
+inline Tensor chain(const Tensor& g, double derivative) {
+  return derivative == 1 ? g : g * Scalar(derivative);
+}
 // What `never` stands for in tensor code; it is not reached.
 struct Never {
   operator Tensor() const { return {}; }
@@ -91,11 +100,13 @@ class Broadcast {
   Shape strides_;
 };
 
-// Shape and device of the result; operands on different devices are an error, except 0-d ones on the host.
+// Shape and device of the result; operands on different devices are an error, except 0-d ones on
+// the host.
 struct Meeting {
   Shape shape;
   Device device;
-  const Tensor* like = nullptr;  // an operand of the result's shape, whose memory order the result takes
+  const Tensor* like =
+      nullptr;  // an operand of the result's shape, whose memory order the result takes
 };
 Meeting meet(const char* op, std::initializer_list<const Operand*> operands);
 Tensor result_tensor(const char* op, Dest dest, const Meeting& m, Dtype dtype);
@@ -107,8 +118,10 @@ constexpr unsigned kUnaryForms = kAllForms | FunctionInPlace;
 }
 
 // A function of one or two operands, such as a row of the table, as the op `names`.
-#define EMBER_UNARY_OP(names, function, forms, doc)                                                        \
-  EMBER_OP(names "(Tensor self) -> Tensor", (static_cast<Tensor (*)(const Tensor&, Dest)>(&ember::function)), forms, doc)
-#define EMBER_BINARY_OP(names, function, forms, doc)      \
-  EMBER_OP(names "(Number self, Number other) -> Tensor", \
-           (static_cast<Tensor (*)(const Operand&, const Operand&, Dest)>(&ember::function)), forms, doc)
+#define EMBER_UNARY_OP(names, function, forms, doc) \
+  EMBER_OP(names "(Tensor self) -> Tensor",         \
+           (static_cast<Tensor (*)(const Tensor&, Dest)>(&ember::function)), forms, doc)
+#define EMBER_BINARY_OP(names, function, forms, doc)                                          \
+  EMBER_OP(names "(Number self, Number other) -> Tensor",                                     \
+           (static_cast<Tensor (*)(const Operand&, const Operand&, Dest)>(&ember::function)), \
+           forms, doc)

@@ -264,8 +264,8 @@ Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest des
     auto scale = [by, divides = row.f == Binary::div](const Tensor& g) {
       return divides ? g / by : g * by;
     };
-    if (!dest.in_place) return tape(out, row.name, wrt(a, scale));
-    tape_inplace(out, row.name, wrt(a, scale));
+    if (!dest.in_place) return tape(out, row.name, wrt(a, scale), wrt(b, scale));
+    tape_inplace(out, row.name, wrt(a, scale), wrt(b, scale));
     return out;
   }
   Saved saved_a, saved_b, saved_y;

@@ -1,5 +1,5 @@
-// Elementary functions of complex numbers, by the C library in double precision: it gets the branch cuts
-// and the infinities right. None of them is hot.
+// Elementary functions of complex numbers, by the C library in double precision: it gets the branch
+// cuts and the infinities right. None of them is hot.
 #pragma once
 
 #include "cpu/kernels/arithmetic.h"
@@ -14,8 +14,8 @@ inline _Complex double to_c(Complex<double> z) {
 }
 inline Complex<double> from_c(_Complex double w) { return {__real__ w, __imag__ w}; }
 
-#define EMBER_COMPLEX(name, call)                                                     \
-  inline Complex<double> name(Complex<double> z) { return call; }                     \
+#define EMBER_COMPLEX(name, call)                                 \
+  inline Complex<double> name(Complex<double> z) { return call; } \
   inline Complex<float> name(Complex<float> z) { return Complex<float>(name(Complex<double>(z))); }
 
 EMBER_COMPLEX(sqrt, from_c(__builtin_csqrt(to_c(z))))
@@ -35,7 +35,8 @@ EMBER_COMPLEX(asinh, from_c(__builtin_casinh(to_c(z))))
 EMBER_COMPLEX(acosh, from_c(__builtin_cacosh(to_c(z))))
 EMBER_COMPLEX(atanh, from_c(__builtin_catanh(to_c(z))))
 
-constexpr double kLn2 = 0.69314718055994530942, kLn10 = 2.30258509299404568402, kPi = 3.14159265358979323846;
+constexpr double kLn2 = 0.69314718055994530942, kLn10 = 2.30258509299404568402,
+                 kPi = 3.14159265358979323846;
 
 EMBER_COMPLEX(exp2, exp(Complex<double>(kLn2) * z))
 EMBER_COMPLEX(log2, (Complex<double>{log(z).re / kLn2, log(z).im / kLn2}))
@@ -64,7 +65,8 @@ inline Complex<double> pow(Complex<double> a, Complex<double> b) {
   if (b.im == 0 && b.re == 2) return a * a;
   return from_c(__builtin_cpow(to_c(a), to_c(b)));
 }
-inline Complex<float> pow(Complex<float> a, Complex<float> b) {  // its rounding shows, and PyTorch's is that of float
+inline Complex<float> pow(Complex<float> a,
+                          Complex<float> b) {  // its rounding shows, and PyTorch's is that of float
   if (b == 0) return 1;
   if (b.im == 0 && b.re == 1) return a;
   if (b.im == 0 && b.re == 2) return a * a;
@@ -74,12 +76,14 @@ inline Complex<float> pow(Complex<float> a, Complex<float> b) {  // its rounding
   return {__real__ x, __imag__ x};
 }
 
-template <class R> inline Complex<R> sinc(Complex<R> z) {
+template <class R>
+inline Complex<R> sinc(Complex<R> z) {
   Complex<R> u = Complex<R>(R(kPi)) * z;
   return z == 0 ? Complex<R>(1) : sin(u) / u;
 }
 
-template <class R> inline Complex<R> logaddexp(Complex<R> a, Complex<R> b) {
+template <class R>
+inline Complex<R> logaddexp(Complex<R> a, Complex<R> b) {
   bool first = a.re > b.re;
   Complex<R> large = first ? a : b, small = first ? b : a;
   if (large == small && isinf(large.re)) return large;

@@ -2,9 +2,10 @@
 // Included by each pointwise_*.cpp, which is compiled once per ISA level.
 //
 // Note [One namespace per level]: everything in these files is in an anonymous namespace inside the
-// level's own. An inline function or template with external linkage would be merged by the linker with
-// that of another level, and AVX code could run where there is no AVX. For the same reason no inline
-// function of the C++ library is called. Objects of these files define no weak symbols (`nm` marks them W).
+// level's own. An inline function or template with external linkage would be merged by the linker
+// with that of another level, and AVX code could run where there is no AVX. For the same reason no
+// inline function of the C++ library is called. Objects of these files define no weak symbols (`nm`
+// marks them W).
 #pragma once
 
 #include <cstdint>
@@ -25,21 +26,24 @@ constexpr int kVectorBytes = 16;
 #endif
 
 // Elements per block: two vectors of the widest operand.
-template <class... T> constexpr int block_of() {
+template <class... T>
+constexpr int block_of() {
   int widest = 1;
   ((widest = int(sizeof(T)) > widest ? int(sizeof(T)) : widest), ...);
   return 2 * kVectorBytes / widest;
 }
 
-template <class T> EMBER_INLINE const T* padded(T* buffer, const T* from, int64_t n) {
+template <class T>
+EMBER_INLINE const T* padded(T* buffer, const T* from, int64_t n) {
   __builtin_memcpy(buffer, from, uint64_t(n) * sizeof(T));
   return buffer;
 }
 
-// Blocks of fixed length vectorise without a remainder loop; the last one, if partial, goes through padded
-// buffers, so that one copy of the code serves every length. `out` may be an input (hence omp simd: no
-// dependence between different elements), which also rules out run-time alias checks.
-template <class A, class Out, class F> EMBER_INLINE void map1(const A* a, Out* out, int64_t n, F f) {
+// Blocks of fixed length vectorise without a remainder loop; the last one, if partial, goes through
+// padded buffers, so that one copy of the code serves every length. `out` may be an input (hence
+// omp simd: no dependence between different elements), which also rules out run-time alias checks.
+template <class A, class Out, class F>
+EMBER_INLINE void map1(const A* a, Out* out, int64_t n, F f) {
   constexpr int W = block_of<A, Out>();
   A a_tail[W] = {};
   Out out_tail[W];
@@ -86,7 +90,8 @@ EMBER_INLINE void map3(const A* a, const B* b, const C* c, Out* out, int64_t n, 
     Out* to = out + i;
     const bool partial = n - i < W;
     if (partial) {
-      pa = padded(a_tail, pa, n - i), pb = padded(b_tail, pb, n - i), pc = padded(c_tail, pc, n - i);
+      pa = padded(a_tail, pa, n - i), pb = padded(b_tail, pb, n - i),
+      pc = padded(c_tail, pc, n - i);
       to = out_tail;
     }
 #pragma omp simd

@@ -11,14 +11,17 @@ namespace ember::cpu::EMBER_ISA {
 namespace {
 
 // where() only moves elements: one instance per size serves all types.
-template <class T> void add_where(Kernels& k, std::initializer_list<Column> columns) {
-  for (Column c : columns) k.ternary[int(Ternary::where)][c] = ternary_kernel<Ternary_where, uint8_t, T>;
+template <class T>
+void add_where(Kernels& k, std::initializer_list<Column> columns) {
+  for (Column c : columns)
+    k.ternary[int(Ternary::where)][c] = ternary_kernel<Ternary_where, uint8_t, T>;
 }
 
 // A bool is a byte that holds 0 or 1.
 void add_bool(Kernels& k) {
   auto row = [&](Binary f) { return k.binary[int(f)]; };
-  Kernel2 both = row(Binary::bitwise_and)[kColumnUInt8], either = row(Binary::bitwise_or)[kColumnUInt8];
+  Kernel2 both = row(Binary::bitwise_and)[kColumnUInt8],
+          either = row(Binary::bitwise_or)[kColumnUInt8];
   row(Binary::bitwise_and)[kColumnBool] = row(Binary::mul)[kColumnBool] = both;
   row(Binary::minimum)[kColumnBool] = row(Binary::fmin)[kColumnBool] = both;
   row(Binary::bitwise_or)[kColumnBool] = row(Binary::add)[kColumnBool] = either;
@@ -27,7 +30,8 @@ void add_bool(Kernels& k) {
 }
 
 // In float, the next number would be one that float16 and bfloat16 do not have.
-template <int kInfinity> uint16_t next16(uint16_t a, uint16_t b) {
+template <int kInfinity>
+uint16_t next16(uint16_t a, uint16_t b) {
   const int size_a = a & 0x7fff, size_b = b & 0x7fff;
   if (size_a > kInfinity || size_b > kInfinity) return size_a > kInfinity ? a : b;
   const int at = a & 0x8000 ? -size_a : size_a, to = b & 0x8000 ? -size_b : size_b;
@@ -35,7 +39,8 @@ template <int kInfinity> uint16_t next16(uint16_t a, uint16_t b) {
   if (at == 0) return uint16_t((b & 0x8000) | 1);
   return uint16_t((to > at) == (at > 0) ? a + 1 : a - 1);
 }
-template <int kInfinity> void next16_kernel(const void* a, const void* b, void* out, int64_t n, const Params&) {
+template <int kInfinity>
+void next16_kernel(const void* a, const void* b, void* out, int64_t n, const Params&) {
   for (int64_t i = 0; i < n; i++)
     static_cast<uint16_t*>(out)[i] =
         next16<kInfinity>(static_cast<const uint16_t*>(a)[i], static_cast<const uint16_t*>(b)[i]);

@@ -1,5 +1,5 @@
-// Conversion between element types, contiguous. As C++ casts do, with the choices PyTorch makes where those
-// are undefined; complex to real takes the real part.
+// Conversion between element types, contiguous. As C++ casts do, with the choices PyTorch makes
+// where those are undefined; complex to real takes the real part.
 #include <cstdint>
 #include <type_traits>
 
@@ -20,7 +20,8 @@ struct Bool {
   uint8_t byte;
 };
 
-template <class To, class From> EMBER_INLINE To convert(From v) {
+template <class To, class From>
+EMBER_INLINE To convert(From v) {
   if constexpr (std::is_same_v<From, Bool>) {
     return convert<To>(v.byte);
   } else if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) {
@@ -28,8 +29,10 @@ template <class To, class From> EMBER_INLINE To convert(From v) {
   } else if constexpr (std::is_same_v<To, Bool>) {
     return Bool{uint8_t(v != From(0))};
   } else if constexpr (is_complex_type<To>) {
-    if constexpr (is_complex_type<From>) return To(v);
-    else return To(convert<Real<To>>(v));
+    if constexpr (is_complex_type<From>)
+      return To(v);
+    else
+      return To(convert<Real<To>>(v));
   } else if constexpr (is_complex_type<From>) {
     return convert<To>(v.re);
   } else if constexpr (std::is_same_v<To, Half>) {
@@ -37,17 +40,22 @@ template <class To, class From> EMBER_INLINE To convert(From v) {
   } else if constexpr (std::is_same_v<To, BFloat16>) {
     return to_bfloat(float(v));
   } else if constexpr (is_real<From> && is_int<To>) {
-    if constexpr (std::is_same_v<To, uint64_t>) return v >= From(9223372036854775808.0) ? uint64_t(v) : uint64_t(int64_t(v));
+    if constexpr (std::is_same_v<To, uint64_t>)
+      return v >= From(9223372036854775808.0) ? uint64_t(v) : uint64_t(int64_t(v));
     // Below 2^31 both ways agree, and above it the low 8 and 16 bits of a float are 0 or nearly so.
-    else if constexpr (std::is_same_v<From, float> && sizeof(To) < 4) return To(int32_t(v));
-    else if constexpr (std::is_same_v<To, int32_t>) return int32_t(v);
-    else return To(int64_t(v));
+    else if constexpr (std::is_same_v<From, float> && sizeof(To) < 4)
+      return To(int32_t(v));
+    else if constexpr (std::is_same_v<To, int32_t>)
+      return int32_t(v);
+    else
+      return To(int64_t(v));
   } else {
     return To(v);
   }
 }
 
-template <class From, class To> void cast_kernel(const void* x, void* out, int64_t n) {
+template <class From, class To>
+void cast_kernel(const void* x, void* out, int64_t n) {
   const From* from = static_cast<const From*>(x);
   To* to = static_cast<To*>(out);
   if constexpr (is_complex_type<From> || is_complex_type<To>) {
@@ -65,9 +73,11 @@ EMBER_INLINE void halves_to_floats(const Half* from, float* to) {
   _mm256_storeu_ps(to, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
 }
 EMBER_INLINE void floats_to_halves(const float* from, Half* to) {
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_cvtps_ph(_mm256_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
+                   _mm256_cvtps_ph(_mm256_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT));
 }
-template <class From, class To, void (*step)(const From*, To*)> void cast_halves(const void* x, void* out, int64_t n) {
+template <class From, class To, void (*step)(const From*, To*)>
+void cast_halves(const void* x, void* out, int64_t n) {
   const From* from = static_cast<const From*>(x);
   To* to = static_cast<To*>(out);
   int64_t i = 0;
@@ -80,7 +90,8 @@ template <class From, class To, void (*step)(const From*, To*)> void cast_halves
 }
 #endif
 
-template <class From> void add_from(Kernels& k, Column c) {
+template <class From>
+void add_from(Kernels& k, Column c) {
   Cast* to = k.cast[c];
   to[kColumnBool] = cast_kernel<From, Bool>;
   to[kColumnUInt8] = cast_kernel<From, uint8_t>;

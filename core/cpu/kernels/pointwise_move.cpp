@@ -10,12 +10,14 @@ namespace ember::cpu::EMBER_ISA {
 namespace {
 
 // One row: n elements, src0 and dst0 bytes apart.
-template <class T> void move_row(const char* src, int64_t src0, char* dst, int64_t dst0, int64_t n) {
+template <class T>
+void move_row(const char* src, int64_t src0, char* dst, int64_t dst0, int64_t n) {
   constexpr int64_t size = sizeof(T);
   T* to = reinterpret_cast<T*>(dst);
   const T* from = reinterpret_cast<const T*>(src);
   if (dst0 != size) {
-    for (int64_t i = 0; i < n; i++) *reinterpret_cast<T*>(dst + i * dst0) = *reinterpret_cast<const T*>(src + i * src0);
+    for (int64_t i = 0; i < n; i++)
+      *reinterpret_cast<T*>(dst + i * dst0) = *reinterpret_cast<const T*>(src + i * src0);
   } else if (src0 == size) {
     __builtin_memcpy(dst, src, uint64_t(n * size));
   } else if (src0 == 0) {
@@ -28,14 +30,17 @@ template <class T> void move_row(const char* src, int64_t src0, char* dst, int64
   }
 }
 
-// A square of elements turned about its diagonal: rows of `src` become columns of `dst`. In each step, blocks of
-// `half` columns change places between rows that are `half` apart (Eklundh's method).
-template <class T> struct Square {
+// A square of elements turned about its diagonal: rows of `src` become columns of `dst`. In each
+// step, blocks of `half` columns change places between rows that are `half` apart (Eklundh's
+// method).
+template <class T>
+struct Square {
   static constexpr int size = sizeof(T) == 2 ? 8 : (kVectorBytes > 16 ? 32 : 16) / int(sizeof(T));
   typedef T Row __attribute__((vector_size(size * sizeof(T))));
   typedef T Unaligned __attribute__((vector_size(size * sizeof(T)), aligned(sizeof(T)), may_alias));
 };
-template <class T, int half> EMBER_INLINE void turn_step(typename Square<T>::Row* row) {
+template <class T, int half>
+EMBER_INLINE void turn_step(typename Square<T>::Row* row) {
   constexpr int N = Square<T>::size;
   typename Square<T>::Row low, high;
   for (int k = 0; k < N; k++) {
@@ -50,22 +55,25 @@ template <class T, int half> EMBER_INLINE void turn_step(typename Square<T>::Row
     row[i + half] = __builtin_shuffle(a, b, high);
   }
 }
-template <class T> EMBER_INLINE void turn_square(const char* src, int64_t src_step, char* dst, int64_t dst_step) {
+template <class T>
+EMBER_INLINE void turn_square(const char* src, int64_t src_step, char* dst, int64_t dst_step) {
   using S = Square<T>;
   constexpr int N = S::size;
   typename S::Row row[N];
 #pragma GCC unroll 16
-  for (int i = 0; i < N; i++) row[i] = *reinterpret_cast<const typename S::Unaligned*>(src + i * src_step);
+  for (int i = 0; i < N; i++)
+    row[i] = *reinterpret_cast<const typename S::Unaligned*>(src + i * src_step);
   turn_step<T, 1>(row);
   if constexpr (N >= 4) turn_step<T, 2>(row);
   if constexpr (N >= 8) turn_step<T, 4>(row);
 #pragma GCC unroll 16
-  for (int i = 0; i < N; i++) *reinterpret_cast<typename S::Unaligned*>(dst + i * dst_step) = row[i];
+  for (int i = 0; i < N; i++)
+    *reinterpret_cast<typename S::Unaligned*>(dst + i * dst_step) = row[i];
 }
 
 template <class T>
-void move_kernel(const char* src, int64_t src0, int64_t src1, char* dst, int64_t dst0, int64_t dst1, int64_t n0,
-                 int64_t n1) {
+void move_kernel(const char* src, int64_t src0, int64_t src1, char* dst, int64_t dst0, int64_t dst1,
+                 int64_t n0, int64_t n1) {
   constexpr int64_t size = sizeof(T);
   int64_t turned = 0;  // rows done in squares
   if constexpr (size == 2 || size == 4 || size == 8) {
@@ -77,20 +85,23 @@ void move_kernel(const char* src, int64_t src0, int64_t src1, char* dst, int64_t
         for (int64_t i = 0; i < squares; i += N)
           turn_square<T>(src + i * src0 + j * size, src0, dst + i * size + j * dst1, dst1);
         for (int64_t r = j; r < j + N; r++)
-          move_row<T>(src + squares * src0 + r * size, src0, dst + squares * size + r * dst1, dst0, n0 - squares);
+          move_row<T>(src + squares * src0 + r * size, src0, dst + squares * size + r * dst1, dst0,
+                      n0 - squares);
       }
     }
   }
   for (int64_t j = turned; j < n1; j++) move_row<T>(src + j * src1, src0, dst + j * dst1, dst0, n0);
 }
 
-template <class T> void fill_kernel(const void* value, void* out, int64_t n) {
+template <class T>
+void fill_kernel(const void* value, void* out, int64_t n) {
   const T v = *static_cast<const T*>(value);
   T* to = static_cast<T*>(out);
   for (int64_t i = 0; i < n; i++) to[i] = v;
 }
 
-template <class T> void add_size(Kernels& k) {
+template <class T>
+void add_size(Kernels& k) {
   k.move[size_index(sizeof(T))] = move_kernel<T>;
   k.fill[size_index(sizeof(T))] = fill_kernel<T>;
 }

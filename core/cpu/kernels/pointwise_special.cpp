@@ -1,5 +1,5 @@
-// Kernels of the SPECIAL family: gamma, Bessel and the like. None vectorises, so float goes through double, and
-// only the baseline has them: dispatch.cpp takes them from there at every level.
+// Kernels of the SPECIAL family: gamma, Bessel and the like. None vectorises, so float goes through
+// double, and only the baseline has them: dispatch.cpp takes them from there at every level.
 #ifndef __AVX2__
 #include <math.h>
 
@@ -9,7 +9,8 @@ namespace ember::cpu::EMBER_ISA {
 namespace {
 
 namespace in_double {
-using ::acos, ::cos, ::erf, ::erfc, ::exp, ::fabs, ::floor, ::fma, ::log, ::log1p, ::pow, ::sin, ::sqrt, ::tan, ::trunc;
+using ::acos, ::cos, ::erf, ::erfc, ::exp, ::fabs, ::floor, ::fma, ::log, ::log1p, ::pow, ::sin,
+    ::sqrt, ::tan, ::trunc;
 inline double lgamma(double x) {  // the plain one writes a global
   int sign;
   return ::lgamma_r(x, &sign);
@@ -33,15 +34,15 @@ inline float trunc(float x) { return ::truncf(x); }
 #undef REAL
 }  // namespace in_float
 
-#define EMBER_SPECIAL1(name)                                     \
-  inline double name(double x) { return in_double::name(x); }    \
+#define EMBER_SPECIAL1(name)                                  \
+  inline double name(double x) { return in_double::name(x); } \
   inline float name(float x) { return float(in_double::name(x)); }
-#define EMBER_SPECIAL2(name)                                                 \
-  inline double name(double a, double b) { return in_double::name(a, b); }   \
+#define EMBER_SPECIAL2(name)                                               \
+  inline double name(double a, double b) { return in_double::name(a, b); } \
   inline float name(float a, float b) { return float(in_double::name(a, b)); }
 
-#define EMBER_RECURRENCE(name)                                               \
-  inline double name(double a, double b) { return in_double::name(a, b); }   \
+#define EMBER_RECURRENCE(name)                                             \
+  inline double name(double a, double b) { return in_double::name(a, b); } \
   inline float name(float a, float b) { return in_float::name(a, b); }
 
 EMBER_SPECIAL1(exp)

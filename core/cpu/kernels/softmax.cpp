@@ -1,5 +1,5 @@
-// softmax, log_softmax, logsumexp and their gradients. A line is read from memory once and then stays in the cache:
-// its maximum, the exponentials and their sum, the scaling.
+// softmax, log_softmax, logsumexp and their gradients. A line is read from memory once and then
+// stays in the cache: its maximum, the exponentials and their sum, the scaling.
 #include "cpu/kernels/line_kernels.h"
 #include "cpu/kernels/loops.h"
 #include "cpu/vmath.h"
@@ -7,14 +7,18 @@
 namespace ember::cpu::EMBER_ISA {
 namespace {
 
-template <class T> struct VectorOf {
+template <class T>
+struct VectorOf {
   typedef T type __attribute__((vector_size(kVectorBytes), aligned(alignof(T)), may_alias));
 };
-template <class T> using Vector = typename VectorOf<T>::type;
-template <class T> constexpr int kLanes = kVectorBytes / int(sizeof(T));
+template <class T>
+using Vector = typename VectorOf<T>::type;
+template <class T>
+constexpr int kLanes = kVectorBytes / int(sizeof(T));
 
 // Folds what `take` makes of elements i, i + 1 ..., in four vectors of lanes.
-template <class T, class Take, class Fold> EMBER_INLINE T folded(int64_t n, T start, Take take, Fold fold) {
+template <class T, class Take, class Fold>
+EMBER_INLINE T folded(int64_t n, T start, Take take, Fold fold) {
   using V = Vector<T>;
   constexpr int L = kLanes<T>;
   T result = start;
@@ -35,20 +39,26 @@ template <class T, class Take, class Fold> EMBER_INLINE T folded(int64_t n, T st
   for (; i < n; i++) result = fold(result, take(i, T()));
   return result;
 }
-template <class V, class T> EMBER_INLINE V at(const T* p, int64_t i, V) { return *reinterpret_cast<const V*>(p + i); }
+template <class V, class T>
+EMBER_INLINE V at(const T* p, int64_t i, V) {
+  return *reinterpret_cast<const V*>(p + i);
+}
 
 // NaN is left out here; it comes back with x - max.
-template <class T> EMBER_INLINE T max_of(int64_t n, const T* x) {
+template <class T>
+EMBER_INLINE T max_of(int64_t n, const T* x) {
   return folded<T>(
       n, -Float<T>::infinity, [=](int64_t i, auto v) EMBER_LAMBDA { return at(x, i, v); },
       [](auto a, auto b) EMBER_LAMBDA { return b > a ? b : a; });
 }
-template <class T> EMBER_INLINE T sum_of(int64_t n, const T* x) {
+template <class T>
+EMBER_INLINE T sum_of(int64_t n, const T* x) {
   return folded<T>(
       n, T(0), [=](int64_t i, auto v) EMBER_LAMBDA { return at(x, i, v); },
       [](auto a, auto b) EMBER_LAMBDA { return a + b; });
 }
-template <class T> EMBER_INLINE T dot_of(int64_t n, const T* x, const T* y) {
+template <class T>
+EMBER_INLINE T dot_of(int64_t n, const T* x, const T* y) {
   return folded<T>(
       n, T(0), [=](int64_t i, auto v) EMBER_LAMBDA { return at(x, i, v) * at(y, i, v); },
       [](auto a, auto b) EMBER_LAMBDA { return a + b; });
@@ -57,7 +67,8 @@ template <class T> EMBER_INLINE T dot_of(int64_t n, const T* x, const T* y) {
 constexpr int64_t kChunk = 512;
 
 // The sum of exp(x - max), through a buffer: the exponentials themselves are not wanted.
-template <class T> EMBER_INLINE T exp_sum(int64_t n, const T* x, T max) {
+template <class T>
+EMBER_INLINE T exp_sum(int64_t n, const T* x, T max) {
   T buffer[kChunk], sum = 0;
   for (int64_t i = 0; i < n; i += kChunk) {
     const int64_t w = n - i < kChunk ? n - i : kChunk;
@@ -68,7 +79,8 @@ template <class T> EMBER_INLINE T exp_sum(int64_t n, const T* x, T max) {
 }
 
 // Rows shorter than a few vectors: the exponentials of many are taken together.
-template <class T> EMBER_INLINE void short_rows(int64_t rows, int64_t n, const T* x, T* out, bool log_) {
+template <class T>
+EMBER_INLINE void short_rows(int64_t rows, int64_t n, const T* x, T* out, bool log_) {
   T buffer[kChunk], max[kChunk], sum[kChunk];
   const int64_t most = kChunk / n;
   for (int64_t first = 0; first < rows; first += most) {
@@ -88,14 +100,16 @@ template <class T> EMBER_INLINE void short_rows(int64_t rows, int64_t n, const T
     if (log_) map1(sum, sum, count, [](T v) EMBER_LAMBDA { return log(v); });
     for (int64_t r = 0; r < count; r++) {
       const T scale = log_ ? sum[r] : 1 / sum[r], top = max[r];
-      for (int64_t i = 0; i < n; i++) out[r * n + i] = log_ ? (x[r * n + i] - top) - scale : buffer[r * n + i] * scale;
+      for (int64_t i = 0; i < n; i++)
+        out[r * n + i] = log_ ? (x[r * n + i] - top) - scale : buffer[r * n + i] * scale;
     }
     x += count * n;
     out += count * n;
   }
 }
 
-template <class T, bool log_> void run(int64_t rows, int64_t n, const void* from, void* to) {
+template <class T, bool log_>
+void run(int64_t rows, int64_t n, const void* from, void* to) {
   const T* x = static_cast<const T*>(from);
   T* out = static_cast<T*>(to);
   if (n <= 3 * kLanes<T>) return short_rows(rows, n, x, out, log_);
@@ -112,7 +126,8 @@ template <class T, bool log_> void run(int64_t rows, int64_t n, const void* from
   }
 }
 
-template <class T, bool log_> void run_grad(int64_t rows, int64_t n, const void* gs, const void* ys, void* to) {
+template <class T, bool log_>
+void run_grad(int64_t rows, int64_t n, const void* gs, const void* ys, void* to) {
   const T* g = static_cast<const T*>(gs);
   const T* y = static_cast<const T*>(ys);
   T* out = static_cast<T*>(to);
@@ -128,9 +143,13 @@ template <class T, bool log_> void run_grad(int64_t rows, int64_t n, const void*
 }
 
 // Where the maximum is infinite, nothing is taken off: log(sum) is right by itself.
-template <class T> EMBER_INLINE T finite_shift(T max) { return isinf(max) ? T(0) : max; }
+template <class T>
+EMBER_INLINE T finite_shift(T max) {
+  return isinf(max) ? T(0) : max;
+}
 
-template <class T> void logsumexp(int64_t rows, int64_t n, const void* from, void* to) {
+template <class T>
+void logsumexp(int64_t rows, int64_t n, const void* from, void* to) {
   const T* x = static_cast<const T*>(from);
   T* out = static_cast<T*>(to);
   for (int64_t r = 0; r < rows; r++, x += n) {
@@ -139,19 +158,23 @@ template <class T> void logsumexp(int64_t rows, int64_t n, const void* from, voi
   }
 }
 
-template <class T> EMBER_INLINE void max_across(int64_t n, int64_t w, const T* x, int64_t stride, T* max) {
+template <class T>
+EMBER_INLINE void max_across(int64_t n, int64_t w, const T* x, int64_t stride, T* max) {
   for (int64_t j = 0; j < w; j++) max[j] = -Float<T>::infinity;
   for (int64_t i = 0; i < n; i++, x += stride)
-    map2(x, static_cast<const T*>(max), max, w, [](T v, T m) EMBER_LAMBDA { return v > m ? v : m; });
+    map2(x, static_cast<const T*>(max), max, w,
+         [](T v, T m) EMBER_LAMBDA { return v > m ? v : m; });
 }
-template <class T> EMBER_INLINE void exp_sum_across(int64_t n, int64_t w, const T* x, int64_t stride, T* max, T* sum) {
+template <class T>
+EMBER_INLINE void exp_sum_across(int64_t n, int64_t w, const T* x, int64_t stride, T* max, T* sum) {
   for (int64_t j = 0; j < w; j++) sum[j] = 0;
   for (int64_t i = 0; i < n; i++, x += stride)
     map3(x, static_cast<const T*>(max), static_cast<const T*>(sum), sum, w,
          [](T v, T m, T s) EMBER_LAMBDA { return s + exp(v - m); });
 }
 
-template <class T, bool log_> void across(int64_t n, int64_t w, const void* from, void* to, int64_t stride) {
+template <class T, bool log_>
+void across(int64_t n, int64_t w, const void* from, void* to, int64_t stride) {
   const T* x = static_cast<const T*>(from);
   T* out = static_cast<T*>(to);
   if (w > kSoftmaxColumns) __builtin_unreachable();
@@ -171,7 +194,8 @@ template <class T, bool log_> void across(int64_t n, int64_t w, const void* from
     }
     map1(sum, sum, w, [](T v) EMBER_LAMBDA { return 1 / v; });
     for (int64_t i = 0; i < n; i++, out += stride)
-      map2(static_cast<const T*>(out), static_cast<const T*>(sum), out, w, [](T v, T s) EMBER_LAMBDA { return v * s; });
+      map2(static_cast<const T*>(out), static_cast<const T*>(sum), out, w,
+           [](T v, T s) EMBER_LAMBDA { return v * s; });
   }
 }
 
@@ -188,13 +212,17 @@ void across_grad(int64_t n, int64_t w, const void* gs, const void* ys, void* to,
     map3(g + i * stride, y + i * stride, total, sum, w,
          [](T a, T b, T s) EMBER_LAMBDA { return log_ ? s + a : s + a * b; });
   for (int64_t i = 0; i < n; i++)
-    map3(g + i * stride, y + i * stride, total, out + i * stride, w, [](T a, T b, T s) EMBER_LAMBDA {
-      if constexpr (log_) return a - exp(b) * s;
-      else return (a - s) * b;
-    });
+    map3(g + i * stride, y + i * stride, total, out + i * stride, w,
+         [](T a, T b, T s) EMBER_LAMBDA {
+           if constexpr (log_)
+             return a - exp(b) * s;
+           else
+             return (a - s) * b;
+         });
 }
 
-template <class T> void logsumexp_across(int64_t n, int64_t w, const void* from, void* to, int64_t stride) {
+template <class T>
+void logsumexp_across(int64_t n, int64_t w, const void* from, void* to, int64_t stride) {
   const T* x = static_cast<const T*>(from);
   if (w > kSoftmaxColumns) __builtin_unreachable();
   T shift[kSoftmaxColumns], sum[kSoftmaxColumns];
@@ -205,7 +233,8 @@ template <class T> void logsumexp_across(int64_t n, int64_t w, const void* from,
        [](T s, T m) EMBER_LAMBDA { return log(s) + m; });
 }
 
-template <class T> void add_type(SoftmaxKernels& k, LineType type) {
+template <class T>
+void add_type(SoftmaxKernels& k, LineType type) {
   k.run[kSoftmax][type] = run<T, false>;
   k.run[kLogSoftmax][type] = run<T, true>;
   k.run_grad[kSoftmax][type] = run_grad<T, false>;

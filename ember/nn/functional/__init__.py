@@ -163,5 +163,9 @@ from ember.nn.functional.vision import (
 # What the core has under these names takes the place of the composites above.
 _prefix = "nn.functional."
 globals().update(
-    {name[len(_prefix) :]: op for name, op in _C._ops.items() if name.startswith(_prefix)}
+    {
+        name[len(_prefix) :]: op
+        for name, op in _C._ops.items()
+        if name.startswith(_prefix)
+    }
 )

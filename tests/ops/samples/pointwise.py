@@ -300,3 +300,4 @@ for name, of in {
     alias(name, of)
 for name in ("logit", "digamma", "erf", "erfc", "erfinv", "i0", "exp2", "expm1", "log1p", "sinc", "xlogy", "round"):
     alias("special." + name, name)
+op("frexp", T(3, 4), ref=np.frexp, dtypes="f", grad=False, tol=10)
