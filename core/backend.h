@@ -40,6 +40,18 @@ struct Indexing {
   bool wrap = true;  // negative positions count from the end
 };
 
+// Fused work that a few ops each need, as interfaces of their own: core/families/<name>.h.
+class AttentionKernels;
+class ConvKernels;
+class FftKernels;
+class LinalgKernels;
+class LossKernels;
+class NormKernels;
+class OptimKernels;
+class PoolKernels;
+class RecurrentKernels;
+class SegmentKernels;
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -153,6 +165,20 @@ class Backend {
   // Fills `out` in the order of its memory. The default draws on the host and copies, so that a
   // seed gives the same numbers on every device.
   virtual void random(const Tensor& out, Generator& g, const Draw& draw);
+
+  // --- families (optional) --------------------------------------------------------------------
+  // nullptr: the device has none of this family, and an op decomposes into the methods above or
+  // says that it cannot.
+  virtual AttentionKernels* attention() { return nullptr; }
+  virtual ConvKernels* conv() { return nullptr; }
+  virtual FftKernels* fft() { return nullptr; }
+  virtual LinalgKernels* linalg() { return nullptr; }
+  virtual LossKernels* loss() { return nullptr; }
+  virtual NormKernels* norm() { return nullptr; }
+  virtual OptimKernels* optim() { return nullptr; }
+  virtual PoolKernels* pool() { return nullptr; }
+  virtual RecurrentKernels* recurrent() { return nullptr; }
+  virtual SegmentKernels* segment() { return nullptr; }
 
   const std::string& name() const { return name_; }
   uint8_t kind() const { return kind_; }

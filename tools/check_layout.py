@@ -28,7 +28,7 @@ LONG_FILES = {
 # the moment to think about where it stands.
 BASE = {"check", "runtime"}
 TABLE = BASE | {"functions", "scalar_functions"}
-CONTRACT = TABLE | {"tensor", "random", "backend"}
+CONTRACT = TABLE | {"tensor", "random", "backend", "families"}
 DEVICES = {"cpu", "meta", "meta_backend", "opencl", "recorder"}
 MAY_INCLUDE = {
     "check": set(),
@@ -40,6 +40,7 @@ MAY_INCLUDE = {
     "tensor": BASE,
     "random": BASE | {"tensor", "cpu"},  # its streams are the CPU's on every device
     "backend": TABLE | {"tensor", "random"},
+    "families": TABLE | {"tensor", "random", "backend"},
     "backend_lines": TABLE | {"tensor", "random", "backend"},
     **dict.fromkeys(DEVICES, CONTRACT | {"special_functions", "recurrences"}),
     "autograd": CONTRACT,
