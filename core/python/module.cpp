@@ -79,7 +79,7 @@ PyMODINIT_FUNC PyInit__C() {
     add_methods();  // after the ops: some have a quicker method here
     add_autograd(module.get());
     add_backends(module.get());
-    add_runtime(module.get());
+    add_profile(module.get());
     return module.release();
   });
 }

@@ -1,6 +1,6 @@
 // +, -, @, ==, bool(x), float(x) ...: the number slots, straight to the C++ ops.
 #include "ops/ops.h"
-#include "python/python.h"
+#include "python/op_span.h"
 
 namespace ember::python {
 
@@ -26,16 +26,27 @@ class Side {
 
 using BinaryOp = Tensor (*)(const Operand&, const Operand&, Dest);
 
-template <BinaryOp op>
+// Runs `body` as the op `name`, for the profiler.
+template <class F>
+PyObject* as_op(const char* name, PyObject* a, PyObject* b, F&& body) {
+  return guarded([&]() -> PyObject* {
+    profile::Span span;
+    PyObject* args[] = {a, b};
+    if (profile::on()) begin_op(span, name, args, b ? 2 : 1);
+    return body();
+  });
+}
+
+template <BinaryOp op, const char* name>
 PyObject* binary_slot(PyObject* a, PyObject* b) {
   if (!is_operand(a) || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
-  return guarded([&] { return wrap(op(Side(a), Side(b), {})); });
+  return as_op(name, a, b, [&] { return wrap(op(Side(a), Side(b), {})); });
 }
 
 template <BinaryOp op, const char* name>
 PyObject* inplace_slot(PyObject* a, PyObject* b) {
   if (!is_tensor(a) || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
-  return guarded([&]() -> PyObject* {
+  return as_op(name, a, b, [&]() -> PyObject* {
     const Tensor& self = tensor_of(a);
     check_in_place(name, self);
     op(Operand(self), Side(b), {&self, true});
@@ -43,31 +54,36 @@ PyObject* inplace_slot(PyObject* a, PyObject* b) {
   });
 }
 
-constexpr char kAdd[] = "add_", kSub[] = "sub_", kMul[] = "mul_", kDiv[] = "div_",
-               kFloor[] = "floor_divide_", kRem[] = "remainder_", kAnd[] = "bitwise_and_",
-               kOr[] = "bitwise_or_", kXor[] = "bitwise_xor_", kLeft[] = "bitwise_left_shift_",
-               kRight[] = "bitwise_right_shift_", kPow[] = "pow_";
+constexpr char kAdd[] = "add", kSub[] = "sub", kMul[] = "mul", kDiv[] = "div",
+               kFloor[] = "floor_divide", kRem[] = "remainder", kAnd[] = "bitwise_and",
+               kOr[] = "bitwise_or", kXor[] = "bitwise_xor", kLeft[] = "bitwise_left_shift",
+               kRight[] = "bitwise_right_shift", kPow[] = "pow", kNeg[] = "neg", kAbs[] = "abs",
+               kNot[] = "bitwise_not";
+constexpr char kAdd_[] = "add_", kSub_[] = "sub_", kMul_[] = "mul_", kDiv_[] = "div_",
+               kFloor_[] = "floor_divide_", kRem_[] = "remainder_", kAnd_[] = "bitwise_and_",
+               kOr_[] = "bitwise_or_", kXor_[] = "bitwise_xor_", kLeft_[] = "bitwise_left_shift_",
+               kRight_[] = "bitwise_right_shift_", kPow_[] = "pow_";
 
 PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) {
     PyErr_SetString(PyExc_TypeError, "pow() with a modulus is not supported for tensors");
     return nullptr;
   }
-  return binary_slot<&ember::pow>(a, b);
+  return binary_slot<&ember::pow, kPow>(a, b);
 }
 PyObject* inplace_power(PyObject* a, PyObject* b, PyObject*) {
-  return inplace_slot<&ember::pow, kPow>(a, b);
+  return inplace_slot<&ember::pow, kPow_>(a, b);
 }
 
-template <Tensor (*op)(const Tensor&, Dest)>
+template <Tensor (*op)(const Tensor&, Dest), const char* name>
 PyObject* unary_slot(PyObject* a) {
-  return guarded([&] { return wrap(op(tensor_of(a), {})); });
+  return as_op(name, a, nullptr, [&] { return wrap(op(tensor_of(a), {})); });
 }
 PyObject* positive(PyObject* a) { return Py_NewRef(a); }
 
 PyObject* matrix_multiply(PyObject* a, PyObject* b) {
   if (!is_tensor(a) || !is_tensor(b)) Py_RETURN_NOTIMPLEMENTED;
-  return guarded([&] { return wrap(matmul(tensor_of(a), tensor_of(b))); });
+  return as_op("matmul", a, b, [&] { return wrap(matmul(tensor_of(a), tensor_of(b))); });
 }
 
 int truth(PyObject* a) {
@@ -116,39 +132,39 @@ PyObject* to_index(PyObject* a) {
 
 PyNumberMethods number_methods = [] {
   PyNumberMethods n{};
-  n.nb_add = binary_slot<&ember::add>;
-  n.nb_subtract = binary_slot<&ember::sub>;
-  n.nb_multiply = binary_slot<&ember::mul>;
-  n.nb_true_divide = binary_slot<&ember::div>;
-  n.nb_floor_divide = binary_slot<&ember::floor_divide>;
-  n.nb_remainder = binary_slot<&ember::remainder>;
+  n.nb_add = binary_slot<&ember::add, kAdd>;
+  n.nb_subtract = binary_slot<&ember::sub, kSub>;
+  n.nb_multiply = binary_slot<&ember::mul, kMul>;
+  n.nb_true_divide = binary_slot<&ember::div, kDiv>;
+  n.nb_floor_divide = binary_slot<&ember::floor_divide, kFloor>;
+  n.nb_remainder = binary_slot<&ember::remainder, kRem>;
   n.nb_power = power;
   n.nb_matrix_multiply = matrix_multiply;
-  n.nb_negative = unary_slot<&ember::neg>;
+  n.nb_negative = unary_slot<&ember::neg, kNeg>;
   n.nb_positive = positive;
-  n.nb_absolute = unary_slot<&ember::abs>;
-  n.nb_invert = unary_slot<&ember::bitwise_not>;
-  n.nb_and = binary_slot<&ember::bitwise_and>;
-  n.nb_or = binary_slot<&ember::bitwise_or>;
-  n.nb_xor = binary_slot<&ember::bitwise_xor>;
-  n.nb_lshift = binary_slot<&ember::bitwise_left_shift>;
-  n.nb_rshift = binary_slot<&ember::bitwise_right_shift>;
+  n.nb_absolute = unary_slot<&ember::abs, kAbs>;
+  n.nb_invert = unary_slot<&ember::bitwise_not, kNot>;
+  n.nb_and = binary_slot<&ember::bitwise_and, kAnd>;
+  n.nb_or = binary_slot<&ember::bitwise_or, kOr>;
+  n.nb_xor = binary_slot<&ember::bitwise_xor, kXor>;
+  n.nb_lshift = binary_slot<&ember::bitwise_left_shift, kLeft>;
+  n.nb_rshift = binary_slot<&ember::bitwise_right_shift, kRight>;
   n.nb_bool = truth;
   n.nb_int = to_int;
   n.nb_float = to_float;
   n.nb_index = to_index;
-  n.nb_inplace_add = inplace_slot<&ember::add, kAdd>;
-  n.nb_inplace_subtract = inplace_slot<&ember::sub, kSub>;
-  n.nb_inplace_multiply = inplace_slot<&ember::mul, kMul>;
-  n.nb_inplace_true_divide = inplace_slot<&ember::div, kDiv>;
-  n.nb_inplace_floor_divide = inplace_slot<&ember::floor_divide, kFloor>;
-  n.nb_inplace_remainder = inplace_slot<&ember::remainder, kRem>;
+  n.nb_inplace_add = inplace_slot<&ember::add, kAdd_>;
+  n.nb_inplace_subtract = inplace_slot<&ember::sub, kSub_>;
+  n.nb_inplace_multiply = inplace_slot<&ember::mul, kMul_>;
+  n.nb_inplace_true_divide = inplace_slot<&ember::div, kDiv_>;
+  n.nb_inplace_floor_divide = inplace_slot<&ember::floor_divide, kFloor_>;
+  n.nb_inplace_remainder = inplace_slot<&ember::remainder, kRem_>;
   n.nb_inplace_power = inplace_power;
-  n.nb_inplace_and = inplace_slot<&ember::bitwise_and, kAnd>;
-  n.nb_inplace_or = inplace_slot<&ember::bitwise_or, kOr>;
-  n.nb_inplace_xor = inplace_slot<&ember::bitwise_xor, kXor>;
-  n.nb_inplace_lshift = inplace_slot<&ember::bitwise_left_shift, kLeft>;
-  n.nb_inplace_rshift = inplace_slot<&ember::bitwise_right_shift, kRight>;
+  n.nb_inplace_and = inplace_slot<&ember::bitwise_and, kAnd_>;
+  n.nb_inplace_or = inplace_slot<&ember::bitwise_or, kOr_>;
+  n.nb_inplace_xor = inplace_slot<&ember::bitwise_xor, kXor_>;
+  n.nb_inplace_lshift = inplace_slot<&ember::bitwise_left_shift, kLeft_>;
+  n.nb_inplace_rshift = inplace_slot<&ember::bitwise_right_shift, kRight_>;
   return n;
 }();
 
@@ -159,7 +175,8 @@ PyObject* tensor_compare(PyObject* a, PyObject* b, int op) {
   }
   static const BinaryOp ops[] = {&ember::lt, &ember::le, &ember::eq,
                                  &ember::ne, &ember::gt, &ember::ge};
-  return guarded([&] { return wrap(ops[op](Side(a), Side(b), {})); });
+  static const char* const names[] = {"lt", "le", "eq", "ne", "gt", "ge"};
+  return as_op(names[op], a, b, [&] { return wrap(ops[op](Side(a), Side(b), {})); });
 }
 
 }  // namespace ember::python
