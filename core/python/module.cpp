@@ -1,4 +1,5 @@
 // The extension module ember._C: puts the parts together and translates errors.
+#include "python/overrides.h"
 #include "python/python.h"
 
 #include <new>
@@ -75,6 +76,7 @@ PyMODINIT_FUNC PyInit__C() {
     add_dlpack(module.get());
     add_runtime(module.get());
     add_generator_type(module.get());
+    add_overrides(module.get());
     add_ops(module.get());
     add_methods();  // after the ops: some have a quicker method here
     add_autograd(module.get());

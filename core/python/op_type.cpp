@@ -4,6 +4,7 @@
 #include <map>
 
 #include "ops/ops.h"
+#include "python/overrides.h"
 #include "python/python.h"
 #include "structmember.h"
 
@@ -251,6 +252,8 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
     if (is_method(op.form))
       check(n > 0 && is_tensor(args[0]), Kind::Type, "descriptor '", *op.name,
             "' for 'Tensor' objects doesn't apply");
+    if (__builtin_expect(any_overrides(args, n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0)), 0))
+      return call_override(self, args, n, kwnames);
     Call call;
     for (const OpInfo* info : *op.overloads) {
       if (!match(*info, args, n, kwnames, call, nullptr)) continue;

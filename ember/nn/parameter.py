@@ -1,6 +1,7 @@
 """Parameters and buffers: tensors that a Module registers when they are assigned."""
 
 import ember
+from ember import _C
 from ember._C import Tensor
 
 
@@ -12,6 +13,8 @@ class Parameter(Tensor):
     Parameter containing:
     tensor([1., 1.], requires_grad=True)
     """
+
+    __torch_function__ = _C._disabled_torch_function_impl
 
     def __new__(cls, data=None, requires_grad: bool = True):
         if data is None:
@@ -50,6 +53,8 @@ class Buffer(Tensor):
     >>> list(m.state_dict())
     ['count']
     """
+
+    __torch_function__ = _C._disabled_torch_function_impl
 
     def __new__(cls, data=None, *, persistent: bool = True):
         if data is None:
@@ -101,6 +106,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape is not known yet."""
 
+    __torch_function__ = _C._disabled_torch_function_impl
     cls_to_become: type = Tensor
 
     def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
