@@ -72,6 +72,7 @@ PyMODINIT_FUNC PyInit__C() {
     add_value_types(module.get());
     add_tensor_type(module.get());
     add_storage_type(module.get());
+    add_shared_memory(module.get());
     add_numpy(module.get());
     add_dlpack(module.get());
     add_runtime(module.get());
