@@ -20,9 +20,12 @@ from __future__ import annotations
 import importlib
 import importlib.abc
 import importlib.machinery
+import multiprocessing
+import os
 import runpy
 import sys
 from collections.abc import Sequence
+from multiprocessing import spawn
 from pathlib import Path
 from types import ModuleType
 
@@ -30,6 +33,8 @@ import ember
 
 # The version of PyTorch whose behaviour ember follows, for programs that ask.
 VERSION = "2.13.0+ember"
+# Set in the environment of child processes.
+INHERIT = "EMBER_AS_TORCH"
 
 
 class Torch(ModuleType):
@@ -101,10 +106,30 @@ def install() -> None:
         )
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
+        os.environ[INHERIT] = "1"
+        _tell_children()
+
+
+def _tell_children() -> None:
+    """Let processes that multiprocessing starts afresh do the same, before they import
+    the program."""
+    command_line = spawn.get_command_line
+
+    def with_install(**values: object) -> list[str]:
+        command = command_line(**values)
+        if INHERIT in os.environ and "-c" in command:
+            at = command.index("-c") + 1
+            command[at] = f"import ember.as_torch; ember.as_torch.install(); " + command[at]
+        return command
+
+    if getattr(command_line, "__name__", "") != "with_install":
+        spawn.get_command_line = with_install
+    multiprocessing.set_forkserver_preload(["ember.as_torch", "__main__"])
 
 
 def uninstall() -> None:
     """Undo `install()`; modules that hold ember as torch keep it."""
+    os.environ.pop(INHERIT, None)
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
     for name in [n for n in sys.modules if n == "torch" or n.startswith("torch.")]:
@@ -133,3 +158,5 @@ def main(arguments: list[str] | None = None) -> None:
 
 if __name__ == "__main__":
     main()
+elif INHERIT in os.environ:
+    install()
