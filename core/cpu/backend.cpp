@@ -208,6 +208,11 @@ class CpuBackend final : public Backend {
   void logsumexp(const Tensor& out, const Tensor& x, int dim) override {
     cpu::logsumexp(out, x, dim);
   }
+
+  LinalgKernels* linalg() override { return &linalg_; }
+
+ private:
+  CpuLinalg linalg_;
 };
 
 const bool registered = (register_backend("cpu", new CpuBackend), true);
