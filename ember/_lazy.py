@@ -51,6 +51,7 @@ _DEFINES = {
     "compiler": "compile",
     "_einsum": "einsum tensordot",
     "_histogramdd": "histogramdd",
+    "_lowrank": "lobpcg lu pca_lowrank svd_lowrank",
     "_functional": "broadcast_shapes cartesian_prod combinations meshgrid",
 }
 NAMES = {name: module for module, names in _DEFINES.items() for name in names.split()}

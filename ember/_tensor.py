@@ -252,6 +252,13 @@ def legacy_constructor(*args, dtype=None, device=None) -> Tensor:
 
 
 Tensor.__torch_function__ = classmethod(_torch_function)
+def _lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple:
+    """Packed LU factors and pivots: see `ember.lu`."""
+    from ember._lowrank import lu
+
+    return lu(self, pivot, get_infos)
+
+
 for _name, _method in {
     "__deepcopy__": _deepcopy,
     "__reduce_ex__": _reduce_ex,
@@ -259,6 +266,7 @@ for _name, _method in {
     "__reversed__": _reversed,
     "apply_": _apply,
     "cuda": _cuda,
+    "lu": _lu,
     "map2_": _map2,
     "map_": _map,
     "new": _new,

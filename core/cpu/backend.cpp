@@ -210,6 +210,11 @@ class CpuBackend final : public Backend {
     cpu::logsumexp(out, x, dim);
   }
   OptimKernels* optim() override { return optim_kernels(); }
+
+  LinalgKernels* linalg() override { return &linalg_; }
+
+ private:
+  CpuLinalg linalg_;
 };
 
 const bool registered = (register_backend("cpu", new CpuBackend), true);
