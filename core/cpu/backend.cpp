@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cpu/create.h"
+#include "cpu/fft.h"
 #include "cpu/gemm.h"
 #include "cpu/index.h"
 #include "cpu/lapack.h"
@@ -208,6 +209,7 @@ class CpuBackend final : public Backend {
   void logsumexp(const Tensor& out, const Tensor& x, int dim) override {
     cpu::logsumexp(out, x, dim);
   }
+  FftKernels* fft() override { return &cpu::fft_kernels(); }
 };
 
 const bool registered = (register_backend("cpu", new CpuBackend), true);
