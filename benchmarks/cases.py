@@ -185,6 +185,20 @@ GEMM = [
         x, w, b = t.rand(128, 512), t.rand(512, 512), t.rand(512)"""),
 ]  # fmt: skip
 
+FFT = [
+    Case("fft, 1e6", "t.fft.fft(x)", "x = t.rand(1_000_000) + 0j"),
+    Case("fft, 256 of 1024", "t.fft.fft(x)", "x = t.rand(256, 1024) + 0j"),
+    Case("fft of columns, 256x1024", "t.fft.fft(x, dim=0)",
+         "x = t.rand(256, 1024) + 0j"),
+    Case("fft2, 512x512", "t.fft.fft2(x)", "x = t.rand(512, 512) + 0j"),
+    Case("rfft, 1e6", "t.fft.rfft(x)", "x = t.rand(1_000_000)"),
+    Case("rfft, 256 of 1024", "t.fft.rfft(x)", "x = t.rand(256, 1024)"),
+    Case("fft, 10007 (prime)", "t.fft.fft(x)", "x = t.rand(10_007) + 0j"),
+    Case("fft, 16", "t.fft.fft(x)", "x = t.rand(16) + 0j"),
+    Case("stft, 10 s at 16 kHz", "t.stft(x, 512, 128, window=w, return_complex=True)",
+         "x, w = t.rand(160_000), t.hann_window(512)"),
+]  # fmt: skip
+
 ALLOCATOR = [
     Case("empty(1e4)", "t.empty(10_000)"),
     Case("empty(1e6)", "t.empty(1_000_000)"),
@@ -282,6 +296,7 @@ GROUPS: dict[str, tuple[list[Case], float, float | None]] = {
     "kernels": (KERNELS, 0.8, 1.2),
     "gemm": (GEMM, 1.05, None),
     "layers": (LAYERS, 1.0, 1.3),
+    "fft": (FFT, 1.0, 1.2),
     "allocator": (ALLOCATOR, 1.0, None),
 }
 TITLES = {
@@ -292,6 +307,7 @@ TITLES = {
     "kernels": "Memory-bound work on 1e6 and 1e7 elements",
     "gemm": "Matrix products",
     "layers": "Layers, losses, indexing and sorting, forward and back",
+    "fft": "Fourier transforms",
     "allocator": "Memory taken and given back",
     "import": "Import, in fresh interpreters",
     "size": "Installed size, with dependencies",

@@ -251,7 +251,6 @@ def legacy_constructor(*args, dtype=None, device=None) -> Tensor:
     return _C.empty(args, dtype=kind, device="cpu")
 
 
-Tensor.__torch_function__ = classmethod(_torch_function)
 def _lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple:
     """Packed LU factors and pivots: see `ember.lu`."""
     from ember._lowrank import lu
@@ -259,6 +258,7 @@ def _lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple:
     return lu(self, pivot, get_infos)
 
 
+Tensor.__torch_function__ = classmethod(_torch_function)
 for _name, _method in {
     "__deepcopy__": _deepcopy,
     "__reduce_ex__": _reduce_ex,

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cpu/create.h"
+#include "cpu/fft.h"
 #include "cpu/gemm.h"
 #include "cpu/index.h"
 #include "cpu/lapack.h"
@@ -215,6 +216,7 @@ class CpuBackend final : public Backend {
 
  private:
   CpuLinalg linalg_;
+  FftKernels* fft() override { return &cpu::fft_kernels(); }
 };
 
 const bool registered = (register_backend("cpu", new CpuBackend), true);
