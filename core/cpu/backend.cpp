@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "cpu/conv.h"
 #include "cpu/create.h"
 #include "cpu/gemm.h"
 #include "cpu/index.h"
@@ -208,6 +209,7 @@ class CpuBackend final : public Backend {
   void logsumexp(const Tensor& out, const Tensor& x, int dim) override {
     cpu::logsumexp(out, x, dim);
   }
+  ConvKernels* conv() override { return conv_kernels(); }
 };
 
 const bool registered = (register_backend("cpu", new CpuBackend), true);
