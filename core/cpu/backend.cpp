@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "cpu/conv.h"
 #include "cpu/create.h"
 #include "cpu/fft.h"
 #include "cpu/gemm.h"
@@ -213,10 +214,11 @@ class CpuBackend final : public Backend {
   OptimKernels* optim() override { return optim_kernels(); }
 
   LinalgKernels* linalg() override { return &linalg_; }
+  FftKernels* fft() override { return &cpu::fft_kernels(); }
+  ConvKernels* conv() override { return conv_kernels(); }
 
  private:
   CpuLinalg linalg_;
-  FftKernels* fft() override { return &cpu::fft_kernels(); }
 };
 
 const bool registered = (register_backend("cpu", new CpuBackend), true);

@@ -70,14 +70,6 @@ from ember.nn.functional.class_loss import (
     multilabel_soft_margin_loss,
     triplet_margin_with_distance_loss,
 )
-from ember.nn.functional.conv import (
-    conv1d,
-    conv2d,
-    conv3d,
-    conv_transpose1d,
-    conv_transpose2d,
-    conv_transpose3d,
-)
 from ember.nn.functional.dropout import (
     alpha_dropout,
     dropout,
