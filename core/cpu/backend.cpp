@@ -8,6 +8,7 @@
 #include "cpu/index.h"
 #include "cpu/lapack.h"
 #include "cpu/lines.h"
+#include "cpu/norm.h"
 #include "cpu/parallel.h"
 #include "cpu/pointwise.h"
 #include "cpu/reduce.h"
@@ -208,6 +209,7 @@ class CpuBackend final : public Backend {
   void logsumexp(const Tensor& out, const Tensor& x, int dim) override {
     cpu::logsumexp(out, x, dim);
   }
+  NormKernels* norm() override { return norm_family(); }
 };
 
 const bool registered = (register_backend("cpu", new CpuBackend), true);
