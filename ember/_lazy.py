@@ -35,9 +35,9 @@ _DEFINES = {
     "nn.functional": """
         avg_pool1d adaptive_avg_pool1d bilinear celu celu_ channel_shuffle conv1d conv2d
         conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity
-        group_norm hardshrink layer_norm max_pool1d max_pool1d_with_indices max_pool2d
+        hardshrink max_pool1d max_pool1d_with_indices max_pool2d
         max_pool3d native_channel_shuffle pairwise_distance pdist pixel_shuffle
-        pixel_unshuffle rms_norm selu selu_ threshold threshold_
+        pixel_unshuffle selu selu_ threshold threshold_
         """,
     "nn.utils.weight_norm": "norm_except_dim",
     "random": "fork_rng get_rng_state initial_seed manual_seed seed set_rng_state",

@@ -11,6 +11,7 @@
 #include "cpu/lapack.h"
 #include "cpu/lines.h"
 #include "cpu/optim.h"
+#include "cpu/norm.h"
 #include "cpu/parallel.h"
 #include "cpu/pointwise.h"
 #include "cpu/reduce.h"
@@ -216,6 +217,7 @@ class CpuBackend final : public Backend {
   LinalgKernels* linalg() override { return &linalg_; }
   FftKernels* fft() override { return &cpu::fft_kernels(); }
   ConvKernels* conv() override { return conv_kernels(); }
+  NormKernels* norm() override { return norm_family(); }
 
  private:
   CpuLinalg linalg_;

@@ -83,8 +83,6 @@ from ember.nn.functional.layers import (
     bilinear,
     cosine_similarity,
     embedding,
-    layer_norm,
-    linear,
     normalize,
     one_hot,
     pairwise_distance,
@@ -102,13 +100,7 @@ from ember.nn.functional.loss import (
     poisson_nll_loss,
     smooth_l1_loss,
 )
-from ember.nn.functional.normalization import (
-    batch_norm,
-    group_norm,
-    instance_norm,
-    local_response_norm,
-    rms_norm,
-)
+from ember.nn.functional.normalization import local_response_norm
 from ember.nn.functional.padding import pad
 from ember.nn.functional.pooling import (
     avg_pool1d,
