@@ -211,6 +211,7 @@ TITLES = {
     "kernels": "Memory-bound work on 1e6 and 1e7 elements",
     "gemm": "Matrix products",
     "allocator": "Memory taken and given back",
+    "data": "A pass over a dataset, two workers",
     "import": "Import, in fresh interpreters",
     "size": "Installed size, with dependencies",
     "memory": "Peak memory of a training step",

@@ -1,7 +1,9 @@
 """Datasets, samplers and the DataLoader."""
 
 from ember.utils.data._collate import default_collate, default_convert
-from ember.utils.data.dataloader import DataLoader, get_worker_info
+from ember.utils.data._fetch import _DatasetKind
+from ember.utils.data._info import get_worker_info
+from ember.utils.data.dataloader import DataLoader
 from ember.utils.data.dataset import (
     ChainDataset,
     ConcatDataset,
