@@ -1,6 +1,7 @@
 """`python -m benchmarks [group ...]`: compares ember with torch; `make bench` does all.
 
 Groups: overhead grad backward step kernels gemm layers allocator import size memory.
+Groups: overhead grad backward step kernels gemm allocator data import size memory.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from typing import Any
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks import processes, report
+from benchmarks import data, processes, report
 from benchmarks.cases import GROUPS, TITLES
 from benchmarks.timing import Result, measure
 
 OWN_PROCESS = {
+    "data": (data.loading, 0.8),
     "import": (processes.import_time, 0.1),
     "size": (processes.size, 0.25),
     "memory": (processes.memory, 1.0),

@@ -309,6 +309,7 @@ TITLES = {
     "layers": "Layers, losses, indexing and sorting, forward and back",
     "fft": "Fourier transforms",
     "allocator": "Memory taken and given back",
+    "data": "A pass over a dataset, two workers",
     "import": "Import, in fresh interpreters",
     "size": "Installed size, with dependencies",
     "memory": "Peak memory of a training step",

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "ops/ops.h"
 #include "python/python.h"
 
 namespace ember::python {
@@ -70,19 +71,34 @@ PyObject* descriptor_of(PyObject*, PyObject* tensor) {
     return Py_BuildValue("iO", fd, temporary ? Py_True : Py_False);
   });
 }
-// _storage_idle(tensor): nobody, here or elsewhere, sees the memory but by this tensor.
-PyObject* storage_idle(PyObject*, PyObject* tensor) {
+// _storage_state(tensor): who else sees its memory? 0: others in this process; 1: nobody; 2: nobody
+// here, but processes that got it from this one may.
+PyObject* storage_state(PyObject*, PyObject* tensor) {
   return guarded([&]() -> PyObject* {
-    check(is_tensor(tensor), Kind::Type, "_storage_idle(): expected a Tensor");
+    check(is_tensor(tensor), Kind::Type, "_storage_state(): expected a Tensor");
     const Storage& s = *tensor_of(tensor).storage();
-    return PyBool_FromLong(s.refs.load() == 1 && !was_passed_on(s));
+    return PyLong_FromLong(s.refs.load() != 1 ? 0 : was_passed_on(s) ? 2 : 1);
   });
 }
-// _storage_unused(tensor): nobody in this process does.
-PyObject* storage_unused(PyObject*, PyObject* tensor) {
+
+// _tensor_bytes(tensor), _tensor_of_bytes(bytes, dtype, shape): small tensors by value.
+PyObject* tensor_bytes(PyObject*, PyObject* tensor) {
   return guarded([&]() -> PyObject* {
-    check(is_tensor(tensor), Kind::Type, "_storage_unused(): expected a Tensor");
-    return PyBool_FromLong(tensor_of(tensor).storage()->refs.load() == 1);
+    check(is_tensor(tensor), Kind::Type, "_tensor_bytes(): expected a Tensor");
+    Tensor t = contiguous(detach(tensor_of(tensor)));
+    return PyBytes_FromStringAndSize(t.numel() ? static_cast<const char*>(t.data()) : "",
+                                     t.numel() * t.item_size());
+  });
+}
+PyObject* tensor_of_bytes(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject *bytes, *dtype, *shape;
+    if (!PyArg_ParseTuple(args, "SOO:_tensor_of_bytes", &bytes, &dtype, &shape)) return nullptr;
+    Tensor t = empty(shape_of(shape), dtype_of_object(dtype), Device());
+    check(t.numel() * t.item_size() == PyBytes_GET_SIZE(bytes), Kind::Value,
+          "_tensor_of_bytes(): ", PyBytes_GET_SIZE(bytes), " bytes do not make shape ", t.shape());
+    if (t.numel()) std::memcpy(t.data(), PyBytes_AS_STRING(bytes), size_t(PyBytes_GET_SIZE(bytes)));
+    return wrap(std::move(t));
   });
 }
 
@@ -244,8 +260,9 @@ PyObject* die_with_parent(PyObject*, PyObject* number) {
 PyMethodDef functions[] = {{"_shared_storage", shared_storage, METH_VARARGS, nullptr},
                            {"_storage_from_descriptor", from_descriptor, METH_VARARGS, nullptr},
                            {"_storage_descriptor", descriptor_of, METH_O, nullptr},
-                           {"_storage_idle", storage_idle, METH_O, nullptr},
-                           {"_storage_unused", storage_unused, METH_O, nullptr},
+                           {"_storage_state", storage_state, METH_O, nullptr},
+                           {"_tensor_bytes", tensor_bytes, METH_O, nullptr},
+                           {"_tensor_of_bytes", tensor_of_bytes, METH_VARARGS, nullptr},
                            {"_send_message", send_message, METH_VARARGS, nullptr},
                            {"_receive_message", receive_message, METH_VARARGS, nullptr},
                            {"_keep_heap", keep_heap, METH_NOARGS, nullptr},

@@ -50,7 +50,7 @@ rlimit limits() {
 
 bool many_descriptors() {
   auto kept = rlim_t(descriptors_kept.load(std::memory_order_relaxed));
-  if (kept < 256) return false;  // no system call in ordinary life
+  if (kept < 16) return false;  // no system call in ordinary life
   rlimit r = limits();
   if (kept >= r.rlim_cur / 2 && r.rlim_cur < r.rlim_max) {
     r.rlim_cur = r.rlim_max;

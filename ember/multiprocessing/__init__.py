@@ -56,7 +56,8 @@ def set_sharing_strategy(new_strategy: str) -> None:
     global _strategy
     if new_strategy not in _strategies:
         raise AssertionError(
-            f"invalid sharing strategy {new_strategy!r}; there are {sorted(_strategies)}"
+            f"invalid sharing strategy {new_strategy!r}; there are "
+            f"{sorted(_strategies)}"
         )
     _strategy = new_strategy
 

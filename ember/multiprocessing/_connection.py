@@ -30,6 +30,11 @@ class Connection(connection.Connection):
         data, parcel = reductions.dump(obj)
         self._send_parcel(data, parcel)
 
+    @staticmethod
+    def pack(data, parcel: Parcel) -> bytes:
+        """A message as it is sent."""
+        return _HEADER.pack(len(data), len(parcel.descriptors)) + data
+
     def _send_parcel(self, data, parcel: Parcel) -> None:
         head = _HEADER.pack(len(data), len(parcel.descriptors))
         try:

@@ -7,6 +7,8 @@ of Python's own), a descriptor goes the way that Python's module has for them.
 
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing import context, reduction, resource_sharer
 from multiprocessing.reduction import ForkingPickler
 
@@ -39,17 +41,25 @@ class Parcel:
         self.descriptors, self._temporary, self._kept = [], [], []
 
 
-def dump(obj) -> tuple[memoryview, Parcel]:
-    """An object as bytes, and the descriptors to send with them."""
+@contextmanager
+def collecting(parcel: Parcel) -> Iterator[None]:
+    """What this thread pickles in the block adds its descriptors to `parcel`."""
     before = getattr(_local, "parcel", None)
-    parcel = _local.parcel = Parcel()
+    _local.parcel = parcel
     try:
-        return ForkingPickler.dumps(obj), parcel
+        yield
     except BaseException:
         parcel.close()
         raise
     finally:
         _local.parcel = before
+
+
+def dump(obj) -> tuple[memoryview, Parcel]:
+    """An object as bytes, and the descriptors to send with them."""
+    parcel = Parcel()
+    with collecting(parcel):
+        return ForkingPickler.dumps(obj), parcel
 
 
 def received(descriptors: list[int]) -> None:
@@ -82,9 +92,9 @@ def reduce_storage(storage: "ember.UntypedStorage") -> tuple:
 
 def _duplicate(descriptor: int):
     popen = context.get_spawning_popen()
-    if popen is not None and popen.method == "forkserver":
-        if len(popen._fds) >= _FORKSERVER_LIMIT:
-            return resource_sharer.DupFd(descriptor)
+    crowded = getattr(popen, "method", "") == "forkserver"
+    if crowded and len(popen._fds) >= _FORKSERVER_LIMIT:
+        return resource_sharer.DupFd(descriptor)
     return reduction.DupFd(descriptor)
 
 
@@ -92,10 +102,15 @@ def _empty_storage():
     return _C._shared_storage(0)
 
 
-def _from_message(index: int, size: int):
+def take(index: int) -> int:
+    """A descriptor of the message that this thread is unpickling, to keep."""
     descriptor = _local.received[index]
     _local.received[index] = -1
-    return _C._storage_from_descriptor(descriptor, size)
+    return descriptor
+
+
+def _from_message(index: int, size: int):
+    return _C._storage_from_descriptor(take(index), size)
 
 
 def _from_duplicate(duplicate, size: int):
