@@ -39,6 +39,7 @@ _DEFINES = {
         max_pool3d native_channel_shuffle pairwise_distance pdist pixel_shuffle
         pixel_unshuffle selu selu_ threshold threshold_
         """,
+    "func": "vmap",
     "nn.utils.weight_norm": "norm_except_dim",
     "random": "fork_rng get_rng_state initial_seed manual_seed seed set_rng_state",
     "serialization": "load save",

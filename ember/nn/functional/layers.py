@@ -2,6 +2,7 @@
 
 import ember
 from ember import Tensor
+from ember.overrides import handle_torch_function, has_torch_function_unary
 
 
 def bilinear(
@@ -82,6 +83,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     tensor([[1, 0, 0],
             [0, 0, 1]])
     """
+    if has_torch_function_unary(tensor):
+        return handle_torch_function(one_hot, (tensor,), tensor, num_classes)
     if tensor.dtype != ember.int64:
         raise RuntimeError(
             "one_hot is only applicable to index tensor of type LongTensor."
