@@ -1,7 +1,6 @@
 """`python -m benchmarks [group ...]`: compares ember with torch; `make bench` does all.
 
-Groups: overhead grad backward step kernels gemm layers allocator import size memory.
-Groups: overhead grad backward step kernels gemm allocator data import size memory.
+`--help` lists the groups.
 """
 
 from __future__ import annotations
