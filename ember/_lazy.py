@@ -5,8 +5,8 @@ programs need. `find` is called once per name; the package keeps the result.
 from importlib import import_module
 
 _SUBPACKAGES = """
-    accelerator amp autograd backends compiler cpu cuda distributed distributions fft func
-    functional futures hub jit library linalg masked mps multiprocessing nested nn
+    accelerator amp autograd backends compiler cpu cuda distributed distributions
+    fft func functional futures hub jit library linalg masked mps multiprocessing nested nn
     onnx opencl optim overrides package profiler quantization quasirandom random
     return_types serialization signal sparse special storage testing types utils
     version xpu
