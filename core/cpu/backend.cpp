@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "cpu/attention.h"
 #include "cpu/create.h"
 #include "cpu/gemm.h"
 #include "cpu/index.h"
@@ -209,6 +210,7 @@ class CpuBackend final : public Backend {
   void logsumexp(const Tensor& out, const Tensor& x, int dim) override {
     cpu::logsumexp(out, x, dim);
   }
+  AttentionKernels* attention() override { return attention_family(); }
   NormKernels* norm() override { return norm_family(); }
 };
 
