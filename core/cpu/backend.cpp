@@ -9,6 +9,7 @@
 #include "cpu/index.h"
 #include "cpu/lapack.h"
 #include "cpu/lines.h"
+#include "cpu/loss.h"
 #include "cpu/norm.h"
 #include "cpu/parallel.h"
 #include "cpu/pointwise.h"
@@ -211,6 +212,7 @@ class CpuBackend final : public Backend {
     cpu::logsumexp(out, x, dim);
   }
   AttentionKernels* attention() override { return attention_family(); }
+  LossKernels* loss() override { return loss_family(); }
   NormKernels* norm() override { return norm_family(); }
 };
 
