@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cpu/conv.h"
+#include "cpu/attention.h"
 #include "cpu/create.h"
 #include "cpu/fft.h"
 #include "cpu/gemm.h"
@@ -11,6 +12,7 @@
 #include "cpu/lapack.h"
 #include "cpu/lines.h"
 #include "cpu/optim.h"
+#include "cpu/loss.h"
 #include "cpu/norm.h"
 #include "cpu/parallel.h"
 #include "cpu/pointwise.h"
@@ -217,6 +219,8 @@ class CpuBackend final : public Backend {
   LinalgKernels* linalg() override { return &linalg_; }
   FftKernels* fft() override { return &cpu::fft_kernels(); }
   ConvKernels* conv() override { return conv_kernels(); }
+  AttentionKernels* attention() override { return attention_family(); }
+  LossKernels* loss() override { return loss_family(); }
   NormKernels* norm() override { return norm_family(); }
 
  private:

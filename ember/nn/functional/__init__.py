@@ -58,10 +58,7 @@ from ember.nn.functional.adaptive_pooling import (
     fractional_max_pool3d,
     fractional_max_pool3d_with_indices,
 )
-from ember.nn.functional.attention import (
-    multi_head_attention_forward,
-    scaled_dot_product_attention,
-)
+from ember.nn.functional.attention import multi_head_attention_forward
 from ember.nn.functional.class_loss import (
     ctc_loss,
     linear_cross_entropy,
@@ -90,13 +87,11 @@ from ember.nn.functional.layers import (
 from ember.nn.functional.loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
-    cross_entropy,
     gaussian_nll_loss,
     huber_loss,
     kl_div,
     l1_loss,
     mse_loss,
-    nll_loss,
     poisson_nll_loss,
     smooth_l1_loss,
 )
