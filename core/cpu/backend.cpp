@@ -11,6 +11,7 @@
 #include "cpu/optim.h"
 #include "cpu/parallel.h"
 #include "cpu/pointwise.h"
+#include "cpu/recurrent.h"
 #include "cpu/reduce.h"
 #include "tensor/allocator.h"
 
@@ -210,6 +211,7 @@ class CpuBackend final : public Backend {
     cpu::logsumexp(out, x, dim);
   }
   OptimKernels* optim() override { return optim_kernels(); }
+  RecurrentKernels* recurrent() override { return recurrent_kernels(); }
 };
 
 const bool registered = (register_backend("cpu", new CpuBackend), true);
