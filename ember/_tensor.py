@@ -38,6 +38,58 @@ def typename(obj: object) -> str:
     return prefix + kind.__qualname__
 
 
+# --- __torch_function__: ember/overrides.py has the rest ------------------------------
+
+
+class DisableTorchFunctionSubclass:
+    """Within it, ops do not ask types for their `__torch_function__`."""
+
+    def __enter__(self) -> None:
+        self._before = _C._switch_overrides(True, False)
+
+    def __exit__(self, *error) -> None:
+        _C._switch_overrides(*self._before)
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """Within it, ops ask neither types nor modes."""
+
+    def __enter__(self) -> None:
+        self._before = _C._switch_overrides(True, True)
+
+
+def _torch_function(cls: type, func, types, args=(), kwargs=None):
+    """Run an op on instances of a subclass; its results are instances, too."""
+    if not all(issubclass(cls, kind) for kind in types):
+        return NotImplemented
+    before = _C._switch_overrides(True, False)
+    try:
+        made = func(*args, **(kwargs or {}))
+    finally:
+        _C._switch_overrides(*before)
+    return made if cls is Tensor or func in _NOT_CONVERTED else _converted(made, cls)
+
+
+def _converted(value, cls: type):
+    if isinstance(value, Tensor):
+        if isinstance(value, cls):
+            return value
+        before = _C._switch_overrides(True, False)
+        try:
+            return value.as_subclass(cls)
+        finally:
+            _C._switch_overrides(*before)
+    if isinstance(value, (tuple, list)) and not isinstance(value, _C.Size):
+        return type(value)(_converted(v, cls) for v in value)
+    return value
+
+
+# Attributes that belong to another tensor, whatever its type is.
+_NOT_CONVERTED = {Tensor._base.__get__, Tensor.grad.__get__}
+
+_C.DisableTorchFunctionSubclass = DisableTorchFunctionSubclass
+_C.DisableTorchFunction = DisableTorchFunction
+
 # --- copies and pickles ---------------------------------------------------------------
 
 
@@ -199,6 +251,14 @@ def legacy_constructor(*args, dtype=None, device=None) -> Tensor:
     return _C.empty(args, dtype=kind, device="cpu")
 
 
+def _lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple:
+    """Packed LU factors and pivots: see `ember.lu`."""
+    from ember._lowrank import lu
+
+    return lu(self, pivot, get_infos)
+
+
+Tensor.__torch_function__ = classmethod(_torch_function)
 for _name, _method in {
     "__deepcopy__": _deepcopy,
     "__reduce_ex__": _reduce_ex,
@@ -206,6 +266,7 @@ for _name, _method in {
     "__reversed__": _reversed,
     "apply_": _apply,
     "cuda": _cuda,
+    "lu": _lu,
     "map2_": _map2,
     "map_": _map,
     "new": _new,

@@ -3,11 +3,14 @@
 
 #include <cstring>
 
+#include "cpu/conv.h"
 #include "cpu/create.h"
+#include "cpu/fft.h"
 #include "cpu/gemm.h"
 #include "cpu/index.h"
 #include "cpu/lapack.h"
 #include "cpu/lines.h"
+#include "cpu/norm.h"
 #include "cpu/optim.h"
 #include "cpu/parallel.h"
 #include "cpu/pointwise.h"
@@ -212,6 +215,13 @@ class CpuBackend final : public Backend {
   }
   OptimKernels* optim() override { return optim_kernels(); }
   RecurrentKernels* recurrent() override { return recurrent_kernels(); }
+  LinalgKernels* linalg() override { return &linalg_; }
+  FftKernels* fft() override { return &cpu::fft_kernels(); }
+  ConvKernels* conv() override { return conv_kernels(); }
+  NormKernels* norm() override { return norm_family(); }
+
+ private:
+  CpuLinalg linalg_;
 };
 
 const bool registered = (register_backend("cpu", new CpuBackend), true);

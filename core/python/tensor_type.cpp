@@ -12,6 +12,7 @@
 #include "autograd/engine.h"
 #include "autograd/tape.h"
 #include "ops/ops.h"
+#include "python/overrides.h"
 #include "python/python.h"
 #include "python/tape.h"
 #include "structmember.h"
@@ -169,14 +170,19 @@ PyObject* wrap_as(PyTypeObject* type, Tensor t) {
 
 namespace {
 
+// `name` is the closure of the getter, set by add_tensor_type.
 template <class F>
-PyObject* attribute(PyObject* self, F&& f) {
-  return guarded([&] { return f(tensor_of(self)); });
+PyObject* attribute(PyObject* self, void* name, F&& f) {
+  return guarded([&] {
+    if (__builtin_expect(self_overrides(self) && name, 0))
+      return property_override(static_cast<const char*>(name), self);
+    return f(tensor_of(self));
+  });
 }
 
-#define GET(name, body)                                                  \
-  PyObject* get_##name(PyObject* self, void*) {                          \
-    return attribute(self, [&](const Tensor& t) -> PyObject* { body; }); \
+#define GET(id, body)                                                          \
+  PyObject* get_##id(PyObject* self, void* name) {                             \
+    return attribute(self, name, [&](const Tensor& t) -> PyObject* { body; }); \
   }
 
 GET(shape, return wrap_shape(t.shape()))
@@ -213,8 +219,8 @@ PyObject* get_names(PyObject* self, void*) {
   return names;
 }
 
-PyObject* get_grad(PyObject* self, void*) {
-  return attribute(self, [&](const Tensor& t) -> PyObject* {
+PyObject* get_grad(PyObject* self, void* name) {
+  return attribute(self, name, [&](const Tensor& t) -> PyObject* {
     Autograd* a = t.impl()->autograd;
     if (a && a->grad) return wrap(a->grad);
     if (!t.is_leaf() && !(a && a->retains_grad) && t.requires_grad()) {
@@ -336,11 +342,15 @@ PyGetSetDef attributes[] = {
 // ------------------------------------------------------------------
 
 PyObject* tensor_repr(PyObject* self) {
-  return guarded(
-      [&] { return PyObject_CallOneArg(imported("ember._tensor_str", "tensor_str"), self); });
+  return guarded([&] {
+    if (__builtin_expect(self_overrides(self), 0)) return method_override("__repr__", {self});
+    return PyObject_CallOneArg(imported("ember._tensor_str", "tensor_str"), self);
+  });
 }
 Py_ssize_t tensor_len(PyObject* self) {
   return guarded<Py_ssize_t>(-1, [&]() -> Py_ssize_t {
+    if (__builtin_expect(self_overrides(self), 0))
+      return PyLong_AsSsize_t(checked(method_override("__len__", {self})).get());
     const Tensor& t = tensor_of(self);
     check(t.dim() > 0, Kind::Type, "len() of a 0-d tensor");
     return t.size(0);
@@ -412,6 +422,8 @@ int no_init(PyObject*, PyObject*, PyObject*) { return 0; }
 
 void add_tensor_type(PyObject* module) {
   const PyNumberMethods& n = number_methods;
+  for (PyGetSetDef& a : attributes)
+    if (a.name && a.name[0] != '_') a.closure = const_cast<char*>(a.name);
   PyType_Slot slots[] = {
       {Py_tp_new, (void*)tensor_new},
       {Py_tp_init, (void*)no_init},
