@@ -453,9 +453,10 @@ void PackedMatrix::run(int64_t m, const void* a, int64_t a_row, void* c, int64_t
                          T(beta)};
   if (m == 0 || n_ == 0) return;
   if (k_ == 0) return scale(m, n_, task.c, c_row, int64_t(1), T(beta));
-  const int64_t panels = (n_ + kernel.panel - 1) / kernel.panel;
+  const int64_t tiles =
+      (n_ + kernel.panel - 1) / kernel.panel * ((m + kernel.tile_rows - 1) / kernel.tile_rows);
   const int64_t pieces = pieces_for(m * n_ * k_, kWorkPerThread);
-  parallel_for(panels, (panels + pieces - 1) / pieces, [&](int64_t begin, int64_t end) {
+  parallel_for(tiles, (tiles + pieces - 1) / pieces, [&](int64_t begin, int64_t end) {
     kernel.gemm_packed(task, memory_.data<T>(), begin, end);
   });
 }

@@ -94,34 +94,34 @@ void forward(const Steps& steps, const RecurrentForward& f) {
   const int64_t p = f.weight.size(1), wide = f.weight.size(0), units = wide / gates_of(steps.cell);
   T *gates = raw<T>(f.gates), *h = raw<T>(f.h), *c = raw<T>(f.c), *y = raw<T>(f.y);
   T *before = raw<T>(f.before), *hidden = raw<T>(f.hidden);
-  const T *weight = raw<T>(f.weight), *projection = raw<T>(f.projection), *bias = raw<T>(f.bias);
-  const int64_t widest = f.h.size(0);
-  std::vector<T> sums(steps.cell == Cell::Gru ? size_t(widest * wide) : 0);
+  const T *weight = raw<T>(f.weight), *projection = raw<T>(f.projection);
+  std::vector<T> sums(steps.cell == Cell::Gru ? size_t(f.h.size(0) * wide) : 0);
+  std::vector<T> none(f.bias && f.bias_h ? 0 : size_t(wide));
+  const T* bias = f.bias ? raw<T>(f.bias) : none.data();
+  const T* bias_h = f.bias_h ? raw<T>(f.bias_h) : none.data();
   const Products<T> recur(steps, p, wide, {weight, 1, p});
   std::optional<Products<T>> project;
   if (projection) project.emplace(steps, units, p, Matrix{projection, 1, units});
   each_step(steps, f.gates.size(0), false, [&](int64_t at, int64_t n) {
     T *in = gates + at * wide, *out = y + at * p;
-    if (steps.cell == Cell::Gru) {
-      for (int64_t r = 0; bias && r < n; r++) copy(wide, bias, sums.data() + r * wide);
-      recur.run(n, h, sums.data(), bias ? 1.0 : 0.0);
-    } else {
+    if (steps.cell == Cell::Gru)
+      recur.run(n, h, sums.data(), 0.0);
+    else
       recur.run(n, h, in, 1.0);
-    }
     over_rows(n, units, [&](int64_t begin, int64_t end) {
       const int64_t rows = end - begin, from = begin * units, at_unit = (at + begin) * units;
       T* mine = in + begin * wide;
       switch (steps.cell) {
         case Cell::Lstm:
-          loops.lstm(rows, units, mine, c + from, before ? before + at_unit : nullptr,
+          loops.lstm(rows, units, bias, mine, c + from, before ? before + at_unit : nullptr,
                      projection ? hidden + at_unit : h + from);
           break;
         case Cell::Gru:
-          loops.gru(rows, units, mine, sums.data() + begin * wide, h + from,
+          loops.gru(rows, units, bias, bias_h, mine, sums.data() + begin * wide, h + from,
                     hidden ? hidden + at_unit : nullptr);
           break;
-        case Cell::Tanh: loops.tanh(rows * units, mine, h + from); break;
-        case Cell::Relu: loops.relu(rows * units, mine, h + from); break;
+        case Cell::Tanh: loops.tanh(rows, units, bias, mine, h + from); break;
+        case Cell::Relu: loops.relu(rows, units, bias, mine, h + from); break;
       }
       if (!projection) copy(rows * p, h + begin * p, out + begin * p);
     });

@@ -25,7 +25,8 @@ struct Steps {
 struct RecurrentForward {
   Tensor gates;       // (rows, G H): what the input gives them; becomes their values
   Tensor weight;      // (G H, P): of the recurrence
-  Tensor bias;        // (G H), GRU only, may be undefined: of the recurrence
+  Tensor bias;        // (G H), may be undefined: added to the gates
+  Tensor bias_h;      // (G H), GRU only, may be undefined: added to what the recurrence gives
   Tensor projection;  // (P, H), may be undefined
   Tensor h, c;        // (N, P), (N, H): states at the start, become those at the end; c: LSTM only
   Tensor y;           // (rows, P): h after each step

@@ -180,11 +180,11 @@ LayerResult run_fused(RecurrentKernels& kernels, const char* op, Cell cell, cons
   RecurrentForward f;
   {
     NoGrad guard;
+    f.gates = linear(x, w.ih, {});
     // Both biases add to the same sums, but for GRU's new gate.
-    Tensor bias = w.b_ih;
-    if (cell != Cell::Gru && w.b_hh) bias = bias ? bias + w.b_hh : w.b_hh;
-    f.gates = linear(x, w.ih, bias);
-    if (cell == Cell::Gru && w.b_hh) f.bias = contiguous(w.b_hh);
+    if (w.b_ih) f.bias = contiguous(w.b_ih);
+    if (cell == Cell::Gru && w.b_hh) f.bias_h = contiguous(w.b_hh);
+    if (cell != Cell::Gru && w.b_hh) f.bias = f.bias ? f.bias + w.b_hh : contiguous(w.b_hh);
     f.weight = contiguous(w.hh);
     if (w.hr) f.projection = contiguous(w.hr);
     f.h = clone(h, MemoryFormat::Contiguous);

@@ -354,30 +354,28 @@ void gemm_packed(const GemmTask<T>& task, const T* packed, int64_t first, int64_
   constexpr int L = kLanes<T>;
   constexpr int64_t kWidth = int64_t(kVectors) * L;
   const int64_t depth = even_depth(task.k), panels = (task.n + kWidth - 1) / kWidth;
+  const int64_t down = (task.m + kRows - 1) / kRows;
   for (int64_t p0 = 0; p0 < task.k; p0 += depth) {
     const int64_t deep = task.k - p0 < depth ? task.k - p0 : depth;
-    const T* panel = packed + (p0 * panels + first * deep) * kWidth;
-    for (int64_t j = first * kWidth; j < last * kWidth && j < task.n; j += kWidth) {
+    for (int64_t at = first; at < last; at++) {
+      const int64_t j = at / down * kWidth, i = at % down * kRows;
       const int64_t w = task.n - j < kWidth ? task.n - j : kWidth;
-      for (int64_t i = 0; i < task.m; i += kRows) {
-        const int64_t rows = task.m - i < kRows ? task.m - i : kRows;
-        const auto& run = tiles<T, false>.at[rows - 1];
-        Tile<T> t{deep,
-                  task.a + i * task.a_row + p0,
-                  task.a_row,
-                  panel,
-                  kWidth,
-                  task.c + i * task.c_row + j,
-                  task.c_row,
-                  task.alpha,
-                  p0 == 0 ? task.beta : T(1),
-                  nullptr};
-        if (w % L == 0)
-          run[w / L - 1](t);
-        else
-          tile_through_buffer(run[w / L], t, rows, w);
-      }
-      panel += deep * kWidth;
+      const int64_t rows = task.m - i < kRows ? task.m - i : kRows;
+      const auto& run = tiles<T, false>.at[rows - 1];
+      Tile<T> t{deep,
+                task.a + i * task.a_row + p0,
+                task.a_row,
+                packed + p0 * panels * kWidth + j * deep,
+                kWidth,
+                task.c + i * task.c_row + j,
+                task.c_row,
+                task.alpha,
+                p0 == 0 ? task.beta : T(1),
+                nullptr};
+      if (w % L == 0)
+        run[w / L - 1](t);
+      else
+        tile_through_buffer(run[w / L], t, rows, w);
     }
   }
 }
@@ -484,7 +482,7 @@ void to_bfloat(int64_t n, const float* x, uint16_t* y) {
 }
 
 template <class T>
-constexpr GemmKernelsOf<T> kernels_of{gemm<T>,        kVectors * kLanes<T>, pack<T>,
+constexpr GemmKernelsOf<T> kernels_of{gemm<T>,        kVectors * kLanes<T>, kRows,      pack<T>,
                                       gemm_packed<T>, dot_rows<T>,          sum_rows<T>};
 
 }  // namespace

@@ -8,7 +8,8 @@ namespace ember::cpu::EMBER_ISA {
 namespace {
 
 template <class T>
-void lstm(int64_t rows, int64_t n, T* gates, T* c, T* before, T* h) {
+void lstm(int64_t rows, int64_t n, const T* bias, T* gates, T* c, T* before, T* h) {
+  const T *bi = bias, *bf = bias + n, *bg = bias + 2 * n, *bo = bias + 3 * n;
   for (int64_t r = 0; r < rows; r++, gates += 4 * n, c += n, h += n) {
     T *i = gates, *f = gates + n, *g = gates + 2 * n, *o = gates + 3 * n;
     if (before) {
@@ -17,7 +18,8 @@ void lstm(int64_t rows, int64_t n, T* gates, T* c, T* before, T* h) {
     }
 #pragma omp simd
     for (int64_t j = 0; j < n; j++) {
-      T enter = sigmoid(i[j]), forget = sigmoid(f[j]), cell = tanh(g[j]), leave = sigmoid(o[j]);
+      T enter = sigmoid(i[j] + bi[j]), forget = sigmoid(f[j] + bf[j]);
+      T cell = tanh(g[j] + bg[j]), leave = sigmoid(o[j] + bo[j]);
       T now = forget * c[j] + enter * cell;
       i[j] = enter;
       f[j] = forget;
@@ -50,20 +52,22 @@ void lstm_grad(int64_t rows, int64_t n, const T* gates, const T* before, const T
 }
 
 template <class T>
-void gru(int64_t rows, int64_t n, T* gates, const T* sums, T* h, T* hidden) {
+void gru(int64_t rows, int64_t n, const T* bias, const T* bias_h, T* gates, const T* sums, T* h,
+         T* hidden) {
+  const T *br = bias, *bz = bias + n, *bw = bias + 2 * n;
+  const T *cr = bias_h, *cz = bias_h + n, *cw = bias_h + 2 * n;
   for (int64_t row = 0; row < rows; row++, gates += 3 * n, sums += 3 * n, h += n) {
     T *r = gates, *z = gates + n, *w = gates + 2 * n;
-    if (hidden) {
-      __builtin_memcpy(hidden, sums + 2 * n, uint64_t(n) * sizeof(T));
-      hidden += n;
-    }
+    T* kept = hidden ? hidden + row * n : nullptr;
 #pragma omp simd
     for (int64_t j = 0; j < n; j++) {
-      T reset = sigmoid(r[j] + sums[j]), update = sigmoid(z[j] + sums[n + j]);
-      T fresh = tanh(w[j] + reset * sums[2 * n + j]);
+      T reset = sigmoid(r[j] + br[j] + sums[j] + cr[j]);
+      T update = sigmoid(z[j] + bz[j] + sums[n + j] + cz[j]);
+      T old = sums[2 * n + j] + cw[j], fresh = tanh(w[j] + bw[j] + reset * old);
       r[j] = reset;
       z[j] = update;
       w[j] = fresh;
+      if (kept) kept[j] = old;
       h[j] = fresh + update * (h[j] - fresh);
     }
   }
@@ -90,16 +94,18 @@ void gru_grad(int64_t rows, int64_t n, const T* gates, const T* before, const T*
 }
 
 template <class T>
-void tanh_all(int64_t n, const T* x, T* y) {
-  map1(x, y, n, [](T v) EMBER_LAMBDA { return tanh(v); });
+void tanh_all(int64_t rows, int64_t n, const T* bias, const T* x, T* y) {
+  for (int64_t r = 0; r < rows; r++, x += n, y += n)
+    map2(x, bias, y, n, [](T v, T b) EMBER_LAMBDA { return tanh(v + b); });
 }
 template <class T>
 void tanh_grad(int64_t n, const T* y, const T* g, T* dx) {
   map2(y, g, dx, n, [](T v, T d) EMBER_LAMBDA { return d * (1 - v * v); });
 }
 template <class T>
-void relu_all(int64_t n, const T* x, T* y) {
-  map1(x, y, n, [](T v) EMBER_LAMBDA { return v <= 0 ? T(0) : v; });  // NaN stays
+void relu_all(int64_t rows, int64_t n, const T* bias, const T* x, T* y) {
+  for (int64_t r = 0; r < rows; r++, x += n, y += n)
+    map2(x, bias, y, n, [](T v, T b) EMBER_LAMBDA { return v + b <= 0 ? T(0) : v + b; });
 }
 template <class T>
 void relu_grad(int64_t n, const T* y, const T* g, T* dx) {
