@@ -14,8 +14,10 @@
 #include "cpu/optim.h"
 #include "cpu/loss.h"
 #include "cpu/norm.h"
+#include "cpu/optim.h"
 #include "cpu/parallel.h"
 #include "cpu/pointwise.h"
+#include "cpu/recurrent.h"
 #include "cpu/reduce.h"
 #include "tensor/allocator.h"
 
@@ -215,7 +217,7 @@ class CpuBackend final : public Backend {
     cpu::logsumexp(out, x, dim);
   }
   OptimKernels* optim() override { return optim_kernels(); }
-
+  RecurrentKernels* recurrent() override { return recurrent_kernels(); }
   LinalgKernels* linalg() override { return &linalg_; }
   FftKernels* fft() override { return &cpu::fft_kernels(); }
   ConvKernels* conv() override { return conv_kernels(); }
