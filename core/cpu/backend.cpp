@@ -11,6 +11,7 @@
 #include "cpu/parallel.h"
 #include "cpu/pointwise.h"
 #include "cpu/reduce.h"
+#include "cpu/segment.h"
 #include "tensor/allocator.h"
 
 namespace ember::cpu {
@@ -208,6 +209,7 @@ class CpuBackend final : public Backend {
   void logsumexp(const Tensor& out, const Tensor& x, int dim) override {
     cpu::logsumexp(out, x, dim);
   }
+  SegmentKernels* segment() override { return segment_kernels(); }
 };
 
 const bool registered = (register_backend("cpu", new CpuBackend), true);

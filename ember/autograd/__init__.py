@@ -61,7 +61,7 @@ def backward(
     grads = _grads_tuple(grad_tensors, len(tensors))
     if retain_graph is None:
         retain_graph = create_graph
-    _C._run_backward(tensors, grads, retain_graph, create_graph, inputs, True, True)
+    _run_backward(tensors, grads, retain_graph, create_graph, inputs, True, True)
 
 
 def grad(
@@ -108,7 +108,7 @@ def grad(
             outputs, inputs, given, retain_graph, create_graph, allow_unused
         )
     else:
-        result = _C._run_backward(
+        result = _run_backward(
             outputs,
             given,
             retain_graph,
@@ -133,6 +133,15 @@ def grad(
     return result
 
 
+def _run_backward(*call):
+    """The core's function, or the one that also knows sparse tensors."""
+    if not _C._sparse_exists():
+        return _C._run_backward(*call)
+    from ember.sparse._engine import run_backward
+
+    return run_backward(*call)
+
+
 def _batched_grad(outputs, inputs, given, retain_graph, create_graph, allow_unused):
     """One pass for each entry of the leading axis of the given gradients."""
     if any(g is None for g in given):
@@ -143,7 +152,7 @@ def _batched_grad(outputs, inputs, given, retain_graph, create_graph, allow_unus
         grads = tuple(g[i] for g in given)
         keep = retain_graph or i + 1 < size
         rows.append(
-            _C._run_backward(
+            _run_backward(
                 outputs, grads, keep, create_graph, inputs, allow_unused, False
             )
         )
