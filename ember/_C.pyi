@@ -1642,6 +1642,26 @@ def set_num_threads(*args: Any, **kwargs: Any) -> Any: ...
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """How points of the simplex move with their concentrations."""
 
+def _fused_adagrad_(input: _Sequence[Tensor], grads: _Sequence[Tensor], state_sums: _Sequence[Tensor], state_steps: _Sequence[Tensor], *, lr: _float, lr_decay: _float, weight_decay: _float, eps: _float, maximize: _bool) -> _bool:
+    """A step of Adagrad for all tensors at once. False if these tensors need it one by
+    one.
+    """
+
+def _fused_adam_(input: _Sequence[Tensor], grads: _Sequence[Tensor], exp_avgs: _Sequence[Tensor], exp_avg_sqs: _Sequence[Tensor], max_exp_avg_sqs: _Sequence[Tensor], state_steps: _Sequence[Tensor], *, lr: _float, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, decoupled: _bool = ...) -> _bool:
+    """A step of Adam (AdamW, if decoupled) for all tensors at once. False if these
+    tensors need it one by one.
+    """
+
+def _fused_rmsprop_(input: _Sequence[Tensor], grads: _Sequence[Tensor], square_avgs: _Sequence[Tensor], grad_avgs: _Sequence[Tensor], momentum_buffer_list: _Sequence[Tensor], state_steps: _Sequence[Tensor], *, lr: _float, alpha: _float, eps: _float, weight_decay: _float, momentum: _float, centered: _bool, maximize: _bool) -> _bool:
+    """A step of RMSprop for all tensors at once. False if these tensors need it one by
+    one.
+    """
+
+def _fused_sgd_(input: _Sequence[Tensor], grads: _Sequence[Tensor], momentum_buffer_list: _Sequence[Tensor], *, weight_decay: _float, momentum: _float, lr: _float, dampening: _float, nesterov: _bool, maximize: _bool, is_first_step: _bool) -> _bool:
+    """A step of SGD for all tensors at once. False if these tensors need it one by
+    one.
+    """
+
 def _sample_dirichlet(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Points of the simplex, with concentrations along the last dimension."""
 

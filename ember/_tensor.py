@@ -263,6 +263,13 @@ def legacy_constructor(*args, dtype=None, device=None) -> Tensor:
     return _C.empty(args, dtype=kind, device="cpu")
 
 
+def _lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple:
+    """Packed LU factors and pivots: see `ember.lu`."""
+    from ember._lowrank import lu
+
+    return lu(self, pivot, get_infos)
+
+
 _SPARSE_METHODS = {
     "_convert": """
         _coalesced_ _indices _nnz _values ccol_indices coalesce col_indices crow_indices
@@ -288,6 +295,7 @@ for _name, _method in {
     "__reversed__": _reversed,
     "apply_": _apply,
     "cuda": _cuda,
+    "lu": _lu,
     "map2_": _map2,
     "map_": _map,
     "new": _new,

@@ -16,6 +16,7 @@
 #include <unordered_map>
 
 #include "autograd/saved.h"
+#include "profile.h"
 #include "runtime.h"
 #include "tensor/sparse.h"
 
@@ -312,6 +313,8 @@ class Pass {
   void apply(Node& node, Grads& g) {
     Grads dx(node.edges.size());
     Node* outer = std::exchange(running_node, &node);
+    profile::Span span;
+    if (profile::on()) span.begin(node.display_name(), profile::Kind::Backward);
     try {
       if (__builtin_expect(bool(node.hooks), 0))
         apply_with_hooks(node, g, dx);

@@ -3,11 +3,15 @@
 
 #include <cstring>
 
+#include "cpu/conv.h"
 #include "cpu/create.h"
+#include "cpu/fft.h"
 #include "cpu/gemm.h"
 #include "cpu/index.h"
 #include "cpu/lapack.h"
 #include "cpu/lines.h"
+#include "cpu/optim.h"
+#include "cpu/norm.h"
 #include "cpu/parallel.h"
 #include "cpu/pointwise.h"
 #include "cpu/reduce.h"
@@ -209,7 +213,16 @@ class CpuBackend final : public Backend {
   void logsumexp(const Tensor& out, const Tensor& x, int dim) override {
     cpu::logsumexp(out, x, dim);
   }
+  OptimKernels* optim() override { return optim_kernels(); }
+
+  LinalgKernels* linalg() override { return &linalg_; }
+  FftKernels* fft() override { return &cpu::fft_kernels(); }
+  ConvKernels* conv() override { return conv_kernels(); }
   SegmentKernels* segment() override { return segment_kernels(); }
+  NormKernels* norm() override { return norm_family(); }
+
+ private:
+  CpuLinalg linalg_;
 };
 
 const bool registered = (register_backend("cpu", new CpuBackend), true);

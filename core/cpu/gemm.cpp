@@ -231,6 +231,15 @@ struct Widened {
   }
 };
 
+// sum + beta * c, rounded once, as it decides about the last bit of a half.
+template <class Wide>
+Wide plus_scaled(Wide sum, Wide beta, Wide c) {
+  if constexpr (std::is_same_v<Wide, float>)
+    return float(double(sum) + double(beta) * double(c));
+  else
+    return Wide(sum + beta * c);
+}
+
 template <class Wide, class T>
 void wide_product(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b,
                   const MatrixOut& c, Wide alpha, Wide beta) {
@@ -246,9 +255,9 @@ void wide_product(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix
           Wide* from = sum.get() + i * n;
           if (alpha != Wide(1) || beta != Wide(0))
             for (int64_t j = 0; j < n; j++)
-              from[j] = beta == Wide(0)
-                            ? Wide(alpha * from[j])
-                            : Wide(alpha * from[j] + beta * Wide(out[i * c.row + j * c.col]));
+              from[j] = beta == Wide(0) ? Wide(alpha * from[j])
+                                        : plus_scaled(Wide(alpha * from[j]), beta,
+                                                      Wide(out[i * c.row + j * c.col]));
           if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
             auto convert =
                 std::is_same_v<T, Half> ? product_kernels().to_half : product_kernels().to_bfloat;

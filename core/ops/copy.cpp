@@ -1,4 +1,5 @@
 // Copies, casts and moves between devices: clone, contiguous, to, copy_, item, data.
+#include "ops/create.h"
 #include "ops/ops.h"
 
 namespace ember {
@@ -164,6 +165,7 @@ Tensor fill_(const Tensor& self, const Operand& value) {
     if (grad_needed(self, v)) return copy_(self, v);
     backend_of(self).fill(self, v.device().is_meta() ? Scalar(0) : item(v));
   } else {
+    create::check_fits(value.scalar(), self.dtype(), true);
     backend_of(self).fill(self, value.scalar());
   }
   bump_version(self);

@@ -177,8 +177,9 @@ Tensor index_put_(const Tensor& self, const TensorList& indices, const Tensor& v
     given = copy;
   }
   strides = broadcast_strides(given.shape(), given.strides(), p.shape);
-  backend_of(self).index_put(p.self, p.at, alias(given, p.shape, strides, given.offset()),
-                             accumulate ? ScatterMode::Add : ScatterMode::Set);
+  if (numel_of(p.shape))  // if nothing is written, indices are not looked at
+    backend_of(self).index_put(p.self, p.at, alias(given, p.shape, strides, given.offset()),
+                               accumulate ? ScatterMode::Add : ScatterMode::Set);
   bump_version(self);
   if (!grad_needed(self, values)) return self;
   tape_inplace(

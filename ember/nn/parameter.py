@@ -64,7 +64,23 @@ class Buffer(Tensor):
         return made
 
 
-class UninitializedParameter(Parameter):
+class UninitializedTensorMixin:
+    """What parameters and buffers without a shape share."""
+
+    cls_to_become: type
+
+    def materialize(self, shape, device=None, dtype=None) -> None:
+        """Become an ordinary tensor of this shape, its values not yet set."""
+        device = self.device if device is None else device  # type: ignore[has-type]
+        dtype = self.dtype if dtype is None else dtype  # type: ignore[has-type]
+        self.data = ember.empty(shape, device=device, dtype=dtype)
+        self.__class__ = self.cls_to_become  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A parameter whose shape is not known yet; lazy modules give it one.
 
     >>> import ember
@@ -80,30 +96,18 @@ class UninitializedParameter(Parameter):
         data = ember.empty(0, device=device, dtype=dtype)
         return Tensor._make_subclass(cls, data, requires_grad)
 
-    def materialize(self, shape, device=None, dtype=None) -> None:
-        """Become an ordinary parameter of this shape, its values not yet set."""
-        device = self.device if device is None else device
-        dtype = self.dtype if dtype is None else dtype
-        self.data = ember.empty(shape, device=device, dtype=dtype)
-        self.__class__ = self.cls_to_become  # type: ignore[assignment]
-
     def __deepcopy__(self, memo):
         if id(self) not in memo:
             made = type(self)(self.requires_grad, self.device, self.dtype)
             memo[id(self)] = made
         return memo[id(self)]
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}>"
 
-
-class UninitializedBuffer(Tensor):
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape is not known yet."""
 
     __torch_function__ = _C._disabled_torch_function_impl
     cls_to_become: type = Tensor
-    materialize = UninitializedParameter.materialize
-    __repr__ = UninitializedParameter.__repr__
 
     def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
         data = ember.empty(0, device=device, dtype=dtype)

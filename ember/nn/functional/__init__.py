@@ -70,14 +70,6 @@ from ember.nn.functional.class_loss import (
     multilabel_soft_margin_loss,
     triplet_margin_with_distance_loss,
 )
-from ember.nn.functional.conv import (
-    conv1d,
-    conv2d,
-    conv3d,
-    conv_transpose1d,
-    conv_transpose2d,
-    conv_transpose3d,
-)
 from ember.nn.functional.dropout import (
     alpha_dropout,
     dropout,
@@ -91,8 +83,6 @@ from ember.nn.functional.layers import (
     bilinear,
     cosine_similarity,
     embedding,
-    layer_norm,
-    linear,
     normalize,
     one_hot,
     pairwise_distance,
@@ -110,13 +100,7 @@ from ember.nn.functional.loss import (
     poisson_nll_loss,
     smooth_l1_loss,
 )
-from ember.nn.functional.normalization import (
-    batch_norm,
-    group_norm,
-    instance_norm,
-    local_response_norm,
-    rms_norm,
-)
+from ember.nn.functional.normalization import local_response_norm
 from ember.nn.functional.padding import pad
 from ember.nn.functional.pooling import (
     avg_pool1d,

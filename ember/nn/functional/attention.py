@@ -3,10 +3,11 @@
 import math
 
 import ember
-from ember import Tensor
+from ember import _C, Tensor
 from ember.nn.functional.dropout import dropout
-from ember.nn.functional.layers import linear
 from ember.nn.functional.padding import pad
+
+linear = _C._ops["nn.functional.linear"]
 
 
 def scaled_dot_product_attention(

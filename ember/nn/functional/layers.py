@@ -1,22 +1,8 @@
-"""Linear maps, embeddings, normalization and distances."""
+"""Bilinear maps, embeddings and distances."""
 
 import ember
 from ember import Tensor
-
-
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input @ weight.T + bias.
-
-    >>> import ember
-    >>> F = ember.nn.functional
-    >>> F.linear(ember.ones(1, 2), ember.ones(3, 2), ember.zeros(3))
-    tensor([[2., 2., 2.]])
-    """
-    if bias is None:
-        return ember.matmul(input, weight.t())
-    if input.dim() == 2:
-        return ember.addmm(bias, input, weight.t())
-    return ember.matmul(input, weight.t()) + bias
+from ember.overrides import handle_torch_function, has_torch_function_unary
 
 
 def bilinear(
@@ -113,6 +99,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     tensor([[1, 0, 0],
             [0, 0, 1]])
     """
+    if has_torch_function_unary(tensor):
+        return handle_torch_function(one_hot, (tensor,), tensor, num_classes)
     if tensor.dtype != ember.int64:
         raise RuntimeError(
             "one_hot is only applicable to index tensor of type LongTensor."
@@ -142,31 +130,6 @@ def normalize(
     """`input` divided by its norm along `dim`."""
     norm = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     return input / norm if out is None else ember.div(input, norm, out=out)
-
-
-def layer_norm(
-    input: Tensor,
-    normalized_shape,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
-) -> Tensor:
-    """Mean 0 and variance 1 over the last axes, then scale and shift."""
-    shape = tuple(normalized_shape)
-    count = len(shape)
-    if count == 0 or tuple(input.shape[-count:]) != shape:
-        raise RuntimeError(
-            f"Given normalized_shape={list(shape)}, expected input with shape "
-            f"[*, {', '.join(map(str, shape))}], but got input of size"
-            f"{list(input.shape)}"
-        )
-    dims = tuple(range(-count, 0))
-    centred = input - input.mean(dims, keepdim=True)
-    variance = (centred * centred).mean(dims, keepdim=True)
-    result = centred * ember.rsqrt(variance + eps)
-    if weight is not None:
-        result = result * weight
-    return result if bias is None else result + bias
 
 
 def pairwise_distance(

@@ -1,9 +1,10 @@
 """Steps of recurrent networks, and layers of them over sequences."""
 
 import ember
-from ember import Tensor
+from ember import _C, Tensor
 from ember.nn.functional.dropout import dropout
-from ember.nn.functional.layers import linear
+
+linear = _C._ops["nn.functional.linear"]
 
 
 def rnn_step(nonlinearity, projected: Tensor, h: Tensor, weight_hh, bias_hh) -> Tensor:
