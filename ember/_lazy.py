@@ -29,6 +29,12 @@ _DEFINES = {
     "_windows": """
         bartlett_window blackman_window hamming_window hann_window kaiser_window
         """,
+    "sparse._create": """
+        sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor
+        sparse_csc_tensor sparse_csr_tensor
+        """,
+    "sparse._matmul": "hspmm smm sspaddmm",
+    "sparse._arithmetic": "resize_as_sparse_",
     "_tensor_str": "get_printoptions set_printoptions",
     "_type_info": "finfo iinfo",
     "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",

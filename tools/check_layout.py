@@ -29,7 +29,7 @@ LONG_FILES = {
 BASE = {"check", "runtime", "profile"}
 TABLE = BASE | {"functions", "scalar_functions"}
 CONTRACT = TABLE | {"tensor", "random", "backend", "families"}
-DEVICES = {"cpu", "meta", "meta_backend", "opencl", "recorder"}
+DEVICES = {"cpu", "meta", "meta_backend", "sparse_backend", "opencl", "recorder"}
 MAY_INCLUDE = {
     "check": set(),
     "runtime": set(),

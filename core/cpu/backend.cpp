@@ -19,6 +19,7 @@
 #include "cpu/pointwise.h"
 #include "cpu/recurrent.h"
 #include "cpu/reduce.h"
+#include "cpu/segment.h"
 #include "tensor/allocator.h"
 
 namespace ember::cpu {
@@ -223,6 +224,7 @@ class CpuBackend final : public Backend {
   ConvKernels* conv() override { return conv_kernels(); }
   AttentionKernels* attention() override { return attention_family(); }
   LossKernels* loss() override { return loss_family(); }
+  SegmentKernels* segment() override { return segment_kernels(); }
   NormKernels* norm() override { return norm_family(); }
 
  private:

@@ -81,6 +81,7 @@ PyMODINIT_FUNC PyInit__C() {
     add_ops(module.get());
     add_methods();  // after the ops: some have a quicker method here
     add_autograd(module.get());
+    add_sparse(module.get());
     add_backends(module.get());
     add_profile(module.get());
     return module.release();

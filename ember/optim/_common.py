@@ -50,7 +50,8 @@ def collect(optimizer, group: dict, start) -> tuple[list, list, list[dict]]:
             continue
         if grad.layout != ember.strided:
             name = type(optimizer).__name__
-            raise RuntimeError(f"{name} does not support sparse gradients")
+            other = ", please consider SparseAdam instead" * (name in ("Adam", "AdamW"))
+            raise RuntimeError(f"{name} does not support sparse gradients{other}")
         state = optimizer.state[p]
         if not state:
             start(p, state, group)

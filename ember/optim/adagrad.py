@@ -25,6 +25,10 @@ def _start(p, state: dict, *names: str) -> None:
         state[name] = ember.zeros_like(p, requires_grad=False)
 
 
+def _is_sparse(grad) -> bool:
+    return grad is not None and grad.layout != ember.strided
+
+
 class Adagrad(Optimizer):
     """Steps divided by the root of the sum of squared gradients."""
 
@@ -73,6 +77,12 @@ class Adagrad(Optimizer):
             state["sum"].share_memory_()
 
     def _update(self, group: dict) -> None:
+        sparse = [p for p in group["params"] if _is_sparse(p.grad)]
+        if sparse:
+            for p in sparse:
+                self._sparse_step(p, group)
+            dense = [p for p in group["params"] if not _is_sparse(p.grad)]
+            group = {**group, "params": dense}
         found = params, grads, states = collect(self, group, self._start)
         lr, eps = number(group["lr"]), group["eps"]
         if _C._fused_adagrad_(
@@ -93,6 +103,27 @@ class Adagrad(Optimizer):
             total.addcmul_(grad, grad, value=1)
             rate = lr / (1 + (step - 1) * group["lr_decay"])
             p.addcdiv_(grad, total.sqrt().add_(eps), value=-rate)
+
+    def _sparse_step(self, p, group: dict) -> None:
+        """Only rows that have a gradient change."""
+        if group["weight_decay"]:
+            raise RuntimeError(
+                "weight_decay option is not compatible with sparse gradients"
+            )
+        state = self.state[p]
+        if not state:
+            self._start(p, state, group)
+        step = advance(state)
+        grad = -p.grad if group["maximize"] else p.grad
+        grad = grad.coalesce()
+        if not grad.values().numel():
+            return
+        total = state["sum"].add_(grad * grad)
+        root = total.sparse_mask(grad).values().sqrt().add_(group["eps"])
+        rate = number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
+        change = grad.values() / root
+        change = ember.sparse_coo_tensor(grad.indices(), change, grad.shape)
+        p.add_(change, alpha=-rate)
 
     @staticmethod
     def _start(p, state: dict, group: dict) -> None:

@@ -50,16 +50,32 @@ def embedding(
     if max_norm is not None:
         _renormalize(input, weight, max_norm, norm_type)
     if scale_grad_by_freq:
-        weight = _scaled_by_frequency(input, weight)
-    rows = weight.index_select(0, input.reshape(-1)).view(*input.shape, -1)
-    if padding_idx is None or not rows.requires_grad:
+        weight = _scaled_by_frequency(input, weight, sparse)
+    rows = _rows_of(weight, input.reshape(-1), sparse, padding_idx)
+    rows = rows.view(*input.shape, -1)
+    if sparse or padding_idx is None or not rows.requires_grad:
         return rows
     padding = (input == padding_idx).unsqueeze(-1)
     return ember.where(padding, rows.detach(), rows)
 
 
-def _scaled_by_frequency(input: Tensor, weight: Tensor) -> Tensor:
+def _rows_of(
+    weight: Tensor, index: Tensor, sparse: bool, padding_idx: int | None = None
+) -> Tensor:
+    """weight[index]; `sparse`: with a sparse gradient, that has no padding."""
+    if not sparse or not (weight.requires_grad and ember.is_grad_enabled()):
+        return weight.index_select(0, index)
+    from ember.sparse._engine import Rows
+
+    return Rows.apply(weight, index, padding_idx)
+
+
+def _scaled_by_frequency(input: Tensor, weight: Tensor, sparse: bool) -> Tensor:
     """`weight`, but a row used n times gets 1/n of the sum of its gradients."""
+    if sparse:
+        from ember.sparse._engine import NoSparseGradient
+
+        return NoSparseGradient.apply(weight)
     counts = ember.bincount(input.reshape(-1), minlength=weight.shape[0])
     scale = (1.0 / counts.clamp(min=1)).to(weight.dtype).unsqueeze(1)
     return weight * scale + (weight - weight * scale).detach()
