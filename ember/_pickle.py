@@ -6,6 +6,7 @@ ids, `("storage", class, key, location, size)`; their bytes are records of the a
 """
 
 import pickle
+import pickletools
 import struct
 import sys
 from collections import Counter, OrderedDict
@@ -387,3 +388,32 @@ class SafeUnpickler(_Names, pickle._Unpickler):
 
 def _is_type(obj) -> bool:
     return isinstance(obj, type)
+
+
+def names_in(data: bytes) -> set[tuple[str, str]]:
+    """Modules and names that a pickle refers to, found without running it."""
+    found: set[tuple[str, str]] = set()
+    texts: list = []  # that were pushed, most recent last
+    memo: dict[int, object] = {}
+    for code, arg, _ in pickletools.genops(data):
+        if code.name == "GLOBAL":
+            module, _, name = arg.partition(" ")
+            found.add((module, name))
+        elif code.name == "STACK_GLOBAL":
+            if len(texts) >= 2:
+                found.add((str(texts[-2]), str(texts[-1])))
+        elif code.name == "MEMOIZE" or code.name.endswith("PUT"):
+            memo[len(memo) if arg is None else int(arg)] = texts[-1] if texts else None
+        elif code.name.endswith("GET"):
+            texts.append(memo.get(int(arg)))
+        elif isinstance(arg, str):
+            texts.append(arg)
+    return found
+
+
+def is_allowed(module: str, name: str, safe: dict) -> bool:
+    """Whether restricted loading knows a name."""
+    known = _Names.known or _known_names()
+    here = module.replace("torch", "ember", 1)
+    dotted = (f"{module}.{name}", f"{here}.{name}")
+    return (module, name) in known or any(d in safe for d in dotted)

@@ -266,6 +266,34 @@ def _safe_names() -> dict:
     }
 
 
+def get_unsafe_globals_in_checkpoint(f) -> list[str]:
+    """The names in a zip checkpoint that restricted loading would refuse.
+
+    Nothing is loaded to find them.
+
+    >>> import ember, fractions, io
+    >>> file = io.BytesIO()
+    >>> ember.save(fractions.Fraction(1, 2), file)
+    >>> ember.serialization.get_unsafe_globals_in_checkpoint(file)
+    ['fractions.Fraction']
+    """
+    from ember._archive import ArchiveReader
+    from ember._pickle import is_allowed, names_in
+
+    if _is_path(f):
+        with open(f, "rb") as file:
+            return get_unsafe_globals_in_checkpoint(file)
+    data = bytes(ArchiveReader(f).read("data.pkl"))
+    try:
+        names = names_in(data)
+    except Exception as error:
+        raise pickle.UnpicklingError(
+            f"load(): the pickle is damaged ({error})"
+        ) from None
+    safe = _safe_names()
+    return sorted(f"{m}.{n}" for m, n in names if not is_allowed(m, n, safe))
+
+
 def register_package(priority: int, tagger, deserializer) -> None:
     """PyTorch's hook for further devices; ember's devices need none."""
 
@@ -274,6 +302,7 @@ __all__ = [
     "add_safe_globals",
     "clear_safe_globals",
     "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint",
     "load",
     "safe_globals",
     "save",
