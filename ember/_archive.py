@@ -155,7 +155,7 @@ class replacing:
         self.temporary = None if special else f"{self.path}.{os.getpid()}.tmp"
         self.nameless = False
         if self.temporary is None:
-            self.file = open(self.path, "wb")
+            self.file: Any = open(self.path, "wb")
             return self.file
         try:
             folder = os.path.dirname(self.path)

@@ -10,6 +10,7 @@ import pickletools
 import struct
 import sys
 from collections import Counter, OrderedDict
+from typing import Any
 
 import ember
 from ember import _storage_io as io
@@ -309,6 +310,14 @@ class Unpickler(_Names, pickle.Unpickler):
         return super().find_class(module, name)
 
 
+def _then_checked(load):
+    def load_and_check(self) -> None:
+        load(self)
+        self._check_tuple()
+
+    return load_and_check
+
+
 class SafeUnpickler(_Names, pickle._Unpickler):
     """Knows the names above and `safe` (objects by dotted name), refuses all others.
 
@@ -373,17 +382,10 @@ class SafeUnpickler(_Names, pickle._Unpickler):
         self._weights[id(made)] = (weight, depth)
         self._tuples.append(made)  # so that its id stays its own
 
-    def _checked(load):
-        def checked(self) -> None:
-            load(self)
-            self._check_tuple()
-
-        return checked
-
     dispatch[pickle.BUILD[0]] = load_build
     dispatch[pickle.BYTEARRAY8[0]] = load_bytearray8
     for _code in (pickle.TUPLE, pickle.TUPLE1, pickle.TUPLE2, pickle.TUPLE3):
-        dispatch[_code[0]] = _checked(dispatch[_code[0]])
+        dispatch[_code[0]] = _then_checked(dispatch[_code[0]])
 
 
 def _is_type(obj) -> bool:
@@ -395,6 +397,7 @@ def names_in(data: bytes) -> set[tuple[str, str]]:
     found: set[tuple[str, str]] = set()
     texts: list = []  # that were pushed, most recent last
     memo: dict[int, object] = {}
+    arg: Any
     for code, arg, _ in pickletools.genops(data):
         if code.name == "GLOBAL":
             module, _, name = arg.partition(" ")

@@ -6,6 +6,7 @@ only through these functions.
 
 import math
 import sys
+from collections.abc import Sequence
 
 import ember
 from ember import _C
@@ -78,7 +79,7 @@ def in_native_order(data, order: str, dtype):
     return np.frombuffer(data, f"u{width}").byteswap().tobytes()
 
 
-def tensor_over(storage, dtype, offset: int, size: tuple, stride: tuple):
+def tensor_over(storage, dtype, offset: int, size: Sequence, stride: Sequence):
     """A tensor over a storage, after checking that it stays inside."""
     numbers = (offset, *size, *stride)
     items = storage.nbytes() // dtype.itemsize

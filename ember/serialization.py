@@ -197,7 +197,7 @@ def _read_archive(file, reader: Reader, mapped: bool):
     from ember._archive import ArchiveReader
 
     archive = ArchiveReader(file, mapped)
-    order = sys.byteorder
+    order: str = sys.byteorder
     if "byteorder" in archive:
         order = bytes(archive.read("byteorder")).decode("latin1")
         if order not in ("little", "big"):

@@ -72,7 +72,10 @@ def is_alive(pid: int) -> bool:
 
 
 def shared_files() -> set[str]:
-    return set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
+    """Files in /dev/shm, without those that other programs of this machine make."""
+    names = os.listdir("/dev/shm") if os.path.isdir("/dev/shm") else []
+    others = ("sem.mp-", "torch_", "psm_", "mpich_")
+    return {name for name in names if not name.startswith(others)}
 
 
 def until(condition, limit: float) -> bool:

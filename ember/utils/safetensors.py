@@ -126,7 +126,7 @@ def _load(file, device) -> dict[str, Tensor]:
 
 def _read(file, start: int, entry: dict) -> Tensor:
     begin, end = entry["data_offsets"]
-    storage = ember.UntypedStorage(end - begin)
+    storage: Any = ember.UntypedStorage(end - begin)
     file.seek(start + begin)
     if end > begin and file.readinto(memoryview(storage)) != end - begin:
         raise SafetensorError("the file ends in the middle of a tensor")
