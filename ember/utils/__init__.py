@@ -1,6 +1,6 @@
 """Tools around training: data loading, hooks, plots. Loaded when they are used."""
 
-_SUBMODULES = ("data", "dlpack", "hooks", "plot")
+_SUBMODULES = ("_pytree", "checkpoint", "data", "dlpack", "hooks", "plot")
 
 
 def __getattr__(name: str):
