@@ -45,6 +45,12 @@ _DEFINES = {
         max_pool3d native_channel_shuffle pairwise_distance pdist pixel_shuffle
         pixel_unshuffle selu selu_ threshold threshold_
         """,
+    "amp.autocast_mode": """
+        autocast clear_autocast_cache get_autocast_dtype is_autocast_cache_enabled
+        is_autocast_enabled set_autocast_cache_enabled set_autocast_dtype
+        set_autocast_enabled
+        """,
+    "amp.grad_scaler": "GradScaler",
     "func": "vmap",
     "nn.utils.weight_norm": "norm_except_dim",
     "random": "fork_rng get_rng_state initial_seed manual_seed seed set_rng_state",

@@ -1,6 +1,7 @@
 """Tools around training: data loading, hooks, plots. Loaded when they are used."""
 
 _SUBMODULES = ("data", "dlpack", "hooks", "plot", "safetensors")
+_SUBMODULES = ("_pytree", "checkpoint", "data", "dlpack", "hooks", "plot")
 
 
 def __getattr__(name: str):
