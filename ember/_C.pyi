@@ -1639,6 +1639,12 @@ def result_type(*args: Any, **kwargs: Any) -> Any: ...
 def set_default_dtype(*args: Any, **kwargs: Any) -> Any: ...
 def set_num_threads(*args: Any, **kwargs: Any) -> Any: ...
 
+def _adaptive_avg_pool(input: Tensor, output_size: _Dims) -> Tensor:
+    """The mean of windows that cover the last axes evenly."""
+
+def _adaptive_max_pool(input: Tensor, output_size: _Dims) -> tuple[Tensor, Tensor]:
+    """The maximum of windows that cover the last axes evenly, and its place."""
+
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """How points of the simplex move with their concentrations."""
 

@@ -11,6 +11,7 @@
 #include "cpu/lines.h"
 #include "cpu/parallel.h"
 #include "cpu/pointwise.h"
+#include "cpu/pool.h"
 #include "cpu/reduce.h"
 #include "tensor/allocator.h"
 
@@ -210,6 +211,7 @@ class CpuBackend final : public Backend {
     cpu::logsumexp(out, x, dim);
   }
   ConvKernels* conv() override { return conv_kernels(); }
+  PoolKernels* pool() override { return pool_kernels(); }
 };
 
 const bool registered = (register_backend("cpu", new CpuBackend), true);

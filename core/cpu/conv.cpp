@@ -4,8 +4,7 @@
 
 #include "backend.h"
 #include "cpu/depthwise.h"
-#include "cpu/index_support.h"
-#include "cpu/lines.h"
+#include "cpu/layout.h"
 
 namespace ember::cpu {
 
@@ -34,10 +33,6 @@ constexpr int64_t kSmallWork = 1 << 18;  // below, oneDNN's calls cost more than
 
 enum class Way { Columns, Depthwise, OneDnn };
 
-bool is_channels_last(const Tensor& t) {
-  return !t.is_contiguous() && t.strides() == channels_last_strides(t.shape());
-}
-
 // oneDNN counts in 32 bits, and wants no fewer places than the inputs have room for.
 bool onednn_can(const ConvSizes& s) {
   constexpr int64_t kMost = (int64_t(1) << 31) - 1;
@@ -49,43 +44,10 @@ bool onednn_can(const ConvSizes& s) {
 Way way_of(Dtype dtype, const ConvSizes& s) {
   if (s.depthwise() && depthwise::can(dtype, s)) return Way::Depthwise;
   if (dtype != Dtype::Float32 || !onednn_can(s)) return Way::Columns;
-  if (!s.channels_last && s.groups == 1 && (s.pointwise() || s.work() < kSmallWork))
+  if (!s.channels_last && s.groups == 1 && (s.taps() == 1 || s.work() < kSmallWork))
     return Way::Columns;
   return Way::OneDnn;
 }
-
-// The tensor itself if it lies in memory as wanted, else a copy that does.
-Tensor laid_out(const Tensor& t, Dtype dtype, bool channels_last) {
-  if (!t || !channels_last) return t ? dense(t, dtype) : t;
-  Shape strides = channels_last_strides(t.shape());
-  if (t.dtype() == dtype && t.strides() == strides) return t;
-  Tensor copy = empty_strided(t.shape(), strides, dtype, t.device());
-  backend_of(t).copy(copy, t);
-  return copy;
-}
-
-class Output {
- public:
-  Output(const Tensor& out, Dtype dtype, bool channels_last) : out_(out) {
-    if (!out) return;
-    const bool as_is = channels_last ? is_channels_last(out) : out.is_contiguous();
-    memory_ = as_is && out.dtype() == dtype
-                  ? out
-                  : empty_strided(out.shape(),
-                                  channels_last ? channels_last_strides(out.shape())
-                                                : contiguous_strides(out.shape()),
-                                  dtype, out.device());
-  }
-  void* data() const { return memory_ ? memory_.data() : nullptr; }
-  const Tensor& tensor() const { return memory_; }
-  void store() const {
-    if (memory_ && !memory_.same(out_)) backend_of(out_).copy(out_, memory_);
-  }
-
- private:
-  const Tensor& out_;
-  Tensor memory_;
-};
 
 void* data_of(const Tensor& t) { return t ? t.data() : nullptr; }
 
