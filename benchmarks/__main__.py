@@ -1,6 +1,6 @@
 """`python -m benchmarks [group ...]`: compares ember with torch; `make bench` does all.
 
-Groups: overhead grad backward step kernels gemm allocator import size memory.
+Groups: overhead grad backward step kernels gemm conv allocator import size memory.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def run_cases(
 ) -> list[Result]:
     libs = libraries(options.threads)
     cases = [c for c in GROUPS[group][0] if options.only in c.name]
-    slow = group in ("kernels", "gemm")
+    slow = group in ("kernels", "gemm", "conv")
     results = []
     for case in track(cases, group, console=console, transient=True):
         case.group = group

@@ -4,6 +4,7 @@
 
 #include "backend.h"
 #include "cpu/depthwise.h"
+#include "cpu/gemm.h"
 #include "cpu/layout.h"
 
 namespace ember::cpu {
@@ -31,7 +32,7 @@ namespace {
 
 constexpr int64_t kSmallWork = 1 << 18;  // below, oneDNN's calls cost more than they save
 
-enum class Way { Columns, Depthwise, OneDnn };
+enum class Way { Columns, Rows, Depthwise, OneDnn };
 
 // oneDNN counts in 32 bits, and wants no fewer places than the inputs have room for.
 bool onednn_can(const ConvSizes& s) {
@@ -43,6 +44,7 @@ bool onednn_can(const ConvSizes& s) {
 
 Way way_of(Dtype dtype, const ConvSizes& s) {
   if (s.depthwise() && depthwise::can(dtype, s)) return Way::Depthwise;
+  if (s.channels_last && s.groups == 1 && s.pointwise()) return Way::Rows;
   if (dtype != Dtype::Float32 || !onednn_can(s)) return Way::Columns;
   if (!s.channels_last && s.groups == 1 && (s.taps() == 1 || s.work() < kSmallWork))
     return Way::Columns;
@@ -79,12 +81,17 @@ class CpuConv final : public ConvKernels {
     } else if (way == Way::Depthwise) {
       depthwise::forward(dtype, s, from.data(), weights.data(), data_of(add), to.data());
     } else {
+      // One product for all places if channels come last, else one for each sample.
       if (add) {
         Tensor b = along_channels(add, y.dim());
         Shape repeated = broadcast_strides(b.shape(), b.strides(), y.shape());
         backend_of(y).copy(to.tensor(), alias(b, y.shape(), repeated, b.offset()));
       }
-      column_conv::forward(dtype, s, from.data(), weights.data(), to.data(), bool(add));
+      if (way == Way::Rows)
+        gemm(dtype, s.n * s.places(), s.o, s.c, {from.data(), s.c, 1}, {weights.data(), 1, s.c},
+             {to.data(), s.o, 1}, 1.0, add ? 1.0 : 0.0);
+      else
+        column_conv::forward(dtype, s, from.data(), weights.data(), to.data(), bool(add));
     }
     to.store();
   }
@@ -112,6 +119,14 @@ class CpuConv final : public ConvKernels {
     } else if (way == Way::Depthwise) {
       if (dx) depthwise::backward_data(dtype, s, grad.data(), weights.data(), to_x.data());
       if (dw) depthwise::backward_weights(dtype, s, grad.data(), from.data(), to_w.data());
+    } else if (way == Way::Rows) {
+      const int64_t rows = s.n * s.places();
+      if (dx)
+        gemm(dtype, rows, s.c, s.o, {grad.data(), s.o, 1}, {weights.data(), s.c, 1},
+             {to_x.data(), s.c, 1});
+      if (dw)
+        gemm(dtype, s.o, s.c, rows, {grad.data(), 1, s.o}, {from.data(), s.c, 1},
+             {to_w.data(), s.c, 1});
     } else {
       if (dx) column_conv::backward_data(dtype, s, grad.data(), weights.data(), to_x.data());
       if (dw) weights_by_columns(dtype, s, grad, from, to_w.tensor());
