@@ -31,6 +31,7 @@ bool ConvSizes::pointwise() const {
 namespace {
 
 constexpr int64_t kSmallWork = 1 << 18;  // below, oneDNN's calls cost more than they save
+constexpr int64_t kFewChannels = 4;      // of an input, whose gradient oneDNN is slow to compute
 
 enum class Way { Columns, Rows, Depthwise, OneDnn };
 
@@ -102,7 +103,12 @@ class CpuConv final : public ConvKernels {
     ConvSizes s(in, kernel, g.shape(), moves);
     const Dtype dtype = compute_of(g.dtype());
     s.channels_last = dtype == Dtype::Float32 && is_channels_last(dx ? dx : x);
-    const Way way = way_of(dtype, s);
+    Way way = way_of(dtype, s);
+    if (dx && way == Way::OneDnn && s.c / s.groups <= kFewChannels) {
+      if (dw) backward({}, dw, dbias, g, x, {}, moves);
+      if (dw) return backward(dx, {}, {}, g, {}, w, moves);
+      way = Way::Columns;
+    }
     if (way == Way::Columns) s.channels_last = false;
     Tensor grad = laid_out(g, dtype, s.channels_last);
     Tensor from = dw ? laid_out(x, dtype, s.channels_last) : Tensor();
