@@ -1,6 +1,7 @@
 """`python -m benchmarks [group ...]`: compares ember with torch; `make bench` does all.
 
 `--help` lists the groups.
+Groups: overhead grad backward step kernels gemm conv allocator import size memory.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ def run_cases(
     libs = libraries(options.threads)
     cases = [c for c in GROUPS[group][0] if options.only in c.name]
     slow = group in ("kernels", "gemm", "layers")
+    slow = group in ("kernels", "gemm", "conv")
     results = []
     for case in track(cases, group, console=console, transient=True):
         case.group = group

@@ -1734,6 +1734,11 @@ def set_num_threads(*args: Any, **kwargs: Any) -> Any: ...
 
 def _batch_norm_with_update(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """native_batch_norm in training, with an empty tensor for its reserve."""
+def _adaptive_avg_pool(input: Tensor, output_size: _Dims) -> Tensor:
+    """The mean of windows that cover the last axes evenly."""
+
+def _adaptive_max_pool(input: Tensor, output_size: _Dims) -> tuple[Tensor, Tensor]:
+    """The maximum of windows that cover the last axes evenly, and its place."""
 
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """How points of the simplex move with their concentrations."""
