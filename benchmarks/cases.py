@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchmarks import models
 from benchmarks.timing import Case
 
 SMALL = "a, b = t.ones(4), t.ones(4)"
@@ -92,6 +93,14 @@ STEP = [
         layers=TINY, optimizer=SGD, size=4) + "t.set_grad_enabled(False)",
     ),
 ]  # fmt: skip
+
+
+def _training(functions: list) -> list[Case]:
+    setup = "from benchmarks.models import make\nstep = make(t, {!r})"
+    return [Case(f.__doc__, "step()", setup.format(f.__name__)) for f in functions]
+
+
+TRAIN, MODELS = _training(models.TRAIN), _training(models.MODELS)
 
 
 def _pointwise(size: int, label: str) -> list[Case]:
@@ -343,6 +352,8 @@ GROUPS: dict[str, tuple[list[Case], float, float | None]] = {
     "grad": (OVERHEAD_GRAD, 0.3, None),
     "backward": (BACKWARD, 0.15, None),
     "step": (STEP, 0.2, None),
+    "train": (TRAIN, 0.6, 1.0),
+    "models": (MODELS, 1.0, None),
     "kernels": (KERNELS, 0.8, 1.2),
     "gemm": (GEMM, 1.05, None),
     "layers": (LAYERS, 1.0, 1.3),
@@ -355,6 +366,8 @@ TITLES = {
     "grad": "The same, recorded for the backward pass",
     "backward": "Forward and backward of a few ops",
     "step": "A training step of a tiny network",
+    "train": "Training steps of small models",
+    "models": "Training steps of large models",
     "kernels": "Memory-bound work on 1e6 and 1e7 elements",
     "gemm": "Matrix products",
     "layers": "Layers, losses, indexing and sorting, forward and back",
@@ -365,4 +378,7 @@ TITLES = {
     "import": "Import, in fresh interpreters",
     "size": "Installed size, with dependencies",
     "memory": "Peak memory of a training step",
+    "train_memory": "Peak memory of training small models",
+    "models_memory": "Peak memory of training large models",
 }
+SLOW = {"models", "models_memory"}  # minutes: only when they are named
