@@ -228,6 +228,10 @@ def to_sparse(
     layout = ember.sparse_coo if layout is None else layout
     if layout is ember.strided:
         return to_dense(self)
+    if layout not in _NAMES:
+        raise TypeError(
+            f"to_sparse(): argument 'layout' must be torch.layout, not {layout!r}"
+        )
     if layout is not ember.sparse_coo:
         return to_compressed(self, layout, blocksize, dense_dim)
     if isinstance(self, SparseTensor):
