@@ -5,8 +5,8 @@ programs need. `find` is called once per name; the package keeps the result.
 from importlib import import_module
 
 _SUBPACKAGES = """
-    accelerator amp autograd backends compiler cpu cuda distributed distributions fft func
-    functional futures hub jit library linalg masked mps multiprocessing nested nn
+    accelerator amp autograd backends compiler cpu cuda distributed distributions
+    fft func functional futures hub jit library linalg masked mps multiprocessing nested nn
     onnx opencl optim overrides package profiler quantization quasirandom random
     return_types serialization signal sparse special storage testing types utils
     version xpu
@@ -33,7 +33,11 @@ _DEFINES = {
         sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor
         sparse_csc_tensor sparse_csr_tensor
         """,
-    "sparse._matmul": "hspmm smm sspaddmm",
+    "sparse._matmul": "dsmm hsmm hspmm saddmm smm spmm sspaddmm",
+    "sparse._convert": """
+        ccol_indices_copy col_indices_copy crow_indices_copy indices_copy
+        row_indices_copy values_copy
+        """,
     "sparse._arithmetic": "resize_as_sparse_",
     "_tensor_str": "get_printoptions set_printoptions",
     "_type_info": "finfo iinfo",
@@ -45,6 +49,12 @@ _DEFINES = {
         max_pool3d native_channel_shuffle pairwise_distance pdist pixel_shuffle
         pixel_unshuffle selu selu_ threshold threshold_
         """,
+    "amp.autocast_mode": """
+        autocast clear_autocast_cache get_autocast_dtype is_autocast_cache_enabled
+        is_autocast_enabled set_autocast_cache_enabled set_autocast_dtype
+        set_autocast_enabled
+        """,
+    "amp.grad_scaler": "GradScaler",
     "func": "vmap",
     "nn.utils.weight_norm": "norm_except_dim",
     "random": "fork_rng get_rng_state initial_seed manual_seed seed set_rng_state",

@@ -73,8 +73,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        # The module made for the spec is given up: torch.nn must be ember.nn itself, and
-        # its own spec must stay as it is.
+        # The module made for the spec is given up: torch.nn must be ember.nn itself,
+        # with its own spec.
         name = module.__name__
         if name == "torch":
             sys.modules[name] = Torch("torch", ember.__doc__)
@@ -119,7 +119,9 @@ def _tell_children() -> None:
         command = command_line(**values)
         if INHERIT in os.environ and "-c" in command:
             at = command.index("-c") + 1
-            command[at] = f"import ember.as_torch; ember.as_torch.install(); " + command[at]
+            command[at] = (
+                "import ember.as_torch; ember.as_torch.install(); " + command[at]
+            )
         return command
 
     if getattr(command_line, "__name__", "") != "with_install":

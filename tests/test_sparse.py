@@ -478,6 +478,20 @@ def test_conversions():
     assert ember.is_tensor(s) and ember.as_tensor(s) is s
 
 
+def test_old_names():
+    i, v = ember.tensor([[0, 1]]), ember.ones(2)
+    s = ember.sparse.FloatTensor(i, v, ember.Size([3]))
+    assert s.to_dense().tolist() == [1, 1, 0]
+    assert isinstance(s, ember.sparse.FloatTensor)
+    assert not isinstance(s, (ember.FloatTensor, ember.sparse.DoubleTensor))
+    assert ember.sparse.LongTensor(2, 3).shape == (2, 3)
+    x = matrix()
+    same(ember.spmm(x.to_sparse(), x.t()), x @ x.t())
+    same(ember.hspmm(x.to_sparse(), x.t()), x @ x.t())
+    same(x.to_sparse().smm(x.t()), x @ x.t())
+    assert ember.crow_indices_copy(ember.eye(2).to_sparse_csr()).tolist() == [0, 1, 2]
+
+
 def test_spdiags():
     d = ember.tensor([[1.0, 2, 3], [4, 5, 6]])
     made = ember.sparse.spdiags(d, ember.tensor([0, -1]), (3, 3))

@@ -190,6 +190,10 @@ Tensor data_of(const Tensor& self) {
 
 void set_data(const Tensor& self, const Tensor& value) {
   TensorImpl& impl = *self.impl();
+  // A graph made before keeps its node, which wants gradients as the leaf was then.
+  if (impl.autograd && (impl.dtype != value.dtype() || impl.device != value.device() ||
+                        !(impl.shape == value.shape())))
+    impl.autograd->accumulator = nullptr;
   impl.dtype = value.dtype();
   impl.device = value.device();
   impl.storage = value.storage();

@@ -207,6 +207,9 @@ def dispatch(func, args: tuple, kwargs: dict):
             return _wrapped(found(call), level)
         except Loop:
             pass
+    plain = getattr(func, "__wrapped__", None)
+    if plain is not None:  # written in Python, in terms of ops that have rules
+        return plain(*args, **kwargs)
     return _loop(func, name, leaves, spec, level)
 
 

@@ -207,7 +207,15 @@ class _Randomness:
         kwargs = kwargs or {}
         name = name_of(func)
         if name not in _RANDOM or _switched_off(name, args, kwargs):
-            return func(*args, **kwargs)
+            plain = getattr(func, "__wrapped__", None)
+            if plain is None or name in _batched.RULES:
+                return func(*args, **kwargs)
+            # Written in Python: its ops are to be seen, too.
+            _C._push_on_torch_function_stack(self)
+            try:
+                return plain(*args, **kwargs)
+            finally:
+                _C._pop_torch_function_stack()
         mode, number = self.level.randomness, self.level.number
         if mode == "error":
             raise RuntimeError(

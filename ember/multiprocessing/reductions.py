@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import context, reduction, resource_sharer
 from multiprocessing.reduction import ForkingPickler
+from typing import Any
 
 import ember
 from ember import _C
@@ -70,7 +71,7 @@ def received(descriptors: list[int]) -> None:
     _local.received = descriptors
 
 
-def reduce_storage(storage: "ember.UntypedStorage") -> tuple:
+def reduce_storage(storage: "ember.UntypedStorage") -> Any:
     """A storage as its descriptor and size; it becomes shared if it is not."""
     if storage.device.type != "cpu":
         return storage.__reduce__()
@@ -91,7 +92,7 @@ def reduce_storage(storage: "ember.UntypedStorage") -> tuple:
 
 
 def _duplicate(descriptor: int):
-    popen = context.get_spawning_popen()
+    popen: Any = context.get_spawning_popen()
     crowded = getattr(popen, "method", "") == "forkserver"
     if crowded and len(popen._fds) >= _FORKSERVER_LIMIT:
         return resource_sharer.DupFd(descriptor)
@@ -117,7 +118,7 @@ def _from_duplicate(duplicate, size: int):
     return _C._storage_from_descriptor(duplicate.detach(), size)
 
 
-def reduce_tensor(tensor: "ember.Tensor") -> tuple:
+def reduce_tensor(tensor: "ember.Tensor") -> Any:
     """A tensor as its storage and geometry."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(

@@ -22,7 +22,8 @@ class FunctionEvent:
     kind: str
     start: float
     end: float
-    memory: int
+    bytes_before: int
+    bytes_after: int
     thread: int
     input_shapes: list[list[int]] = field(default_factory=list)
     stack: list[str] = field(default_factory=list)
@@ -44,11 +45,13 @@ class FunctionEvent:
 
     @property
     def cpu_memory_usage(self) -> int:
-        return self.memory
+        """Bytes taken and not given back meanwhile; negative if more were given back."""
+        return self.bytes_after - self.bytes_before
 
     @property
     def self_cpu_memory_usage(self) -> int:
-        return self.memory - sum(child.memory for child in self.children)
+        inner = sum(child.cpu_memory_usage for child in self.children)
+        return self.cpu_memory_usage - inner
 
 
 @dataclass
@@ -87,7 +90,8 @@ def from_core(rows: Iterable[tuple]) -> EventList:
                 KINDS[kind],
                 start / 1000,
                 end / 1000,
-                after - before,
+                before,
+                after,
                 thread,
                 ast.literal_eval(shapes) if shapes else [],
                 stack.splitlines(),
@@ -132,6 +136,17 @@ class EventList(list):
     @property
     def self_cpu_time_total(self) -> float:
         return sum(event.self_cpu_time_total for event in self)
+
+    def memory_in_use(self) -> list[tuple[float, int]]:
+        """(time, bytes) at the beginning and end of each event, where bytes changed."""
+        moments = [(e.start, e.bytes_before) for e in self]
+        moments += [(e.end, e.bytes_after) for e in self]
+        moments.sort(key=lambda moment: moment[0])
+        return [
+            moment
+            for i, moment in enumerate(moments)
+            if i == 0 or moment[1] != moments[i - 1][1]
+        ]
 
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0
@@ -240,15 +255,14 @@ class EventList(list):
         first = min((e.start for e in self), default=0.0)
         process = os.getpid()
         trace = []
-        memory = 0
         for e in self:
             arguments: dict = {}
             if e.input_shapes:
                 arguments["Input Dims"] = e.input_shapes
             if e.stack:
                 arguments["Call stack"] = ";".join(e.stack)
-            if e.memory:
-                arguments["Bytes"] = e.memory
+            if e.cpu_memory_usage:
+                arguments["Bytes"] = e.cpu_memory_usage
             trace.append(
                 {
                     "ph": "X",
@@ -261,18 +275,16 @@ class EventList(list):
                     "args": arguments,
                 }
             )
-        for e in sorted(self, key=lambda e: e.end):
-            if e.self_cpu_memory_usage:
-                memory += e.self_cpu_memory_usage
-                trace.append(
-                    {
-                        "ph": "C",
-                        "name": "memory",
-                        "pid": process,
-                        "ts": e.end - first,
-                        "args": {"bytes": memory},
-                    }
-                )
+        for when, used in self.memory_in_use():
+            trace.append(
+                {
+                    "ph": "C",
+                    "name": "memory",
+                    "pid": process,
+                    "ts": when - first,
+                    "args": {"bytes": used},
+                }
+            )
         with open(path, "w") as file:
             json.dump({"traceEvents": trace, "displayTimeUnit": "ms"}, file)
 

@@ -435,3 +435,17 @@ def sparse_resize_(self, size, sparse_dim: int, dense_dim: int):
             "sparse tensor is not supported"
         )
     return self._become(coo(self._index[0], self._val, size, False, self._checked))
+
+
+def _copied(part):
+    def copy(input: Tensor) -> Tensor:
+        return part(input).clone()
+
+    copy.__name__ = part.__name__ + "_copy"
+    copy.__doc__ = f"A copy of `{part.__name__}` of a sparse tensor."
+    return copy
+
+
+ccol_indices_copy, col_indices_copy = _copied(ccol_indices), _copied(col_indices)
+crow_indices_copy, row_indices_copy = _copied(crow_indices), _copied(row_indices)
+indices_copy, values_copy = _copied(indices), _copied(values)

@@ -74,26 +74,34 @@ struct Butterfly<T, 8> {
   }
 };
 
-template <class T, int R>
-void step(int64_t l1, int64_t ido, Block<T> in, Block<T> out, const T* w, const T* roots) {
+template <class T, int R, bool Swap>
+void step(int64_t l1, int64_t ido, const Vec<T>* in, Vec<T>* out, const T* w, const T* roots) {
   T local[2 * R];
   for (int j = 0; j < 2 * R; j++) local[j] = roots[j];
   Complex<T> x[R];
-  for (int64_t k = 0; k < l1; k++) {
+  if (ido == 1) {  // the last step: no twiddles
+    for (int64_t k = 0; k < l1; k++, in += 2 * R, out += 2) {
 #pragma GCC unroll 16
-    for (int j = 0; j < R; j++) x[j] = in.get(ido * (j + R * k));
-    Butterfly<T, R>::run(x, local);
-#pragma GCC unroll 16
-    for (int j = 0; j < R; j++) out.set(ido * (k + l1 * j), x[j]);
-    const T* by = w + 2 * (R - 1);
-    for (int64_t i = 1; i < ido; i++, by += 2 * (R - 1)) {
-#pragma GCC unroll 16
-      for (int j = 0; j < R; j++) x[j] = in.get(i + ido * (j + R * k));
+      for (int j = 0; j < R; j++) x[j] = element<Swap>(in + 2 * j, T());
       Butterfly<T, R>::run(x, local);
-      out.set(i + ido * k, x[0]);
+#pragma GCC unroll 16
+      for (int j = 0; j < R; j++) set_element<Swap>(out + 2 * l1 * j, x[j]);
+    }
+    return;
+  }
+  const int64_t from = 2 * ido, to = 2 * ido * l1;
+  for (int64_t k = 0; k < l1; k++, in += from * R, out += from) {
+    const Vec<T>* a = in;
+    Vec<T>* b = out;
+    const T* by = w;
+    for (int64_t i = 0; i < ido; i++, a += 2, b += 2, by += 2 * (R - 1)) {
+#pragma GCC unroll 16
+      for (int j = 0; j < R; j++) x[j] = element<Swap>(a + from * j, T());
+      Butterfly<T, R>::run(x, local);
+      set_element<Swap>(b, x[0]);
 #pragma GCC unroll 16
       for (int j = 1; j < R; j++)
-        out.set(i + ido * (k + l1 * j), x[j].times(by[2 * j - 2], by[2 * j - 1]));
+        set_element<Swap>(b + to * j, x[j].times(by[2 * j - 2], by[2 * j - 1]));
     }
   }
 }
@@ -131,31 +139,37 @@ void step_of(int r, int64_t l1, int64_t ido, Block<T> in, Block<T> out, const T*
     }
 }
 
-template <class T>
-void* run(const FftSteps& steps, void* a, void* b, bool inverse) {
+template <class T, bool Swap>
+void* run_as(const FftSteps& steps, void* a, void* b) {
   int64_t l1 = 1;
   for (int s = 0; s < steps.count; s++) {
     const int r = steps.radix[s];
     const int64_t ido = steps.n / (l1 * r);
-    const Block<T> in(a, inverse), out(b, inverse);
+    const Vec<T>* in = static_cast<const Vec<T>*>(a);
+    Vec<T>* out = static_cast<Vec<T>*>(b);
     const T* w = static_cast<const T*>(steps.twiddles[s]);
     const T* roots = static_cast<const T*>(steps.roots[s]);
     switch (r) {
-      case 2: step<T, 2>(l1, ido, in, out, w, roots); break;
-      case 3: step<T, 3>(l1, ido, in, out, w, roots); break;
-      case 4: step<T, 4>(l1, ido, in, out, w, roots); break;
-      case 5: step<T, 5>(l1, ido, in, out, w, roots); break;
-      case 7: step<T, 7>(l1, ido, in, out, w, roots); break;
-      case 8: step<T, 8>(l1, ido, in, out, w, roots); break;
-      case 11: step<T, 11>(l1, ido, in, out, w, roots); break;
-      case 13: step<T, 13>(l1, ido, in, out, w, roots); break;
-      default: step_of<T>(r, l1, ido, in, out, w, roots);
+      case 2: step<T, 2, Swap>(l1, ido, in, out, w, roots); break;
+      case 3: step<T, 3, Swap>(l1, ido, in, out, w, roots); break;
+      case 4: step<T, 4, Swap>(l1, ido, in, out, w, roots); break;
+      case 5: step<T, 5, Swap>(l1, ido, in, out, w, roots); break;
+      case 7: step<T, 7, Swap>(l1, ido, in, out, w, roots); break;
+      case 8: step<T, 8, Swap>(l1, ido, in, out, w, roots); break;
+      case 11: step<T, 11, Swap>(l1, ido, in, out, w, roots); break;
+      case 13: step<T, 13, Swap>(l1, ido, in, out, w, roots); break;
+      default: step_of<T>(r, l1, ido, Block<T>(a, Swap), Block<T>(b, Swap), w, roots);
     }
     l1 *= r;
     void* was = a;
     a = b, b = was;
   }
   return a;
+}
+
+template <class T>
+void* run(const FftSteps& steps, void* a, void* b, bool inverse) {
+  return inverse ? run_as<T, true>(steps, a, b) : run_as<T, false>(steps, a, b);
 }
 
 // x[k] = (z[k] + conj z[h - k]) / 2 - i / 2 w^k (z[k] - conj z[h - k]), and x[h - k] likewise.

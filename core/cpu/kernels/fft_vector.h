@@ -27,6 +27,17 @@ struct Complex {
   EMBER_INLINE Complex times_minus_i() const { return {im, -re}; }
 };
 
+// An element of a block; Swap exchanges real and imaginary parts.
+template <bool Swap, class T>
+EMBER_INLINE Complex<T> element(const Vec<T>* p, T) {
+  return {p[Swap], p[!Swap]};
+}
+template <bool Swap, class T>
+EMBER_INLINE void set_element(Vec<T>* p, Complex<T> v) {
+  p[Swap] = v.re;
+  p[!Swap] = v.im;
+}
+
 // A block of complex elements, (n, 2, W); `swap` exchanges real and imaginary parts.
 template <class T>
 struct Block {

@@ -331,6 +331,55 @@ void gemm(const GemmTask<T>& task) {
   }
 }
 
+// Packed ahead: blocks of at most kDepth rows of B, each in panels of kWidth columns.
+constexpr int64_t even_depth(int64_t k) {
+  const int64_t blocks = (k + kDepth - 1) / kDepth;
+  return blocks ? (k + blocks - 1) / blocks : 1;
+}
+
+template <class T>
+void pack(int64_t k, int64_t n, const T* b, int64_t b_row, int64_t b_col, T* packed) {
+  constexpr int64_t kWidth = int64_t(kVectors) * kLanes<T>;
+  const int64_t depth = even_depth(k);
+  for (int64_t p0 = 0; p0 < k; p0 += depth) {
+    const int64_t deep = k - p0 < depth ? k - p0 : depth;
+    for (int64_t j = 0; j < n; j += kWidth, packed += deep * kWidth)
+      pack_b(b + p0 * b_row + j * b_col, b_row, b_col, deep, n - j < kWidth ? n - j : kWidth,
+             kWidth, packed);
+  }
+}
+
+template <class T>
+void gemm_packed(const GemmTask<T>& task, const T* packed, int64_t first, int64_t last) {
+  constexpr int L = kLanes<T>;
+  constexpr int64_t kWidth = int64_t(kVectors) * L;
+  const int64_t depth = even_depth(task.k), panels = (task.n + kWidth - 1) / kWidth;
+  const int64_t down = (task.m + kRows - 1) / kRows;
+  for (int64_t p0 = 0; p0 < task.k; p0 += depth) {
+    const int64_t deep = task.k - p0 < depth ? task.k - p0 : depth;
+    for (int64_t at = first; at < last; at++) {
+      const int64_t j = at / down * kWidth, i = at % down * kRows;
+      const int64_t w = task.n - j < kWidth ? task.n - j : kWidth;
+      const int64_t rows = task.m - i < kRows ? task.m - i : kRows;
+      const auto& run = tiles<T, false>.at[rows - 1];
+      Tile<T> t{deep,
+                task.a + i * task.a_row + p0,
+                task.a_row,
+                packed + p0 * panels * kWidth + j * deep,
+                kWidth,
+                task.c + i * task.c_row + j,
+                task.c_row,
+                task.alpha,
+                p0 == 0 ? task.beta : T(1),
+                nullptr};
+      if (w % L == 0)
+        run[w / L - 1](t);
+      else
+        tile_through_buffer(run[w / L], t, rows, w);
+    }
+  }
+}
+
 template <class T, int R>
 void dot_some_rows(int64_t n, const T* a, int64_t a_row, const T* x, T* y, int64_t y_step) {
   using V = Vector<T>;
@@ -433,7 +482,8 @@ void to_bfloat(int64_t n, const float* x, uint16_t* y) {
 }
 
 template <class T>
-constexpr GemmKernelsOf<T> kernels_of{gemm<T>, dot_rows<T>, sum_rows<T>};
+constexpr GemmKernelsOf<T> kernels_of{gemm<T>,        kVectors * kLanes<T>, kRows,      pack<T>,
+                                      gemm_packed<T>, dot_rows<T>,          sum_rows<T>};
 
 }  // namespace
 

@@ -86,21 +86,6 @@ void logsumexp(int64_t rows, int64_t n, const void* from, void* to) {
   }
 }
 
-template <class T>
-EMBER_INLINE void max_across(int64_t n, int64_t w, const T* x, int64_t stride, T* max) {
-  for (int64_t j = 0; j < w; j++) max[j] = -Float<T>::infinity;
-  for (int64_t i = 0; i < n; i++, x += stride)
-    map2(x, static_cast<const T*>(max), max, w,
-         [](T v, T m) EMBER_LAMBDA { return v > m ? v : m; });
-}
-template <class T>
-EMBER_INLINE void exp_sum_across(int64_t n, int64_t w, const T* x, int64_t stride, T* max, T* sum) {
-  for (int64_t j = 0; j < w; j++) sum[j] = 0;
-  for (int64_t i = 0; i < n; i++, x += stride)
-    map3(x, static_cast<const T*>(max), static_cast<const T*>(sum), sum, w,
-         [](T v, T m, T s) EMBER_LAMBDA { return s + exp(v - m); });
-}
-
 template <class T, bool log_>
 void across(int64_t n, int64_t w, const void* from, void* to, int64_t stride) {
   const T* x = static_cast<const T*>(from);

@@ -1,17 +1,18 @@
 """What a worker of a DataLoader knows about itself."""
 
-from dataclasses import dataclass
-from typing import Any
 
-
-@dataclass
 class WorkerInfo:
-    """What a worker knows about itself; see `get_worker_info`."""
+    """`id`, `num_workers`, `seed` and `dataset`; see `get_worker_info`."""
 
-    id: int
-    num_workers: int
-    seed: int
-    dataset: Any
+    def __init__(self, id: int, num_workers: int, seed: int, dataset) -> None:
+        self.id = id
+        self.num_workers = num_workers
+        self.seed = seed
+        self.dataset = dataset
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={value}" for name, value in vars(self).items())
+        return f"WorkerInfo({fields})"
 
 
 current: WorkerInfo | None = None

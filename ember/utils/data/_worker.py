@@ -41,7 +41,7 @@ class ExceptionWrapper:
         kind, value, trace = sys.exc_info()
         assert kind is not None
         text = "".join(traceback.format_exception(kind, value, trace))
-        self.exc_type: type[BaseException] = kind
+        self.exc_type: Any = kind
         self.exc_msg = f"Caught {kind.__name__} {where}.\nOriginal {text}"
 
     def reraise(self) -> None:

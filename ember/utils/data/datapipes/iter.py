@@ -3,6 +3,7 @@
 import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import ember
 from ember.utils.data._collate import default_collate
@@ -18,7 +19,7 @@ class IterableWrapper(IterDataPipe):
     """The start of a chain: anything that can be iterated over."""
 
     def __init__(self, iterable: Iterable, deepcopy: bool = True) -> None:
-        self.iterable = iterable
+        self.iterable: Any = iterable
         self.deepcopy = deepcopy
 
     def __iter__(self) -> Iterator:
@@ -151,7 +152,8 @@ class Shuffler(_Step):
         if buffer_size <= 0:
             raise ValueError("buffer_size should be larger than 0")
         super().__init__(datapipe)
-        self.buffer_size, self._seed = buffer_size, None
+        self.buffer_size = buffer_size
+        self._seed: int | None = None
 
     def set_seed(self, seed: int) -> "Shuffler":
         """Fix the order."""
