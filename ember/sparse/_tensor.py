@@ -58,6 +58,7 @@ class SparseTensor(Tensor):
 
     _layout: "ember.layout"
     _index: tuple[Tensor, ...]
+    _size: "ember.Size"
     _val: Tensor
     _coalesced: bool  # sorted and without repetition
     _checked: bool  # the indices are known to be within bounds
