@@ -146,7 +146,7 @@ def _compress(indices: Tensor, values: Tensor, size, layout, batch: int, whole):
     counts = counts.reshape(count, lines)
     sums = counts.cumsum(1)
     nnz = along.numel() // max(count, 1)
-    if count and bool((counts.sum(1) != nnz).any()):
+    if batch and count and bool((counts.sum(1) != nnz).any()):
         raise RuntimeError(
             "Expect the same number of specified elements per batch; the matrices have "
             f"{counts.sum(1).tolist()}"
