@@ -33,7 +33,11 @@ _DEFINES = {
         sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor
         sparse_csc_tensor sparse_csr_tensor
         """,
-    "sparse._matmul": "hspmm smm sspaddmm",
+    "sparse._matmul": "dsmm hsmm hspmm saddmm smm spmm sspaddmm",
+    "sparse._convert": """
+        ccol_indices_copy col_indices_copy crow_indices_copy indices_copy
+        row_indices_copy values_copy
+        """,
     "sparse._arithmetic": "resize_as_sparse_",
     "_tensor_str": "get_printoptions set_printoptions",
     "_type_info": "finfo iinfo",
