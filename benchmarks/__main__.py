@@ -1,6 +1,6 @@
 """`python -m benchmarks [group ...]`: compares ember with torch; `make bench` does all.
 
-Groups: overhead grad backward step kernels gemm allocator data import size memory.
+`--help` lists the groups.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def run_cases(
 ) -> list[Result]:
     libs = libraries(options.threads)
     cases = [c for c in GROUPS[group][0] if options.only in c.name]
-    slow = group in ("kernels", "gemm")
+    slow = group in ("kernels", "gemm", "layers")
     results = []
     for case in track(cases, group, console=console, transient=True):
         case.group = group

@@ -64,6 +64,8 @@ class _Stored:
 
 _REBUILD_TENSOR = _Global("torch._utils", "_rebuild_tensor_v2")
 _REBUILD_UNTYPED = _Global("torch._utils", "_rebuild_tensor_v3")
+_REBUILD_SPARSE = _Global("torch._utils", "_rebuild_sparse_tensor")
+_GET_LAYOUT = _Global("torch.serialization", "_get_layout")
 _REBUILD_PARAMETER = _Global("torch._utils", "_rebuild_parameter")
 _UNTYPED = _Global("torch.storage", "UntypedStorage")
 _SIZE, _DEVICE = _Global("torch", "Size"), _Global("torch", "device")
@@ -128,6 +130,9 @@ class Pickler(pickle._Pickler):
     def _save_size(self, obj) -> None:
         self.save_reduce(_SIZE, (tuple(obj),), obj=obj)
 
+    def _save_layout(self, obj) -> None:
+        self.save_reduce(_GET_LAYOUT, (str(obj),), obj=obj)
+
     def _save_device(self, obj) -> None:
         args = (obj.type,) if obj.index is None else (obj.type, obj.index)
         self.save_reduce(_DEVICE, args, obj=obj)
@@ -139,6 +144,7 @@ class Pickler(pickle._Pickler):
     dispatch[_Global] = _save_name
     dispatch[type(ember.float32)] = _save_dtype
     dispatch[ember.Size] = _save_size
+    dispatch[type(ember.strided)] = _save_layout
     dispatch[ember.device] = _save_device
     # pickle's own table holds its function, not the override.
     for _kind in (type, type(_save_name)):
@@ -146,6 +152,8 @@ class Pickler(pickle._Pickler):
 
 
 def _reduce_tensor(t) -> tuple:
+    if t.layout is not ember.strided:
+        return _REBUILD_SPARSE, t._parts()
     if t.is_complex() and t.is_conj():
         t = t.resolve_conj()
     dtype = t.dtype if t.dtype in _STORAGES else None
@@ -181,6 +189,20 @@ def _rebuild_untyped(stored, offset, size, stride, requires_grad, hooks, dtype, 
         raise pickle.UnpicklingError("load(): a tensor without a storage or a dtype")
     t = io.tensor_over(untyped(), dtype, offset, size, stride)
     return t.requires_grad_() if requires_grad else t
+
+
+def _rebuild_sparse(layout, parts):
+    from ember.sparse._tensor import rebuild
+
+    return rebuild(layout, parts)
+
+
+def _get_layout(name):
+    layouts = "strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc".split()
+    short = str(name).removeprefix("torch.")
+    if short not in layouts:
+        raise pickle.UnpicklingError(f"load(): unknown layout {name!r}")
+    return getattr(ember, short)
 
 
 def _rebuild_parameter(data, requires_grad, hooks):
@@ -233,6 +255,8 @@ def _known_names() -> dict:
         (utils, "_rebuild_tensor"): _rebuild_tensor,
         (utils, "_rebuild_tensor_v2"): _rebuild_tensor,
         (utils, "_rebuild_tensor_v3"): _rebuild_untyped,
+        (utils, "_rebuild_sparse_tensor"): _rebuild_sparse,
+        ("torch.serialization", "_get_layout"): _get_layout,
         (utils, "_rebuild_parameter"): _rebuild_parameter,
         (utils, "_rebuild_parameter_with_state"): _rebuild_parameter_with_state,
         ("torch._tensor", "_rebuild_from_type_v2"): _rebuild_from_type,

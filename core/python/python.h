@@ -147,7 +147,9 @@ std::optional<Dtype> dtype_of_buffer(PyObject* o, char* value);
 extern PyBufferProcs buffer_methods;
 void add_dlpack(PyObject* module);
 void add_runtime(PyObject* module);
+void add_profile(PyObject* module);
 void add_backends(PyObject* module);
+void add_sparse(PyObject* module);
 
 // Attributes of ember modules, imported on first use and cached.
 PyObject* imported(const char* module, const char* name);  // borrowed
