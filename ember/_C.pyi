@@ -748,6 +748,10 @@ class Tensor:
         """The tensor in another dtype, that of this name; itself if it has it."""
     def hardshrink(self, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
         """x outside [-lambd, lambd], 0 inside."""
+    def hash_tensor(self, dim: _Dims = ..., *, keepdim: _bool = ..., mode: _int = ..., out: Tensor | None = ...) -> Tensor:
+        """The exclusive or of all elements, as 64-bit floats or integers: a checksum
+        (uint64).
+        """
     def heaviside(self, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """0 below zero, 1 above it, `values` at zero."""
     def heaviside_(self, values: Tensor) -> Self:
@@ -853,6 +857,8 @@ class Tensor:
         """True where an element is plus infinity."""
     def isreal(self, *, out: Tensor | None = ...) -> Tensor:
         """True where the imaginary part is zero."""
+    def istft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ...) -> Tensor:
+        """Inverse of stft: the signal whose windows have these transforms."""
     def item(self) -> Any:
         """The value of a tensor with one element, as a Python number."""
     def kron(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -964,9 +970,9 @@ class Tensor:
     def max(self, *, out: Tensor | None = ...) -> Tensor:
         """Largest of all elements."""
     @overload
-    def max(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
-    @overload
     def max(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def max(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
     def maximum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Larger of two elements; NaN if either is."""
     def maximum_(self, other: Tensor) -> Self:
@@ -985,9 +991,9 @@ class Tensor:
     def min(self, *, out: Tensor | None = ...) -> Tensor:
         """Smallest of all elements."""
     @overload
-    def min(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
-    @overload
     def min(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def min(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
     def minimum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Smaller of two elements; NaN if either is."""
     def minimum_(self, other: Tensor) -> Self:
@@ -1347,6 +1353,9 @@ class Tensor:
     def std(self, dim: _Dims, unbiased: _bool, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor: ...
     @overload
     def std(self, dim: _Dims = ..., *, correction: _Number | None = ..., keepdim: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
+    def stft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: _str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Tensor:
+        """Short-time Fourier transform: of windows of `n_fft` samples, `hop_length` apart.
+        """
     @overload
     def sub(self, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
         """self - alpha * other."""
@@ -1639,11 +1648,37 @@ def result_type(*args: Any, **kwargs: Any) -> Any: ...
 def set_default_dtype(*args: Any, **kwargs: Any) -> Any: ...
 def set_num_threads(*args: Any, **kwargs: Any) -> Any: ...
 
+def _batch_norm_with_update(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """native_batch_norm in training mode, with room for a device's own state."""
+
+def _chunk_cat(tensors: _Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | None = ...) -> Tensor:
+    """Tensors in `num_chunks` parts along `dim`, padded with zeros, and joined part by
+    part.
+    """
+
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """How points of the simplex move with their concentrations."""
 
+def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _DtypeLike, *, out: Tensor | None = ...) -> Tensor:
+    """The gradient of log_softmax, from its output."""
+
+@overload
+def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, training: _bool, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
+    """native_batch_norm with running statistics."""
+@overload
+def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]: ...
+
+def _safe_softmax(input: Tensor, dim: _int, dtype: _DtypeLike | None = ...) -> Tensor:
+    """softmax, with zeros where all elements along `dim` are -inf."""
+
 def _sample_dirichlet(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Points of the simplex, with concentrations along the last dimension."""
+
+def _segment_reduce(data: Tensor, reduce: _str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _Number | None = ...) -> Tensor:
+    """The same as segment_reduce."""
+
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _DtypeLike, *, out: Tensor | None = ...) -> Tensor:
+    """The gradient of softmax, from its output."""
 
 def _standard_gamma(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Gamma numbers of rate 1 with the shapes in `input`."""
@@ -1653,6 +1688,12 @@ def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
 
 def _tensor_from_storage(storage: Any, dtype: _DtypeLike, offset: _int, size: _Size, stride: _Size) -> Tensor:
     """A tensor over a storage."""
+
+def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: _Sequence[Tensor], fill: _Number) -> Tensor:
+    """self[indices], with `fill` where the mask is False."""
+
+def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: _Sequence[Tensor], values: Tensor) -> Tensor:
+    """A copy with the values under the mask added to the elements at `indices`."""
 
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Absolute value of each element; of a complex one, its modulus."""
@@ -2282,6 +2323,11 @@ def gt(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
 def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """x outside [-lambd, lambd], 0 inside."""
 
+def hash_tensor(input: Tensor, dim: _Dims = ..., *, keepdim: _bool = ..., mode: _int = ..., out: Tensor | None = ...) -> Tensor:
+    """The exclusive or of all elements, as 64-bit floats or integers: a checksum
+    (uint64).
+    """
+
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """0 below zero, 1 above it, `values` at zero."""
 
@@ -2408,6 +2454,9 @@ def isposinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def isreal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where the imaginary part is zero."""
 
+def istft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ...) -> Tensor:
+    """Inverse of stft: the signal whose windows have these transforms."""
+
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The Kronecker product: each element of the first times all of the second."""
 
@@ -2521,9 +2570,9 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def max(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Largest of all elements."""
 @overload
-def max(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
-@overload
 def max(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+@overload
+def max(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
 
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Larger of two elements; NaN if either is."""
@@ -2544,9 +2593,9 @@ def median(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Ten
 def min(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Smallest of all elements."""
 @overload
-def min(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
-@overload
 def min(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+@overload
+def min(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
 
 def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Smaller of two elements; NaN if either is."""
@@ -2619,8 +2668,22 @@ def narrow(input: Tensor, dim: _int, start: Tensor, length: _int) -> Tensor: ...
 def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
     """A copy of `length` indices from `start` along a dimension."""
 
+def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
+    """The normalised tensor, the means and the inverse standard deviations."""
+
 def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]:
     """dropout() that returns its mask too."""
+
+def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: _float, *, out: Tensor | None = ...) -> Tensor:
+    """The gradient of native_dropout."""
+
+def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float) -> tuple[Tensor, Tensor, Tensor]:
+    """The normalised tensor, the means and the inverse standard deviations of its
+    groups.
+    """
+
+def native_layer_norm(input: Tensor, normalized_shape: _Size, weight: Tensor | None, bias: Tensor | None, eps: _float) -> tuple[Tensor, Tensor, Tensor]:
+    """The normalised tensor, the means and the inverse standard deviations."""
 
 def ne(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the two elements differ."""
@@ -2892,6 +2955,11 @@ def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce:
 def searchsorted(sorted_sequence: Tensor, self: _Operand, *, out_int32: _bool = ..., right: _bool = ..., side: _str | None = ..., sorter: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
     """Where values would have to be put into sorted sequences to keep them sorted."""
 
+def segment_reduce(data: Tensor, reduce: _str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _Number | None = ...) -> Tensor:
+    """The sum, mean, product, maximum or minimum of each run of elements along `axis`,
+    given by the lengths of the runs or by their offsets.
+    """
+
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """A view of one index along a dimension."""
 
@@ -3013,6 +3081,10 @@ def std_mean(input: Tensor, unbiased: _bool) -> tuple[Tensor, Tensor]:
 def std_mean(input: Tensor, dim: _Dims, unbiased: _bool, keepdim: _bool = ...) -> tuple[Tensor, Tensor]: ...
 @overload
 def std_mean(input: Tensor, dim: _Dims = ..., *, correction: _Number | None = ..., keepdim: _bool = ...) -> tuple[Tensor, Tensor]: ...
+
+def stft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: _str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Tensor:
+    """Short-time Fourier transform: of windows of `n_fft` samples, `hop_length` apart.
+    """
 
 @overload
 def sub(input: _Operand, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:

@@ -7,7 +7,7 @@ from importlib import import_module
 _SUBPACKAGES = """
     amp autograd backends compiler cpu cuda distributed distributions fft func
     functional futures hub jit library linalg masked mps multiprocessing nested nn
-    onnx opencl optim overrides package profiler quantization quasirandom random
+    onnx opencl ops optim overrides package profiler quantization quasirandom random
     return_types serialization signal sparse special storage testing types utils
     version xpu
     """
@@ -51,6 +51,9 @@ _DEFINES = {
     "_einsum": "einsum tensordot",
     "_histogramdd": "histogramdd",
     "_functional": "broadcast_shapes cartesian_prod combinations meshgrid",
+    "_aten": """
+        constant_pad_nd grid_sampler grid_sampler_2d grid_sampler_3d
+        """,
 }
 NAMES = {name: module for module, names in _DEFINES.items() for name in names.split()}
 
