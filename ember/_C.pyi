@@ -667,6 +667,9 @@ class Tensor:
         """Fills the tensor with exponential numbers of rate `lambd`."""
     def fill_(self, value: _Operand) -> Self:
         """Sets every element to `value`."""
+    def fill_diagonal_(self, fill_value: _Number, wrap: _bool = ...) -> Self:
+        """Fills the main diagonal; of a tall matrix also what would follow it, if `wrap`.
+        """
     def fix(self, *, out: Tensor | None = ...) -> Tensor:
         """Alias of trunc()."""
     def fix_(self) -> Self:
@@ -1737,6 +1740,9 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alp
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
     """beta * self + alpha * (mat @ vec)."""
 
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = ..., alpha: _Number = ...) -> Tensor:
+    """beta * self + alpha * (mat @ vec)."""
+
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
     """beta * self + alpha * the outer product of vec1 and vec2."""
 
@@ -1990,7 +1996,13 @@ def clamp_(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ...
 def clamp_max(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Elements above a bound replaced by it."""
 
+def clamp_max_(input: Tensor, other: _Operand) -> Tensor:
+    """Elements above a bound replaced by it."""
+
 def clamp_min(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Elements below a bound replaced by it."""
+
+def clamp_min_(input: Tensor, other: _Operand) -> Tensor:
     """Elements below a bound replaced by it."""
 
 def clip(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -2071,6 +2083,9 @@ def deg2rad_(input: Tensor) -> Tensor:
 
 def detach(input: Tensor) -> Tensor:
     """The same elements without history."""
+
+def detach_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A copy without history."""
 
 def diag(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The diagonal of a matrix, or the matrix with the given diagonal."""
@@ -2294,6 +2309,9 @@ def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ...,
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Greatest common divisor."""
 
+def gcd_(input: Tensor, other: Tensor) -> Tensor:
+    """Greatest common divisor."""
+
 def ge(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the first is at least the second."""
 
@@ -2466,7 +2484,13 @@ def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, o
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Least common multiple."""
 
+def lcm_(input: Tensor, other: Tensor) -> Tensor:
+    """Least common multiple."""
+
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The first times 2 to the power of the second."""
+
+def ldexp_(input: Tensor, other: Tensor) -> Tensor:
     """The first times 2 to the power of the second."""
 
 def le(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
@@ -3318,6 +3342,9 @@ def where(condition: Tensor, self: _Operand, other: _Operand, *, out: Tensor | N
 def where(condition: Tensor) -> tuple[Tensor, ...]: ...
 
 def xlogy(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """a * log(b), which is 0 where a is."""
+
+def xlogy_(input: _Operand, other: _Operand) -> Tensor:
     """a * log(b), which is 0 where a is."""
 
 def zero_(input: Tensor) -> Tensor:

@@ -79,3 +79,53 @@ def test_grid_sampler_takes_numbers_for_modes() -> None:
         ember.grid_sampler_3d(image, grid, 0, 0, True)
     with pytest.raises(RuntimeError, match="0, 1 or 2"):
         ember.grid_sampler(image, grid, 3, 0, True)
+
+
+def test_losses_with_numbered_reductions() -> None:
+    functional = ember.nn.functional
+    x, y = ember.randn(5, 3), ember.rand(5, 3)
+    sign = ember.tensor([1, -1, 1, -1, 1])
+    pairs = [
+        (
+            lambda r: ember.binary_cross_entropy_with_logits(x, y, reduction=r),
+            lambda r: functional.binary_cross_entropy_with_logits(x, y, reduction=r),
+        ),
+        (
+            lambda r: ember.cosine_embedding_loss(x, y, sign, 0.1, r),
+            lambda r: functional.cosine_embedding_loss(x, y, sign, 0.1, reduction=r),
+        ),
+        (
+            lambda r: ember.poisson_nll_loss(x, y, True, False, 1e-8, r),
+            lambda r: functional.poisson_nll_loss(x, y, reduction=r),
+        ),
+        (
+            lambda r: ember.triplet_margin_loss(x, y, y.flip(0), reduction=r),
+            lambda r: functional.triplet_margin_loss(x, y, y.flip(0), reduction=r),
+        ),
+    ]
+    for ours, theirs in pairs:
+        for number, name in enumerate(("none", "mean", "sum")):
+            assert (ours(number) == theirs(name)).all()
+    with pytest.raises(ValueError, match="not a valid value for reduction"):
+        ember.kl_div(x, y, 3)
+    assert ember.kl_div(x.log_softmax(1), y, 2).shape == ()
+
+
+def test_layers_under_their_aten_names() -> None:
+    x, w = ember.randn(4, 3, 5), ember.randn(3)
+    functional = ember.nn.functional
+    ours = ember.batch_norm(x, w, w, None, None, True, 0.1, 1e-5, False)
+    assert (ours == functional.batch_norm(x, None, None, w, w, True)).all()
+    ours = ember.instance_norm(x, w, w, None, None, True, 0.1, 1e-5, False)
+    assert (ours == functional.instance_norm(x, weight=w, bias=w)).all()
+    values, indices = ember.adaptive_max_pool1d(x, 2)
+    assert (x.gather(2, indices) == values).all()
+    assert (ember.embedding(x[0], ember.tensor([2, 0])) == x[0][[2, 0]]).all()
+    assert ember.norm_except_dim(x, 2, 1).shape == (1, 3, 1)
+    assert ember.allclose(ember.norm_except_dim(x, 2, -1), x.norm())
+
+
+def test_fill_diagonal_of_a_view_reaches_the_base() -> None:
+    x = ember.zeros(4, 4, requires_grad=True).clone()
+    assert x[1:, 1:].fill_diagonal_(3.0).trace().item() == 9
+    assert x.diagonal().tolist() == [0, 3, 3, 3]

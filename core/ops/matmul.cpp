@@ -238,7 +238,7 @@ EMBER_OP("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar al
            Tensor row = self.dim() == 1 ? unsqueeze(self, 1) : self;
            return squeeze(add_product("addmv", row, mat, unsqueeze(vec, 1), beta, alpha), Dims(1));
          }),
-         kAllForms, "beta * self + alpha * (mat @ vec).");
+         kAllForms | FunctionInPlace, "beta * self + alpha * (mat @ vec).");
 
 EMBER_OP("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
          ([](const Tensor& self, const Tensor& u, const Tensor& v, const Scalar& beta,
