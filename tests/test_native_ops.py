@@ -126,6 +126,9 @@ def test_layers_under_their_aten_names() -> None:
 
 
 def test_fill_diagonal_of_a_view_reaches_the_base() -> None:
-    x = ember.zeros(4, 4, requires_grad=True).clone()
+    leaf = ember.zeros(4, 4, requires_grad=True)
+    x = leaf.clone()
     assert x[1:, 1:].fill_diagonal_(3.0).trace().item() == 9
     assert x.diagonal().tolist() == [0, 3, 3, 3]
+    x.sum().backward()
+    assert leaf.grad.diagonal().tolist() == [1, 0, 0, 0]
