@@ -731,6 +731,9 @@ class Tensor:
         """Fills the tensor with exponential numbers of rate `lambd`."""
     def fill_(self, value: _Operand) -> Self:
         """Sets every element to `value`."""
+    def fill_diagonal_(self, fill_value: _Number, wrap: _bool = ...) -> Self:
+        """Fills the main diagonal; of a tall matrix also what would follow it, if `wrap`.
+        """
     def fix(self, *, out: Tensor | None = ...) -> Tensor:
         """Alias of trunc()."""
     def fix_(self) -> Self:
@@ -814,6 +817,10 @@ class Tensor:
         """The tensor in another dtype, that of this name; itself if it has it."""
     def hardshrink(self, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
         """x outside [-lambd, lambd], 0 inside."""
+    def hash_tensor(self, dim: _Dims = ..., *, keepdim: _bool = ..., mode: _int = ..., out: Tensor | None = ...) -> Tensor:
+        """The exclusive or of all elements, as 64-bit floats or integers: a checksum
+        (uint64).
+        """
     def heaviside(self, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """0 below zero, 1 above it, `values` at zero."""
     def heaviside_(self, values: Tensor) -> Self:
@@ -1038,9 +1045,9 @@ class Tensor:
     def max(self, *, out: Tensor | None = ...) -> Tensor:
         """Largest of all elements."""
     @overload
-    def max(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
-    @overload
     def max(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def max(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
     def maximum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Larger of two elements; NaN if either is."""
     def maximum_(self, other: Tensor) -> Self:
@@ -1059,9 +1066,9 @@ class Tensor:
     def min(self, *, out: Tensor | None = ...) -> Tensor:
         """Smallest of all elements."""
     @overload
-    def min(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
-    @overload
     def min(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def min(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
     def minimum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Smaller of two elements; NaN if either is."""
     def minimum_(self, other: Tensor) -> Self:
@@ -1810,9 +1817,37 @@ def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor 
 
 def _native_batch_norm_legit_no_training(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
     """native_batch_norm by the running statistics."""
+def _batch_norm_with_update(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """native_batch_norm in training mode, with room for a device's own state."""
+
+def _chunk_cat(tensors: _Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | None = ...) -> Tensor:
+    """Tensors in `num_chunks` parts along `dim`, padded with zeros, and joined part by
+    part.
+    """
+
+def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
+    """How points of the simplex move with their concentrations."""
+
+def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _DtypeLike, *, out: Tensor | None = ...) -> Tensor:
+    """The gradient of log_softmax, from its output."""
+
+@overload
+def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, training: _bool, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
+    """native_batch_norm with running statistics."""
+@overload
+def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]: ...
+
+def _safe_softmax(input: Tensor, dim: _int, dtype: _DtypeLike | None = ...) -> Tensor:
+    """softmax, with zeros where all elements along `dim` are -inf."""
 
 def _sample_dirichlet(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Points of the simplex, with concentrations along the last dimension."""
+
+def _segment_reduce(data: Tensor, reduce: _str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _Number | None = ...) -> Tensor:
+    """The same as segment_reduce."""
+
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _DtypeLike, *, out: Tensor | None = ...) -> Tensor:
+    """The gradient of softmax, from its output."""
 
 def _standard_gamma(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Gamma numbers of rate 1 with the shapes in `input`."""
@@ -1822,6 +1857,12 @@ def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
 
 def _tensor_from_storage(storage: Any, dtype: _DtypeLike, offset: _int, size: _Size, stride: _Size) -> Tensor:
     """A tensor over a storage."""
+
+def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: _Sequence[Tensor], fill: _Number) -> Tensor:
+    """self[indices], with `fill` where the mask is False."""
+
+def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: _Sequence[Tensor], values: Tensor) -> Tensor:
+    """A copy with the values under the mask added to the elements at `indices`."""
 
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Absolute value of each element; of a complex one, its modulus."""
@@ -1863,6 +1904,9 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alp
     """beta * self + alpha * (mat1 @ mat2)."""
 
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+    """beta * self + alpha * (mat @ vec)."""
+
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = ..., alpha: _Number = ...) -> Tensor:
     """beta * self + alpha * (mat @ vec)."""
 
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
@@ -2121,7 +2165,13 @@ def clamp_(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ...
 def clamp_max(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Elements above a bound replaced by it."""
 
+def clamp_max_(input: Tensor, other: _Operand) -> Tensor:
+    """Elements above a bound replaced by it."""
+
 def clamp_min(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Elements below a bound replaced by it."""
+
+def clamp_min_(input: Tensor, other: _Operand) -> Tensor:
     """Elements below a bound replaced by it."""
 
 def clip(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -2205,6 +2255,9 @@ def det(input: Tensor) -> Tensor:
 
 def detach(input: Tensor) -> Tensor:
     """The same elements without history."""
+
+def detach_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A copy without history."""
 
 def diag(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The diagonal of a matrix, or the matrix with the given diagonal."""
@@ -2428,6 +2481,9 @@ def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ...,
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Greatest common divisor."""
 
+def gcd_(input: Tensor, other: Tensor) -> Tensor:
+    """Greatest common divisor."""
+
 def ge(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the first is at least the second."""
 
@@ -2471,6 +2527,11 @@ def gt(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
 
 def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """x outside [-lambd, lambd], 0 inside."""
+
+def hash_tensor(input: Tensor, dim: _Dims = ..., *, keepdim: _bool = ..., mode: _int = ..., out: Tensor | None = ...) -> Tensor:
+    """The exclusive or of all elements, as 64-bit floats or integers: a checksum
+    (uint64).
+    """
 
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """0 below zero, 1 above it, `values` at zero."""
@@ -2619,7 +2680,13 @@ def layer_norm(input: Tensor, normalized_shape: _Size, weight: Tensor | None = .
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Least common multiple."""
 
+def lcm_(input: Tensor, other: Tensor) -> Tensor:
+    """Least common multiple."""
+
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The first times 2 to the power of the second."""
+
+def ldexp_(input: Tensor, other: Tensor) -> Tensor:
     """The first times 2 to the power of the second."""
 
 def le(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
@@ -2741,9 +2808,9 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def max(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Largest of all elements."""
 @overload
-def max(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
-@overload
 def max(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+@overload
+def max(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
 
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Larger of two elements; NaN if either is."""
@@ -2764,9 +2831,9 @@ def median(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Ten
 def min(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Smallest of all elements."""
 @overload
-def min(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
-@overload
 def min(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+@overload
+def min(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
 
 def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Smaller of two elements; NaN if either is."""
@@ -2841,6 +2908,7 @@ def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Ten
 
 def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
     """batch_norm, with the mean and the reciprocal deviation of the batch."""
+    """The normalised tensor, the means and the inverse standard deviations."""
 
 def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]:
     """dropout() that returns its mask too."""
@@ -2850,6 +2918,16 @@ def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None,
 
 def native_layer_norm(input: Tensor, normalized_shape: _Size, weight: Tensor | None, bias: Tensor | None, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
     """layer_norm, with the mean and the reciprocal deviation of each row."""
+def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: _float, *, out: Tensor | None = ...) -> Tensor:
+    """The gradient of native_dropout."""
+
+def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float) -> tuple[Tensor, Tensor, Tensor]:
+    """The normalised tensor, the means and the inverse standard deviations of its
+    groups.
+    """
+
+def native_layer_norm(input: Tensor, normalized_shape: _Size, weight: Tensor | None, bias: Tensor | None, eps: _float) -> tuple[Tensor, Tensor, Tensor]:
+    """The normalised tensor, the means and the inverse standard deviations."""
 
 def ne(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the two elements differ."""
@@ -3156,6 +3234,11 @@ def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce:
 
 def searchsorted(sorted_sequence: Tensor, self: _Operand, *, out_int32: _bool = ..., right: _bool = ..., side: _str | None = ..., sorter: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
     """Where values would have to be put into sorted sequences to keep them sorted."""
+
+def segment_reduce(data: Tensor, reduce: _str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _Number | None = ...) -> Tensor:
+    """The sum, mean, product, maximum or minimum of each run of elements along `axis`,
+    given by the lengths of the runs or by their offsets.
+    """
 
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """A view of one index along a dimension."""
@@ -3521,6 +3604,9 @@ def where(condition: Tensor, self: _Operand, other: _Operand, *, out: Tensor | N
 def where(condition: Tensor) -> tuple[Tensor, ...]: ...
 
 def xlogy(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """a * log(b), which is 0 where a is."""
+
+def xlogy_(input: _Operand, other: _Operand) -> Tensor:
     """a * log(b), which is 0 where a is."""
 
 def zero_(input: Tensor) -> Tensor:

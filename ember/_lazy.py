@@ -8,6 +8,9 @@ _SUBPACKAGES = """
     accelerator amp autograd backends compiler cpu cuda distributed distributions
     fft func functional futures hub jit library linalg masked mps multiprocessing nested nn
     onnx opencl optim overrides package profiler quantization quasirandom random
+    amp autograd backends compiler cpu cuda distributed distributions fft func
+    functional futures hub jit library linalg masked mps multiprocessing nested nn
+    onnx opencl ops optim overrides package profiler quantization quasirandom random
     return_types serialization signal sparse special storage testing types utils
     version xpu
     """
@@ -70,6 +73,13 @@ _DEFINES = {
     "_histogramdd": "histogramdd",
     "_lowrank": "lobpcg lu pca_lowrank svd_lowrank",
     "_functional": "broadcast_shapes cartesian_prod combinations meshgrid",
+    "_aten": """
+        adaptive_max_pool1d affine_grid_generator as_strided_ batch_norm
+        binary_cross_entropy_with_logits constant_pad_nd cosine_embedding_loss ctc_loss
+        detach_ embedding grid_sampler grid_sampler_2d grid_sampler_3d
+        hinge_embedding_loss instance_norm kl_div margin_ranking_loss norm_except_dim
+        poisson_nll_loss triplet_margin_loss
+        """,
 }
 NAMES = {name: module for module, names in _DEFINES.items() for name in names.split()}
 
