@@ -1,6 +1,6 @@
 """`python -m benchmarks [group ...]`: compares ember with torch; `make bench` does all.
 
-Groups: overhead grad backward step kernels gemm allocator import size memory.
+`--help` lists the groups.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from typing import Any
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks import processes, report
+from benchmarks import data, processes, report
 from benchmarks.cases import GROUPS, TITLES
 from benchmarks.timing import Result, measure
 
 OWN_PROCESS = {
+    "data": (data.loading, 0.8),
     "import": (processes.import_time, 0.1),
     "size": (processes.size, 0.25),
     "memory": (processes.memory, 1.0),
@@ -42,7 +43,7 @@ def run_cases(
 ) -> list[Result]:
     libs = libraries(options.threads)
     cases = [c for c in GROUPS[group][0] if options.only in c.name]
-    slow = group in ("kernels", "gemm")
+    slow = group in ("kernels", "gemm", "layers")
     results = []
     for case in track(cases, group, console=console, transient=True):
         case.group = group

@@ -68,9 +68,43 @@ class _mantissa_exponent(NamedTuple):
     mantissa: Tensor
     exponent: Tensor
 
+class _a_tau(NamedTuple):
+    a: Tensor
+    tau: Tensor
+
 class _hist_bin_edges(NamedTuple):
     hist: Tensor
     bin_edges: Tensor
+
+class _Q_R(NamedTuple):
+    Q: Tensor
+    R: Tensor
+
+class _sign_logabsdet(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+
+class _U_S_V(NamedTuple):
+    U: Tensor
+    S: Tensor
+    V: Tensor
+
+class _LU_pivots_info(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
+class _P_L_U(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
+class DisableTorchFunction:
+    def __enter__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class DisableTorchFunctionSubclass:
+    def __enter__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __exit__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 class Generator:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
@@ -290,6 +324,7 @@ class Tensor:
     def is_pinned(self, *args: Any, **kwargs: Any) -> Any: ...
     def is_set_to(self, *args: Any, **kwargs: Any) -> Any: ...
     def is_shared(self, *args: Any, **kwargs: Any) -> Any: ...
+    def lu(self, *args: Any, **kwargs: Any) -> Any: ...
     def map2_(self, *args: Any, **kwargs: Any) -> Any: ...
     def map_(self, *args: Any, **kwargs: Any) -> Any: ...
     def ndimension(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -301,6 +336,7 @@ class Tensor:
     def register_post_accumulate_grad_hook(self, *args: Any, **kwargs: Any) -> Any: ...
     def requires_grad_(self, *args: Any, **kwargs: Any) -> Any: ...
     def retain_grad(self, *args: Any, **kwargs: Any) -> Any: ...
+    def share_memory_(self, *args: Any, **kwargs: Any) -> Any: ...
     def size(self, *args: Any, **kwargs: Any) -> Any: ...
     def storage(self, *args: Any, **kwargs: Any) -> Any: ...
     def storage_offset(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -575,6 +611,8 @@ class Tensor:
         """Degrees to radians."""
     def deg2rad_(self) -> Self:
         """Degrees to radians."""
+    def det(self) -> Tensor:
+        """The determinants of square matrices."""
     def detach(self) -> Tensor:
         """The same elements without history."""
     def diag(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -730,6 +768,8 @@ class Tensor:
         """True where the first is at least the second."""
     def geometric_(self, p: _float, *, generator: Generator | None = ...) -> Self:
         """Fills the tensor with the number of tries until a success of probability `p`."""
+    def geqrf(self, *, out: _Sequence[Tensor] | None = ...) -> _a_tau:
+        """R and below it the Householder reflectors of Q, and their factors."""
     def ger(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Outer product of two vectors."""
     def greater(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
@@ -823,6 +863,8 @@ class Tensor:
         """Sum of products over the last dimension of both tensors."""
     def int(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """The tensor in another dtype, that of this name; itself if it has it."""
+    def inverse(self, *, out: Tensor | None = ...) -> Tensor:
+        """The inverses of square matrices."""
     def is_complex(self) -> _bool:
         """Whether the elements are complex numbers."""
     def is_conj(self) -> _bool:
@@ -853,6 +895,8 @@ class Tensor:
         """True where an element is plus infinity."""
     def isreal(self, *, out: Tensor | None = ...) -> Tensor:
         """True where the imaginary part is zero."""
+    def istft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ...) -> Tensor:
+        """Inverse of stft: the signal whose windows have these transforms."""
     def item(self) -> Any:
         """The value of a tensor with one element, as a Python number."""
     def kron(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -919,6 +963,8 @@ class Tensor:
         """Logarithm of the sum of exponentials of each element along `dim` and all before
         it.
         """
+    def logdet(self) -> Tensor:
+        """The logarithm of determinants; NaN where they are negative."""
     def logical_and(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """True where both elements are nonzero."""
     def logical_and_(self, other: Tensor) -> Self:
@@ -947,6 +993,8 @@ class Tensor:
         """True where the first is less than the second."""
     def lt_(self, other: _Operand) -> Self:
         """True where the first is less than the second."""
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """The X with A @ X = self, from the packed LU factors of A."""
     def masked_fill(self, mask: Tensor, value: _Operand) -> Tensor:
         """A copy with a number where `mask` is set."""
     def masked_fill_(self, mask: Tensor, value: _Operand) -> Self:
@@ -1107,6 +1155,12 @@ class Tensor:
         """Alias of ne()."""
     def not_equal_(self, other: _Operand) -> Self:
         """Alias of ne()."""
+    def orgqr(self, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """The first columns of a product of Householder reflectors."""
+    def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """A matrix multiplied from the left or right by a product of reflectors, or its
+        adjoint.
+        """
     def outer(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Outer product of two vectors."""
     @overload
@@ -1150,6 +1204,8 @@ class Tensor:
         """A copy with `source` at the places `index`, the tensor being one line."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Self:
         """A copy with `source` at the places `index`, the tensor being one line."""
+    def qr(self, some: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _Q_R:
+        """An orthogonal Q and an upper triangular R with input = Q @ R."""
     @overload
     def quantile(self, q: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor:
         """The values below which the fractions `q` of the elements along `dim` lie."""
@@ -1313,6 +1369,8 @@ class Tensor:
         """Hyperbolic sine of each element."""
     def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
         """A copy with a slice along a dimension replaced by `src`."""
+    def slogdet(self, *, out: _Sequence[Tensor] | None = ...) -> _sign_logabsdet:
+        """The sign of determinants, and the logarithm of their absolute value."""
     def softmax(self, dim: _int, dtype: _DtypeLike | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Exponentials along `dim`, scaled to sum to 1."""
     def sort(self, dim: _int = ..., descending: _bool = ..., *, stable: _bool | None = ..., out: _Sequence[Tensor] | None = ...) -> _values_indices:
@@ -1347,6 +1405,9 @@ class Tensor:
     def std(self, dim: _Dims, unbiased: _bool, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor: ...
     @overload
     def std(self, dim: _Dims = ..., *, correction: _Number | None = ..., keepdim: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
+    def stft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: _str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Tensor:
+        """Short-time Fourier transform: of windows of `n_fft` samples, `hop_length` apart.
+        """
     @overload
     def sub(self, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
         """self - alpha * other."""
@@ -1373,6 +1434,8 @@ class Tensor:
         """
     @overload
     def sum_to_size(self, *size: _int) -> Tensor: ...
+    def svd(self, some: _bool = ..., compute_uv: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _U_S_V:
+        """Singular vectors and values: input = U @ diag(S) @ V.mH."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """transpose()."""
     def swapaxes_(self, axis0: _int, axis1: _int) -> Self:
@@ -1544,6 +1607,7 @@ class UntypedStorage:
     def nbytes(self, *args: Any, **kwargs: Any) -> Any: ...
     def resizable(self, *args: Any, **kwargs: Any) -> Any: ...
     def resize_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def share_memory_(self, *args: Any, **kwargs: Any) -> Any: ...
     def size(self, *args: Any, **kwargs: Any) -> Any: ...
     def tolist(self, *args: Any, **kwargs: Any) -> Any: ...
     def untyped(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -1601,28 +1665,57 @@ class layout:
 class memory_format:
     ...
 
+def _call_override(*args: Any, **kwargs: Any) -> Any: ...
+def _cpu_level(*args: Any, **kwargs: Any) -> Any: ...
 def _current_graph_task_id(*args: Any, **kwargs: Any) -> Any: ...
+def _die_with_parent(*args: Any, **kwargs: Any) -> Any: ...
+def _disabled_torch_function_impl(*args: Any, **kwargs: Any) -> Any: ...
 def _empty_cache(*args: Any, **kwargs: Any) -> Any: ...
 def _function_apply(*args: Any, **kwargs: Any) -> Any: ...
+def _get_function_stack_at(*args: Any, **kwargs: Any) -> Any: ...
+def _get_overloaded_args(*args: Any, **kwargs: Any) -> Any: ...
 def _gradient_edge(*args: Any, **kwargs: Any) -> Any: ...
+def _has_torch_function(*args: Any, **kwargs: Any) -> Any: ...
+def _has_torch_function_unary(*args: Any, **kwargs: Any) -> Any: ...
+def _has_torch_function_variadic(*args: Any, **kwargs: Any) -> Any: ...
 def _increment_version(*args: Any, **kwargs: Any) -> Any: ...
+def _is_torch_function_enabled(*args: Any, **kwargs: Any) -> Any: ...
+def _keep_heap(*args: Any, **kwargs: Any) -> Any: ...
+def _len_torch_function_stack(*args: Any, **kwargs: Any) -> Any: ...
+def _keep_heap(*args: Any, **kwargs: Any) -> Any: ...
 def _memory_of(*args: Any, **kwargs: Any) -> Any: ...
 def _memory_stats(*args: Any, **kwargs: Any) -> Any: ...
 def _pop_saved_tensors_hooks(*args: Any, **kwargs: Any) -> Any: ...
+def _pop_torch_function_stack(*args: Any, **kwargs: Any) -> Any: ...
+def _profile_begin(*args: Any, **kwargs: Any) -> Any: ...
+def _profile_now(*args: Any, **kwargs: Any) -> Any: ...
+def _profile_on(*args: Any, **kwargs: Any) -> Any: ...
+def _profile_start(*args: Any, **kwargs: Any) -> Any: ...
+def _profile_stop(*args: Any, **kwargs: Any) -> Any: ...
+def _push_on_torch_function_stack(*args: Any, **kwargs: Any) -> Any: ...
 def _push_saved_tensors_hooks(*args: Any, **kwargs: Any) -> Any: ...
 def _queue_callback(*args: Any, **kwargs: Any) -> Any: ...
+def _receive_message(*args: Any, **kwargs: Any) -> Any: ...
 def _register_backend(*args: Any, **kwargs: Any) -> Any: ...
 def _reset_peak_memory_stats(*args: Any, **kwargs: Any) -> Any: ...
 def _run_backward(*args: Any, **kwargs: Any) -> Any: ...
 def _saved_tensors_hooks_disable(*args: Any, **kwargs: Any) -> Any: ...
 def _saved_tensors_hooks_enable(*args: Any, **kwargs: Any) -> Any: ...
 def _saved_tensors_hooks_get_disabled_error_message(*args: Any, **kwargs: Any) -> Any: ...
+def _send_message(*args: Any, **kwargs: Any) -> Any: ...
 def _set_anomaly_enabled(*args: Any, **kwargs: Any) -> Any: ...
 def _set_default_device(*args: Any, **kwargs: Any) -> Any: ...
 def _set_grad_enabled(*args: Any, **kwargs: Any) -> Any: ...
 def _set_inference_mode(*args: Any, **kwargs: Any) -> Any: ...
+def _shared_storage(*args: Any, **kwargs: Any) -> Any: ...
+def _storage_descriptor(*args: Any, **kwargs: Any) -> Any: ...
 def _storage_from_buffer(*args: Any, **kwargs: Any) -> Any: ...
 def _storage_from_bytes(*args: Any, **kwargs: Any) -> Any: ...
+def _storage_from_descriptor(*args: Any, **kwargs: Any) -> Any: ...
+def _storage_state(*args: Any, **kwargs: Any) -> Any: ...
+def _switch_overrides(*args: Any, **kwargs: Any) -> Any: ...
+def _tensor_bytes(*args: Any, **kwargs: Any) -> Any: ...
+def _tensor_of_bytes(*args: Any, **kwargs: Any) -> Any: ...
 def _to_dlpack(*args: Any, **kwargs: Any) -> Any: ...
 def _will_engine_execute_node(*args: Any, **kwargs: Any) -> Any: ...
 def can_cast(*args: Any, **kwargs: Any) -> Any: ...
@@ -1639,8 +1732,43 @@ def result_type(*args: Any, **kwargs: Any) -> Any: ...
 def set_default_dtype(*args: Any, **kwargs: Any) -> Any: ...
 def set_num_threads(*args: Any, **kwargs: Any) -> Any: ...
 
+def _batch_norm_with_update(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """native_batch_norm in training, with an empty tensor for its reserve."""
+
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """How points of the simplex move with their concentrations."""
+
+def _fused_adagrad_(input: _Sequence[Tensor], grads: _Sequence[Tensor], state_sums: _Sequence[Tensor], state_steps: _Sequence[Tensor], *, lr: _float, lr_decay: _float, weight_decay: _float, eps: _float, maximize: _bool) -> _bool:
+    """A step of Adagrad for all tensors at once. False if these tensors need it one by
+    one.
+    """
+
+def _fused_adam_(input: _Sequence[Tensor], grads: _Sequence[Tensor], exp_avgs: _Sequence[Tensor], exp_avg_sqs: _Sequence[Tensor], max_exp_avg_sqs: _Sequence[Tensor], state_steps: _Sequence[Tensor], *, lr: _float, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, decoupled: _bool = ...) -> _bool:
+    """A step of Adam (AdamW, if decoupled) for all tensors at once. False if these
+    tensors need it one by one.
+    """
+
+def _fused_rmsprop_(input: _Sequence[Tensor], grads: _Sequence[Tensor], square_avgs: _Sequence[Tensor], grad_avgs: _Sequence[Tensor], momentum_buffer_list: _Sequence[Tensor], state_steps: _Sequence[Tensor], *, lr: _float, alpha: _float, eps: _float, weight_decay: _float, momentum: _float, centered: _bool, maximize: _bool) -> _bool:
+    """A step of RMSprop for all tensors at once. False if these tensors need it one by
+    one.
+    """
+
+def _fused_sgd_(input: _Sequence[Tensor], grads: _Sequence[Tensor], momentum_buffer_list: _Sequence[Tensor], *, weight_decay: _float, momentum: _float, lr: _float, dampening: _float, nesterov: _bool, maximize: _bool, is_first_step: _bool) -> _bool:
+    """A step of SGD for all tensors at once. False if these tensors need it one by
+    one.
+    """
+
+def _lu_with_info(input: Tensor, pivot: _bool = ..., check_errors: _bool = ...) -> _LU_pivots_info:
+    """What `lu` returns, with the info."""
+
+@overload
+def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, training: _bool, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
+    """The same as native_batch_norm."""
+@overload
+def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]: ...
+
+def _native_batch_norm_legit_no_training(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
+    """native_batch_norm by the running statistics."""
 
 def _sample_dirichlet(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Points of the simplex, with concentrations along the last dimension."""
@@ -1859,6 +1987,9 @@ def atleast_3d(*tensors: Tensor) -> tuple[Tensor, ...]: ...
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
     """beta * self + alpha * (batch1 @ batch2), batch by batch."""
 
+def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> Tensor:
+    """Mean 0 and variance 1 for each channel (axis 1) over the batch."""
+
 @overload
 def bernoulli(input: Tensor, *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
     """1 with the probability that `input` gives for each element, else 0."""
@@ -2027,6 +2158,9 @@ def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 def deg2rad_(input: Tensor) -> Tensor:
     """Degrees to radians."""
+
+def det(input: Tensor) -> Tensor:
+    """The determinants of square matrices."""
 
 def detach(input: Tensor) -> Tensor:
     """The same elements without history."""
@@ -2256,6 +2390,9 @@ def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def ge(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the first is at least the second."""
 
+def geqrf(input: Tensor, *, out: _Sequence[Tensor] | None = ...) -> _a_tau:
+    """R and below it the Householder reflectors of Q, and their factors."""
+
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Outer product of two vectors."""
 
@@ -2275,6 +2412,18 @@ def greater(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tens
 
 def greater_equal(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Alias of ge()."""
+
+def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enabled: _bool = ...) -> Tensor:
+    """Mean 0 and variance 1 over groups of channels of each sample."""
+
+@overload
+def gru(input: Tensor, hx: Tensor, params: _Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+    """Layers of gated recurrent units over sequences: outputs, last h."""
+@overload
+def gru(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: _Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor]: ...
+
+def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = ..., b_hh: Tensor | None = ...) -> Tensor:
+    """One step of gated recurrent units: the next h."""
 
 def gt(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the first is greater than the second."""
@@ -2360,6 +2509,12 @@ def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None 
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sum of products over the last dimension of both tensors."""
 
+def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, use_input_stats: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> Tensor:
+    """batch_norm of every sample by itself."""
+
+def inverse(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The inverses of square matrices."""
+
 def is_complex(input: Tensor) -> _bool:
     """Whether the elements are complex numbers."""
 
@@ -2408,11 +2563,17 @@ def isposinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def isreal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where the imaginary part is zero."""
 
+def istft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ...) -> Tensor:
+    """Inverse of stft: the signal whose windows have these transforms."""
+
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The Kronecker product: each element of the first times all of the second."""
 
 def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
     """The `k`-th smallest element along `dim`, counted from 1, and where it is."""
+
+def layer_norm(input: Tensor, normalized_shape: _Size, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enable: _bool = ...) -> Tensor:
+    """Mean 0 and variance 1 over the last axes, then scale and shift."""
 
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Least common multiple."""
@@ -2476,6 +2637,9 @@ def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tenso
     it.
     """
 
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of determinants; NaN where they are negative."""
+
 def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where both elements are nonzero."""
 
@@ -2501,8 +2665,23 @@ def logspace(start: _Operand, end: _Operand, steps: _int, base: _float = ..., *,
 def logsumexp(input: Tensor, dim: _Dims, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of the sum of exponentials over `dim`, without overflow."""
 
+@overload
+def lstm(input: Tensor, hx: _Sequence[Tensor], params: _Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor, Tensor]:
+    """Layers of long short-term memory over sequences: outputs, last h, last c."""
+@overload
+def lstm(data: Tensor, batch_sizes: Tensor, hx: _Sequence[Tensor], params: _Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor, Tensor]: ...
+
+def lstm_cell(input: Tensor, hx: _Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = ..., b_hh: Tensor | None = ...) -> tuple[Tensor, Tensor]:
+    """One step of long short-term memory: the next h and c."""
+
 def lt(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the first is less than the second."""
+
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The X with A @ X = self, from the packed LU factors of A."""
+
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = ..., unpack_pivots: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _P_L_U:
+    """The factors that `linalg.lu_factor` has packed into one matrix."""
 
 def masked_fill(input: Tensor, mask: Tensor, value: _Operand) -> Tensor:
     """A copy with a number where `mask` is set."""
@@ -2619,8 +2798,17 @@ def narrow(input: Tensor, dim: _int, start: Tensor, length: _int) -> Tensor: ...
 def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
     """A copy of `length` indices from `start` along a dimension."""
 
+def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
+    """batch_norm, with the mean and the reciprocal deviation of the batch."""
+
 def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]:
     """dropout() that returns its mask too."""
+
+def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
+    """group_norm, with the mean and the reciprocal deviation of each group."""
+
+def native_layer_norm(input: Tensor, normalized_shape: _Size, weight: Tensor | None, bias: Tensor | None, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
+    """layer_norm, with the mean and the reciprocal deviation of each row."""
 
 def ne(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the two elements differ."""
@@ -2679,6 +2867,14 @@ def ones(*size: _int, dtype: _DtypeLike | None = ..., layout: Any = ..., device:
 def ones_like(input: Tensor, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., memory_format: memory_format | None = ...) -> Tensor:
     """A tensor of the shape, dtype and device of another, filled with 1."""
 
+def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The first columns of a product of Householder reflectors."""
+
+def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """A matrix multiplied from the left or right by a product of reflectors, or its
+    adjoint.
+    """
+
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Outer product of two vectors."""
 
@@ -2728,6 +2924,9 @@ def prod(input: Tensor, dim: _int, keepdim: _bool = ..., *, dtype: _DtypeLike | 
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
     """A copy with `source` at the places `index`, the tensor being one line."""
+
+def qr(input: Tensor, some: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _Q_R:
+    """An orthogonal Q and an upper triangular R with input = Q @ R."""
 
 @overload
 def quantile(input: Tensor, q: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor:
@@ -2825,6 +3024,31 @@ def resolve_conj(input: Tensor) -> Tensor:
 
 def resolve_neg(input: Tensor) -> Tensor:
     """The tensor itself: negatives are never lazy."""
+
+def rms_norm(input: Tensor, normalized_shape: _Size, weight: Tensor | None = ..., eps: _float | None = ...) -> Tensor:
+    """`input` divided by its root mean square over the last axes (arXiv:1910.07467)."""
+
+@overload
+def rnn_relu(input: Tensor, hx: Tensor, params: _Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+    """Layers of h = relu(W_ih x + b_ih + W_hh h + b_hh) over sequences: outputs, last
+    h.
+    """
+@overload
+def rnn_relu(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: _Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor]: ...
+
+def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = ..., b_hh: Tensor | None = ...) -> Tensor:
+    """relu(W_ih x + b_ih + W_hh h + b_hh)."""
+
+@overload
+def rnn_tanh(input: Tensor, hx: Tensor, params: _Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+    """Layers of h = tanh(W_ih x + b_ih + W_hh h + b_hh) over sequences: outputs, last
+    h.
+    """
+@overload
+def rnn_tanh(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: _Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor]: ...
+
+def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = ..., b_hh: Tensor | None = ...) -> Tensor:
+    """tanh(W_ih x + b_ih + W_hh h + b_hh)."""
 
 def roll(input: Tensor, shifts: _Dims, dims: _Dims = ...) -> Tensor:
     """A copy shifted along `dims`; what leaves at the end comes in at the front."""
@@ -2954,6 +3178,9 @@ def slice_copy(input: Tensor, dim: _int = ..., start: _int | None = ..., end: _i
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy with a slice along a dimension replaced by `src`."""
 
+def slogdet(input: Tensor, *, out: _Sequence[Tensor] | None = ...) -> _sign_logabsdet:
+    """The sign of determinants, and the logarithm of their absolute value."""
+
 def softmax(input: Tensor, dim: _int, dtype: _DtypeLike | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Exponentials along `dim`, scaled to sum to 1."""
 
@@ -3014,6 +3241,10 @@ def std_mean(input: Tensor, dim: _Dims, unbiased: _bool, keepdim: _bool = ...) -
 @overload
 def std_mean(input: Tensor, dim: _Dims = ..., *, correction: _Number | None = ..., keepdim: _bool = ...) -> tuple[Tensor, Tensor]: ...
 
+def stft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: _str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Tensor:
+    """Short-time Fourier transform: of windows of `n_fft` samples, `hop_length` apart.
+    """
+
 @overload
 def sub(input: _Operand, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
     """self - alpha * other."""
@@ -3028,6 +3259,9 @@ def sum(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeL
     """Sum over `dim`, or over every axis when `dim` is None."""
 @overload
 def sum(input: Tensor, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
+
+def svd(input: Tensor, some: _bool = ..., compute_uv: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _U_S_V:
+    """Singular vectors and values: input = U @ diag(S) @ V.mH."""
 
 def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
     """transpose()."""

@@ -5,8 +5,8 @@ programs need. `find` is called once per name; the package keeps the result.
 from importlib import import_module
 
 _SUBPACKAGES = """
-    amp autograd backends compiler cpu cuda distributed distributions fft func
-    functional futures hub jit library linalg masked mps multiprocessing nested nn
+    accelerator amp autograd backends compiler cpu cuda distributed distributions
+    fft func functional futures hub jit library linalg masked mps multiprocessing nested nn
     onnx opencl optim overrides package profiler quantization quasirandom random
     return_types serialization signal sparse special storage testing types utils
     version xpu
@@ -29,15 +29,21 @@ _DEFINES = {
     "_windows": """
         bartlett_window blackman_window hamming_window hann_window kaiser_window
         """,
+    "sparse._create": """
+        sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor
+        sparse_csc_tensor sparse_csr_tensor
+        """,
+    "sparse._matmul": "hspmm smm sspaddmm",
+    "sparse._arithmetic": "resize_as_sparse_",
     "_tensor_str": "get_printoptions set_printoptions",
     "_type_info": "finfo iinfo",
     "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
     "nn.functional": """
         avg_pool1d adaptive_avg_pool1d bilinear celu celu_ channel_shuffle conv1d conv2d
         conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity
-        group_norm hardshrink layer_norm max_pool1d max_pool1d_with_indices max_pool2d
+        hardshrink max_pool1d max_pool1d_with_indices max_pool2d
         max_pool3d native_channel_shuffle pairwise_distance pdist pixel_shuffle
-        pixel_unshuffle rms_norm selu selu_ threshold threshold_
+        pixel_unshuffle selu selu_ threshold threshold_
         """,
     "amp.autocast_mode": """
         autocast clear_autocast_cache get_autocast_dtype is_autocast_cache_enabled
@@ -58,6 +64,7 @@ _DEFINES = {
     "compiler": "compile",
     "_einsum": "einsum tensordot",
     "_histogramdd": "histogramdd",
+    "_lowrank": "lobpcg lu pca_lowrank svd_lowrank",
     "_functional": "broadcast_shapes cartesian_prod combinations meshgrid",
 }
 NAMES = {name: module for module, names in _DEFINES.items() for name in names.split()}

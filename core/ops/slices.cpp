@@ -134,16 +134,22 @@ EMBER_OP("diagflat(Tensor self, int offset=0) -> Tensor",
          ([](const Tensor& self, int64_t offset) { return diag(reshape(self, {-1}), offset); }),
          kForms, "The matrix whose diagonal are the elements.");
 
-// Adds each window back where it was taken from.
-static Tensor unfold_backward(const Tensor& g, const Shape& shape, int dim, int64_t size,
-                              int64_t step) {
+// Adds each window back where it was taken from: by window, or by place in it, whichever are fewer.
+Tensor unfold_backward(const Tensor& g, const Shape& shape, int dim, int64_t size, int64_t step) {
   Tensor out = zeros(shape, g.dtype(), g.device());
   {
     NoGrad guard;
-    int64_t windows = shape.empty() ? 1 : g.size(dim);
-    for (int64_t i = 0; i < size; i++) {
-      Tensor part = shape.empty() ? out : slice(out, dim, i, i + (windows - 1) * step + 1, step);
-      add(part, select(g, -1, i), {&part, true});
+    const int64_t windows = shape.empty() ? 1 : g.size(dim);
+    if (!shape.empty() && windows < size) {
+      for (int64_t i = 0; i < windows; i++) {
+        Tensor part = narrow(out, dim, i * step, size);
+        add(part, movedim(select(g, dim, i), {-1}, {dim}), {&part, true});
+      }
+    } else {
+      for (int64_t i = 0; i < size; i++) {
+        Tensor part = shape.empty() ? out : slice(out, dim, i, i + (windows - 1) * step + 1, step);
+        add(part, select(g, -1, i), {&part, true});
+      }
     }
   }
   if (!grad_needed(g)) return out;

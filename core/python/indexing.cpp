@@ -311,6 +311,8 @@ bool fill_masked(const Target& t, const Tensor& value) {
   Tensor wide = alias(mask, shape, strides, mask.offset());
   check_in_place("masked_fill_", t.view);
   Tensor single = value.dim() ? reshape(value, {}) : value;
+  if (single.dtype() != t.view.dtype() && !single.device().is_meta())
+    create::check_fits(item(single), t.view.dtype(), true);
   if (single.dtype() != t.view.dtype() || !(single.device() == t.view.device()))
     single = to(single, t.view.device(), t.view.dtype());
   where(wide, single, t.view, {}, {&t.view, true});

@@ -1,5 +1,6 @@
 // +, -, @, ==, bool(x), float(x) ...: the number slots, straight to the C++ ops.
 #include "ops/ops.h"
+#include "python/op_span.h"
 #include "python/overrides.h"
 #include "python/python.h"
 
@@ -27,6 +28,17 @@ class Side {
 
 using BinaryOp = Tensor (*)(const Operand&, const Operand&, Dest);
 
+// Runs `body` as the op `name`, for the profiler.
+template <class F>
+PyObject* as_op(const char* name, PyObject* a, PyObject* b, F&& body) {
+  return guarded([&]() -> PyObject* {
+    profile::Span span;
+    PyObject* args[] = {a, b};
+    if (profile::on()) begin_op(span, name, args, b ? 2 : 1);
+    return body();
+  });
+}
+
 inline bool either_overrides(PyObject* a, PyObject* b) {
   return overrides(a) || overrides(b) || modes_active();
 }
@@ -43,14 +55,14 @@ template <BinaryOp op, const char* name, const char* swapped>
 PyObject* binary_slot(PyObject* a, PyObject* b) {
   if (__builtin_expect(either_overrides(a, b), 0)) return operator_override(name, swapped, a, b);
   if (!is_operand(a) || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
-  return guarded([&] { return wrap(op(Side(a), Side(b), {})); });
+  return as_op(name, a, b, [&] { return wrap(op(Side(a), Side(b), {})); });
 }
 
 template <BinaryOp op, const char* name>
 PyObject* inplace_slot(PyObject* a, PyObject* b) {
   if (__builtin_expect(either_overrides(a, b), 0)) return operator_override(name, name, a, b);
   if (!is_tensor(a) || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
-  return guarded([&]() -> PyObject* {
+  return as_op(name, a, b, [&]() -> PyObject* {
     const Tensor& self = tensor_of(a);
     check_in_place(name, self);
     op(Operand(self), Side(b), {&self, true});
@@ -91,7 +103,7 @@ template <Tensor (*op)(const Tensor&, Dest), const char* name>
 PyObject* unary_slot(PyObject* a) {
   if (__builtin_expect(self_overrides(a), 0))
     return guarded([&] { return method_override(name, {a}); });
-  return guarded([&] { return wrap(op(tensor_of(a), {})); });
+  return as_op(name, a, nullptr, [&] { return wrap(op(tensor_of(a), {})); });
 }
 PyObject* positive(PyObject* a) { return Py_NewRef(a); }
 // bool(x), int(x) and the like, of a tensor that takes over calls.
@@ -106,7 +118,7 @@ PyObject* matrix_multiply(PyObject* a, PyObject* b) {
   if (__builtin_expect(either_overrides(a, b), 0))
     return operator_override("matmul", "__rmatmul__", a, b);
   if (!is_tensor(a) || !is_tensor(b)) Py_RETURN_NOTIMPLEMENTED;
-  return guarded([&] { return wrap(matmul(tensor_of(a), tensor_of(b))); });
+  return as_op("matmul", a, b, [&] { return wrap(matmul(tensor_of(a), tensor_of(b))); });
 }
 
 int truth(PyObject* a) {
@@ -204,7 +216,8 @@ PyObject* tensor_compare(PyObject* a, PyObject* b, int op) {
   }
   static const BinaryOp ops[] = {&ember::lt, &ember::le, &ember::eq,
                                  &ember::ne, &ember::gt, &ember::ge};
-  return guarded([&] { return wrap(ops[op](Side(a), Side(b), {})); });
+  static const char* const names[] = {"lt", "le", "eq", "ne", "gt", "ge"};
+  return as_op(names[op], a, b, [&] { return wrap(ops[op](Side(a), Side(b), {})); });
 }
 
 }  // namespace ember::python

@@ -28,10 +28,10 @@ void collect_one(PyObject* o, Askable& found) {
   }
   found.insert(found.begin() + Py_ssize_t(at), o);
 }
-void collect(PyObject* o, Askable& found) {
+void collect(PyObject* o, Askable& found, int depth = kListDepth + 1) {
   if (!PyTuple_CheckExact(o) && !PyList_CheckExact(o)) return collect_one(o, found);
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++)
-    collect(PySequence_Fast_GET_ITEM(o, i), found);
+  for (Py_ssize_t i = 0; depth > 0 && i < PySequence_Fast_GET_SIZE(o); i++)
+    collect(PySequence_Fast_GET_ITEM(o, i), found, depth - 1);
 }
 Askable askable(PyObject* args, PyObject* kwargs) {
   Askable found;
@@ -97,9 +97,14 @@ bool type_overrides(PyTypeObject* type) {
   return found && found != disabled;
 }
 
-bool list_overrides(PyObject* list) {
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++)
-    if (overrides_or_holds(PySequence_Fast_GET_ITEM(list, i))) return true;
+bool list_overrides(PyObject* list, int depth) {
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject* item = PySequence_Fast_GET_ITEM(list, i);
+    if (PyFloat_CheckExact(item) || PyLong_CheckExact(item)) return false;  // numbers throughout
+    const bool holds = PyTuple_CheckExact(item) || PyList_CheckExact(item);
+    if (holds ? depth > 1 && list_overrides(item, depth - 1) : overrides(item)) return true;
+  }
   return false;
 }
 

@@ -17,8 +17,9 @@ struct Overrides {
 EMBER_FAST_TLS inline thread_local Overrides override_state;
 
 bool type_overrides(PyTypeObject* type);  // defines __torch_function__, and it is not switched off
-// Overrides among the items of lists and tuples count, too.
-bool list_overrides(PyObject* list);
+// Overrides among the items of lists and tuples count, too, and in lists of these.
+constexpr int kListDepth = 2;
+bool list_overrides(PyObject* list, int depth = kListDepth);
 
 inline bool modes_active() { return __builtin_expect(override_state.modes != 0, 0); }
 inline bool overrides(PyObject* o) {

@@ -16,6 +16,7 @@
 #include "python/python.h"
 #include "python/tape.h"
 #include "structmember.h"
+#include "tensor/sparse.h"
 
 namespace ember::python {
 
@@ -252,7 +253,7 @@ int set_grad(PyObject* self, PyObject* value, void*) {
     check(!g.same(t), Kind::Runtime, "can't assign Variable as its own grad");
     check(g.dtype() == t.dtype(), Kind::Runtime, "attempting to assign a gradient with dtype '",
           g.dtype(), "' to a tensor with dtype '", t.dtype(), "'");
-    check(g.device().kind == t.device().kind, Kind::Runtime,
+    check(g.device().kind == t.device().kind || is_sparse(g), Kind::Runtime,
           "attempting to assign a gradient located on device ", g.device(),
           " to a tensor located on device ", t.device());
     check(g.shape() == t.shape(), Kind::Runtime, "attempting to assign a gradient of size '",
@@ -275,6 +276,8 @@ int set_data_attribute(PyObject* self, PyObject* value, void*) {
   return guarded(-1, [&] {
     check(value && is_tensor(value), Kind::Type, "Variable data has to be a tensor, but got ",
           value ? Py_TYPE(value)->tp_name : "nothing");
+    check(!is_sparse(tensor_of(self)) && !is_sparse(tensor_of(value)), Kind::NotImplemented,
+          "data: assigning is not implemented for sparse tensors");
     set_data(tensor_of(self), tensor_of(value));
     return 0;
   });
@@ -377,6 +380,11 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   });
 }
 
+// The memory of a sparse tensor cannot be shared: it is not the core's.
+void check_has_elements(const char* op, const Tensor& t) {
+  check(!is_sparse(t), Kind::NotImplemented, op, "(): not implemented for sparse tensors");
+}
+
 // Tensor._make_subclass(cls, data, require_grad=False): how Parameter is made.
 PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
@@ -390,6 +398,7 @@ PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
           "_make_subclass(): cls must be a subclass of Tensor");
     check(is_tensor(data), Kind::Type, "_make_subclass(): data must be a Tensor, got ",
           Py_TYPE(data)->tp_name);
+    check_has_elements("_make_subclass", tensor_of(data));
     Object made = checked(wrap_as((PyTypeObject*)cls, alias(tensor_of(data))));
     if (requires_grad) set_requires_grad(tensor_of(made.get()), true);
     return made.release();
@@ -400,6 +409,7 @@ PyObject* as_subclass(PyObject* self, PyObject* cls) {
   return guarded([&]() -> PyObject* {
     check(PyType_Check(cls) && PyType_IsSubtype((PyTypeObject*)cls, tensor_type), Kind::Type,
           "as_subclass(): cls must be a subclass of Tensor");
+    check_has_elements("as_subclass", tensor_of(self));
     return wrap_as((PyTypeObject*)cls, view_alias(tensor_of(self)));
   });
 }

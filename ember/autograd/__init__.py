@@ -61,7 +61,7 @@ def backward(
     grads = _grads_tuple(grad_tensors, len(tensors))
     if retain_graph is None:
         retain_graph = create_graph
-    _C._run_backward(tensors, grads, retain_graph, create_graph, inputs, True, True)
+    _run_backward(tensors, grads, retain_graph, create_graph, inputs, True, True)
 
 
 def grad(
@@ -126,13 +126,22 @@ def grad(
     return result
 
 
+def _run_backward(*call):
+    """The core's function, or the one that also knows sparse tensors."""
+    if not _C._sparse_exists():
+        return _C._run_backward(*call)
+    from ember.sparse._engine import run_backward
+
+    return run_backward(*call)
+
+
 def _run_grad(outputs, inputs, given, retain_graph, create_graph, allow_unused):
     if vmaps:
         from ember.func._functions import grad
 
         return grad(outputs, inputs, given, retain_graph, create_graph, allow_unused)
     options = (retain_graph, create_graph, inputs, allow_unused, False)
-    return _C._run_backward(outputs, given, *options)
+    return _run_backward(outputs, given, *options)
 
 
 def _batched_grad(outputs, inputs, given, retain_graph, create_graph, allow_unused):

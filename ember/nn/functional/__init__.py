@@ -61,10 +61,7 @@ from ember.nn.functional.adaptive_pooling import (
     fractional_max_pool3d,
     fractional_max_pool3d_with_indices,
 )
-from ember.nn.functional.attention import (
-    multi_head_attention_forward,
-    scaled_dot_product_attention,
-)
+from ember.nn.functional.attention import multi_head_attention_forward
 from ember.nn.functional.class_loss import (
     ctc_loss,
     linear_cross_entropy,
@@ -72,14 +69,6 @@ from ember.nn.functional.class_loss import (
     multilabel_margin_loss,
     multilabel_soft_margin_loss,
     triplet_margin_with_distance_loss,
-)
-from ember.nn.functional.conv import (
-    conv1d,
-    conv2d,
-    conv3d,
-    conv_transpose1d,
-    conv_transpose2d,
-    conv_transpose3d,
 )
 from ember.nn.functional.dropout import (
     alpha_dropout,
@@ -94,8 +83,6 @@ from ember.nn.functional.layers import (
     bilinear,
     cosine_similarity,
     embedding,
-    layer_norm,
-    linear,
     normalize,
     one_hot,
     pairwise_distance,
@@ -103,23 +90,15 @@ from ember.nn.functional.layers import (
 from ember.nn.functional.loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
-    cross_entropy,
     gaussian_nll_loss,
     huber_loss,
     kl_div,
     l1_loss,
     mse_loss,
-    nll_loss,
     poisson_nll_loss,
     smooth_l1_loss,
 )
-from ember.nn.functional.normalization import (
-    batch_norm,
-    group_norm,
-    instance_norm,
-    local_response_norm,
-    rms_norm,
-)
+from ember.nn.functional.normalization import local_response_norm
 from ember.nn.functional.padding import pad
 from ember.nn.functional.pooling import (
     avg_pool1d,
