@@ -1,7 +1,5 @@
 """`python -m benchmarks [group ...]`: compares ember with torch; `make bench` does all.
 
-`--help` lists the groups.
-Groups: overhead grad backward step kernels gemm conv allocator import size memory.
 `--help` lists the groups; those that take minutes run only when they are named.
 """
 

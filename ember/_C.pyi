@@ -89,6 +89,10 @@ class _U_S_V(NamedTuple):
     S: Tensor
     V: Tensor
 
+class _solution_cloned_coefficient(NamedTuple):
+    solution: Tensor
+    cloned_coefficient: Tensor
+
 class _LU_pivots_info(NamedTuple):
     LU: Tensor
     pivots: Tensor
@@ -565,6 +569,12 @@ class Tensor:
         """The tensor in another dtype, that of this name; itself if it has it."""
     def char(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """The tensor in another dtype, that of this name; itself if it has it."""
+    def cholesky(self, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The lower triangular L with L @ L.mH equal to the matrix, or its adjoint."""
+    def cholesky_inverse(self, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The inverse of a matrix from its Cholesky factor."""
+    def cholesky_solve(self, input2: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The X with A @ X = self, from a Cholesky factor of A."""
     def chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
         """Views of at most `chunks` pieces of equal size along a dimension; the last may
         be smaller.
@@ -609,6 +619,8 @@ class Tensor:
         """Magnitude of the first with the sign of the second."""
     def copysign_(self, other: _Operand) -> Self:
         """Magnitude of the first with the sign of the second."""
+    def corrcoef(self) -> Tensor:
+        """Correlations of the variables in rows: covariances scaled by deviations."""
     def cos(self, *, out: Tensor | None = ...) -> Tensor:
         """Cosine of each element."""
     def cos_(self) -> Self:
@@ -619,8 +631,12 @@ class Tensor:
         """Hyperbolic cosine of each element."""
     def count_nonzero(self, dim: _Dims = ...) -> Tensor:
         """Number of nonzero elements over `dim`."""
+    def cov(self, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
+        """Covariances of the variables in rows, over the observations in columns."""
     def cpu(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """The tensor in host memory; itself if it is there."""
+    def cross(self, other: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Cross products of vectors along `dim`, or the first dimension of size 3."""
     def cummax(self, dim: _int, *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
         """Largest of each element along `dim` and all before it, and where it is."""
     def cummin(self, dim: _int, *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
@@ -1041,6 +1057,10 @@ class Tensor:
     def matmul(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Matrix product of two tensors: vectors, matrices or batches, broadcast together.
         """
+    def matrix_exp(self) -> Tensor:
+        """The exponentials of square matrices."""
+    def matrix_power(self, n: _int, *, out: Tensor | None = ...) -> Tensor:
+        """Square matrices to the power `n`."""
     @overload
     def max(self, *, out: Tensor | None = ...) -> Tensor:
         """Largest of all elements."""
@@ -1203,6 +1223,8 @@ class Tensor:
     def permute(self, *dims: _int) -> Tensor: ...
     def pin_memory(self, device: _DeviceLike | None = ...) -> Tensor:
         """The tensor itself: host memory need not be pinned for ember's devices."""
+    def pinverse(self, rcond: _float = ...) -> Tensor:
+        """The pseudo-inverses of matrices."""
     def polygamma(self, n: _int) -> Tensor:
         """n-th derivative of digamma."""
     def polygamma_(self, n: _int) -> Self:
@@ -1530,6 +1552,8 @@ class Tensor:
         """A view with two dimensions swapped."""
     def transpose_(self, dim0: _int, dim1: _int) -> Self:
         """A view with two dimensions swapped. The tensor itself changes."""
+    def triangular_solve(self, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _solution_cloned_coefficient:
+        """The X with A @ X = self, A being triangular, and a copy of A."""
     def tril(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
         """The lower triangle of matrices, up to a diagonal; 0 above it."""
     def tril_(self, diagonal: _int = ...) -> Self:
@@ -1767,13 +1791,22 @@ def result_type(*args: Any, **kwargs: Any) -> Any: ...
 def set_default_dtype(*args: Any, **kwargs: Any) -> Any: ...
 def set_num_threads(*args: Any, **kwargs: Any) -> Any: ...
 
-def _batch_norm_with_update(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """native_batch_norm in training, with an empty tensor for its reserve."""
 def _adaptive_avg_pool(input: Tensor, output_size: _Dims) -> Tensor:
     """The mean of windows that cover the last axes evenly."""
 
 def _adaptive_max_pool(input: Tensor, output_size: _Dims) -> tuple[Tensor, Tensor]:
     """The maximum of windows that cover the last axes evenly, and its place."""
+
+@overload
+def _batch_norm_with_update(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """native_batch_norm in training, with an empty tensor for its reserve."""
+@overload
+def _batch_norm_with_update(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+
+def _chunk_cat(tensors: _Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | None = ...) -> Tensor:
+    """Tensors in `num_chunks` parts along `dim`, padded with zeros, and joined part by
+    part.
+    """
 
 def _csr_mm(start: Tensor, columns: Tensor, values: Tensor, dense: Tensor, width: _int, transposed: _bool = ...) -> Tensor:
     """The product of a sparse matrix of `width` columns, or of its transpose, and a
@@ -1806,6 +1839,9 @@ def _fused_sgd_(input: _Sequence[Tensor], grads: _Sequence[Tensor], momentum_buf
     one.
     """
 
+def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _DtypeLike, *, out: Tensor | None = ...) -> Tensor:
+    """The gradient of log_softmax, from its output."""
+
 def _lu_with_info(input: Tensor, pivot: _bool = ..., check_errors: _bool = ...) -> _LU_pivots_info:
     """What `lu` returns, with the info."""
 
@@ -1817,25 +1853,6 @@ def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor 
 
 def _native_batch_norm_legit_no_training(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
     """native_batch_norm by the running statistics."""
-def _batch_norm_with_update(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """native_batch_norm in training mode, with room for a device's own state."""
-
-def _chunk_cat(tensors: _Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | None = ...) -> Tensor:
-    """Tensors in `num_chunks` parts along `dim`, padded with zeros, and joined part by
-    part.
-    """
-
-def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
-    """How points of the simplex move with their concentrations."""
-
-def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _DtypeLike, *, out: Tensor | None = ...) -> Tensor:
-    """The gradient of log_softmax, from its output."""
-
-@overload
-def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, training: _bool, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
-    """native_batch_norm with running statistics."""
-@overload
-def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]: ...
 
 def _safe_softmax(input: Tensor, dim: _int, dtype: _DtypeLike | None = ...) -> Tensor:
     """softmax, with zeros where all elements along `dim` are -inf."""
@@ -2135,6 +2152,12 @@ def bucketize(input: _Operand, boundaries: Tensor, *, out_int32: _bool = ..., ri
 def cat(tensors: _Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The tensors one after the other along a dimension."""
 
+@overload
+def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: _int | None = ...) -> Tensor:
+    """Distances of order `p` between each row of x1 and each row of x2."""
+@overload
+def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: _str = ...) -> Tensor: ...
+
 def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Smallest integer not below each element."""
 
@@ -2146,6 +2169,21 @@ def celu(input: Tensor, alpha: _float = ...) -> Tensor:
 
 def celu_(input: Tensor, alpha: _float = ...) -> Tensor:
     """x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere."""
+
+@overload
+def chain_matmul(matrices: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
+    """The product of several matrices, multiplied in the best order."""
+@overload
+def chain_matmul(*matrices: Tensor, out: Tensor | None = ...) -> Tensor: ...
+
+def cholesky(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The lower triangular L with L @ L.mH equal to the matrix, or its adjoint."""
+
+def cholesky_inverse(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The inverse of a matrix from its Cholesky factor."""
+
+def cholesky_solve(input: Tensor, input2: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The X with A @ X = self, from a Cholesky factor of A."""
 
 def chunk(input: Tensor, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
     """Views of at most `chunks` pieces of equal size along a dimension; the last may
@@ -2211,6 +2249,9 @@ def conj_physical_(input: Tensor) -> Tensor:
 def copysign(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Magnitude of the first with the sign of the second."""
 
+def corrcoef(input: Tensor) -> Tensor:
+    """Correlations of the variables in rows: covariances scaled by deviations."""
+
 def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Cosine of each element."""
 
@@ -2225,6 +2266,12 @@ def cosh_(input: Tensor) -> Tensor:
 
 def count_nonzero(input: Tensor, dim: _Dims = ...) -> Tensor:
     """Number of nonzero elements over `dim`."""
+
+def cov(input: Tensor, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
+    """Covariances of the variables in rows, over the observations in columns."""
+
+def cross(input: Tensor, other: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Cross products of vectors along `dim`, or the first dimension of size 3."""
 
 def cummax(input: Tensor, dim: _int, *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
     """Largest of each element along `dim` and all before it, and where it is."""
@@ -2804,6 +2851,12 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Matrix product of two tensors: vectors, matrices or batches, broadcast together.
     """
 
+def matrix_exp(input: Tensor) -> Tensor:
+    """The exponentials of square matrices."""
+
+def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
+    """Square matrices to the power `n`."""
+
 @overload
 def max(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Largest of all elements."""
@@ -2908,26 +2961,24 @@ def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Ten
 
 def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
     """batch_norm, with the mean and the reciprocal deviation of the batch."""
-    """The normalised tensor, the means and the inverse standard deviations."""
 
 def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]:
     """dropout() that returns its mask too."""
 
-def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
-    """group_norm, with the mean and the reciprocal deviation of each group."""
-
-def native_layer_norm(input: Tensor, normalized_shape: _Size, weight: Tensor | None, bias: Tensor | None, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
-    """layer_norm, with the mean and the reciprocal deviation of each row."""
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: _float, *, out: Tensor | None = ...) -> Tensor:
     """The gradient of native_dropout."""
 
-def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float) -> tuple[Tensor, Tensor, Tensor]:
-    """The normalised tensor, the means and the inverse standard deviations of its
-    groups.
-    """
+@overload
+def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
+    """group_norm, with the mean and the reciprocal deviation of each group."""
+@overload
+def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float) -> tuple[Tensor, Tensor, Tensor]: ...
 
+@overload
 def native_layer_norm(input: Tensor, normalized_shape: _Size, weight: Tensor | None, bias: Tensor | None, eps: _float) -> tuple[Tensor, Tensor, Tensor]:
     """The normalised tensor, the means and the inverse standard deviations."""
+@overload
+def native_layer_norm(input: Tensor, normalized_shape: _Size, weight: Tensor | None, bias: Tensor | None, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]: ...
 
 def ne(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the two elements differ."""
@@ -2997,6 +3048,9 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = ..., tran
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Outer product of two vectors."""
 
+def pdist(input: Tensor, p: _float = ...) -> Tensor:
+    """Distances of order `p` between all pairs of rows, each pair once."""
+
 @overload
 def permute(input: Tensor, dims: _Size) -> Tensor:
     """A view with its dimensions reordered."""
@@ -3008,6 +3062,9 @@ def permute_copy(input: Tensor, dims: _Size, *, out: Tensor | None = ...) -> Ten
     """A view with its dimensions reordered. As a copy."""
 @overload
 def permute_copy(input: Tensor, *dims: _int, out: Tensor | None = ...) -> Tensor: ...
+
+def pinverse(input: Tensor, rcond: _float = ...) -> Tensor:
+    """The pseudo-inverses of matrices."""
 
 def poisson(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Poisson numbers with the rates in `input`."""
@@ -3471,6 +3528,9 @@ def trapz(y: Tensor, x: Tensor, *, dim: _int = ...) -> Tensor:
     """The same as trapezoid."""
 @overload
 def trapz(y: Tensor, *, dx: _float = ..., dim: _int = ...) -> Tensor: ...
+
+def triangular_solve(input: Tensor, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _solution_cloned_coefficient:
+    """The X with A @ X = self, A being triangular, and a copy of A."""
 
 def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The lower triangle of matrices, up to a diagonal; 0 above it."""

@@ -29,8 +29,6 @@ Tensor sampled(const Tensor& like, const Shape& shape, Dtype dtype, F&& fill) {
 }
 
 // The result of a draw hangs in the graph, but nothing flows through it.
-template <class... T>
-Tensor without_gradient(const Tensor& out, const char* op, const T&... inputs) {
 template <class... Inputs>
 Tensor without_gradient(const Tensor& out, const char* op, const Inputs&... inputs) {
   if (!grad_needed(inputs...)) return out;
