@@ -6,11 +6,9 @@ from importlib import import_module
 
 _SUBPACKAGES = """
     accelerator amp autograd backends compiler cpu cuda distributed distributions
-    fft func functional futures hub jit library linalg masked mps multiprocessing nested nn
-    onnx opencl optim overrides package profiler quantization quasirandom random
-    amp autograd backends compiler cpu cuda distributed distributions fft func
-    functional futures hub jit library linalg masked mps multiprocessing nested nn
-    onnx opencl ops optim overrides package profiler quantization quasirandom random
+    fft func functional futures hub jit legacy library linalg masked mps
+    multiprocessing nested nn onnx opencl ops optim overrides package profiler
+    quantization quasirandom random
     return_types serialization signal sparse special storage testing types utils
     version xpu
     """
