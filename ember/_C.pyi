@@ -68,9 +68,47 @@ class _mantissa_exponent(NamedTuple):
     mantissa: Tensor
     exponent: Tensor
 
+class _a_tau(NamedTuple):
+    a: Tensor
+    tau: Tensor
+
 class _hist_bin_edges(NamedTuple):
     hist: Tensor
     bin_edges: Tensor
+
+class _Q_R(NamedTuple):
+    Q: Tensor
+    R: Tensor
+
+class _sign_logabsdet(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+
+class _U_S_V(NamedTuple):
+    U: Tensor
+    S: Tensor
+    V: Tensor
+
+class _solution_cloned_coefficient(NamedTuple):
+    solution: Tensor
+    cloned_coefficient: Tensor
+
+class _LU_pivots_info(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
+class _P_L_U(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
+class DisableTorchFunction:
+    def __enter__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class DisableTorchFunctionSubclass:
+    def __enter__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __exit__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 class Generator:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
@@ -271,25 +309,37 @@ class Tensor:
     def __iter__(self) -> _Iterator[Tensor]: ...
     def __getitem__(self, index: Any) -> Tensor: ...
     def __setitem__(self, index: Any, value: Any) -> None: ...
+    def _coalesced_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def _indices(self, *args: Any, **kwargs: Any) -> Any: ...
     def _is_view(self, *args: Any, **kwargs: Any) -> Any: ...
     @staticmethod
     def _make_subclass(*args: Any, **kwargs: Any) -> Any: ...
+    def _nnz(self, *args: Any, **kwargs: Any) -> Any: ...
+    def _values(self, *args: Any, **kwargs: Any) -> Any: ...
     def apply_(self, *args: Any, **kwargs: Any) -> Any: ...
     def as_subclass(self, *args: Any, **kwargs: Any) -> Any: ...
     def backward(self, *args: Any, **kwargs: Any) -> Any: ...
+    def ccol_indices(self, *args: Any, **kwargs: Any) -> Any: ...
+    def coalesce(self, *args: Any, **kwargs: Any) -> Any: ...
+    def col_indices(self, *args: Any, **kwargs: Any) -> Any: ...
     def const_data_ptr(self, *args: Any, **kwargs: Any) -> Any: ...
+    def crow_indices(self, *args: Any, **kwargs: Any) -> Any: ...
     def cuda(self, *args: Any, **kwargs: Any) -> Any: ...
     def data_ptr(self, *args: Any, **kwargs: Any) -> Any: ...
+    def dense_dim(self, *args: Any, **kwargs: Any) -> Any: ...
     def detach_(self, *args: Any, **kwargs: Any) -> Any: ...
     def dim(self, *args: Any, **kwargs: Any) -> Any: ...
     def dim_order(self, *args: Any, **kwargs: Any) -> Any: ...
     def element_size(self, *args: Any, **kwargs: Any) -> Any: ...
     def get_device(self, *args: Any, **kwargs: Any) -> Any: ...
     def has_names(self, *args: Any, **kwargs: Any) -> Any: ...
+    def indices(self, *args: Any, **kwargs: Any) -> Any: ...
+    def is_coalesced(self, *args: Any, **kwargs: Any) -> Any: ...
     def is_inference(self, *args: Any, **kwargs: Any) -> Any: ...
     def is_pinned(self, *args: Any, **kwargs: Any) -> Any: ...
     def is_set_to(self, *args: Any, **kwargs: Any) -> Any: ...
     def is_shared(self, *args: Any, **kwargs: Any) -> Any: ...
+    def lu(self, *args: Any, **kwargs: Any) -> Any: ...
     def map2_(self, *args: Any, **kwargs: Any) -> Any: ...
     def map_(self, *args: Any, **kwargs: Any) -> Any: ...
     def ndimension(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -300,14 +350,30 @@ class Tensor:
     def register_hook(self, *args: Any, **kwargs: Any) -> Any: ...
     def register_post_accumulate_grad_hook(self, *args: Any, **kwargs: Any) -> Any: ...
     def requires_grad_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def resize_as_sparse_(self, *args: Any, **kwargs: Any) -> Any: ...
     def retain_grad(self, *args: Any, **kwargs: Any) -> Any: ...
+    def row_indices(self, *args: Any, **kwargs: Any) -> Any: ...
+    def share_memory_(self, *args: Any, **kwargs: Any) -> Any: ...
     def size(self, *args: Any, **kwargs: Any) -> Any: ...
+    def smm(self, *args: Any, **kwargs: Any) -> Any: ...
+    def sparse_dim(self, *args: Any, **kwargs: Any) -> Any: ...
+    def sparse_mask(self, *args: Any, **kwargs: Any) -> Any: ...
+    def sparse_resize_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def sparse_resize_and_clear_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def sspaddmm(self, *args: Any, **kwargs: Any) -> Any: ...
     def storage(self, *args: Any, **kwargs: Any) -> Any: ...
     def storage_offset(self, *args: Any, **kwargs: Any) -> Any: ...
     def stride(self, *args: Any, **kwargs: Any) -> Any: ...
+    def to_sparse(self, *args: Any, **kwargs: Any) -> Any: ...
+    def to_sparse_bsc(self, *args: Any, **kwargs: Any) -> Any: ...
+    def to_sparse_bsr(self, *args: Any, **kwargs: Any) -> Any: ...
+    def to_sparse_coo(self, *args: Any, **kwargs: Any) -> Any: ...
+    def to_sparse_csc(self, *args: Any, **kwargs: Any) -> Any: ...
+    def to_sparse_csr(self, *args: Any, **kwargs: Any) -> Any: ...
     def tolist(self, *args: Any, **kwargs: Any) -> Any: ...
     def type(self, *args: Any, **kwargs: Any) -> Any: ...
     def untyped_storage(self, *args: Any, **kwargs: Any) -> Any: ...
+    def values(self, *args: Any, **kwargs: Any) -> Any: ...
     def abs(self, *, out: Tensor | None = ...) -> Tensor:
         """Absolute value of each element; of a complex one, its modulus."""
     def abs_(self) -> Self:
@@ -503,6 +569,12 @@ class Tensor:
         """The tensor in another dtype, that of this name; itself if it has it."""
     def char(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """The tensor in another dtype, that of this name; itself if it has it."""
+    def cholesky(self, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The lower triangular L with L @ L.mH equal to the matrix, or its adjoint."""
+    def cholesky_inverse(self, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The inverse of a matrix from its Cholesky factor."""
+    def cholesky_solve(self, input2: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The X with A @ X = self, from a Cholesky factor of A."""
     def chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
         """Views of at most `chunks` pieces of equal size along a dimension; the last may
         be smaller.
@@ -547,6 +619,8 @@ class Tensor:
         """Magnitude of the first with the sign of the second."""
     def copysign_(self, other: _Operand) -> Self:
         """Magnitude of the first with the sign of the second."""
+    def corrcoef(self) -> Tensor:
+        """Correlations of the variables in rows: covariances scaled by deviations."""
     def cos(self, *, out: Tensor | None = ...) -> Tensor:
         """Cosine of each element."""
     def cos_(self) -> Self:
@@ -557,8 +631,12 @@ class Tensor:
         """Hyperbolic cosine of each element."""
     def count_nonzero(self, dim: _Dims = ...) -> Tensor:
         """Number of nonzero elements over `dim`."""
+    def cov(self, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
+        """Covariances of the variables in rows, over the observations in columns."""
     def cpu(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """The tensor in host memory; itself if it is there."""
+    def cross(self, other: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Cross products of vectors along `dim`, or the first dimension of size 3."""
     def cummax(self, dim: _int, *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
         """Largest of each element along `dim` and all before it, and where it is."""
     def cummin(self, dim: _int, *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
@@ -575,6 +653,8 @@ class Tensor:
         """Degrees to radians."""
     def deg2rad_(self) -> Self:
         """Degrees to radians."""
+    def det(self) -> Tensor:
+        """The determinants of square matrices."""
     def detach(self) -> Tensor:
         """The same elements without history."""
     def diag(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -733,6 +813,8 @@ class Tensor:
         """True where the first is at least the second."""
     def geometric_(self, p: _float, *, generator: Generator | None = ...) -> Self:
         """Fills the tensor with the number of tries until a success of probability `p`."""
+    def geqrf(self, *, out: _Sequence[Tensor] | None = ...) -> _a_tau:
+        """R and below it the Householder reflectors of Q, and their factors."""
     def ger(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Outer product of two vectors."""
     def greater(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
@@ -830,6 +912,8 @@ class Tensor:
         """Sum of products over the last dimension of both tensors."""
     def int(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """The tensor in another dtype, that of this name; itself if it has it."""
+    def inverse(self, *, out: Tensor | None = ...) -> Tensor:
+        """The inverses of square matrices."""
     def is_complex(self) -> _bool:
         """Whether the elements are complex numbers."""
     def is_conj(self) -> _bool:
@@ -928,6 +1012,8 @@ class Tensor:
         """Logarithm of the sum of exponentials of each element along `dim` and all before
         it.
         """
+    def logdet(self) -> Tensor:
+        """The logarithm of determinants; NaN where they are negative."""
     def logical_and(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """True where both elements are nonzero."""
     def logical_and_(self, other: Tensor) -> Self:
@@ -956,6 +1042,8 @@ class Tensor:
         """True where the first is less than the second."""
     def lt_(self, other: _Operand) -> Self:
         """True where the first is less than the second."""
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """The X with A @ X = self, from the packed LU factors of A."""
     def masked_fill(self, mask: Tensor, value: _Operand) -> Tensor:
         """A copy with a number where `mask` is set."""
     def masked_fill_(self, mask: Tensor, value: _Operand) -> Self:
@@ -969,6 +1057,10 @@ class Tensor:
     def matmul(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Matrix product of two tensors: vectors, matrices or batches, broadcast together.
         """
+    def matrix_exp(self) -> Tensor:
+        """The exponentials of square matrices."""
+    def matrix_power(self, n: _int, *, out: Tensor | None = ...) -> Tensor:
+        """Square matrices to the power `n`."""
     @overload
     def max(self, *, out: Tensor | None = ...) -> Tensor:
         """Largest of all elements."""
@@ -1116,6 +1208,12 @@ class Tensor:
         """Alias of ne()."""
     def not_equal_(self, other: _Operand) -> Self:
         """Alias of ne()."""
+    def orgqr(self, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """The first columns of a product of Householder reflectors."""
+    def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """A matrix multiplied from the left or right by a product of reflectors, or its
+        adjoint.
+        """
     def outer(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Outer product of two vectors."""
     @overload
@@ -1125,6 +1223,8 @@ class Tensor:
     def permute(self, *dims: _int) -> Tensor: ...
     def pin_memory(self, device: _DeviceLike | None = ...) -> Tensor:
         """The tensor itself: host memory need not be pinned for ember's devices."""
+    def pinverse(self, rcond: _float = ...) -> Tensor:
+        """The pseudo-inverses of matrices."""
     def polygamma(self, n: _int) -> Tensor:
         """n-th derivative of digamma."""
     def polygamma_(self, n: _int) -> Self:
@@ -1159,6 +1259,8 @@ class Tensor:
         """A copy with `source` at the places `index`, the tensor being one line."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Self:
         """A copy with `source` at the places `index`, the tensor being one line."""
+    def qr(self, some: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _Q_R:
+        """An orthogonal Q and an upper triangular R with input = Q @ R."""
     @overload
     def quantile(self, q: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor:
         """The values below which the fractions `q` of the elements along `dim` lie."""
@@ -1322,6 +1424,8 @@ class Tensor:
         """Hyperbolic sine of each element."""
     def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
         """A copy with a slice along a dimension replaced by `src`."""
+    def slogdet(self, *, out: _Sequence[Tensor] | None = ...) -> _sign_logabsdet:
+        """The sign of determinants, and the logarithm of their absolute value."""
     def softmax(self, dim: _int, dtype: _DtypeLike | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Exponentials along `dim`, scaled to sum to 1."""
     def sort(self, dim: _int = ..., descending: _bool = ..., *, stable: _bool | None = ..., out: _Sequence[Tensor] | None = ...) -> _values_indices:
@@ -1385,6 +1489,8 @@ class Tensor:
         """
     @overload
     def sum_to_size(self, *size: _int) -> Tensor: ...
+    def svd(self, some: _bool = ..., compute_uv: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _U_S_V:
+        """Singular vectors and values: input = U @ diag(S) @ V.mH."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """transpose()."""
     def swapaxes_(self, axis0: _int, axis1: _int) -> Self:
@@ -1446,6 +1552,8 @@ class Tensor:
         """A view with two dimensions swapped."""
     def transpose_(self, dim0: _int, dim1: _int) -> Self:
         """A view with two dimensions swapped. The tensor itself changes."""
+    def triangular_solve(self, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _solution_cloned_coefficient:
+        """The X with A @ X = self, A being triangular, and a copy of A."""
     def tril(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
         """The lower triangle of matrices, up to a diagonal; 0 above it."""
     def tril_(self, diagonal: _int = ...) -> Self:
@@ -1556,6 +1664,7 @@ class UntypedStorage:
     def nbytes(self, *args: Any, **kwargs: Any) -> Any: ...
     def resizable(self, *args: Any, **kwargs: Any) -> Any: ...
     def resize_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def share_memory_(self, *args: Any, **kwargs: Any) -> Any: ...
     def size(self, *args: Any, **kwargs: Any) -> Any: ...
     def tolist(self, *args: Any, **kwargs: Any) -> Any: ...
     def untyped(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -1613,28 +1722,59 @@ class layout:
 class memory_format:
     ...
 
+def _call_override(*args: Any, **kwargs: Any) -> Any: ...
+def _cpu_level(*args: Any, **kwargs: Any) -> Any: ...
 def _current_graph_task_id(*args: Any, **kwargs: Any) -> Any: ...
+def _die_with_parent(*args: Any, **kwargs: Any) -> Any: ...
+def _disabled_torch_function_impl(*args: Any, **kwargs: Any) -> Any: ...
 def _empty_cache(*args: Any, **kwargs: Any) -> Any: ...
 def _function_apply(*args: Any, **kwargs: Any) -> Any: ...
+def _get_function_stack_at(*args: Any, **kwargs: Any) -> Any: ...
+def _get_overloaded_args(*args: Any, **kwargs: Any) -> Any: ...
 def _gradient_edge(*args: Any, **kwargs: Any) -> Any: ...
+def _has_torch_function(*args: Any, **kwargs: Any) -> Any: ...
+def _has_torch_function_unary(*args: Any, **kwargs: Any) -> Any: ...
+def _has_torch_function_variadic(*args: Any, **kwargs: Any) -> Any: ...
 def _increment_version(*args: Any, **kwargs: Any) -> Any: ...
+def _is_torch_function_enabled(*args: Any, **kwargs: Any) -> Any: ...
+def _keep_heap(*args: Any, **kwargs: Any) -> Any: ...
+def _len_torch_function_stack(*args: Any, **kwargs: Any) -> Any: ...
 def _memory_of(*args: Any, **kwargs: Any) -> Any: ...
 def _memory_stats(*args: Any, **kwargs: Any) -> Any: ...
+def _new_sparse(*args: Any, **kwargs: Any) -> Any: ...
 def _pop_saved_tensors_hooks(*args: Any, **kwargs: Any) -> Any: ...
+def _pop_torch_function_stack(*args: Any, **kwargs: Any) -> Any: ...
+def _profile_begin(*args: Any, **kwargs: Any) -> Any: ...
+def _profile_now(*args: Any, **kwargs: Any) -> Any: ...
+def _profile_on(*args: Any, **kwargs: Any) -> Any: ...
+def _profile_start(*args: Any, **kwargs: Any) -> Any: ...
+def _profile_stop(*args: Any, **kwargs: Any) -> Any: ...
+def _push_on_torch_function_stack(*args: Any, **kwargs: Any) -> Any: ...
 def _push_saved_tensors_hooks(*args: Any, **kwargs: Any) -> Any: ...
 def _queue_callback(*args: Any, **kwargs: Any) -> Any: ...
+def _receive_message(*args: Any, **kwargs: Any) -> Any: ...
 def _register_backend(*args: Any, **kwargs: Any) -> Any: ...
 def _reset_peak_memory_stats(*args: Any, **kwargs: Any) -> Any: ...
+def _resize_sparse(*args: Any, **kwargs: Any) -> Any: ...
 def _run_backward(*args: Any, **kwargs: Any) -> Any: ...
 def _saved_tensors_hooks_disable(*args: Any, **kwargs: Any) -> Any: ...
 def _saved_tensors_hooks_enable(*args: Any, **kwargs: Any) -> Any: ...
 def _saved_tensors_hooks_get_disabled_error_message(*args: Any, **kwargs: Any) -> Any: ...
+def _send_message(*args: Any, **kwargs: Any) -> Any: ...
 def _set_anomaly_enabled(*args: Any, **kwargs: Any) -> Any: ...
 def _set_default_device(*args: Any, **kwargs: Any) -> Any: ...
 def _set_grad_enabled(*args: Any, **kwargs: Any) -> Any: ...
 def _set_inference_mode(*args: Any, **kwargs: Any) -> Any: ...
+def _shared_storage(*args: Any, **kwargs: Any) -> Any: ...
+def _sparse_exists(*args: Any, **kwargs: Any) -> Any: ...
+def _storage_descriptor(*args: Any, **kwargs: Any) -> Any: ...
 def _storage_from_buffer(*args: Any, **kwargs: Any) -> Any: ...
 def _storage_from_bytes(*args: Any, **kwargs: Any) -> Any: ...
+def _storage_from_descriptor(*args: Any, **kwargs: Any) -> Any: ...
+def _storage_state(*args: Any, **kwargs: Any) -> Any: ...
+def _switch_overrides(*args: Any, **kwargs: Any) -> Any: ...
+def _tensor_bytes(*args: Any, **kwargs: Any) -> Any: ...
+def _tensor_of_bytes(*args: Any, **kwargs: Any) -> Any: ...
 def _to_dlpack(*args: Any, **kwargs: Any) -> Any: ...
 def _will_engine_execute_node(*args: Any, **kwargs: Any) -> Any: ...
 def can_cast(*args: Any, **kwargs: Any) -> Any: ...
@@ -1651,25 +1791,68 @@ def result_type(*args: Any, **kwargs: Any) -> Any: ...
 def set_default_dtype(*args: Any, **kwargs: Any) -> Any: ...
 def set_num_threads(*args: Any, **kwargs: Any) -> Any: ...
 
-def _batch_norm_with_update(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """native_batch_norm in training mode, with room for a device's own state."""
+def _adaptive_avg_pool(input: Tensor, output_size: _Dims) -> Tensor:
+    """The mean of windows that cover the last axes evenly."""
+
+def _adaptive_max_pool(input: Tensor, output_size: _Dims) -> tuple[Tensor, Tensor]:
+    """The maximum of windows that cover the last axes evenly, and its place."""
+
+@overload
+def _batch_norm_with_update(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """native_batch_norm in training, with an empty tensor for its reserve."""
+@overload
+def _batch_norm_with_update(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
 
 def _chunk_cat(tensors: _Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | None = ...) -> Tensor:
     """Tensors in `num_chunks` parts along `dim`, padded with zeros, and joined part by
     part.
     """
 
+def _csr_mm(start: Tensor, columns: Tensor, values: Tensor, dense: Tensor, width: _int, transposed: _bool = ...) -> Tensor:
+    """The product of a sparse matrix of `width` columns, or of its transpose, and a
+    dense one.
+    """
+
+def _csr_sample(start: Tensor, columns: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    """The elements of a @ b.T at the positions of a sparse matrix."""
+
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """How points of the simplex move with their concentrations."""
+
+def _fused_adagrad_(input: _Sequence[Tensor], grads: _Sequence[Tensor], state_sums: _Sequence[Tensor], state_steps: _Sequence[Tensor], *, lr: _float, lr_decay: _float, weight_decay: _float, eps: _float, maximize: _bool) -> _bool:
+    """A step of Adagrad for all tensors at once. False if these tensors need it one by
+    one.
+    """
+
+def _fused_adam_(input: _Sequence[Tensor], grads: _Sequence[Tensor], exp_avgs: _Sequence[Tensor], exp_avg_sqs: _Sequence[Tensor], max_exp_avg_sqs: _Sequence[Tensor], state_steps: _Sequence[Tensor], *, lr: _float, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, decoupled: _bool = ...) -> _bool:
+    """A step of Adam (AdamW, if decoupled) for all tensors at once. False if these
+    tensors need it one by one.
+    """
+
+def _fused_rmsprop_(input: _Sequence[Tensor], grads: _Sequence[Tensor], square_avgs: _Sequence[Tensor], grad_avgs: _Sequence[Tensor], momentum_buffer_list: _Sequence[Tensor], state_steps: _Sequence[Tensor], *, lr: _float, alpha: _float, eps: _float, weight_decay: _float, momentum: _float, centered: _bool, maximize: _bool) -> _bool:
+    """A step of RMSprop for all tensors at once. False if these tensors need it one by
+    one.
+    """
+
+def _fused_sgd_(input: _Sequence[Tensor], grads: _Sequence[Tensor], momentum_buffer_list: _Sequence[Tensor], *, weight_decay: _float, momentum: _float, lr: _float, dampening: _float, nesterov: _bool, maximize: _bool, is_first_step: _bool) -> _bool:
+    """A step of SGD for all tensors at once. False if these tensors need it one by
+    one.
+    """
 
 def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _DtypeLike, *, out: Tensor | None = ...) -> Tensor:
     """The gradient of log_softmax, from its output."""
 
+def _lu_with_info(input: Tensor, pivot: _bool = ..., check_errors: _bool = ...) -> _LU_pivots_info:
+    """What `lu` returns, with the info."""
+
 @overload
 def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, training: _bool, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
-    """native_batch_norm with running statistics."""
+    """The same as native_batch_norm."""
 @overload
 def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]: ...
+
+def _native_batch_norm_legit_no_training(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
+    """native_batch_norm by the running statistics."""
 
 def _safe_softmax(input: Tensor, dim: _int, dtype: _DtypeLike | None = ...) -> Tensor:
     """softmax, with zeros where all elements along `dim` are -inf."""
@@ -1906,6 +2089,9 @@ def atleast_3d(*tensors: Tensor) -> tuple[Tensor, ...]: ...
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
     """beta * self + alpha * (batch1 @ batch2), batch by batch."""
 
+def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> Tensor:
+    """Mean 0 and variance 1 for each channel (axis 1) over the batch."""
+
 @overload
 def bernoulli(input: Tensor, *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
     """1 with the probability that `input` gives for each element, else 0."""
@@ -1966,6 +2152,12 @@ def bucketize(input: _Operand, boundaries: Tensor, *, out_int32: _bool = ..., ri
 def cat(tensors: _Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The tensors one after the other along a dimension."""
 
+@overload
+def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: _int | None = ...) -> Tensor:
+    """Distances of order `p` between each row of x1 and each row of x2."""
+@overload
+def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: _str = ...) -> Tensor: ...
+
 def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Smallest integer not below each element."""
 
@@ -1977,6 +2169,21 @@ def celu(input: Tensor, alpha: _float = ...) -> Tensor:
 
 def celu_(input: Tensor, alpha: _float = ...) -> Tensor:
     """x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere."""
+
+@overload
+def chain_matmul(matrices: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
+    """The product of several matrices, multiplied in the best order."""
+@overload
+def chain_matmul(*matrices: Tensor, out: Tensor | None = ...) -> Tensor: ...
+
+def cholesky(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The lower triangular L with L @ L.mH equal to the matrix, or its adjoint."""
+
+def cholesky_inverse(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The inverse of a matrix from its Cholesky factor."""
+
+def cholesky_solve(input: Tensor, input2: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The X with A @ X = self, from a Cholesky factor of A."""
 
 def chunk(input: Tensor, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
     """Views of at most `chunks` pieces of equal size along a dimension; the last may
@@ -2042,6 +2249,9 @@ def conj_physical_(input: Tensor) -> Tensor:
 def copysign(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Magnitude of the first with the sign of the second."""
 
+def corrcoef(input: Tensor) -> Tensor:
+    """Correlations of the variables in rows: covariances scaled by deviations."""
+
 def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Cosine of each element."""
 
@@ -2056,6 +2266,12 @@ def cosh_(input: Tensor) -> Tensor:
 
 def count_nonzero(input: Tensor, dim: _Dims = ...) -> Tensor:
     """Number of nonzero elements over `dim`."""
+
+def cov(input: Tensor, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
+    """Covariances of the variables in rows, over the observations in columns."""
+
+def cross(input: Tensor, other: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Cross products of vectors along `dim`, or the first dimension of size 3."""
 
 def cummax(input: Tensor, dim: _int, *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
     """Largest of each element along `dim` and all before it, and where it is."""
@@ -2080,6 +2296,9 @@ def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 def deg2rad_(input: Tensor) -> Tensor:
     """Degrees to radians."""
+
+def det(input: Tensor) -> Tensor:
+    """The determinants of square matrices."""
 
 def detach(input: Tensor) -> Tensor:
     """The same elements without history."""
@@ -2315,6 +2534,9 @@ def gcd_(input: Tensor, other: Tensor) -> Tensor:
 def ge(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the first is at least the second."""
 
+def geqrf(input: Tensor, *, out: _Sequence[Tensor] | None = ...) -> _a_tau:
+    """R and below it the Householder reflectors of Q, and their factors."""
+
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Outer product of two vectors."""
 
@@ -2334,6 +2556,18 @@ def greater(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tens
 
 def greater_equal(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Alias of ge()."""
+
+def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enabled: _bool = ...) -> Tensor:
+    """Mean 0 and variance 1 over groups of channels of each sample."""
+
+@overload
+def gru(input: Tensor, hx: Tensor, params: _Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+    """Layers of gated recurrent units over sequences: outputs, last h."""
+@overload
+def gru(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: _Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor]: ...
+
+def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = ..., b_hh: Tensor | None = ...) -> Tensor:
+    """One step of gated recurrent units: the next h."""
 
 def gt(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the first is greater than the second."""
@@ -2424,6 +2658,12 @@ def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None 
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sum of products over the last dimension of both tensors."""
 
+def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, use_input_stats: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> Tensor:
+    """batch_norm of every sample by itself."""
+
+def inverse(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The inverses of square matrices."""
+
 def is_complex(input: Tensor) -> _bool:
     """Whether the elements are complex numbers."""
 
@@ -2480,6 +2720,9 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
 
 def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
     """The `k`-th smallest element along `dim`, counted from 1, and where it is."""
+
+def layer_norm(input: Tensor, normalized_shape: _Size, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enable: _bool = ...) -> Tensor:
+    """Mean 0 and variance 1 over the last axes, then scale and shift."""
 
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Least common multiple."""
@@ -2549,6 +2792,9 @@ def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tenso
     it.
     """
 
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of determinants; NaN where they are negative."""
+
 def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where both elements are nonzero."""
 
@@ -2574,8 +2820,23 @@ def logspace(start: _Operand, end: _Operand, steps: _int, base: _float = ..., *,
 def logsumexp(input: Tensor, dim: _Dims, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of the sum of exponentials over `dim`, without overflow."""
 
+@overload
+def lstm(input: Tensor, hx: _Sequence[Tensor], params: _Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor, Tensor]:
+    """Layers of long short-term memory over sequences: outputs, last h, last c."""
+@overload
+def lstm(data: Tensor, batch_sizes: Tensor, hx: _Sequence[Tensor], params: _Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor, Tensor]: ...
+
+def lstm_cell(input: Tensor, hx: _Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = ..., b_hh: Tensor | None = ...) -> tuple[Tensor, Tensor]:
+    """One step of long short-term memory: the next h and c."""
+
 def lt(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the first is less than the second."""
+
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The X with A @ X = self, from the packed LU factors of A."""
+
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = ..., unpack_pivots: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _P_L_U:
+    """The factors that `linalg.lu_factor` has packed into one matrix."""
 
 def masked_fill(input: Tensor, mask: Tensor, value: _Operand) -> Tensor:
     """A copy with a number where `mask` is set."""
@@ -2589,6 +2850,12 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = ...) -> T
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Matrix product of two tensors: vectors, matrices or batches, broadcast together.
     """
+
+def matrix_exp(input: Tensor) -> Tensor:
+    """The exponentials of square matrices."""
+
+def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
+    """Square matrices to the power `n`."""
 
 @overload
 def max(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2693,7 +2960,7 @@ def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Ten
     """A copy of `length` indices from `start` along a dimension."""
 
 def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
-    """The normalised tensor, the means and the inverse standard deviations."""
+    """batch_norm, with the mean and the reciprocal deviation of the batch."""
 
 def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]:
     """dropout() that returns its mask too."""
@@ -2701,13 +2968,17 @@ def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tenso
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: _float, *, out: Tensor | None = ...) -> Tensor:
     """The gradient of native_dropout."""
 
-def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float) -> tuple[Tensor, Tensor, Tensor]:
-    """The normalised tensor, the means and the inverse standard deviations of its
-    groups.
-    """
+@overload
+def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
+    """group_norm, with the mean and the reciprocal deviation of each group."""
+@overload
+def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float) -> tuple[Tensor, Tensor, Tensor]: ...
 
+@overload
 def native_layer_norm(input: Tensor, normalized_shape: _Size, weight: Tensor | None, bias: Tensor | None, eps: _float) -> tuple[Tensor, Tensor, Tensor]:
     """The normalised tensor, the means and the inverse standard deviations."""
+@overload
+def native_layer_norm(input: Tensor, normalized_shape: _Size, weight: Tensor | None, bias: Tensor | None, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]: ...
 
 def ne(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the two elements differ."""
@@ -2766,8 +3037,19 @@ def ones(*size: _int, dtype: _DtypeLike | None = ..., layout: Any = ..., device:
 def ones_like(input: Tensor, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., memory_format: memory_format | None = ...) -> Tensor:
     """A tensor of the shape, dtype and device of another, filled with 1."""
 
+def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The first columns of a product of Householder reflectors."""
+
+def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """A matrix multiplied from the left or right by a product of reflectors, or its
+    adjoint.
+    """
+
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Outer product of two vectors."""
+
+def pdist(input: Tensor, p: _float = ...) -> Tensor:
+    """Distances of order `p` between all pairs of rows, each pair once."""
 
 @overload
 def permute(input: Tensor, dims: _Size) -> Tensor:
@@ -2780,6 +3062,9 @@ def permute_copy(input: Tensor, dims: _Size, *, out: Tensor | None = ...) -> Ten
     """A view with its dimensions reordered. As a copy."""
 @overload
 def permute_copy(input: Tensor, *dims: _int, out: Tensor | None = ...) -> Tensor: ...
+
+def pinverse(input: Tensor, rcond: _float = ...) -> Tensor:
+    """The pseudo-inverses of matrices."""
 
 def poisson(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Poisson numbers with the rates in `input`."""
@@ -2815,6 +3100,9 @@ def prod(input: Tensor, dim: _int, keepdim: _bool = ..., *, dtype: _DtypeLike | 
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
     """A copy with `source` at the places `index`, the tensor being one line."""
+
+def qr(input: Tensor, some: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _Q_R:
+    """An orthogonal Q and an upper triangular R with input = Q @ R."""
 
 @overload
 def quantile(input: Tensor, q: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor:
@@ -2912,6 +3200,31 @@ def resolve_conj(input: Tensor) -> Tensor:
 
 def resolve_neg(input: Tensor) -> Tensor:
     """The tensor itself: negatives are never lazy."""
+
+def rms_norm(input: Tensor, normalized_shape: _Size, weight: Tensor | None = ..., eps: _float | None = ...) -> Tensor:
+    """`input` divided by its root mean square over the last axes (arXiv:1910.07467)."""
+
+@overload
+def rnn_relu(input: Tensor, hx: Tensor, params: _Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+    """Layers of h = relu(W_ih x + b_ih + W_hh h + b_hh) over sequences: outputs, last
+    h.
+    """
+@overload
+def rnn_relu(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: _Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor]: ...
+
+def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = ..., b_hh: Tensor | None = ...) -> Tensor:
+    """relu(W_ih x + b_ih + W_hh h + b_hh)."""
+
+@overload
+def rnn_tanh(input: Tensor, hx: Tensor, params: _Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+    """Layers of h = tanh(W_ih x + b_ih + W_hh h + b_hh) over sequences: outputs, last
+    h.
+    """
+@overload
+def rnn_tanh(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: _Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor]: ...
+
+def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = ..., b_hh: Tensor | None = ...) -> Tensor:
+    """tanh(W_ih x + b_ih + W_hh h + b_hh)."""
 
 def roll(input: Tensor, shifts: _Dims, dims: _Dims = ...) -> Tensor:
     """A copy shifted along `dims`; what leaves at the end comes in at the front."""
@@ -3046,6 +3359,9 @@ def slice_copy(input: Tensor, dim: _int = ..., start: _int | None = ..., end: _i
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy with a slice along a dimension replaced by `src`."""
 
+def slogdet(input: Tensor, *, out: _Sequence[Tensor] | None = ...) -> _sign_logabsdet:
+    """The sign of determinants, and the logarithm of their absolute value."""
+
 def softmax(input: Tensor, dim: _int, dtype: _DtypeLike | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Exponentials along `dim`, scaled to sum to 1."""
 
@@ -3124,6 +3440,9 @@ def sum(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeL
     """Sum over `dim`, or over every axis when `dim` is None."""
 @overload
 def sum(input: Tensor, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
+
+def svd(input: Tensor, some: _bool = ..., compute_uv: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _U_S_V:
+    """Singular vectors and values: input = U @ diag(S) @ V.mH."""
 
 def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
     """transpose()."""
@@ -3209,6 +3528,9 @@ def trapz(y: Tensor, x: Tensor, *, dim: _int = ...) -> Tensor:
     """The same as trapezoid."""
 @overload
 def trapz(y: Tensor, *, dx: _float = ..., dim: _int = ...) -> Tensor: ...
+
+def triangular_solve(input: Tensor, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _solution_cloned_coefficient:
+    """The X with A @ X = self, A being triangular, and a copy of A."""
 
 def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The lower triangle of matrices, up to a diagonal; 0 above it."""

@@ -38,6 +38,58 @@ def typename(obj: object) -> str:
     return prefix + kind.__qualname__
 
 
+# --- __torch_function__: ember/overrides.py has the rest ------------------------------
+
+
+class DisableTorchFunctionSubclass:
+    """Within it, ops do not ask types for their `__torch_function__`."""
+
+    def __enter__(self) -> None:
+        self._before = _C._switch_overrides(True, False)
+
+    def __exit__(self, *error) -> None:
+        _C._switch_overrides(*self._before)
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """Within it, ops ask neither types nor modes."""
+
+    def __enter__(self) -> None:
+        self._before = _C._switch_overrides(True, True)
+
+
+def _torch_function(cls: type, func, types, args=(), kwargs=None):
+    """Run an op on instances of a subclass; its results are instances, too."""
+    if not all(issubclass(cls, kind) for kind in types):
+        return NotImplemented
+    before = _C._switch_overrides(True, False)
+    try:
+        made = func(*args, **(kwargs or {}))
+    finally:
+        _C._switch_overrides(*before)
+    return made if cls is Tensor or func in _NOT_CONVERTED else _converted(made, cls)
+
+
+def _converted(value, cls: type):
+    if isinstance(value, Tensor):
+        if isinstance(value, cls):
+            return value
+        before = _C._switch_overrides(True, False)
+        try:
+            return value.as_subclass(cls)
+        finally:
+            _C._switch_overrides(*before)
+    if isinstance(value, (tuple, list)) and not isinstance(value, _C.Size):
+        return type(value)(_converted(v, cls) for v in value)
+    return value
+
+
+# Attributes that belong to another tensor, whatever its type is.
+_NOT_CONVERTED = {Tensor._base.__get__, Tensor.grad.__get__}
+
+_C.DisableTorchFunctionSubclass = DisableTorchFunctionSubclass  # type: ignore
+_C.DisableTorchFunction = DisableTorchFunction  # type: ignore
+
 # --- copies and pickles ---------------------------------------------------------------
 
 
@@ -165,6 +217,18 @@ def _storage(self: Tensor):
     return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
 
 
+def _of_sparse(module: str, name: str):
+    """A method that is defined with sparse tensors, imported when it is called."""
+
+    def method(self: Tensor, *args, **kwargs):
+        from importlib import import_module
+
+        found = getattr(import_module(f"ember.sparse.{module}"), name)
+        return found(self, *args, **kwargs)
+
+    return method
+
+
 def legacy_constructor(*args, dtype=None, device=None) -> Tensor:
     """`Tensor(2, 3)`, `Tensor([1, 2])` and `Tensor(tensor)`.
 
@@ -199,6 +263,31 @@ def legacy_constructor(*args, dtype=None, device=None) -> Tensor:
     return _C.empty(args, dtype=kind, device="cpu")
 
 
+def _lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple:
+    """Packed LU factors and pivots: see `ember.lu`."""
+    from ember._lowrank import lu
+
+    return lu(self, pivot, get_infos)
+
+
+_SPARSE_METHODS = {
+    "_convert": """
+        _coalesced_ _indices _nnz _values ccol_indices coalesce col_indices crow_indices
+        dense_dim indices is_coalesced row_indices sparse_dim sparse_resize_
+        sparse_resize_and_clear_ to_dense to_sparse to_sparse_bsc to_sparse_bsr
+        to_sparse_coo to_sparse_csc to_sparse_csr values
+        """,
+    "_arithmetic": "resize_as_sparse_ sparse_mask",
+    "_matmul": "smm sspaddmm",
+}
+for _module, _names in _SPARSE_METHODS.items():
+    for _name in _names.split():
+        _method = _of_sparse(_module, _name)
+        _method.__name__ = _name
+        _method.__qualname__ = f"Tensor.{_name}"
+        setattr(Tensor, _name, _method)
+
+Tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore
 for _name, _method in {
     "__deepcopy__": _deepcopy,
     "__reduce_ex__": _reduce_ex,
@@ -206,6 +295,7 @@ for _name, _method in {
     "__reversed__": _reversed,
     "apply_": _apply,
     "cuda": _cuda,
+    "lu": _lu,
     "map2_": _map2,
     "map_": _map,
     "new": _new,

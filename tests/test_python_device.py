@@ -133,6 +133,24 @@ def test_an_mlp_trains_to_the_same_weights_as_on_the_cpu():
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("transposed", [False, True])
+def test_convolutions_decompose(transposed):
+    """A device without kernels for them has them nevertheless, with gradients."""
+    ember.manual_seed(0)
+    conv = getattr(ember, "conv_transpose2d" if transposed else "conv2d")
+    tensors = [ember.randn(2, 4, 7, 6), ember.randn(4, 2, 3, 2), ember.randn(4)]
+    found = []
+    for device in ("cpu", "numpy"):
+        inputs = [t.to(device).detach().requires_grad_() for t in tensors]
+        y = conv(*inputs, stride=2, padding=1, dilation=(1, 2), groups=2)
+        y.backward(y.detach())
+        found.append([y, *(t.grad for t in inputs)])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(
+            b.detach().cpu().numpy(), a.detach().numpy(), rtol=1e-4, atol=1e-4
+        )
+
+
 def test_a_missing_primitive_is_named():
     x = ember.ones(3).to("numpy")
     with pytest.raises(NotImplementedError, match=r"NumpyBackend.*'variance'"):

@@ -3,15 +3,24 @@
 
 #include <cstring>
 
+#include "cpu/conv.h"
+#include "cpu/attention.h"
 #include "cpu/create.h"
 #include "cpu/fft.h"
 #include "cpu/gemm.h"
 #include "cpu/index.h"
 #include "cpu/lapack.h"
 #include "cpu/lines.h"
+#include "cpu/optim.h"
+#include "cpu/loss.h"
+#include "cpu/norm.h"
+#include "cpu/optim.h"
 #include "cpu/parallel.h"
 #include "cpu/pointwise.h"
+#include "cpu/recurrent.h"
+#include "cpu/pool.h"
 #include "cpu/reduce.h"
+#include "cpu/segment.h"
 #include "tensor/allocator.h"
 
 namespace ember::cpu {
@@ -209,7 +218,19 @@ class CpuBackend final : public Backend {
   void logsumexp(const Tensor& out, const Tensor& x, int dim) override {
     cpu::logsumexp(out, x, dim);
   }
+  OptimKernels* optim() override { return optim_kernels(); }
+  RecurrentKernels* recurrent() override { return recurrent_kernels(); }
+  LinalgKernels* linalg() override { return &linalg_; }
   FftKernels* fft() override { return &cpu::fft_kernels(); }
+  ConvKernels* conv() override { return conv_kernels(); }
+  AttentionKernels* attention() override { return attention_family(); }
+  LossKernels* loss() override { return loss_family(); }
+  SegmentKernels* segment() override { return segment_kernels(); }
+  NormKernels* norm() override { return norm_family(); }
+  PoolKernels* pool() override { return pool_kernels(); }
+
+ private:
+  CpuLinalg linalg_;
 };
 
 const bool registered = (register_backend("cpu", new CpuBackend), true);

@@ -1,11 +1,11 @@
 #include "cpu/onednn.h"
 
-#include <cstdlib>
 #include <list>
 #include <mutex>
 #include <unordered_map>
 
 #include "cpu/parallel.h"
+#include "tensor/allocator.h"
 
 namespace ember::cpu {
 namespace {
@@ -26,23 +26,6 @@ Cache& cache() {
   static Cache* one = new Cache;
   return *one;
 }
-
-struct Scratch {
-  void* data = nullptr;
-  size_t size = 0;
-  void* get(size_t bytes) {
-    if (bytes > size) {
-      free(data);
-      size = (bytes + 4095) / 4096 * 4096;
-      data = aligned_alloc(4096, size);
-      check(data != nullptr, Kind::OutOfMemory, "could not allocate ", size,
-            " bytes of scratch memory");
-    }
-    return data;
-  }
-  ~Scratch() { free(data); }
-};
-thread_local Scratch scratch;
 
 }  // namespace
 
@@ -120,13 +103,15 @@ void Primitive::run(std::initializer_list<Argument> arguments) const {
     passed[count++] = {index, memory};
   };
   for (const Argument& a : arguments) add(a.index, a.layout, a.data);
-  if (scratch_) add(DNNL_ARG_SCRATCHPAD, layout(DNNL_ARG_SCRATCHPAD), scratch.get(scratch_));
+  void* scratch = allocate(scratch_);
+  if (scratch) add(DNNL_ARG_SCRATCHPAD, layout(DNNL_ARG_SCRATCHPAD), scratch);
   dnnl_status_t status;
   {
     Unlocked unlocked(!in_parallel_region());
     status = f.primitive_execute(primitive_, onednn_stream(), count, passed);
   }
   for (int i = 0; i < count; i++) f.memory_destroy(passed[i].memory);
+  deallocate(scratch, scratch_);
   onednn_check(status, "running a primitive");
 }
 

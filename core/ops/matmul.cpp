@@ -130,7 +130,6 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
 }
 EMBER_OP("matmul(Tensor self, Tensor other) -> Tensor", &matmul, kForms | Out,
          "Matrix product of two tensors: vectors, matrices or batches, broadcast together.");
-EMBER_OP("__matmul__(Tensor self, Tensor other) -> Tensor", &matmul, Method, "self @ other.");
 
 // --- products added to something: beta * input + alpha * (a @ b)
 // ------------------------------------------

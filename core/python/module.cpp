@@ -1,4 +1,5 @@
 // The extension module ember._C: puts the parts together and translates errors.
+#include "python/overrides.h"
 #include "python/python.h"
 
 #include <new>
@@ -71,15 +72,18 @@ PyMODINIT_FUNC PyInit__C() {
     add_value_types(module.get());
     add_tensor_type(module.get());
     add_storage_type(module.get());
+    add_shared_memory(module.get());
     add_numpy(module.get());
     add_dlpack(module.get());
     add_runtime(module.get());
     add_generator_type(module.get());
+    add_overrides(module.get());
     add_ops(module.get());
     add_methods();  // after the ops: some have a quicker method here
     add_autograd(module.get());
+    add_sparse(module.get());
     add_backends(module.get());
-    add_runtime(module.get());
+    add_profile(module.get());
     return module.release();
   });
 }

@@ -1,6 +1,7 @@
 """Stochastic gradient descent."""
 
 import ember
+from ember import _C
 from ember.optim._common import check, check_lr, number
 from ember.optim.optimizer import Optimizer
 
@@ -48,26 +49,53 @@ class SGD(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
+        momentum = group["momentum"]
+        params = [p for p in group["params"] if p.grad is not None]
+        if not momentum:
+            return self._step_of(params, [], False, group)
+        name = "momentum_buffer"
+        buffers = [self.state[p].get(name) for p in params]
+        old = [(p, b) for p, b in zip(params, buffers) if b is not None]
+        new = [p for p, b in zip(params, buffers) if b is None]
+        if new:
+            made = [ember.empty_like(p.grad, requires_grad=False) for p in new]
+            self._step_of(new, made, True, group)
+            for p, buffer in zip(new, made):
+                self.state[p][name] = buffer
+        if old:
+            params, buffers = map(list, zip(*old))
+            self._step_of(params, buffers, False, group)
+
+    @staticmethod
+    def _step_of(params: list, buffers: list, first: bool, group: dict) -> None:
+        """Change parameters; their buffers have values unless this is the first step."""
         lr, momentum = number(group["lr"]), group["momentum"]
         decay, maximize = number(group["weight_decay"]), group["maximize"]
-        rest = 1 - group["dampening"]
-        for p in group["params"]:
-            grad = p.grad
-            if grad is None:
-                continue
+        grads = [p.grad for p in params]
+        nesterov, dampening = group["nesterov"], group["dampening"]
+        if all(g.layout == ember.strided for g in grads) and _C._fused_sgd_(
+            params,
+            grads,
+            buffers,
+            weight_decay=decay,
+            momentum=momentum,
+            lr=lr,
+            dampening=dampening,
+            nesterov=nesterov,
+            maximize=maximize,
+            is_first_step=first,
+        ):
+            return
+        for i, (p, grad) in enumerate(zip(params, grads)):
             if maximize:
                 grad = -grad
             if decay:
                 grad = grad.add(p, alpha=decay)
             if momentum:
-                state = self.state[p]
-                buffer = state.get("momentum_buffer")
-                if buffer is None:
-                    state["momentum_buffer"] = buffer = ember.clone(grad).detach()
+                if first:
+                    buffers[i] = buffer = ember.clone(grad).detach()
                 else:
-                    buffer.mul_(momentum).add_(grad, alpha=rest)
-                if group["nesterov"]:
-                    grad = grad.add(buffer, alpha=momentum)
-                else:
-                    grad = buffer
+                    buffer = buffers[i]
+                    buffer.mul_(momentum).add_(grad, alpha=1 - dampening)
+                grad = grad.add(buffer, alpha=momentum) if nesterov else buffer
             p.add_(grad, alpha=-lr)

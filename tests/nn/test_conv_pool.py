@@ -39,6 +39,138 @@ def test_conv2d_is_its_definition(stride, padding, dilation, groups):
     np.testing.assert_allclose(y.numpy(), expected, rtol=1e-12, atol=1e-12)
 
 
+# (input, weight, options): each reaches another kernel.
+CONVOLUTIONS = {
+    "columns": ((2, 3, 9, 8), (4, 3, 3, 3), {"padding": 1}),
+    "pointwise": ((3, 24, 20, 20), (40, 24, 1, 1), {}),
+    "pointwise, strided": ((2, 24, 21, 20), (40, 24, 1, 1), {"stride": 2}),
+    "blocked": ((2, 20, 23, 24), (36, 20, 3, 3), {"padding": 1, "stride": (1, 2)}),
+    "few channels": ((2, 3, 32, 32), (16, 3, 5, 5), {"padding": 2}),
+    "groups": ((2, 32, 16, 15), (64, 8, 3, 3), {"padding": (0, 1), "groups": 4}),
+    "dilated": ((2, 16, 24, 24), (16, 16, 3, 3), {"padding": 2, "dilation": 2}),
+    "depthwise": ((2, 9, 19, 37), (9, 1, 3, 3), {"padding": 1, "groups": 9}),
+    "depthwise, narrow": ((2, 5, 6, 3), (5, 1, 3, 3), {"padding": 1, "groups": 5}),
+    "depthwise, stride 2": (
+        (2, 5, 18, 21),
+        (5, 1, 3, 5),
+        {"padding": (1, 2), "groups": 5, "stride": 2},
+    ),
+    "depthwise, stride 3": (
+        (1, 4, 20, 22),
+        (4, 1, 2, 4),
+        {"groups": 4, "stride": 3, "dilation": (1, 2)},
+    ),
+    "one axis": ((3, 16, 100), (24, 16, 5), {"padding": 2, "stride": 2}),
+    "three axes": ((2, 8, 9, 10, 11), (8, 8, 3, 3, 3), {"padding": 1}),
+}
+
+
+@pytest.mark.parametrize("channels_last", [False, True], ids=["first", "last"])
+@pytest.mark.parametrize("case", CONVOLUTIONS)
+def test_kernels_of_convolutions_agree(case, channels_last):
+    """float32, whichever kernel it takes, against float64."""
+    shape, kernel, options = CONVOLUTIONS[case]
+    if channels_last and len(shape) != 4:
+        pytest.skip("the format is one of images")
+    ember.manual_seed(0)
+    random = {s: ember.rand(*s, dtype=ember.float64) for s in (shape, kernel)}
+    random[kernel[:1]] = ember.rand(kernel[0], dtype=ember.float64)
+    conv = getattr(F, f"conv{len(shape) - 2}d")
+    found = []
+    for dtype in (ember.float64, ember.float32):
+        x, w, b = (t.to(dtype) for t in random.values())
+        if channels_last and dtype == ember.float32:
+            x = x.contiguous(memory_format=ember.channels_last)
+            w = w.contiguous(memory_format=ember.channels_last)
+        inputs = [t.detach().requires_grad_() for t in (x, w, b)]
+        y = conv(*inputs, **options)
+        weights = y.detach() / y.detach().max()
+        grads = ember.autograd.grad(y, inputs, weights, create_graph=True)
+        again = sum((g * g.detach()).sum() for g in grads)
+        second = ember.autograd.grad(again, inputs[:2])
+        plain = conv(*inputs, **options)
+        fused = ember.autograd.grad(plain, inputs, weights)
+        assert y.is_contiguous() != (channels_last and dtype == ember.float32)
+        found.append([y, *grads, *second, *fused])
+    for one, other in zip(*found):
+        scale = float(one.abs().max())
+        np.testing.assert_allclose(
+            other.detach().numpy(), one.detach().numpy(), rtol=1e-4, atol=2e-5 * scale
+        )
+
+
+@pytest.mark.parametrize("size", [(0, 2, 5, 5), (2, 0, 5, 5)])
+def test_convolution_of_nothing(size):
+    x = ember.ones(*size, requires_grad=True)
+    w = ember.ones(3, size[1], 2, 2, requires_grad=True)
+    b = ember.arange(3.0)
+    y = F.conv2d(x, w, b)
+    assert y.shape == (size[0], 3, 4, 4)
+    assert (y == b.view(3, 1, 1)).all()
+    y.sum().backward()
+    assert x.grad.shape == x.shape
+    assert (w.grad == 0).all()
+
+
+POOLS = {
+    "max, stride 2": ((2, 5, 19, 23), lambda x: F.max_pool2d(x, 3, 2, 1)),
+    "max, dilated": ((2, 5, 19, 40), lambda x: F.max_pool2d(x, 3, 1, 1, (1, 2))),
+    "max, stride 3": ((2, 5, 9, 20), lambda x: F.max_pool2d(x, 2, 3, ceil_mode=True)),
+    "max, one axis": ((2, 5, 100), lambda x: F.max_pool1d(x, 3, 2)),
+    "max, three axes": ((2, 3, 5, 6, 17), lambda x: F.max_pool3d(x, 2, 2, 1)),
+    "mean": ((2, 5, 19, 23), lambda x: F.avg_pool2d(x, 3, 1, 1)),
+    "mean, stride 2": ((2, 5, 18, 23), lambda x: F.avg_pool2d(x, 3, 2, 1, True, False)),
+    "mean, stride 3": ((2, 5, 19, 23), lambda x: F.avg_pool2d(x, (2, 4), 3)),
+    "mean of all": ((2, 5, 7, 7), lambda x: F.adaptive_avg_pool2d(x, 1)),
+    "adaptive mean": ((2, 5, 13, 20), lambda x: F.adaptive_avg_pool2d(x, (6, None))),
+    "adaptive max": ((2, 5, 13, 20), lambda x: F.adaptive_max_pool2d(x, (6, 7))),
+}
+
+
+@pytest.mark.parametrize("channels_last", [False, True], ids=["first", "last"])
+@pytest.mark.parametrize("case", POOLS)
+def test_kernels_of_pooling_agree(case, channels_last):
+    """float32 against float64, whose vectors end elsewhere, in both memory formats."""
+    shape, pool = POOLS[case]
+    if channels_last and len(shape) != 4:
+        pytest.skip("the format is one of images")
+    ember.manual_seed(0)
+    base = ember.rand(*shape).double()  # the same order in both dtypes
+    found = []
+    for dtype in (ember.float64, ember.float32):
+        x = base.to(dtype)
+        if channels_last and dtype == ember.float32:
+            x = x.contiguous(memory_format=ember.channels_last)
+        x = x.detach().requires_grad_()
+        y = pool(x)
+        (dx,) = ember.autograd.grad(y, x, y.detach(), create_graph=True)
+        weights = ember.arange(y.numel(), dtype=dtype).reshape(y.shape).sin()
+        (again,) = ember.autograd.grad(pool(x), x, weights)
+        found.append([y, dx, again])
+    for one, other in zip(*found):
+        np.testing.assert_allclose(
+            other.detach().numpy(), one.detach().numpy(), rtol=1e-5, atol=1e-6
+        )
+
+
+def test_max_pool_of_nothing_but_the_smallest():
+    """The first position inside the input stands for a window without a maximum."""
+    x = ember.full((1, 1, 4, 4), -float("inf"))
+    values, places = F.max_pool2d(x, 3, 2, 1, return_indices=True)
+    assert values.tolist() == x[:, :, :2, :2].tolist()
+    assert places.tolist() == [[[[0, 1], [4, 5]]]]
+    x[0, 0, 3, 3] = float("nan")
+    assert F.max_pool2d(x, 3, 2, 1)[0, 0].isnan().tolist() == [[0, 0], [0, 1]]
+
+
+def test_pooling_of_nothing():
+    x = ember.ones(0, 2, 5, 5, requires_grad=True)
+    y = F.max_pool2d(x, 2) + F.avg_pool2d(x, 2) + F.adaptive_avg_pool2d(x, 2)
+    assert y.shape == (0, 2, 2, 2)
+    y.sum().backward()
+    assert x.grad.shape == x.shape
+
+
 @pytest.mark.parametrize("dims", [1, 2, 3])
 def test_transposed_convolution_is_the_gradient(dims):
     """<conv(x), y> == <x, conv_transpose(y)> for all x and y."""

@@ -298,3 +298,14 @@ def test_unknown_arguments_and_missing_forward():
         nn.Module(1)
     with pytest.raises(NotImplementedError, match="forward"):
         nn.Module()(1)
+
+
+def test_a_converted_module_forgets_graphs_made_before():
+    layer = nn.Linear(2, 2)
+    before = layer(ember.ones(1, 2))
+    layer.double()
+    layer(ember.ones(1, 2).double()).sum().backward()
+    assert layer.weight.grad.dtype == ember.float64
+    del before
+    layer(ember.ones(1, 2).double()).sum().backward()
+    assert layer.weight.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]]

@@ -2,7 +2,7 @@
 
 import ember
 from ember import Tensor
-from ember.nn.functional.layers import _renormalize, _scaled_by_frequency
+from ember.nn.functional.layers import _renormalize, _rows_of, _scaled_by_frequency
 
 
 def embedding_bag(
@@ -32,6 +32,8 @@ def embedding_bag(
     """
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
+    if sparse and mode == "max":
+        raise ValueError("max mode does not support sparse weights")
     _check_weights(input, per_sample_weights, mode)
     input, bags, count = _bags(input, offsets, include_last_offset)
     if per_sample_weights is not None:
@@ -50,8 +52,8 @@ def embedding_bag(
     if max_norm is not None:
         _renormalize(input, weight, max_norm, norm_type)
     if scale_grad_by_freq:
-        weight = _scaled_by_frequency(input, weight)
-    vectors = weight.index_select(0, input)
+        weight = _scaled_by_frequency(input, weight, sparse)
+    vectors = _rows_of(weight, input, sparse)
     if per_sample_weights is not None:
         vectors = vectors * per_sample_weights.unsqueeze(-1)
     zeros = weight.new_zeros((count, weight.shape[1]))

@@ -1,22 +1,8 @@
-"""Linear maps, embeddings, normalization and distances."""
+"""Bilinear maps, embeddings and distances."""
 
 import ember
 from ember import Tensor
-
-
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input @ weight.T + bias.
-
-    >>> import ember
-    >>> F = ember.nn.functional
-    >>> F.linear(ember.ones(1, 2), ember.ones(3, 2), ember.zeros(3))
-    tensor([[2., 2., 2.]])
-    """
-    if bias is None:
-        return ember.matmul(input, weight.t())
-    if input.dim() == 2:
-        return ember.addmm(bias, input, weight.t())
-    return ember.matmul(input, weight.t()) + bias
+from ember.overrides import handle_torch_function, has_torch_function_unary
 
 
 def bilinear(
@@ -64,16 +50,32 @@ def embedding(
     if max_norm is not None:
         _renormalize(input, weight, max_norm, norm_type)
     if scale_grad_by_freq:
-        weight = _scaled_by_frequency(input, weight)
-    rows = weight.index_select(0, input.reshape(-1)).view(*input.shape, -1)
-    if padding_idx is None or not rows.requires_grad:
+        weight = _scaled_by_frequency(input, weight, sparse)
+    rows = _rows_of(weight, input.reshape(-1), sparse, padding_idx)
+    rows = rows.view(*input.shape, -1)
+    if sparse or padding_idx is None or not rows.requires_grad:
         return rows
     padding = (input == padding_idx).unsqueeze(-1)
     return ember.where(padding, rows.detach(), rows)
 
 
-def _scaled_by_frequency(input: Tensor, weight: Tensor) -> Tensor:
+def _rows_of(
+    weight: Tensor, index: Tensor, sparse: bool, padding_idx: int | None = None
+) -> Tensor:
+    """weight[index]; `sparse`: with a sparse gradient, that has no padding."""
+    if not sparse or not (weight.requires_grad and ember.is_grad_enabled()):
+        return weight.index_select(0, index)
+    from ember.sparse._engine import Rows
+
+    return Rows.apply(weight, index, padding_idx)
+
+
+def _scaled_by_frequency(input: Tensor, weight: Tensor, sparse: bool) -> Tensor:
     """`weight`, but a row used n times gets 1/n of the sum of its gradients."""
+    if sparse:
+        from ember.sparse._engine import NoSparseGradient
+
+        return NoSparseGradient.apply(weight)
     counts = ember.bincount(input.reshape(-1), minlength=weight.shape[0])
     scale = (1.0 / counts.clamp(min=1)).to(weight.dtype).unsqueeze(1)
     return weight * scale + (weight - weight * scale).detach()
@@ -97,6 +99,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     tensor([[1, 0, 0],
             [0, 0, 1]])
     """
+    if has_torch_function_unary(tensor):
+        return handle_torch_function(one_hot, (tensor,), tensor, num_classes)
     if tensor.dtype != ember.int64:
         raise RuntimeError(
             "one_hot is only applicable to index tensor of type LongTensor."
@@ -126,31 +130,6 @@ def normalize(
     """`input` divided by its norm along `dim`."""
     norm = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     return input / norm if out is None else ember.div(input, norm, out=out)
-
-
-def layer_norm(
-    input: Tensor,
-    normalized_shape,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
-) -> Tensor:
-    """Mean 0 and variance 1 over the last axes, then scale and shift."""
-    shape = tuple(normalized_shape)
-    count = len(shape)
-    if count == 0 or tuple(input.shape[-count:]) != shape:
-        raise RuntimeError(
-            f"Given normalized_shape={list(shape)}, expected input with shape "
-            f"[*, {', '.join(map(str, shape))}], but got input of size"
-            f"{list(input.shape)}"
-        )
-    dims = tuple(range(-count, 0))
-    centred = input - input.mean(dims, keepdim=True)
-    variance = (centred * centred).mean(dims, keepdim=True)
-    result = centred * ember.rsqrt(variance + eps)
-    if weight is not None:
-        result = result * weight
-    return result if bias is None else result + bias
 
 
 def pairwise_distance(

@@ -1,9 +1,14 @@
 """Making a batch of samples: `default_collate` and `default_convert`."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import ember
 from ember import Tensor
+
+# A worker has shared memory for batches of at least this many bytes.
+LARGE = 1 << 14
+allocate: Callable[[tuple, "ember.dtype"], Tensor] | None = None
 
 
 def _is_numpy(value) -> bool:
@@ -36,7 +41,7 @@ def default_collate(batch: list):
     """
     first = batch[0]
     if isinstance(first, Tensor):
-        return ember.stack(batch, 0)
+        return _stack(batch)
     if _is_numpy(first):
         return _collate_numpy(batch)
     if isinstance(first, float):
@@ -70,7 +75,124 @@ def _collate_numpy(batch: list):
         )
     if first.shape == () and not hasattr(first, "setflags"):
         return ember.as_tensor(batch)
-    return ember.stack([ember.as_tensor(array) for array in batch], 0)
+    return _stack([ember.as_tensor(array) for array in batch])
+
+
+def _stack(batch: list[Tensor]) -> Tensor:
+    first = batch[0]
+    if allocate is None or first.nbytes * len(batch) < LARGE or not _alike(batch):
+        return ember.stack(batch, 0)
+    out = allocate((len(batch), *first.shape), first.dtype)
+    return ember.stack(batch, 0, out=out)
+
+
+def take_rows(t: Tensor, rows: Tensor) -> Tensor:
+    """A batch of the rows of a tensor."""
+    size = (len(rows), *t.shape[1:])
+    plain = type(t) is Tensor and t.is_cpu and not t.requires_grad
+    if allocate is None or not plain or math.prod(size) * t.element_size() < LARGE:
+        return t.index_select(0, rows.to(t.device))
+    return ember.index_select(t, 0, rows, out=allocate(size, t.dtype))
+
+
+def _alike(batch: list[Tensor]) -> bool:
+    shape, dtype = batch[0].shape, batch[0].dtype
+    return all(
+        type(t) is Tensor
+        and t.shape == shape
+        and t.dtype == dtype
+        and t.is_cpu
+        and not t.requires_grad
+        for t in batch
+    )
+
+
+def collate_one_by_one(samples: Iterator, count: int):
+    """`default_collate` of samples that are made as they are asked for.
+
+    Large arrays are written to their place in the batch at once, while they are in the
+    processor's cache, and their memory serves for the next sample.
+    """
+    first = next(samples)
+    parts, build = _parts_of(first)
+    if not any(map(_is_large, parts)):
+        return default_collate([first, *samples])
+    columns: list = [_Rows(p, count) if _is_large(p) else [p] for p in parts]
+    del parts
+    for sample in samples:
+        values = (sample,) if build is None else sample
+        if build is not None and (
+            type(sample) is not type(first) or len(sample) != len(columns)
+        ):
+            whole = [_sample_at(columns, i, first) for i in range(len(columns[0]))]
+            return default_collate([*whole, sample, *samples])
+        if type(sample) is dict:
+            values = [sample[key] for key in first]
+        for column, value in zip(columns, values):
+            column.append(value)
+    made = [c.batch() if isinstance(c, _Rows) else default_collate(c) for c in columns]
+    return made[0] if build is None else build(made)
+
+
+def _parts_of(sample) -> tuple[Sequence, Callable | None]:
+    """What is collated separately in samples like this, and how it is put together."""
+    if type(sample) in (tuple, list):
+        return sample, list
+    if type(sample) is dict:
+        return list(sample.values()), lambda made: dict(zip(sample, made))
+    return (sample,), None
+
+
+def _sample_at(columns: list, i: int, like):
+    values = [column[i] for column in columns]
+    return dict(zip(like, values)) if type(like) is dict else type(like)(values)
+
+
+def _is_large(value) -> bool:
+    if type(value) is Tensor:
+        return value.nbytes >= LARGE and value.is_cpu and not value.requires_grad
+    return (
+        type(value).__name__ == "ndarray"
+        and _is_numpy(value)
+        and value.nbytes >= LARGE
+        and value.dtype.kind in "biufc"
+    )
+
+
+class _Rows:
+    """A batch of large arrays, filled row by row; a list if they turn out to differ."""
+
+    def __init__(self, first, count: int) -> None:
+        row = first if isinstance(first, Tensor) else ember.as_tensor(first)
+        self.shape, self.dtype = row.shape, row.dtype
+        self.out = (allocate or _empty)((count, *self.shape), self.dtype)
+        self.filled = 0
+        self.rest: list | None = None
+        self.append(row)
+
+    def __len__(self) -> int:
+        return self.filled if self.rest is None else len(self.rest)
+
+    def __getitem__(self, i: int):
+        return self.out[i] if self.rest is None else self.rest[i]
+
+    def append(self, value) -> None:
+        t = value if isinstance(value, Tensor) else ember.as_tensor(value)
+        same = t.shape == self.shape and t.dtype == self.dtype and not t.requires_grad
+        if self.rest is not None or not same:
+            if self.rest is None:
+                self.rest = list(self.out[: self.filled])
+            self.rest.append(t)
+            return
+        self.out[self.filled].copy_(t)
+        self.filled += 1
+
+    def batch(self) -> Tensor:
+        return self.out if self.rest is None else default_collate(self.rest)
+
+
+def _empty(size: tuple, dtype) -> Tensor:
+    return ember.empty(size, dtype=dtype)
 
 
 def _like_mapping(like, values: dict):

@@ -1,0 +1,226 @@
+// The three products of a convolution and their gradients, which are the other two: F(x, w) = y,
+// D(y, w) = x and W(y, x) = w are each linear in both operands. Arguments are checked in conv.cpp.
+#include "backend.h"
+#include "ops/conv.h"
+
+namespace ember {
+
+namespace {
+
+Shape joined(int64_t a, int64_t b, const Shape& rest) {
+  Shape shape{a, b};
+  for (int64_t n : rest) shape.push_back(n);
+  return shape;
+}
+
+Shape last_axes(const Shape& shape) { return Shape(shape.data() + 2, shape.size() - 2); }
+
+Tensor along_channels(const Tensor& bias, int dim) {
+  Shape shape = Shape::filled(dim, 1);
+  shape[1] = bias.size(0);
+  return reshape(bias, shape);
+}
+
+Tensor sum_channels(const Tensor& g) {
+  Shape dims{0};
+  for (int d = 2; d < g.dim(); d++) dims.push_back(d);
+  return sum(g, Dims(dims));
+}
+
+bool has_work(const Tensor& a, const Tensor& b, const Tensor& out) {
+  return a.numel() && b.numel() && out.numel() && !out.device().is_meta();
+}
+
+using Needed = std::vector<bool>;
+
+// Kept for the gradient of `other`, if that is wanted.
+Saved kept(const Tensor& t, const Tensor& other) { return grad_needed(other) ? Saved(t) : Saved(); }
+
+// The gradients of x, w and the bias in one call, which shares what they have in common.
+std::vector<Tensor> all_gradients(const Tensor& g, const Tensor& x, const Tensor& w,
+                                  const Shape& x_shape, const Shape& w_shape, bool w_last,
+                                  bool x_last, const Moves& moves, const Needed& needed) {
+  Tensor dx, dw, db;
+  if (needed[0]) dx = empty_laid_out(x_shape, g.dtype(), g.device(), x_last);
+  if (needed[1]) dw = empty_laid_out(w_shape, g.dtype(), g.device(), w_last);
+  if (needed[2]) db = empty({w_shape[0]}, g.dtype(), g.device());
+  backend_of(g).conv()->backward(dx, dw, db, g, x, w, moves);
+  return {dx, dw, db};
+}
+
+}  // namespace
+
+bool prefers_channels_last(const Tensor& t) {
+  return (t.dim() == 4 || t.dim() == 5) && t.strides() == channels_last_strides(t.shape()) &&
+         !(t.strides() == contiguous_strides(t.shape()));
+}
+
+Tensor empty_laid_out(const Shape& shape, Dtype dtype, Device device, bool channels_last) {
+  if (!channels_last || shape[1] == 1) return empty(shape, dtype, device);
+  return empty_strided(shape, channels_last_strides(shape), dtype, device);
+}
+
+Tensor convolution(const Tensor& x, const Tensor& w, const Tensor& bias, const Shape& size,
+                   const Moves& moves) {
+  ConvKernels* kernels = backend_of(x).conv();
+  if (!kernels && !x.device().is_meta()) {
+    Tensor y = convolution_in_steps(x, w, size, moves);
+    return bias ? y + along_channels(bias, y.dim()) : y;
+  }
+  const bool x_last = prefers_channels_last(x), w_last = prefers_channels_last(w);
+  Tensor y =
+      empty_laid_out(joined(x.size(0), w.size(0), size), x.dtype(), x.device(), x_last || w_last);
+  const bool work = has_work(x, w, y);
+  if (work) {
+    kernels->forward(y, x, w, bias, moves);
+  } else {
+    NoGrad guard;
+    if (bias)
+      backend_of(y).copy(y, expand(along_channels(bias, y.dim()), y.shape()));
+    else
+      backend_of(y).fill(y, Scalar(0.0));
+  }
+  if (!grad_needed(x, w, bias)) return y;
+  return tape_list(
+      y, "convolution", {x, w, bias},
+      [x_ = kept(x, w), w_ = kept(w, x), x_shape = x.shape(), w_shape = w.shape(), x_last, w_last,
+       moves, work](const Tensor& g, const Needed& needed) -> std::vector<Tensor> {
+        Tensor x = needed[1] ? x_.get() : Tensor(), w = needed[0] ? w_.get() : Tensor();
+        if (work && !grad_enabled() && (needed[0] || needed[1]) && !is_complex(g.dtype()))
+          return all_gradients(g, x, w, x_shape, w_shape, w_last, x_last, moves, needed);
+        Tensor none;
+        return {needed[0] ? convolution_data(g, conj(w), none, last_axes(x_shape), moves) : none,
+                needed[1] ? convolution_weights(g, conj(x), last_axes(w_shape), moves) : none,
+                needed[2] ? sum_channels(g) : none};
+      });
+}
+
+Tensor convolution_data(const Tensor& g, const Tensor& w, const Tensor& bias, const Shape& size,
+                        const Moves& moves) {
+  ConvKernels* kernels = backend_of(g).conv();
+  if (!kernels && !g.device().is_meta()) {
+    Tensor x = convolution_data_in_steps(g, w, size, moves);
+    return bias ? x + along_channels(bias, x.dim()) : x;
+  }
+  Tensor x = empty_laid_out(joined(g.size(0), w.size(1) * moves.groups, size), g.dtype(),
+                            g.device(), prefers_channels_last(g) || prefers_channels_last(w));
+  {
+    NoGrad guard;
+    if (has_work(g, w, x))
+      kernels->backward(x, {}, {}, g, {}, w, moves);
+    else
+      backend_of(x).fill(x, Scalar(0.0));
+    if (bias) add(x, along_channels(bias, x.dim()), {&x, true});
+  }
+  if (!grad_needed(g, w, bias)) return x;
+  return tape_list(x, "convolution", {g, w, bias},
+                   [g_ = kept(g, w), w_ = kept(w, g), places = last_axes(g.shape()),
+                    kernel = last_axes(w.shape()), moves](const Tensor& u, const Needed& needed) {
+                     Tensor none;
+                     return std::vector<Tensor>{
+                         needed[0] ? convolution(u, conj(w_.get()), none, places, moves) : none,
+                         needed[1] ? convolution_weights(conj(g_.get()), u, kernel, moves) : none,
+                         needed[2] ? sum_channels(u) : none};
+                   });
+}
+
+Tensor convolution_weights(const Tensor& g, const Tensor& x, const Shape& kernel,
+                           const Moves& moves) {
+  ConvKernels* kernels = backend_of(g).conv();
+  internal_check(kernels || g.device().is_meta(), "convolution_weights needs kernels");
+  Tensor w = empty(joined(g.size(1), x.size(1) / moves.groups, kernel), g.dtype(), g.device());
+  if (has_work(g, x, w))
+    kernels->backward({}, w, {}, g, x, {}, moves);
+  else
+    backend_of(w).fill(w, Scalar(0.0));
+  if (!grad_needed(g, x)) return w;
+  return tape(
+      w, "convolution_weights",
+      wrt(g, [x = Saved(x), places = last_axes(g.shape()),
+              moves](const Tensor& u) { return convolution(conj(x.get()), u, {}, places, moves); }),
+      wrt(x, [g = Saved(g), size = last_axes(x.shape()), moves](const Tensor& u) {
+        return convolution_data(conj(g.get()), u, {}, size, moves);
+      }));
+}
+
+// --- in steps --------------------------------------------------------------------------------
+
+namespace {
+
+// x with `before` and `after` zeros at the ends of an axis; what is negative is cut off.
+Tensor padded(Tensor x, int axis, int64_t before, int64_t after) {
+  const int64_t size = x.size(axis);
+  const int64_t cut = std::max<int64_t>(-before, 0), end = size + std::min<int64_t>(after, 0);
+  if (cut || end < size) x = slice(x, axis, cut, std::max(end, cut), 1);
+  before = std::max<int64_t>(before, 0);
+  after = std::max<int64_t>(after, 0);
+  if (!before && !after) return x;
+  Shape shape = x.shape();
+  shape[axis] += before + after;
+  return slice_scatter(zeros(shape, x.dtype(), x.device()), x, axis, before, before + x.size(axis),
+                       1);
+}
+
+// x with step - 1 zeros between neighbours along an axis.
+Tensor spread(const Tensor& x, int axis, int64_t step) {
+  if (step == 1) return x;
+  Shape shape = x.shape();
+  shape[axis] = (shape[axis] - 1) * step + 1;
+  return slice_scatter(zeros(shape, x.dtype(), x.device()), x, axis, 0, shape[axis], step);
+}
+
+// Back to front, without an index: not every device has flip.
+Tensor turned(const Tensor& w, int axis) {
+  TensorList parts;
+  for (int64_t i = w.size(axis) - 1; i >= 0; i--) parts.push_back(narrow(w, axis, i, 1));
+  return cat(parts, axis);
+}
+
+}  // namespace
+
+Tensor convolution_in_steps(const Tensor& x, const Tensor& w, const Shape& size,
+                            const Moves& moves) {
+  const int axes = size.size();
+  const int64_t groups = moves.groups, out = w.size(0), n = x.size(0);
+  if (!n || !out || !w.numel()) return zeros(joined(n, out, size), x.dtype(), x.device());
+  Tensor windows = x;
+  Shape order{0, 1};
+  for (int i = 0; i < axes; i++) {
+    const int64_t reach = moves.dilation[i] * (w.size(2 + i) - 1) + 1;
+    const int64_t end = (size[i] - 1) * moves.stride[i] + reach;
+    windows = padded(windows, 2 + i, moves.padding[i], end - x.size(2 + i) - moves.padding[i]);
+    windows = unfold(windows, 2 + i, reach, moves.stride[i]);
+    if (moves.dilation[i] > 1)
+      windows = slice(windows, windows.dim() - 1, 0, reach, moves.dilation[i]);
+  }
+  for (int i = 0; i < axes; i++) order.push_back(2 + axes + i);
+  for (int i = 0; i < axes; i++) order.push_back(2 + i);
+  const int64_t taps = w.numel() / out;
+  Tensor columns = reshape(permute(windows, order), {n, groups, taps, numel_of(size)});
+  Tensor product = matmul(reshape(w, {groups, out / groups, taps}), columns);
+  return reshape(product, joined(n, out, size));
+}
+
+// A convolution of g, spread out, with the kernel turned around.
+Tensor convolution_data_in_steps(const Tensor& g, const Tensor& w, const Shape& size,
+                                 const Moves& moves) {
+  const int axes = size.size();
+  const int64_t groups = moves.groups, in = w.size(1);
+  if (!g.numel() || !w.numel())
+    return zeros(joined(g.size(0), in * groups, size), g.dtype(), g.device());
+  Tensor x = g, back_w = w;
+  const Shape kernel = last_axes(w.shape());
+  Moves back{Shape::filled(axes, 1), Shape::filled(axes, 0), moves.dilation, groups};
+  for (int i = 0; i < axes; i++) {
+    x = spread(x, 2 + i, moves.stride[i]);
+    back.padding[i] = moves.dilation[i] * (kernel[i] - 1) - moves.padding[i];
+    back_w = turned(back_w, 2 + i);
+  }
+  Shape apart{groups, w.size(0) / groups, in};
+  for (int64_t n : kernel) apart.push_back(n);
+  back_w = transpose(reshape(back_w, apart), 1, 2);
+  back_w = reshape(back_w, joined(groups * in, w.size(0) / groups, kernel));
+  return convolution_in_steps(x, back_w, size, back);
+}
+
+}  // namespace ember
