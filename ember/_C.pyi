@@ -1648,6 +1648,9 @@ def _adaptive_max_pool(input: Tensor, output_size: _Dims) -> tuple[Tensor, Tenso
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """How points of the simplex move with their concentrations."""
 
+def _interpolate(input: Tensor, size: _Dims, scales: _Sequence[_float], mode: _str, align_corners: _bool, antialias: _bool) -> Tensor:
+    """(N, C, ...) resampled to `size`: what `interpolate` ends in."""
+
 def _sample_dirichlet(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Points of the simplex, with concentrations along the last dimension."""
 
