@@ -1856,6 +1856,8 @@ def _native_batch_norm_legit_no_training(input: Tensor, weight: Tensor | None, b
 
 def _safe_softmax(input: Tensor, dim: _int, dtype: _DtypeLike | None = ...) -> Tensor:
     """softmax, with zeros where all elements along `dim` are -inf."""
+def _interpolate(input: Tensor, size: _Dims, scales: _Sequence[_float], mode: _str, align_corners: _bool, antialias: _bool) -> Tensor:
+    """(N, C, ...) resampled to `size`: what `interpolate` ends in."""
 
 def _sample_dirichlet(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Points of the simplex, with concentrations along the last dimension."""
