@@ -5,7 +5,7 @@ dtypes in `_convert`; calls and attributes are quick by `core/python/module_base
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ember
 from ember._C import Tensor, _ModuleBase, _quick_attributes
@@ -70,6 +70,9 @@ class Module(_ModuleBase, HookMethods, StateMethods, ConversionMethods):
             super().__init__(*args, **kwargs)
 
     _call_impl = _ModuleBase.__call__
+    if TYPE_CHECKING:
+
+        def __call__(self, *args, **kwargs) -> Any: ...
 
     def __init_subclass__(cls, **kwargs) -> None:
         super().__init_subclass__(**kwargs)
