@@ -305,3 +305,4 @@ for _name, _method in {
         _method.__name__ = _name
         _method.__qualname__ = f"Tensor.{_name}"
         setattr(Tensor, _name, _method)
+Tensor.__rdiv__ = Tensor.__rtruediv__

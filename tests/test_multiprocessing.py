@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -316,3 +317,16 @@ def test_names():
         mp.set_sharing_strategy("carrier pigeon")
     assert mp.get_start_method() == multiprocessing.get_start_method()
     assert mp.cpu_count() == os.cpu_count()
+
+
+def test_the_hogwild_example():
+    """Two processes that train the same weights get somewhere together."""
+    script = Path(__file__).resolve().parent.parent / "examples" / "hogwild.py"
+    environment = os.environ | {"PYTHONPATH": os.path.dirname(ember.__path__[0])}
+    done = subprocess.run(
+        [sys.executable, script, "--epochs", "4", "--copies", "2", "--expect", "0.8"],
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    assert done.returncode == 0 and "reached" in done.stdout, done.stdout + done.stderr

@@ -68,7 +68,7 @@ class SGD(Optimizer):
 
     @staticmethod
     def _step_of(params: list, buffers: list, first: bool, group: dict) -> None:
-        """Change parameters; their buffers have values unless this is the first step."""
+        """Change parameters; buffers have values unless this is the first step."""
         lr, momentum = number(group["lr"]), group["momentum"]
         decay, maximize = number(group["weight_decay"]), group["maximize"]
         grads = [p.grad for p in params]

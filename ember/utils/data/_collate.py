@@ -1,5 +1,6 @@
 """Making a batch of samples: `default_collate` and `default_convert`."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import ember
@@ -85,6 +86,15 @@ def _stack(batch: list[Tensor]) -> Tensor:
     return ember.stack(batch, 0, out=out)
 
 
+def take_rows(t: Tensor, rows: Tensor) -> Tensor:
+    """A batch of the rows of a tensor."""
+    size = (len(rows), *t.shape[1:])
+    plain = type(t) is Tensor and t.is_cpu and not t.requires_grad
+    if allocate is None or not plain or math.prod(size) * t.element_size() < LARGE:
+        return t.index_select(0, rows.to(t.device))
+    return ember.index_select(t, 0, rows, out=allocate(size, t.dtype))
+
+
 def _alike(batch: list[Tensor]) -> bool:
     shape, dtype = batch[0].shape, batch[0].dtype
     return all(
@@ -153,14 +163,12 @@ class _Rows:
     """A batch of large arrays, filled row by row; a list if they turn out to differ."""
 
     def __init__(self, first, count: int) -> None:
-        self.like = first if isinstance(first, Tensor) else ember.as_tensor(first)
-        self.shape, self.dtype = self.like.shape, self.like.dtype
-        size = (count, *self.shape)
-        self.out = (allocate or _empty)(size, self.dtype)
+        row = first if isinstance(first, Tensor) else ember.as_tensor(first)
+        self.shape, self.dtype = row.shape, row.dtype
+        self.out = (allocate or _empty)((count, *self.shape), self.dtype)
         self.filled = 0
         self.rest: list | None = None
-        self.append(self.like)
-        del self.like
+        self.append(row)
 
     def __len__(self) -> int:
         return self.filled if self.rest is None else len(self.rest)
@@ -174,7 +182,7 @@ class _Rows:
         if self.rest is not None or not same:
             if self.rest is None:
                 self.rest = list(self.out[: self.filled])
-            self.rest.append(value)
+            self.rest.append(t)
             return
         self.out[self.filled].copy_(t)
         self.filled += 1
