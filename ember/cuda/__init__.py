@@ -140,7 +140,7 @@ class device:
 
 def __getattr__(name: str) -> Any:
     if name == "amp":
-        from ember.cuda import amp
+        from importlib import import_module
 
-        return amp
+        return import_module("ember.cuda.amp")
     raise AttributeError(f"module 'ember.cuda' has no attribute '{name}'")

@@ -5,7 +5,7 @@ dtypes in `_convert`.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import ember
 from ember._C import Tensor
@@ -47,6 +47,8 @@ class Module(HookMethods, StateMethods, ConversionMethods):
     """
 
     _version: int = 1
+    dump_patches: bool = False
+    T_destination = TypeVar("T_destination", bound=dict)
     training: bool
     call_super_init: bool = False
     # Whether __call__ must look for hooks; set by registering one.
