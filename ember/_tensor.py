@@ -87,8 +87,8 @@ def _converted(value, cls: type):
 # Attributes that belong to another tensor, whatever its type is.
 _NOT_CONVERTED = {Tensor._base.__get__, Tensor.grad.__get__}
 
-_C.DisableTorchFunctionSubclass = DisableTorchFunctionSubclass
-_C.DisableTorchFunction = DisableTorchFunction
+_C.DisableTorchFunctionSubclass = DisableTorchFunctionSubclass  # type: ignore
+_C.DisableTorchFunction = DisableTorchFunction  # type: ignore
 
 # --- copies and pickles ---------------------------------------------------------------
 
@@ -347,7 +347,7 @@ for _module, _names in _SPARSE_METHODS.items():
         _method.__qualname__ = f"Tensor.{_name}"
         setattr(Tensor, _name, _method)
 
-Tensor.__torch_function__ = classmethod(_torch_function)
+Tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore
 for _name, _method in {
     "__deepcopy__": _deepcopy,
     "__reduce_ex__": _reduce_ex,
@@ -377,3 +377,4 @@ for _name, _method in {
         _method.__name__ = _name
         _method.__qualname__ = f"Tensor.{_name}"
         setattr(Tensor, _name, _method)
+Tensor.__rdiv__ = Tensor.__rtruediv__

@@ -3,6 +3,26 @@
 
 namespace ember::cpu {
 
+namespace {
+
+// LAPACK believes its pivots, and would follow wrong ones out of the matrix. A negative pair stands
+// for a block of two (LDL only).
+void check_pivots(const char* op, const int* pivots, int64_t count, int64_t n, bool pairs) {
+  for (int64_t b = 0; b < count; b++) {
+    const int* p = pivots + b * n;
+    for (int64_t i = 0; i < n; i++) {
+      bool two = pairs && p[i] < 0;
+      bool ok =
+          two ? p[i] >= -n && i + 1 < n && p[i + 1] < 0 && p[i + 1] >= -n : p[i] >= 1 && p[i] <= n;
+      check(ok, Kind::Runtime, op, ": pivots must be between 1 and ", n, ", got ", p[i],
+            " at position ", i);
+      i += two;
+    }
+  }
+}
+
+}  // namespace
+
 void CpuLinalg::lu(const Tensor& a, const Tensor& pivots, const Tensor& info) {
   const int m = lapack_int("linalg.lu", a.size(-2)), n = lapack_int("linalg.lu", a.size(-1));
   const int64_t k = std::min(m, n), step = int64_t(m) * n;
@@ -31,6 +51,7 @@ void CpuLinalg::lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b
     const T* factors = lu.data<T>();
     const int* rows = pivots.data<int32_t>();
     T* x = b.data<T>();
+    check_pivots("linalg.lu_solve", rows, batch_count(b), n, false);
     over_batch(batch_count(b), double(n) * n * columns, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; i++) {
         int info = 0;
@@ -92,6 +113,7 @@ void CpuLinalg::ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& 
     const T* factors = ld.data<T>();
     const int* rows = pivots.data<int32_t>();
     T* x = b.data<T>();
+    check_pivots("linalg.ldl_solve", rows, batch_count(b), n, true);
     over_batch(batch_count(b), double(n) * n * columns, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; i++) {
         int info = 0;

@@ -21,8 +21,8 @@ Tensor gaps_of(const Tensor& values) {
 }
 Tensor diagonal_of(const Tensor& t) { return diagonal(t, 0, -2, -1); }
 
-// --- Hermitian
-// ------------------------------------------------------------------------------------
+// --- Hermitian ---------------------------------------------------------------------------------
+
 
 bool is_upper(const char* op, const std::string& uplo) {
   bool upper = uplo == "U" || uplo == "u";
@@ -64,8 +64,8 @@ Eigen eigh(const char* op, const Tensor& a, const std::string& uplo, bool vector
   return e;
 }
 
-// --- general
-// --------------------------------------------------------------------------------------
+// --- general -----------------------------------------------------------------------------------
+
 
 // Boeddeker et al., "On the computation of complex-valued gradients" (2017), 4.77, and that the
 // vectors have length 1.

@@ -14,10 +14,30 @@ import ember
 from ember import Tensor
 from ember.sparse import _matmul, _shape
 from ember.sparse._create import check_sparse_tensor_invariants
+from ember.sparse._legacy import (
+    BFloat16Tensor,
+    ByteTensor,
+    CharTensor,
+    DoubleTensor,
+    FloatTensor,
+    HalfTensor,
+    IntTensor,
+    LongTensor,
+    ShortTensor,
+)
 from ember.sparse._matmul import sampled_addmm
 from ember.sparse._tensor import SparseTensor, handles, wrap
 
 __all__ = [
+    "BFloat16Tensor",
+    "ByteTensor",
+    "CharTensor",
+    "DoubleTensor",
+    "FloatTensor",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
+    "ShortTensor",
     "SparseTensor",
     "addmm",
     "as_sparse_gradcheck",
