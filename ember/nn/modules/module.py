@@ -5,7 +5,7 @@ dtypes in `_convert`; calls and attributes are quick by `core/python/module_base
 """
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import ember
 from ember._C import Tensor, _ModuleBase, _quick_attributes
@@ -46,6 +46,8 @@ class Module(_ModuleBase, HookMethods, StateMethods, ConversionMethods):
     """
 
     _version: int = 1
+    dump_patches: bool = False
+    T_destination = TypeVar("T_destination", bound=dict)
     training: bool
     call_super_init: bool = False
     # Whether __call__ must look for hooks; set by registering one.
