@@ -11,7 +11,6 @@ from ember.nn.parallel.data_parallel import (
     scatter,
 )
 
-
 __all__ = [
     "DataParallel",
     "data_parallel",
