@@ -319,6 +319,6 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
   return flat ? y : reshape(y, shape);
 }
 EMBER_OP("nn.functional.linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", &linear,
-         Function, "input @ weight.T + bias.");
+         Function | Out, "input @ weight.T + bias.");
 
 }  // namespace ember
