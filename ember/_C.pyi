@@ -19,6 +19,7 @@ _layout: TypeAlias = layout
 _DtypeLike: TypeAlias = _dtype | type
 _DeviceLike: TypeAlias = _device | _str | _int
 
+_global_hooks: Any
 _ops: Any
 _schemas: Any
 bfloat16: dtype
@@ -88,6 +89,10 @@ class _U_S_V(NamedTuple):
     U: Tensor
     S: Tensor
     V: Tensor
+
+class _solution_cloned_coefficient(NamedTuple):
+    solution: Tensor
+    cloned_coefficient: Tensor
 
 class _LU_pivots_info(NamedTuple):
     LU: Tensor
@@ -305,21 +310,36 @@ class Tensor:
     def __iter__(self) -> _Iterator[Tensor]: ...
     def __getitem__(self, index: Any) -> Tensor: ...
     def __setitem__(self, index: Any, value: Any) -> None: ...
+    def _coalesced_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def _indices(self, *args: Any, **kwargs: Any) -> Any: ...
     def _is_view(self, *args: Any, **kwargs: Any) -> Any: ...
     @staticmethod
     def _make_subclass(*args: Any, **kwargs: Any) -> Any: ...
+    def _nnz(self, *args: Any, **kwargs: Any) -> Any: ...
+    def _values(self, *args: Any, **kwargs: Any) -> Any: ...
     def apply_(self, *args: Any, **kwargs: Any) -> Any: ...
     def as_subclass(self, *args: Any, **kwargs: Any) -> Any: ...
     def backward(self, *args: Any, **kwargs: Any) -> Any: ...
+    def ccol_indices(self, *args: Any, **kwargs: Any) -> Any: ...
+    def coalesce(self, *args: Any, **kwargs: Any) -> Any: ...
+    def col_indices(self, *args: Any, **kwargs: Any) -> Any: ...
     def const_data_ptr(self, *args: Any, **kwargs: Any) -> Any: ...
+    def crow_indices(self, *args: Any, **kwargs: Any) -> Any: ...
     def cuda(self, *args: Any, **kwargs: Any) -> Any: ...
     def data_ptr(self, *args: Any, **kwargs: Any) -> Any: ...
+    def dense_dim(self, *args: Any, **kwargs: Any) -> Any: ...
+    def dequantize(self, *args: Any, **kwargs: Any) -> Any: ...
     def detach_(self, *args: Any, **kwargs: Any) -> Any: ...
     def dim(self, *args: Any, **kwargs: Any) -> Any: ...
     def dim_order(self, *args: Any, **kwargs: Any) -> Any: ...
     def element_size(self, *args: Any, **kwargs: Any) -> Any: ...
     def get_device(self, *args: Any, **kwargs: Any) -> Any: ...
+    grad_dtype: Any
     def has_names(self, *args: Any, **kwargs: Any) -> Any: ...
+    def indices(self, *args: Any, **kwargs: Any) -> Any: ...
+    def ipu(self, *args: Any, **kwargs: Any) -> Any: ...
+    def is_coalesced(self, *args: Any, **kwargs: Any) -> Any: ...
+    def is_distributed(self, *args: Any, **kwargs: Any) -> Any: ...
     def is_inference(self, *args: Any, **kwargs: Any) -> Any: ...
     def is_pinned(self, *args: Any, **kwargs: Any) -> Any: ...
     def is_set_to(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -327,23 +347,48 @@ class Tensor:
     def lu(self, *args: Any, **kwargs: Any) -> Any: ...
     def map2_(self, *args: Any, **kwargs: Any) -> Any: ...
     def map_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def module_load(self, *args: Any, **kwargs: Any) -> Any: ...
+    def mtia(self, *args: Any, **kwargs: Any) -> Any: ...
+    name: Any
     def ndimension(self, *args: Any, **kwargs: Any) -> Any: ...
     def nelement(self, *args: Any, **kwargs: Any) -> Any: ...
     def new(self, *args: Any, **kwargs: Any) -> Any: ...
     def numel(self, *args: Any, **kwargs: Any) -> Any: ...
     def numpy(self, *args: Any, **kwargs: Any) -> Any: ...
+    def record_stream(self, *args: Any, **kwargs: Any) -> Any: ...
     def register_hook(self, *args: Any, **kwargs: Any) -> Any: ...
     def register_post_accumulate_grad_hook(self, *args: Any, **kwargs: Any) -> Any: ...
+    def reinforce(self, *args: Any, **kwargs: Any) -> Any: ...
     def requires_grad_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def resize(self, *args: Any, **kwargs: Any) -> Any: ...
+    def resize_as(self, *args: Any, **kwargs: Any) -> Any: ...
+    def resize_as_sparse_(self, *args: Any, **kwargs: Any) -> Any: ...
     def retain_grad(self, *args: Any, **kwargs: Any) -> Any: ...
+    def row_indices(self, *args: Any, **kwargs: Any) -> Any: ...
     def share_memory_(self, *args: Any, **kwargs: Any) -> Any: ...
     def size(self, *args: Any, **kwargs: Any) -> Any: ...
+    def smm(self, *args: Any, **kwargs: Any) -> Any: ...
+    def sparse_dim(self, *args: Any, **kwargs: Any) -> Any: ...
+    def sparse_mask(self, *args: Any, **kwargs: Any) -> Any: ...
+    def sparse_resize_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def sparse_resize_and_clear_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def sspaddmm(self, *args: Any, **kwargs: Any) -> Any: ...
     def storage(self, *args: Any, **kwargs: Any) -> Any: ...
     def storage_offset(self, *args: Any, **kwargs: Any) -> Any: ...
+    def storage_type(self, *args: Any, **kwargs: Any) -> Any: ...
     def stride(self, *args: Any, **kwargs: Any) -> Any: ...
+    def to_sparse(self, *args: Any, **kwargs: Any) -> Any: ...
+    def to_sparse_bsc(self, *args: Any, **kwargs: Any) -> Any: ...
+    def to_sparse_bsr(self, *args: Any, **kwargs: Any) -> Any: ...
+    def to_sparse_coo(self, *args: Any, **kwargs: Any) -> Any: ...
+    def to_sparse_csc(self, *args: Any, **kwargs: Any) -> Any: ...
+    def to_sparse_csr(self, *args: Any, **kwargs: Any) -> Any: ...
     def tolist(self, *args: Any, **kwargs: Any) -> Any: ...
     def type(self, *args: Any, **kwargs: Any) -> Any: ...
     def untyped_storage(self, *args: Any, **kwargs: Any) -> Any: ...
+    def values(self, *args: Any, **kwargs: Any) -> Any: ...
+    volatile: Any
+    def xpu(self, *args: Any, **kwargs: Any) -> Any: ...
     def abs(self, *, out: Tensor | None = ...) -> Tensor:
         """Absolute value of each element; of a complex one, its modulus."""
     def abs_(self) -> Self:
@@ -539,6 +584,12 @@ class Tensor:
         """The tensor in another dtype, that of this name; itself if it has it."""
     def char(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """The tensor in another dtype, that of this name; itself if it has it."""
+    def cholesky(self, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The lower triangular L with L @ L.mH equal to the matrix, or its adjoint."""
+    def cholesky_inverse(self, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The inverse of a matrix from its Cholesky factor."""
+    def cholesky_solve(self, input2: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The X with A @ X = self, from a Cholesky factor of A."""
     def chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
         """Views of at most `chunks` pieces of equal size along a dimension; the last may
         be smaller.
@@ -583,6 +634,8 @@ class Tensor:
         """Magnitude of the first with the sign of the second."""
     def copysign_(self, other: _Operand) -> Self:
         """Magnitude of the first with the sign of the second."""
+    def corrcoef(self) -> Tensor:
+        """Correlations of the variables in rows: covariances scaled by deviations."""
     def cos(self, *, out: Tensor | None = ...) -> Tensor:
         """Cosine of each element."""
     def cos_(self) -> Self:
@@ -593,8 +646,12 @@ class Tensor:
         """Hyperbolic cosine of each element."""
     def count_nonzero(self, dim: _Dims = ...) -> Tensor:
         """Number of nonzero elements over `dim`."""
+    def cov(self, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
+        """Covariances of the variables in rows, over the observations in columns."""
     def cpu(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """The tensor in host memory; itself if it is there."""
+    def cross(self, other: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Cross products of vectors along `dim`, or the first dimension of size 3."""
     def cummax(self, dim: _int, *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
         """Largest of each element along `dim` and all before it, and where it is."""
     def cummin(self, dim: _int, *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
@@ -705,6 +762,9 @@ class Tensor:
         """Fills the tensor with exponential numbers of rate `lambd`."""
     def fill_(self, value: _Operand) -> Self:
         """Sets every element to `value`."""
+    def fill_diagonal_(self, fill_value: _Number, wrap: _bool = ...) -> Self:
+        """Fills the main diagonal; of a tall matrix also what would follow it, if `wrap`.
+        """
     def fix(self, *, out: Tensor | None = ...) -> Tensor:
         """Alias of trunc()."""
     def fix_(self) -> Self:
@@ -788,6 +848,10 @@ class Tensor:
         """The tensor in another dtype, that of this name; itself if it has it."""
     def hardshrink(self, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
         """x outside [-lambd, lambd], 0 inside."""
+    def hash_tensor(self, dim: _Dims = ..., *, keepdim: _bool = ..., mode: _int = ..., out: Tensor | None = ...) -> Tensor:
+        """The exclusive or of all elements, as 64-bit floats or integers: a checksum
+        (uint64).
+        """
     def heaviside(self, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """0 below zero, 1 above it, `values` at zero."""
     def heaviside_(self, values: Tensor) -> Self:
@@ -1008,13 +1072,17 @@ class Tensor:
     def matmul(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Matrix product of two tensors: vectors, matrices or batches, broadcast together.
         """
+    def matrix_exp(self) -> Tensor:
+        """The exponentials of square matrices."""
+    def matrix_power(self, n: _int, *, out: Tensor | None = ...) -> Tensor:
+        """Square matrices to the power `n`."""
     @overload
     def max(self, *, out: Tensor | None = ...) -> Tensor:
         """Largest of all elements."""
     @overload
-    def max(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
-    @overload
     def max(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def max(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
     def maximum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Larger of two elements; NaN if either is."""
     def maximum_(self, other: Tensor) -> Self:
@@ -1033,9 +1101,9 @@ class Tensor:
     def min(self, *, out: Tensor | None = ...) -> Tensor:
         """Smallest of all elements."""
     @overload
-    def min(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
-    @overload
     def min(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def min(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
     def minimum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Smaller of two elements; NaN if either is."""
     def minimum_(self, other: Tensor) -> Self:
@@ -1170,6 +1238,8 @@ class Tensor:
     def permute(self, *dims: _int) -> Tensor: ...
     def pin_memory(self, device: _DeviceLike | None = ...) -> Tensor:
         """The tensor itself: host memory need not be pinned for ember's devices."""
+    def pinverse(self, rcond: _float = ...) -> Tensor:
+        """The pseudo-inverses of matrices."""
     def polygamma(self, n: _int) -> Tensor:
         """n-th derivative of digamma."""
     def polygamma_(self, n: _int) -> Self:
@@ -1497,6 +1567,8 @@ class Tensor:
         """A view with two dimensions swapped."""
     def transpose_(self, dim0: _int, dim1: _int) -> Self:
         """A view with two dimensions swapped. The tensor itself changes."""
+    def triangular_solve(self, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _solution_cloned_coefficient:
+        """The X with A @ X = self, A being triangular, and a copy of A."""
     def tril(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
         """The lower triangle of matrices, up to a diagonal; 0 above it."""
     def tril_(self, diagonal: _int = ...) -> Self:
@@ -1638,6 +1710,9 @@ class _FunctionBase:
     @to_save.setter
     def to_save(self, value: Any) -> None: ...
 
+class _ModuleBase:
+    ...
+
 class device:
     def __init__(self, type: Any, index: _int | None = None) -> None: ...
     def __enter__(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -1682,9 +1757,9 @@ def _increment_version(*args: Any, **kwargs: Any) -> Any: ...
 def _is_torch_function_enabled(*args: Any, **kwargs: Any) -> Any: ...
 def _keep_heap(*args: Any, **kwargs: Any) -> Any: ...
 def _len_torch_function_stack(*args: Any, **kwargs: Any) -> Any: ...
-def _keep_heap(*args: Any, **kwargs: Any) -> Any: ...
 def _memory_of(*args: Any, **kwargs: Any) -> Any: ...
 def _memory_stats(*args: Any, **kwargs: Any) -> Any: ...
+def _new_sparse(*args: Any, **kwargs: Any) -> Any: ...
 def _pop_saved_tensors_hooks(*args: Any, **kwargs: Any) -> Any: ...
 def _pop_torch_function_stack(*args: Any, **kwargs: Any) -> Any: ...
 def _profile_begin(*args: Any, **kwargs: Any) -> Any: ...
@@ -1695,9 +1770,11 @@ def _profile_stop(*args: Any, **kwargs: Any) -> Any: ...
 def _push_on_torch_function_stack(*args: Any, **kwargs: Any) -> Any: ...
 def _push_saved_tensors_hooks(*args: Any, **kwargs: Any) -> Any: ...
 def _queue_callback(*args: Any, **kwargs: Any) -> Any: ...
+def _quick_attributes(*args: Any, **kwargs: Any) -> Any: ...
 def _receive_message(*args: Any, **kwargs: Any) -> Any: ...
 def _register_backend(*args: Any, **kwargs: Any) -> Any: ...
 def _reset_peak_memory_stats(*args: Any, **kwargs: Any) -> Any: ...
+def _resize_sparse(*args: Any, **kwargs: Any) -> Any: ...
 def _run_backward(*args: Any, **kwargs: Any) -> Any: ...
 def _saved_tensors_hooks_disable(*args: Any, **kwargs: Any) -> Any: ...
 def _saved_tensors_hooks_enable(*args: Any, **kwargs: Any) -> Any: ...
@@ -1708,6 +1785,7 @@ def _set_default_device(*args: Any, **kwargs: Any) -> Any: ...
 def _set_grad_enabled(*args: Any, **kwargs: Any) -> Any: ...
 def _set_inference_mode(*args: Any, **kwargs: Any) -> Any: ...
 def _shared_storage(*args: Any, **kwargs: Any) -> Any: ...
+def _sparse_exists(*args: Any, **kwargs: Any) -> Any: ...
 def _storage_descriptor(*args: Any, **kwargs: Any) -> Any: ...
 def _storage_from_buffer(*args: Any, **kwargs: Any) -> Any: ...
 def _storage_from_bytes(*args: Any, **kwargs: Any) -> Any: ...
@@ -1732,8 +1810,30 @@ def result_type(*args: Any, **kwargs: Any) -> Any: ...
 def set_default_dtype(*args: Any, **kwargs: Any) -> Any: ...
 def set_num_threads(*args: Any, **kwargs: Any) -> Any: ...
 
+def _adaptive_avg_pool(input: Tensor, output_size: _Dims) -> Tensor:
+    """The mean of windows that cover the last axes evenly."""
+
+def _adaptive_max_pool(input: Tensor, output_size: _Dims) -> tuple[Tensor, Tensor]:
+    """The maximum of windows that cover the last axes evenly, and its place."""
+
+@overload
 def _batch_norm_with_update(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """native_batch_norm in training, with an empty tensor for its reserve."""
+@overload
+def _batch_norm_with_update(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+
+def _chunk_cat(tensors: _Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | None = ...) -> Tensor:
+    """Tensors in `num_chunks` parts along `dim`, padded with zeros, and joined part by
+    part.
+    """
+
+def _csr_mm(start: Tensor, columns: Tensor, values: Tensor, dense: Tensor, width: _int, transposed: _bool = ...) -> Tensor:
+    """The product of a sparse matrix of `width` columns, or of its transpose, and a
+    dense one.
+    """
+
+def _csr_sample(start: Tensor, columns: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    """The elements of a @ b.T at the positions of a sparse matrix."""
 
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """How points of the simplex move with their concentrations."""
@@ -1758,6 +1858,12 @@ def _fused_sgd_(input: _Sequence[Tensor], grads: _Sequence[Tensor], momentum_buf
     one.
     """
 
+def _interpolate(input: Tensor, size: _Dims, scales: _Sequence[_float], mode: _str, align_corners: _bool, antialias: _bool) -> Tensor:
+    """(N, C, ...) resampled to `size`: what `interpolate` ends in."""
+
+def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _DtypeLike, *, out: Tensor | None = ...) -> Tensor:
+    """The gradient of log_softmax, from its output."""
+
 def _lu_with_info(input: Tensor, pivot: _bool = ..., check_errors: _bool = ...) -> _LU_pivots_info:
     """What `lu` returns, with the info."""
 
@@ -1770,8 +1876,17 @@ def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor 
 def _native_batch_norm_legit_no_training(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
     """native_batch_norm by the running statistics."""
 
+def _safe_softmax(input: Tensor, dim: _int, dtype: _DtypeLike | None = ...) -> Tensor:
+    """softmax, with zeros where all elements along `dim` are -inf."""
+
 def _sample_dirichlet(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Points of the simplex, with concentrations along the last dimension."""
+
+def _segment_reduce(data: Tensor, reduce: _str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _Number | None = ...) -> Tensor:
+    """The same as segment_reduce."""
+
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _DtypeLike, *, out: Tensor | None = ...) -> Tensor:
+    """The gradient of softmax, from its output."""
 
 def _standard_gamma(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Gamma numbers of rate 1 with the shapes in `input`."""
@@ -1781,6 +1896,12 @@ def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
 
 def _tensor_from_storage(storage: Any, dtype: _DtypeLike, offset: _int, size: _Size, stride: _Size) -> Tensor:
     """A tensor over a storage."""
+
+def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: _Sequence[Tensor], fill: _Number) -> Tensor:
+    """self[indices], with `fill` where the mask is False."""
+
+def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: _Sequence[Tensor], values: Tensor) -> Tensor:
+    """A copy with the values under the mask added to the elements at `indices`."""
 
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Absolute value of each element; of a complex one, its modulus."""
@@ -1822,6 +1943,9 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alp
     """beta * self + alpha * (mat1 @ mat2)."""
 
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+    """beta * self + alpha * (mat @ vec)."""
+
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = ..., alpha: _Number = ...) -> Tensor:
     """beta * self + alpha * (mat @ vec)."""
 
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
@@ -2050,6 +2174,12 @@ def bucketize(input: _Operand, boundaries: Tensor, *, out_int32: _bool = ..., ri
 def cat(tensors: _Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The tensors one after the other along a dimension."""
 
+@overload
+def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: _int | None = ...) -> Tensor:
+    """Distances of order `p` between each row of x1 and each row of x2."""
+@overload
+def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: _str = ...) -> Tensor: ...
+
 def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Smallest integer not below each element."""
 
@@ -2061,6 +2191,21 @@ def celu(input: Tensor, alpha: _float = ...) -> Tensor:
 
 def celu_(input: Tensor, alpha: _float = ...) -> Tensor:
     """x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere."""
+
+@overload
+def chain_matmul(matrices: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
+    """The product of several matrices, multiplied in the best order."""
+@overload
+def chain_matmul(*matrices: Tensor, out: Tensor | None = ...) -> Tensor: ...
+
+def cholesky(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The lower triangular L with L @ L.mH equal to the matrix, or its adjoint."""
+
+def cholesky_inverse(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The inverse of a matrix from its Cholesky factor."""
+
+def cholesky_solve(input: Tensor, input2: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The X with A @ X = self, from a Cholesky factor of A."""
 
 def chunk(input: Tensor, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
     """Views of at most `chunks` pieces of equal size along a dimension; the last may
@@ -2080,7 +2225,13 @@ def clamp_(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ...
 def clamp_max(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Elements above a bound replaced by it."""
 
+def clamp_max_(input: Tensor, other: _Operand) -> Tensor:
+    """Elements above a bound replaced by it."""
+
 def clamp_min(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Elements below a bound replaced by it."""
+
+def clamp_min_(input: Tensor, other: _Operand) -> Tensor:
     """Elements below a bound replaced by it."""
 
 def clip(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -2120,6 +2271,9 @@ def conj_physical_(input: Tensor) -> Tensor:
 def copysign(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Magnitude of the first with the sign of the second."""
 
+def corrcoef(input: Tensor) -> Tensor:
+    """Correlations of the variables in rows: covariances scaled by deviations."""
+
 def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Cosine of each element."""
 
@@ -2134,6 +2288,12 @@ def cosh_(input: Tensor) -> Tensor:
 
 def count_nonzero(input: Tensor, dim: _Dims = ...) -> Tensor:
     """Number of nonzero elements over `dim`."""
+
+def cov(input: Tensor, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
+    """Covariances of the variables in rows, over the observations in columns."""
+
+def cross(input: Tensor, other: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Cross products of vectors along `dim`, or the first dimension of size 3."""
 
 def cummax(input: Tensor, dim: _int, *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
     """Largest of each element along `dim` and all before it, and where it is."""
@@ -2164,6 +2324,9 @@ def det(input: Tensor) -> Tensor:
 
 def detach(input: Tensor) -> Tensor:
     """The same elements without history."""
+
+def detach_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A copy without history."""
 
 def diag(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The diagonal of a matrix, or the matrix with the given diagonal."""
@@ -2387,6 +2550,9 @@ def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ...,
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Greatest common divisor."""
 
+def gcd_(input: Tensor, other: Tensor) -> Tensor:
+    """Greatest common divisor."""
+
 def ge(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the first is at least the second."""
 
@@ -2430,6 +2596,11 @@ def gt(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
 
 def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """x outside [-lambd, lambd], 0 inside."""
+
+def hash_tensor(input: Tensor, dim: _Dims = ..., *, keepdim: _bool = ..., mode: _int = ..., out: Tensor | None = ...) -> Tensor:
+    """The exclusive or of all elements, as 64-bit floats or integers: a checksum
+    (uint64).
+    """
 
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """0 below zero, 1 above it, `values` at zero."""
@@ -2578,7 +2749,13 @@ def layer_norm(input: Tensor, normalized_shape: _Size, weight: Tensor | None = .
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Least common multiple."""
 
+def lcm_(input: Tensor, other: Tensor) -> Tensor:
+    """Least common multiple."""
+
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The first times 2 to the power of the second."""
+
+def ldexp_(input: Tensor, other: Tensor) -> Tensor:
     """The first times 2 to the power of the second."""
 
 def le(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
@@ -2696,13 +2873,19 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Matrix product of two tensors: vectors, matrices or batches, broadcast together.
     """
 
+def matrix_exp(input: Tensor) -> Tensor:
+    """The exponentials of square matrices."""
+
+def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
+    """Square matrices to the power `n`."""
+
 @overload
 def max(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Largest of all elements."""
 @overload
-def max(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
-@overload
 def max(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+@overload
+def max(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
 
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Larger of two elements; NaN if either is."""
@@ -2723,9 +2906,9 @@ def median(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Ten
 def min(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Smallest of all elements."""
 @overload
-def min(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
-@overload
 def min(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+@overload
+def min(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
 
 def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Smaller of two elements; NaN if either is."""
@@ -2804,11 +2987,20 @@ def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None,
 def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]:
     """dropout() that returns its mask too."""
 
+def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: _float, *, out: Tensor | None = ...) -> Tensor:
+    """The gradient of native_dropout."""
+
+@overload
 def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
     """group_norm, with the mean and the reciprocal deviation of each group."""
+@overload
+def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float) -> tuple[Tensor, Tensor, Tensor]: ...
 
-def native_layer_norm(input: Tensor, normalized_shape: _Size, weight: Tensor | None, bias: Tensor | None, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
-    """layer_norm, with the mean and the reciprocal deviation of each row."""
+@overload
+def native_layer_norm(input: Tensor, normalized_shape: _Size, weight: Tensor | None, bias: Tensor | None, eps: _float) -> tuple[Tensor, Tensor, Tensor]:
+    """The normalised tensor, the means and the inverse standard deviations."""
+@overload
+def native_layer_norm(input: Tensor, normalized_shape: _Size, weight: Tensor | None, bias: Tensor | None, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]: ...
 
 def ne(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the two elements differ."""
@@ -2878,6 +3070,9 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = ..., tran
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Outer product of two vectors."""
 
+def pdist(input: Tensor, p: _float = ...) -> Tensor:
+    """Distances of order `p` between all pairs of rows, each pair once."""
+
 @overload
 def permute(input: Tensor, dims: _Size) -> Tensor:
     """A view with its dimensions reordered."""
@@ -2889,6 +3084,9 @@ def permute_copy(input: Tensor, dims: _Size, *, out: Tensor | None = ...) -> Ten
     """A view with its dimensions reordered. As a copy."""
 @overload
 def permute_copy(input: Tensor, *dims: _int, out: Tensor | None = ...) -> Tensor: ...
+
+def pinverse(input: Tensor, rcond: _float = ...) -> Tensor:
+    """The pseudo-inverses of matrices."""
 
 def poisson(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Poisson numbers with the rates in `input`."""
@@ -3115,6 +3313,11 @@ def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce:
 
 def searchsorted(sorted_sequence: Tensor, self: _Operand, *, out_int32: _bool = ..., right: _bool = ..., side: _str | None = ..., sorter: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
     """Where values would have to be put into sorted sequences to keep them sorted."""
+
+def segment_reduce(data: Tensor, reduce: _str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _Number | None = ...) -> Tensor:
+    """The sum, mean, product, maximum or minimum of each run of elements along `axis`,
+    given by the lengths of the runs or by their offsets.
+    """
 
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """A view of one index along a dimension."""
@@ -3348,6 +3551,9 @@ def trapz(y: Tensor, x: Tensor, *, dim: _int = ...) -> Tensor:
 @overload
 def trapz(y: Tensor, *, dx: _float = ..., dim: _int = ...) -> Tensor: ...
 
+def triangular_solve(input: Tensor, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _solution_cloned_coefficient:
+    """The X with A @ X = self, A being triangular, and a copy of A."""
+
 def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The lower triangle of matrices, up to a diagonal; 0 above it."""
 
@@ -3480,6 +3686,9 @@ def where(condition: Tensor, self: _Operand, other: _Operand, *, out: Tensor | N
 def where(condition: Tensor) -> tuple[Tensor, ...]: ...
 
 def xlogy(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """a * log(b), which is 0 where a is."""
+
+def xlogy_(input: _Operand, other: _Operand) -> Tensor:
     """a * log(b), which is 0 where a is."""
 
 def zero_(input: Tensor) -> Tensor:

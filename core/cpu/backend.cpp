@@ -18,6 +18,7 @@
 #include "cpu/parallel.h"
 #include "cpu/pointwise.h"
 #include "cpu/recurrent.h"
+#include "cpu/pool.h"
 #include "cpu/reduce.h"
 #include "cpu/segment.h"
 #include "tensor/allocator.h"
@@ -226,6 +227,7 @@ class CpuBackend final : public Backend {
   LossKernels* loss() override { return loss_family(); }
   SegmentKernels* segment() override { return segment_kernels(); }
   NormKernels* norm() override { return norm_family(); }
+  PoolKernels* pool() override { return pool_kernels(); }
 
  private:
   CpuLinalg linalg_;

@@ -7,18 +7,9 @@
 #include "cpu/conv.h"
 #include "cpu/gemm.h"
 #include "cpu/parallel.h"
-#include "tensor/allocator.h"
 
 namespace ember::cpu::column_conv {
 namespace {
-
-struct Bytes {
-  size_t size;
-  char* data;
-  explicit Bytes(int64_t n) : size(size_t(n)), data(static_cast<char*>(allocate(size))) {}
-  ~Bytes() { deallocate(data, size); }
-  Bytes(const Bytes&) = delete;
-};
 
 // The places [first, last) of one axis at which tap k is inside the input.
 struct Reach {
@@ -145,7 +136,7 @@ char* at(void* p, int64_t i, int64_t bytes) { return static_cast<char*>(p) + i *
 void forward(Dtype dtype, const ConvSizes& s, const void* x, const void* w, void* y, bool add) {
   const Matrices m(dtype, s);
   each_matrix(s, m, [&](int64_t begin, int64_t end) {
-    Bytes columns(m.column_bytes());
+    Scratch columns(m.column_bytes());
     for (int64_t i = begin; i < end; i++) {
       const char* source = at(x, i, m.inputs * m.size);
       if (!m.direct) {
@@ -165,7 +156,7 @@ void forward(Dtype dtype, const ConvSizes& s, const void* x, const void* w, void
 void backward_data(Dtype dtype, const ConvSizes& s, const void* g, const void* w, void* dx) {
   const Matrices m(dtype, s);
   each_matrix(s, m, [&](int64_t begin, int64_t end) {
-    Bytes columns(m.column_bytes());
+    Scratch columns(m.column_bytes());
     for (int64_t i = begin; i < end; i++) {
       char* result = at(dx, i, m.inputs * m.size);
       gemm(dtype, m.taps, m.places, m.out,
@@ -191,7 +182,7 @@ void backward_weights(Dtype dtype, const ConvSizes& s, const void* g, const void
   const Matrices m(dtype, s);
   const int64_t count = part_count(s), each = (s.n + count - 1) / count;
   parallel_for(count, 1, [&](int64_t begin, int64_t end) {
-    Bytes columns(m.column_bytes());
+    Scratch columns(m.column_bytes());
     for (int64_t part = begin; part < end; part++) {
       char* dw = at(parts, part, s.groups * m.out * m.taps * m.size);
       const int64_t first = part * each, last = std::min(s.n, first + each);

@@ -93,4 +93,51 @@ EMBER_OP(
     "unitriangular=False) -> Tensor",
     &solve_triangular, Function | Out, "The X with A @ X = B (or X @ A = B), A being triangular.");
 
+// --- under older names -------------------------------------------------------------------------
+
+
+EMBER_OP("cholesky(Tensor self, bool upper=False) -> Tensor", ([](const Tensor& self, bool upper) {
+           Factor f = lower_factor("cholesky", self);
+           check_info("cholesky", f.info, not_positive);
+           return upper ? adjoint_of(f.lower) : f.lower;
+         }),
+         kForms | Out, "The lower triangular L with L @ L.mH equal to the matrix, or its adjoint.");
+
+namespace {
+
+// The x with (L L^H) x = b, or (U^H U) x = b.
+Tensor cholesky_solve(const Tensor& b, const Tensor& factor, bool upper) {
+  check_matrix("cholesky_solve", b, "B");
+  Tensor other = adjoint_of(factor);
+  const Tensor &l = upper ? other : factor, &u = upper ? factor : other;
+  return solve_triangular(u, solve_triangular(l, b, false, true, false), true, true, false);
+}
+
+std::tuple<Tensor, Tensor> triangular_solve(const Tensor& b, const Tensor& a, bool upper,
+                                            bool transpose_a, bool unit) {
+  check_matrix("triangular_solve", b, "b");
+  check_square("triangular_solve", a);
+  Tensor m = transpose_a ? transpose(a, -2, -1) : a;
+  Tensor x = solve_triangular(m, b, upper != transpose_a, true, unit);
+  Shape batch = common_batch("triangular_solve", a, b);
+  return {x, clone(spread_over(a, batch), MemoryFormat::Contiguous)};
+}
+
+}  // namespace
+
+EMBER_OP("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", &cholesky_solve,
+         kForms | Out, "The X with A @ X = self, from a Cholesky factor of A.");
+EMBER_OP("cholesky_inverse(Tensor self, bool upper=False) -> Tensor",
+         ([](const Tensor& factor, bool upper) {
+           check_linalg_dtype("cholesky_inverse", factor);
+           check_square("cholesky_inverse", factor);
+           return cholesky_solve(identity(factor.size(-1), factor), factor, upper);
+         }),
+         kForms | Out, "The inverse of a matrix from its Cholesky factor.");
+EMBER_OP(
+    "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool "
+    "unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)",
+    &triangular_solve, kForms | Out,
+    "The X with A @ X = self, A being triangular, and a copy of A.");
+
 }  // namespace ember

@@ -6,7 +6,7 @@
 
 namespace ember {
 
-// --- checks -------------------------------------------------------------------------------------
+// --- checks ------------------------------------------------------------------------------------
 void check_matrix(const char* op, const Tensor& a, const char* name = "A");
 void check_square(const char* op, const Tensor& a, const char* name = "A");
 // A floating or complex dtype that LAPACK has.
@@ -14,8 +14,10 @@ void check_linalg_dtype(const char* op, const Tensor& a, const char* name = "A")
 void check_same_dtype(const char* op, const Tensor& a, const Tensor& b);
 // Raises LinAlgError for the first matrix whose info is not 0; `why` makes the text from it.
 void check_info(const char* op, const Tensor& info, std::string (*why)(int64_t));
+// Raises LinAlgError for the first matrix with a NaN or infinity, on which LAPACK would print.
+void check_finite(const char* op, const Tensor& a);
 
-// --- shapes -------------------------------------------------------------------------------------
+// --- shapes ------------------------------------------------------------------------------------
 inline Shape batch_of(const Tensor& t, int matrix_dims = 2) {
   return Shape(t.shape().data(), t.dim() - matrix_dims);
 }
@@ -28,9 +30,8 @@ inline int64_t smaller_size(const Tensor& a) { return std::min(a.size(-2), a.siz
 Tensor spread_over(const Tensor& t, const Shape& batch);
 Shape common_batch(const char* op, const Tensor& a, const Tensor& b);
 
-// --- memory for kernels
-// --------------------------------------------------------------------------- Laid out by columns,
-// as the kernels want them (families/linalg.h); no history.
+// --- memory for kernels ------------------------------------------------------------------------
+// Laid out by columns, as the kernels want them (families/linalg.h); no history.
 Tensor empty_by_columns(const Shape& shape, Dtype dtype, Device device);
 Tensor by_columns(const Tensor& t);
 // The transposes of matrices without history, not as a view.
@@ -39,13 +40,11 @@ Tensor transposed(const Tensor& t);
 LinalgKernels* kernels_for(const char* op, const Tensor& x);
 inline Tensor info_for(const Tensor& a) { return zeros(batch_of(a), Dtype::Int32, a.device()); }
 
-// --- small matrices of ops
-// ------------------------------------------------------------------------
+// --- small matrices of ops ---------------------------------------------------------------------
 inline Tensor adjoint_of(const Tensor& t) { return conj(transpose(t, -2, -1)); }
 Tensor identity(int64_t n, const Tensor& like);
 
-// --- lu.cpp
-// ---------------------------------------------------------------------------------------
+// --- lu.cpp ------------------------------------------------------------------------------------
 struct LuFactors {
   Tensor lu, pivots, info;
 };
@@ -56,8 +55,7 @@ Tensor solve_by_lu(const char* op, const Tensor& lu, const Tensor& pivots, const
 // The permutation matrix P of a = P L U, for m rows.
 Tensor pivot_matrix(const Tensor& pivots, int64_t m, Dtype dtype);
 
-// --- svd.cpp
-// --------------------------------------------------------------------------------------
+// --- svd.cpp -----------------------------------------------------------------------------------
 struct Svd {
   Tensor u, s, vh;
 };
@@ -67,10 +65,21 @@ Tensor svdvals(const Tensor& a, const char* op = "linalg.svdvals");
 // Raises if the imaginary parts `a` and `b` differ: a loss would depend on the phase of vectors.
 void check_phase(const char* op, const Tensor& a, const Tensor& b);
 
-// --- solve.cpp, determinant.cpp
-// -------------------------------------------------------------------
+// --- eigen.cpp ---------------------------------------------------------------------------------
+std::tuple<Tensor, Tensor> eigh(const Tensor& a, const std::string& uplo = "L");
+Tensor eigvalsh(const Tensor& a, const std::string& uplo, const char* op);
+
+// --- pinv.cpp, matrix_norms.cpp ----------------------------------------------------------------
+Tensor pinv(const Tensor& a);
+// The gradient of a from that of its pseudo-inverse p.
+Tensor pinv_rule(const Tensor& g, const Tensor& p, const Tensor& a);
+Tensor nuclear_norm(const char* op, const Tensor& self, const Dims& dim, bool keepdim,
+                    std::optional<Dtype> dtype);
+
+// --- solve.cpp, determinant.cpp ----------------------------------------------------------------
 Tensor solve(const Tensor& a, const Tensor& b, bool left = true);
 Tensor inv(const Tensor& a);
+std::tuple<Tensor, Tensor> inv_ex(const Tensor& a);  // and the info, unchecked
 Tensor det(const Tensor& a);
 
 }  // namespace ember

@@ -117,8 +117,8 @@ EMBER_OP("geqrf(Tensor self) -> (Tensor a, Tensor tau)", ([](const Tensor& a) {
          }),
          kForms | Out, "R and below it the Householder reflectors of Q, and their factors.");
 
-// --- products of reflectors
-// -----------------------------------------------------------------------
+// --- products of reflectors --------------------------------------------------------------------
+
 
 namespace {
 

@@ -80,6 +80,10 @@ Tensor solve(const Tensor& a, const Tensor& b, bool left) {
   return solve_ex("linalg.solve", a, b, left, true).x;
 }
 Tensor inv(const Tensor& a) { return inv_ex("linalg.inv", a, true).x; }
+std::tuple<Tensor, Tensor> inv_ex(const Tensor& a) {
+  Solved s = inv_ex("linalg.inv_ex", a, false);
+  return {s.x, s.info};
+}
 
 EMBER_OP(
     "linalg.solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor "
@@ -101,8 +105,8 @@ EMBER_OP("linalg.inv(Tensor A) -> Tensor", &inv, Function | Out,
          "The inverses of square matrices.");
 EMBER_OP("inverse(Tensor self) -> Tensor", &inv, kForms | Out, "The inverses of square matrices.");
 
-// --- systems shaped as tensors
-// --------------------------------------------------------------------
+// --- systems shaped as tensors -----------------------------------------------------------------
+
 
 EMBER_OP("linalg.tensorinv(Tensor self, int ind=2) -> Tensor",
          ([](const Tensor& self, int64_t ind) {

@@ -100,18 +100,9 @@ from ember.nn.functional.loss import (
 from ember.nn.functional.normalization import local_response_norm
 from ember.nn.functional.padding import pad
 from ember.nn.functional.pooling import (
-    avg_pool1d,
-    avg_pool2d,
-    avg_pool3d,
     lp_pool1d,
     lp_pool2d,
     lp_pool3d,
-    max_pool1d,
-    max_pool1d_with_indices,
-    max_pool2d,
-    max_pool2d_with_indices,
-    max_pool3d,
-    max_pool3d_with_indices,
     max_unpool1d,
     max_unpool2d,
     max_unpool3d,

@@ -76,6 +76,7 @@ def cosine_similarity(
     x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8
 ) -> Tensor:
     """The cosine of the angle between x1 and x2 along `dim`."""
+    x1, x2 = ember.broadcast_tensors(x1, x2)
     norm1 = x1.norm(2, dim, keepdim=True).clamp_min(eps)
     norm2 = x2.norm(2, dim, keepdim=True).clamp_min(eps)
     return ((x1 / norm1) * (x2 / norm2)).sum(dim)
