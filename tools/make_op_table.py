@@ -40,9 +40,9 @@ HEAD = """# Ops
 
 Written by `make docs` (`tools/make_op_table.py`) from the registry of the core: every
 op is called in every dtype, so what stands here is what happens. *Forms* are function
-`f`, method `m`, in-place method `i` and `out=` `o`. *Grad* means that the op is recorded
-for the backward pass, *fused* that the call takes no memory but its result's: it is a
-view, or runs in one go without intermediate tensors.
+`f`, method `m`, in-place method `i` and `out=` `o`. *Grad* means that the op is
+recorded for the backward pass, *fused* that it is so as a single node, with a backward
+of its own.
 
 Functions that are composed in Python (most of `nn.functional`, `masked`, `func` and
 parts of `linalg`) take the dtypes of the ops they are made of. Left out of ember for
@@ -59,7 +59,8 @@ def works(case: Case, sample, dtype: str) -> bool:
     return True
 
 
-def records(case: Case, sample, dtypes: Iterable[str]) -> bool:
+def graph(case: Case, sample, dtypes: Iterable[str]) -> tuple[bool, bool]:
+    """Whether a result belongs to the tape, and is one node away from the leaves."""
     for dtype in dtypes:
         try:
             call = bridge.tensors(sample, dtype)
@@ -69,22 +70,10 @@ def records(case: Case, sample, dtypes: Iterable[str]) -> bool:
             made = bridge.outputs(case.call(call))
         except Exception:
             continue
-        return any(t.requires_grad and t.grad_fn is not None for t in made)
-    return False
-
-
-def is_fused(case: Case, sample, dtype: str) -> bool:
-    """Whether the call takes no memory but its result's."""
-    try:
-        call = bridge.tensors(sample, dtype)
-        case.call(call)  # what a first call sets up does not count
-        ember.cpu.reset_peak_memory_stats()
-        result = case.call(call)
-    except Exception:
-        return False
-    stats = ember.cpu.memory_stats()
-    del result
-    return stats["allocated_peak"] <= stats["allocated"]
+        nodes = [t.grad_fn for t in made if t.requires_grad and t.grad_fn is not None]
+        below = [n for node in nodes for n, _ in node.next_functions if n is not None]
+        return bool(nodes), bool(nodes) and all(hasattr(n, "variable") for n in below)
+    return False, False
 
 
 def row(case: Case) -> str:
@@ -98,9 +87,10 @@ def row(case: Case) -> str:
     for names in DTYPES.values():
         done = [usable and works(case, usable[0], name) for name in names]
         cells.append("x" if all(done) else "some" if any(done) else "")
-    grad = "x" if usable and records(case, usable[0], ["float64", "complex128"]) else ""
-    fused = "x" if usable and is_fused(case, usable[0], case.entry.names[0]) else ""
-    return f"| `{case.name}` | {forms} | {' | '.join(cells)} | {grad} | {fused} |"
+    wide = ["float64", "complex128"]
+    grad, fused = graph(case, usable[0], wide) if usable else (False, False)
+    cells += ["x" if grad else "", "x" if fused else ""]
+    return f"| `{case.name}` | {forms} | {' | '.join(cells)} |"
 
 
 def page() -> str:

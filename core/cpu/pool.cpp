@@ -10,6 +10,7 @@
 #include "cpu/layout.h"
 #include "cpu/parallel.h"
 #include "cpu/planes.h"
+#include "cpu/resample.h"
 
 namespace ember::cpu {
 namespace {
@@ -276,6 +277,13 @@ class CpuPool final : public PoolKernels {
       });
     }
     to.store();
+  }
+
+  void blend(const Tensor& y, const Tensor& x, int dim, const Taps& taps) override {
+    cpu::blend(y, x, dim, taps);
+  }
+  void blend_grad(const Tensor& dx, const Tensor& g, int dim, const Taps& taps) override {
+    cpu::blend_grad(dx, g, dim, taps);
   }
 
  private:

@@ -21,6 +21,15 @@ struct PoolAxis {
 };
 using PoolWindows = std::vector<PoolAxis>;
 
+// Weighted sums along one axis: result i is the sum over t of weight[i, t] * x[index[i, t]].
+struct Taps {
+  int64_t width = 0;  // of each result
+  std::vector<int64_t> index;
+  std::vector<double> weight;
+
+  int64_t size() const { return int64_t(index.size()) / width; }
+};
+
 // Tensors are (N, C, ...), of one dtype but for indices, contiguous or channels-last, with no size
 // 0.
 class PoolKernels {
@@ -37,6 +46,9 @@ class PoolKernels {
                     int64_t divisor) = 0;
   virtual void mean_grad(const Tensor& dx, const Tensor& g, const PoolWindows& windows,
                          int64_t divisor) = 0;
+  // Resampling of float32 and float64 along `dim`, and its gradient.
+  virtual void blend(const Tensor& y, const Tensor& x, int dim, const Taps& taps) = 0;
+  virtual void blend_grad(const Tensor& dx, const Tensor& g, int dim, const Taps& taps) = 0;
 };
 
 }  // namespace ember

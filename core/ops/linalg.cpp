@@ -42,6 +42,16 @@ void check_info(const char* op, const Tensor& info, std::string (*why)(int64_t))
   }
 }
 
+void check_finite(const char* op, const Tensor& a) {
+  if (a.device().is_meta() || a.numel() == 0) return;
+  NoGrad guard;
+  Tensor finite = all(isfinite(a), Dims(Shape{-2, -1}));
+  if (item(all(finite)).to<bool>()) return;
+  check_info(op, to(logical_not(finite), Dtype::Int32), [](int64_t) -> std::string {
+    return "The algorithm failed to converge because the input matrix contained non-finite values.";
+  });
+}
+
 Tensor spread_over(const Tensor& t, const Shape& batch) {
   Shape shape = with_sizes(batch, {t.size(-2), t.size(-1)});
   return shape == t.shape() ? t : expand(t, shape);

@@ -84,6 +84,7 @@ PyMODINIT_FUNC PyInit__C() {
     add_sparse(module.get());
     add_backends(module.get());
     add_profile(module.get());
+    add_module_base(module.get());
     return module.release();
   });
 }

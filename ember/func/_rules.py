@@ -272,7 +272,7 @@ def norm(call: Call):
     return call.func(value, p, dim, keepdim, dtype=dtype)
 
 
-@rule("vector_norm")
+@rule("linalg.vector_norm")
 def vector_norm(call: Call):
     """`linalg.vector_norm`."""
     x, order, dim, keepdim, dtype = call.bind(

@@ -71,6 +71,18 @@ struct PoolKernelsOf {
   void (*mean_grad_last)(const PoolPlan& p, int64_t begin, int64_t end, const void* g, void* dx,
                          void* scratch);
 };
+
+// Weighted sums along the middle axis of (outer, n, inner), for one `outer` and the columns [begin,
+// end) of `inner`.
+struct BlendPlan {
+  int64_t in, out, inner, width;
+  const int64_t* index;
+  const void* weight;
+};
+struct BlendKernels {
+  void (*run)(const BlendPlan& p, int64_t begin, int64_t end, const void* x, void* y);
+  void (*grad)(const BlendPlan& p, int64_t begin, int64_t end, const void* g, void* dx);
+};
 enum PoolType { kPoolF32, kPoolF64, kPoolI32, kPoolI64, kPoolTypes };
 
 // Room for one line of sums, in elements.
@@ -83,6 +95,7 @@ inline int64_t mean_scratch(const PoolPlan& p) {
   namespace level {                                            \
   const DepthwiseKernels& depthwise_kernels(bool double_wide); \
   const PoolKernelsOf& pool_kernels(PoolType type);            \
+  const BlendKernels& blend_kernels(bool double_wide);         \
   }
 EMBER_DECLARE_LEVEL(baseline)
 EMBER_DECLARE_LEVEL(avx2)

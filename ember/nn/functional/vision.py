@@ -7,7 +7,6 @@ import ember
 from ember import Tensor
 from ember.nn.functional._sizes import expanded, text
 from ember.nn.functional.padding import pad
-from ember.nn.functional.resample import _cubic
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
@@ -256,7 +255,18 @@ def grid_sample(
         factor = inside.to(input.dtype) if weight is None else weight * inside
         value = value * factor.unsqueeze(1)
         total = value if total is None else total + value
+    if mode == "nearest" and grid.requires_grad:
+        # The gradient of the grid is zero, but there is one.
+        never = ember.zeros(grid.shape, dtype=ember.bool, device=grid.device)
+        total = total + ember.where(never, grid, 0).sum(-1).unsqueeze(1)
     return total
+
+
+def _cubic(x: Tensor, a: float) -> Tensor:
+    """Keys' convolution kernel, for distances that are not negative."""
+    inner = ((a + 2) * x - (a + 3)) * x * x + 1
+    outer = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return ember.where(x <= 1, inner, ember.where(x < 2, outer, 0.0))
 
 
 def _grid_taps(x: Tensor, mode: str) -> list[tuple[Tensor, Tensor | None]]:

@@ -41,6 +41,9 @@ class DataLoader:
 
     __initialized = False
 
+    def __class_getitem__(cls, item) -> type:
+        return cls
+
     def __init__(
         self,
         dataset: Dataset,
