@@ -25,6 +25,9 @@ void check_linalg_dtype(const char* op, const Tensor& a, const char* name) {
 void check_same_dtype(const char* op, const Tensor& a, const Tensor& b) {
   check(a.dtype() == b.dtype(), Kind::Runtime, op,
         ": Expected A and B to have the same dtype, but found ", a.dtype(), " and ", b.dtype());
+  check(a.device().kind == b.device().kind, Kind::Runtime, op,
+        ": Expected all tensors to be on the same device, but found ", a.device(), " and ",
+        b.device());
 }
 
 void check_info(const char* op, const Tensor& info, std::string (*why)(int64_t)) {
