@@ -73,8 +73,6 @@ class SGD(Optimizer):
             self._change(params, grads, buffers, False, group)
 
     @staticmethod
-    def _step_of(params: list, buffers: list, first: bool, group: dict) -> None:
-        """Change parameters; buffers have values unless this is the first step."""
     def _change(params, grads, buffers: list, first: bool, group: dict) -> None:
         """Change parameters whose buffers have values, unless this is their first."""
         lr, momentum = number(group["lr"]), group["momentum"]
