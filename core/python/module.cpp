@@ -8,6 +8,8 @@
 
 namespace ember::python {
 
+void add_opencl(PyObject* module);  // opencl.cpp
+
 void set_python_error() {
   try {
     throw;
@@ -83,6 +85,7 @@ PyMODINIT_FUNC PyInit__C() {
     add_autograd(module.get());
     add_sparse(module.get());
     add_backends(module.get());
+    add_opencl(module.get());
     add_profile(module.get());
     add_module_base(module.get());
     return module.release();

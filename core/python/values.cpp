@@ -1,5 +1,6 @@
 // dtype, device, Size, layout and memory_format objects, and numbers.
 #include <unordered_map>
+#include "opencl/device.h"
 
 #include "python/python.h"
 
@@ -187,7 +188,16 @@ Device device_of_object(PyObject* o) {
     Py_ssize_t n;
     const char* text = PyUnicode_AsUTF8AndSize(o, &n);
     if (!text) throw PythonError{};
-    return parse_device({text, size_t(n)});
+    std::string_view name{text, size_t(n)};
+    if (name != "opencl" && !name.starts_with("opencl:")) return parse_device(name);
+    if (!opencl::in_use()) {  // the first use opens the device, or says what is missing
+      Object module = checked(PyImport_ImportModule("ember.opencl"));
+      checked(PyObject_CallMethod(module.get(), "init", nullptr));
+    }
+    Device d = parse_device(name);
+    check(d.index <= 0, Kind::Runtime, "device(): ember uses one OpenCL device, 'opencl:0', got '",
+          name, "'; EMBER_OPENCL_DEVICE chooses which");
+    return Device(d.kind, 0);
   }
   if (PyLong_CheckExact(o))
     fail(Kind::Runtime, "device(): a bare index needs an accelerator; none is available");

@@ -1,0 +1,10 @@
+# Writes the texts of FILES as C++ string literals: cmake -DOUT=... "-DFILES=a|b" -P embed.cmake
+set(text "// Written by cmake/embed.cmake.\n#include \"opencl/sources.h\"\n\nnamespace ember::opencl::sources {\n")
+string(REPLACE "|" ";" FILES "${FILES}")
+foreach(file IN LISTS FILES)
+  get_filename_component(name ${file} NAME_WE)
+  file(READ ${file} content)
+  string(APPEND text "const char* const ${name} = R\"ember(${content})ember\";\n")
+endforeach()
+string(APPEND text "}  // namespace ember::opencl::sources\n")
+file(WRITE ${OUT} "${text}")

@@ -1,0 +1,248 @@
+// Indexing primitives. Positions become one tensor of offsets, all of them checked on the device;
+// then one kernel moves the elements.
+#include <vector>
+
+#include "opencl/device.h"
+#include "opencl/kernels.h"
+#include "opencl/launch.h"
+#include "opencl/sources.h"
+
+namespace ember::opencl {
+
+namespace {
+
+struct Axis {  // positions along one dimension of the indexed tensor
+  Tensor index;
+  int64_t size, step;
+  int64_t dim;  // for messages
+};
+
+// The offsets (contiguous, of the positions' shape). Waits for the device, to raise here and now.
+Tensor offsets_of(const std::vector<Axis>& axes, bool wraps, Kind kind) {
+  const Shape& shape = axes[0].index.shape();
+  const Device device = axes[0].index.device();
+  Tensor out = empty(shape, Dtype::Int64, device);
+  Tensor bad = empty({int64_t(axes.size()), 2}, Dtype::Int64, device);
+  fill(bad, Scalar(0));
+  for (size_t row = 0; row < axes.size(); row++) {
+    const Axis& axis = axes[row];
+    Walk walk(shape);
+    walk.add(out);
+    walk.add(axis.index);
+    const Geometry g = walk.geometry();
+    Launch launch("offsets", "offsets",
+                  [] { return std::string("#define OFFSETS 1\n") + sources::index; });
+    launch.tensor(out).tensor(axis.index).value(g).tensor(bad).value(int64_t(row));
+    launch.value(axis.size).value(axis.step).value(int32_t(wraps)).value(int32_t(row > 0));
+    launch.run(g.n, 64);
+  }
+  std::vector<int64_t> found(2 * axes.size());
+  backend_of(bad).copy_to_host(found.data(), bad);
+  for (size_t row = 0; row < axes.size(); row++) {
+    if (!found[2 * row]) continue;
+    check(axes[row].size > 0, kind, "index is out of bounds for dimension with size 0");
+    fail(kind, "index ", found[2 * row + 1], " is out of bounds for dimension ", axes[row].dim,
+         " with size ", axes[row].size);
+  }
+  return out;
+}
+
+const char* raw_type(int64_t size) {
+  return size == 1 ? "u8" : size == 2 ? "u16" : size == 4 ? "u32" : "u64";
+}
+
+void move(const char* name, const Tensor& to, const Tensor& from, const Tensor& offsets,
+          const Geometry& g) {
+  check_computes(name, to.dtype());
+  const char* type = raw_type(to.item_size());
+  Launch launch(std::string(name) + type, name, [&] {
+    return std::string("#define MOVE 1\n#define M ") + type + "\n" + sources::index;
+  });
+  launch.tensor(to).tensor(from).tensor(offsets).value(g).run(g.n, 64);
+}
+
+void combine(const Tensor& self, const Tensor& values, const Tensor& offsets, const Geometry& g,
+             ScatterMode mode) {
+  const Dtype d = self.dtype();
+  const bool wide = self.item_size() == 8;
+  check(!wide || context().properties.has_long_atomics, Kind::NotImplemented,
+        "Could not run 'scatter' of ", d, " on device 'opencl': ", context().properties.name,
+        " has no 64-bit atomics");
+  const char* formulas[] = {"(b)", "((a) + (b))", "((a) * (b))",
+                            "(((a) != (a)) | ((a) > (b)) ? (a) : (b))",
+                            "(((a) != (a)) | ((a) < (b)) ? (a) : (b))"};
+  Launch launch("put_with" + std::to_string(int(mode)) + ',' + std::to_string(int(d)), "put_with",
+                [&] {
+                  std::string type = memory_type(d);
+                  std::string cl = d == Dtype::Int64    ? "long"
+                                   : d == Dtype::UInt64 ? "ulong"
+                                   : d == Dtype::Int32  ? "int"
+                                   : d == Dtype::UInt32 ? "uint"
+                                                        : type;
+                  std::string text = wide ? "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : "
+                                            "enable\n#define BITS u64\n#define CAS atom_cmpxchg\n"
+                                          : "#define BITS u32\n#define CAS atomic_cmpxchg\n";
+                  text += "#define TO_BITS " + std::string(wide ? "as_ulong" : "as_uint") +
+                          "\n#define FROM_BITS as_" + cl + "\n#define MOVE 1\n#define M " + type +
+                          "\n#define COMBINE(a, b) " + formulas[int(mode)] + "\n";
+                  return text + sources::index;
+                });
+  launch.tensor(self).tensor(values).tensor(offsets).value(g).run(g.n, 64);
+}
+
+// Strides of `t` over the shape (before, I, after) of an indexing result: 0 along I.
+struct Spread {
+  Shape x, offsets;
+};
+Spread spread(const Tensor& x, const Tensor& offsets, int first, int count) {
+  Spread s;
+  for (int d = 0; d < first; d++) s.x.push_back(x.strides()[d]), s.offsets.push_back(0);
+  for (int d = 0; d < offsets.dim(); d++)
+    s.x.push_back(0), s.offsets.push_back(offsets.strides()[d]);
+  for (int d = first + count; d < x.dim(); d++)
+    s.x.push_back(x.strides()[d]), s.offsets.push_back(0);
+  return s;
+}
+
+std::vector<Axis> axes_of(const Tensor& x, const Indexing& at) {
+  std::vector<Axis> axes;
+  for (size_t k = 0; k < at.indices.size(); k++) {
+    int d = at.first + int(k);
+    axes.push_back({at.indices[k], x.shape()[d], x.strides()[d],
+                    int(k) < at.dims.size() ? at.dims[int64_t(k)] : d});
+  }
+  return axes;
+}
+
+void put(const Tensor& self, const Tensor& values, const Tensor& offsets, const Geometry& g,
+         ScatterMode mode) {
+  if (mode == ScatterMode::Set) return move("put", self, values, offsets, g);
+  combine(self, values, offsets, g, mode);
+}
+
+// The dtype in which a device can combine atomically.
+Dtype atomic_type(Dtype d) {
+  return is_reduced(d) ? Dtype::Float32 : item_size(d) < 4 ? Dtype::Int32 : d;
+}
+Tensor converted(const Tensor& t, Dtype d) {
+  Tensor out = empty(t.shape(), d, t.device());
+  copy(out, t);
+  return out;
+}
+
+Tensor as_line(const Tensor& t) { return t.dim() ? t : alias(t, {1}, {1}, t.offset()); }
+
+Tensor cut_strides(const Tensor& x, const Tensor& like, int dim) {  // stride 0 along dim
+  Shape strides = x.strides();
+  strides[dim] = 0;
+  return alias(x, like.shape(), strides, x.offset());
+}
+
+}  // namespace
+
+void index_get(const Tensor& out, const Tensor& x, const Indexing& at) {
+  if (at.indices[0].numel() == 0) return;
+  Tensor offsets = offsets_of(axes_of(x, at), at.wrap, Kind::Index);
+  if (out.numel() == 0) return;
+  Spread s = spread(x, offsets, at.first, int(at.indices.size()));
+  Walk walk(out.shape());
+  walk.add(out);
+  walk.add(s.x, x.offset());
+  walk.add(s.offsets, 0);
+  move("take", out, x, offsets, walk.geometry());
+}
+
+void index_put(const Tensor& self, const Indexing& at, const Tensor& values, ScatterMode mode) {
+  if (at.indices[0].numel() == 0) return;
+  const Dtype d = mode == ScatterMode::Set ? self.dtype() : atomic_type(self.dtype());
+  if (d != self.dtype()) {
+    Tensor wide = converted(self, d);
+    index_put(wide, at, converted(values, d), mode);
+    return copy(self, wide);
+  }
+  Tensor offsets = offsets_of(axes_of(self, at), at.wrap, Kind::Index);
+  if (values.numel() == 0) return;
+  Spread s = spread(self, offsets, at.first, int(at.indices.size()));
+  Walk walk(values.shape());
+  walk.add(s.x, self.offset());
+  walk.add(values);
+  walk.add(s.offsets, 0);
+  put(self, values, offsets, walk.geometry(), mode);
+}
+
+void gather(const Tensor& out_, const Tensor& x_, int dim, const Tensor& index_) {
+  if (index_.numel() == 0) return;
+  Tensor out = as_line(out_), x = as_line(x_), index = as_line(index_);
+  Tensor offsets =
+      offsets_of({{index, x.shape()[dim], x.strides()[dim], dim}}, false, Kind::Runtime);
+  Walk walk(out.shape());
+  walk.add(out);
+  walk.add(cut_strides(x, index, dim));
+  walk.add(offsets);
+  move("take", out, x, offsets, walk.geometry());
+}
+
+void scatter(const Tensor& self_, int dim, const Tensor& index_, const Tensor& src_,
+             ScatterMode mode) {
+  if (index_.numel() == 0) return;
+  Tensor self = as_line(self_), src = as_line(src_), index = as_line(index_);
+  const Dtype d = mode == ScatterMode::Set ? self.dtype() : atomic_type(self.dtype());
+  if (d != self.dtype()) {
+    Tensor wide = converted(self, d);
+    scatter(wide, dim, index, converted(src, d), mode);
+    return copy(self, wide);
+  }
+  Tensor offsets =
+      offsets_of({{index, self.shape()[dim], self.strides()[dim], dim}}, false, Kind::Runtime);
+  Walk walk(index.shape());
+  walk.add(cut_strides(self, index, dim));
+  walk.add(src);
+  walk.add(offsets);
+  put(self, src, offsets, walk.geometry(), mode);
+}
+
+Tensor nonzero(const Tensor& x) {
+  const int64_t n = x.numel();
+  if (n == 0) return empty({0, x.dim()}, Dtype::Int64, x.device());
+  Tensor truth = empty(x.shape(), Dtype::Bool, x.device());
+  Tensor flags = empty({n}, Dtype::Int64, x.device());
+  Tensor running = empty({n}, Dtype::Int64, x.device());
+  copy(truth, x);
+  copy(alias(flags, x.shape(), contiguous_strides(x.shape()), 0), truth);
+  scan(Scan::Sum, running, {}, flags, 0);
+  int64_t total = 0;
+  backend_of(x).copy_to_host(&total, alias(running, {1}, {1}, n - 1));
+  Tensor out = empty({total, x.dim()}, Dtype::Int64, x.device());
+  if (out.numel() == 0) return out;
+  check(x.dim() <= kGeometryDims, Kind::NotImplemented, "nonzero(): at most ", kGeometryDims,
+        " dimensions on device 'opencl', got ", x.dim());
+  Geometry g;
+  g.n = n;
+  g.ndim = x.dim();
+  for (int d = 0; d < x.dim(); d++) g.size[d] = x.shape()[x.dim() - 1 - d];
+  Launch launch("compact", "compact",
+                [] { return std::string("#define COMPACT 1\n") + sources::index; });
+  launch.tensor(out).tensor(flags).tensor(running).value(g).run(n, 64);
+  return out;
+}
+
+Tensor repeated_positions(const Tensor& counts) {
+  const int64_t n = counts.numel();
+  if (n == 0) return empty({0}, Dtype::Int64, counts.device());
+  Tensor line = converted(counts, Dtype::Int64), least = empty({1}, Dtype::Int64, counts.device());
+  Tensor running = empty({n}, Dtype::Int64, counts.device());
+  reduce(Reduction::Min, least, line, {0}, 2);
+  scan(Scan::Sum, running, {}, line, 0);
+  int64_t lowest = 0, total = 0;
+  Backend& b = backend_of(counts);
+  b.copy_to_host(&lowest, least);
+  check(lowest >= 0, Kind::Runtime, "repeats can not be negative");
+  b.copy_to_host(&total, alias(running, {1}, {1}, n - 1));
+  Tensor out = empty({total}, Dtype::Int64, counts.device());
+  Tensor places = empty({total}, Dtype::Int64, counts.device());
+  b.arange(places, Scalar(0), Scalar(1));
+  search(out, running, places, {}, true);
+  return out;
+}
+
+}  // namespace ember::opencl

@@ -1,0 +1,71 @@
+// The subset that OpenCL C and CUDA C share, by macros, and loads and stores of every element type.
+// Every program starts with this text.
+#ifdef __OPENCL_VERSION__
+#ifdef EMBER_DOUBLE
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+#define KERNEL __kernel void
+#define GLOBAL __global
+#define LOCAL __local
+#define DEVICE static
+#define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define LOCAL_ID ((int)get_local_id(0))
+#define LOCAL_SIZE ((int)get_local_size(0))
+#define GROUP_ID ((i64)get_group_id(0))
+#define GLOBAL_ID ((i64)get_global_id(0))
+#define LOAD_HALF(p, i) vload_half(i, (GLOBAL const half*)(p))
+#define STORE_HALF(p, i, v) vstore_half_rte((float)(v), i, (GLOBAL half*)(p))
+#define BITS_OF(f) as_uint(f)
+#define FLOAT_OF(u) as_float(u)
+typedef char i8;
+typedef uchar u8;
+typedef short i16;
+typedef ushort u16;
+typedef int i32;
+typedef uint u32;
+typedef long i64;
+typedef ulong u64;
+#else
+#define KERNEL extern "C" __global__ void
+#define GLOBAL
+#define LOCAL __shared__
+#define DEVICE static __device__ inline
+#define BARRIER() __syncthreads()
+#define LOCAL_ID ((int)threadIdx.x)
+#define LOCAL_SIZE ((int)blockDim.x)
+#define GROUP_ID ((i64)blockIdx.x)
+#define GLOBAL_ID ((i64)blockIdx.x * blockDim.x + threadIdx.x)
+#define LOAD_HALF(p, i) __half2float(((const __half*)(p))[i])
+#define STORE_HALF(p, i, v) (((__half*)(p))[i] = __float2half_rn((float)(v)))
+#define BITS_OF(f) __float_as_uint(f)
+#define FLOAT_OF(u) __uint_as_float(u)
+typedef signed char i8;
+typedef unsigned char u8;
+typedef short i16;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#endif
+
+DEVICE u16 to_bfloat(float f) {
+  u32 bits = BITS_OF(f);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return (u16)((bits >> 16) | 0x40u);
+  return (u16)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+#define LOAD_PLAIN(p, i) ((p)[i])
+#define STORE_PLAIN(p, i, v) ((p)[i] = (v))
+#define LOAD_BFLOAT(p, i) FLOAT_OF((u32)(p)[i] << 16)
+#define STORE_BFLOAT(p, i, v) ((p)[i] = to_bfloat((float)(v)))
+#define STORE_BOOL(p, i, v) ((p)[i] = (u8)((v) != 0))
+
+// Where the elements of up to four operands are; dimensions from the inside out. The same struct
+// as in launch.h.
+#define MAX_DIMS 12
+typedef struct {
+  i64 n, ndim;
+  i64 offset[4];
+  i64 size[MAX_DIMS];
+  i64 stride[4][MAX_DIMS];
+} Geometry;

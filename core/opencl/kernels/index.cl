@@ -1,0 +1,75 @@
+// Indexing: positions become offsets in elements, checked; then elements move. Operands of the
+// geometry: 0 written, 1 read, 2 the offsets.
+#ifdef OFFSETS
+// offsets (+)= position * step. `bad` gets 1 and a position that is out of bounds.
+KERNEL offsets(GLOBAL i64* out, GLOBAL const i64* index, Geometry g, GLOBAL i64* bad, i64 row, i64 size,
+               i64 step, i32 wraps, i32 adds) {
+  i64 i = GLOBAL_ID;
+  if (i >= g.n) return;
+  i64 rest = i, at = g.offset[1];
+  for (int d = 0; d < g.ndim; d++) {
+    i64 next = rest / g.size[d];
+    at += (rest - next * g.size[d]) * g.stride[1][d];
+    rest = next;
+  }
+  i64 v = index[at], w = wraps && v < 0 ? v + size : v;
+  if (w < 0 || w >= size) {
+    bad[2 * row + 1] = v;
+    bad[2 * row] = 1;
+    w = 0;
+  }
+  out[i] = (adds ? out[i] : 0) + w * step;
+}
+#endif
+
+#ifdef MOVE
+#define PLACES                                             \
+  i64 i = GLOBAL_ID;                                       \
+  if (i >= g.n) return;                                    \
+  i64 at0 = g.offset[0], at1 = g.offset[1], at2 = g.offset[2]; \
+  for (int d = 0; d < g.ndim; d++) {                       \
+    i64 next = i / g.size[d], j = i - next * g.size[d];    \
+    i = next;                                              \
+    at0 += j * g.stride[0][d];                             \
+    at1 += j * g.stride[1][d];                             \
+    at2 += j * g.stride[2][d];                             \
+  }
+
+KERNEL take(GLOBAL M* out, GLOBAL const M* x, GLOBAL const i64* offsets, Geometry g) {
+  PLACES
+  out[at0] = x[at1 + offsets[at2]];
+}
+KERNEL put(GLOBAL M* self, GLOBAL const M* values, GLOBAL const i64* offsets, Geometry g) {
+  PLACES
+  self[at0 + offsets[at2]] = values[at1];
+}
+#ifdef COMBINE
+// Several positions may be the same place: compare and swap until nobody came between.
+KERNEL put_with(GLOBAL M* self, GLOBAL const M* values, GLOBAL const i64* offsets, Geometry g) {
+  PLACES
+  volatile GLOBAL BITS* place = (volatile GLOBAL BITS*)(self + at0 + offsets[at2]);
+  M v = values[at1];
+  BITS old = *place, seen;
+  do {
+    seen = old;
+    M a = FROM_BITS(seen);
+    M b = COMBINE(a, v);
+    old = CAS(place, seen, TO_BITS(b));
+  } while (old != seen);
+}
+#endif
+#endif
+
+#ifdef COMPACT
+// The coordinates of the set flags, in order; running[i] counts those up to i.
+KERNEL compact(GLOBAL i64* out, GLOBAL const i64* flags, GLOBAL const i64* running, Geometry g) {
+  i64 i = GLOBAL_ID;
+  if (i >= g.n || !flags[i]) return;
+  i64 row = (running[i] - 1) * g.ndim, rest = i;
+  for (int d = 0; d < g.ndim; d++) {
+    i64 next = rest / g.size[d];
+    out[row + g.ndim - 1 - d] = rest - next * g.size[d];
+    rest = next;
+  }
+}
+#endif

@@ -1,0 +1,81 @@
+// Starting kernels: geometry of operands, texts that depend on dtypes, and arguments.
+#pragma once
+
+#include <mutex>
+#include <string>
+
+#include "backend.h"
+#include "opencl/loader.h"
+#include "opencl/memory.h"
+
+namespace ember::opencl {
+
+constexpr int kGeometryDims = 12, kOperands = 4;
+
+// Where the elements of up to four operands are; see kernels/common.cl, which has the same struct.
+struct Geometry {
+  int64_t n = 0, ndim = 0;
+  int64_t offset[kOperands] = {};
+  int64_t size[kGeometryDims] = {};
+  int64_t stride[kOperands][kGeometryDims] = {};
+};
+
+// Collects operands of one shape, then merges dimensions.
+class Walk {
+ public:
+  explicit Walk(const Shape& shape) : shape_(shape) {}
+  void add(const Tensor& t) { add(t.strides(), t.offset()); }
+  void add(const Shape& strides, int64_t offset);
+  void skip() { add(Shape::filled(shape_.size(), 0), 0); }
+  // Raises NotImplemented if more dimensions are left than kernels walk.
+  Geometry geometry() const;
+  // Whether every operand marked as a tensor lies in one piece, in the order of the shape.
+  static bool is_flat(const Geometry& g, int operands);
+
+ private:
+  Shape shape_;
+  int count_ = 0;
+  Shape strides_[kOperands];
+  int64_t offset_[kOperands] = {};
+};
+
+// Kernel texts of a dtype: the type in memory, and the macros that read and write one element.
+const char* memory_type(Dtype d);
+const char* load_macro(Dtype d);
+const char* store_macro(Dtype d);
+// The type to calculate in, and the value `v` of type `from` as one to store in `to`.
+const char* value_type(Dtype compute);
+std::string stored(Dtype from, Dtype to, const std::string& v);
+// Raises if the device cannot calculate in d: complex, or float64 where there is none.
+void check_computes(const char* op, Dtype d);
+
+class Launch {
+ public:
+  // The kernel `name` of the text that `source` writes; `key` stands for that text, so that it is
+  // written once.
+  template <class Source>
+  Launch(const std::string& key, const char* name, Source&& source)
+      : lock_(mutex()), kernel_(known(key)) {
+    if (!kernel_) kernel_ = build(key, name, source());
+  }
+  Launch& tensor(const Tensor& t);  // its whole buffer; an undefined tensor is a null pointer
+  Launch& bytes(const void* data, size_t size);
+  template <class T>
+  Launch& value(const T& v) {
+    return bytes(&v, sizeof v);
+  }
+  Launch& scalar(Dtype compute, const Scalar& s);
+  void run(int64_t items, int64_t group);  // items are rounded up to whole groups
+
+ private:
+  static std::mutex& mutex();
+  static Handle known(const std::string& key);
+  static Handle build(const std::string& key, const char* name, const std::string& source);
+  std::unique_lock<std::mutex> lock_;  // a kernel's arguments are part of it
+  Handle kernel_;
+  uint32_t args_ = 0;
+};
+
+inline Block* block_of(const Tensor& t) { return static_cast<Block*>(t.storage()->data); }
+
+}  // namespace ember::opencl

@@ -1,0 +1,213 @@
+// Pointwise primitives: a program per row, dtypes and layout, written from the row's formula.
+#include <cctype>
+#include <string_view>
+
+#include "opencl/kernels.h"
+#include "opencl/launch.h"
+#include "opencl/sources.h"
+
+namespace ember::opencl {
+
+namespace {
+
+// A name of the special functions, which programs hold only if they call one.
+bool calls(std::string_view formula, std::string_view name) {
+  for (size_t at = formula.find(name); at != formula.npos; at = formula.find(name, at + 1)) {
+    auto is_name = [&](size_t i) {
+      return i < formula.size() && (std::isalnum((unsigned char)formula[i]) || formula[i] == '_');
+    };
+    if (!(at > 0 && is_name(at - 1)) && !is_name(at + name.size())) return true;
+  }
+  return false;
+}
+bool calls_special(std::string_view formula) {
+  for (const char* name : {"digamma", "polygamma", "zeta", "igamma", "igammac", "erfcx", "ndtri",
+                           "erfinv", "log_ndtr", "i0", "i0e", "i1", "i1e", "airy_ai"})
+    if (calls(formula, name)) return true;
+  return formula.find("bessel") != formula.npos;
+}
+bool calls_recurrence(std::string_view formula) {
+  return formula.find("polynomial") != formula.npos || calls(formula, "trigamma");
+}
+
+// The element type and the functions that a formula may call.
+std::string functions_for(Dtype compute, std::string_view formula) {
+  const Dtype d = compute_of(compute);
+  const std::string type = value_type(d);
+  const std::string bits = std::to_string(item_size(d) * 8);
+  std::string text = "typedef " + type + " T;\n";
+  if (is_floating(d))
+    text += "#define T_FLOAT 1\n";
+  else
+    text += "#define " + std::string(is_signed(d) ? "T_SIGNED" : "T_UNSIGNED") + " 1\ntypedef u" +
+            bits + " U;\n#define T_BITS " + bits + "\n";
+  if (d == Dtype::Bool) text += "#define T_BOOL 1\n";
+  const bool special = is_floating(d) && calls_special(formula);
+  if (special || (is_floating(d) && calls_recurrence(formula))) {
+    text += special
+                ? "#ifdef EMBER_DOUBLE\n#define REAL double\n#else\n#define REAL float\n#endif\n"
+                : "#define REAL T\n";
+    text += "#define inline static\n";
+    text += sources::recurrences;
+    if (special) text += std::string("#define SPECIAL 1\n") + sources::special_functions;
+    text += "#undef inline\n";
+  }
+  return text + sources::functions;
+}
+
+struct Row {
+  const char* kind;
+  const char* name;
+  std::string formula;
+  const char* names[3];  // of the operands
+  bool is_bool = false;  // the value is a truth
+};
+
+void run(const Row& row, Dtype compute, const Tensor& out, std::initializer_list<const Input*> ins,
+         const Params* params) {
+  if (out.numel() == 0) return;
+  check_computes(row.name, compute);
+  check_computes(row.name, out.dtype());
+  const Dtype d = compute_of(compute);
+  Walk walk(out.shape());
+  walk.add(out);
+  std::string key = std::string(row.kind) + row.name + ':' + std::to_string(int(d)) + '>' +
+                    std::to_string(int(out.dtype()));
+  int tensors = 1;
+  for (const Input* in : ins) {
+    if (!in->tensor) {
+      key += ",s";
+      continue;
+    }
+    check_computes(row.name, in->tensor->dtype());
+    check(in->tensor->device().kind == out.device().kind, Kind::Runtime,
+          "Expected all tensors to be on the same device, but found at least two devices, ",
+          out.device(), " and ", in->tensor->device(), "!");
+    walk.add(in->strides ? *in->strides : in->tensor->strides(), in->tensor->offset());
+    key += ',' + std::to_string(int(in->tensor->dtype()));
+    tensors++;
+  }
+  const Geometry g = walk.geometry();
+  const bool flat = Walk::is_flat(g, tensors);
+  key += flat ? 'c' : 'w';
+  key += params ? 'p' : '-';
+  auto source = [&] {
+    std::string text = functions_for(compute, row.formula);
+    std::string buffers = std::string("GLOBAL ") + memory_type(out.dtype()) + "* b0,", scalars,
+                read;
+    int k = 1, i = 0;
+    for (const Input* in : ins) {
+      const std::string name = row.names[i++];
+      if (in->tensor) {
+        const Dtype from = in->tensor->dtype();
+        const std::string n = std::to_string(k++);
+        buffers += std::string(" GLOBAL const ") + memory_type(from) + "* b" + n + ",";
+        std::string value = std::string(load_macro(from)) + "(b" + n + ", at" + n + ")";
+        value = d == Dtype::Bool ? "(" + value + ") != 0" : stored(compute_of(from), d, value);
+        read += "T " + name + " = " + value + "; ";
+      } else {
+        scalars += ", T " + name;
+      }
+    }
+    if (params) scalars += ", T p0, T p1, T p2";
+    const Dtype from = row.is_bool ? Dtype::Bool : d;
+    text += "#define BUFFERS " + buffers + "\n#define SCALARS " + scalars + "\n#define READ " +
+            read + "\n#define WRITE " + (row.is_bool ? "u8" : "T") + " value_ = " + row.formula +
+            "; " + store_macro(out.dtype()) + "(b0, at0, " + stored(from, out.dtype(), "value_") +
+            ");\n";
+    if (flat) text += "#define CONTIGUOUS 1\n";
+    return text + sources::pointwise;
+  };
+  Launch launch(key, "pointwise", source);
+  launch.tensor(out);
+  for (const Input* in : ins)
+    if (in->tensor) launch.tensor(*in->tensor);
+  launch.value(g);
+  for (const Input* in : ins)
+    if (!in->tensor) launch.scalar(d, in->scalar);
+  if (params)
+    launch.scalar(d, Scalar(params->p0))
+        .scalar(d, Scalar(params->p1))
+        .scalar(d, Scalar(params->p2));
+  launch.run(g.n, 256);
+}
+
+// The real (0) or imaginary (1) parts of a complex tensor.
+Tensor part(const Tensor& t, int which) {
+  Shape strides = t.strides();
+  for (int64_t& s : strides) s *= 2;
+  return from_storage(t.storage(), real_of(t.dtype()), t.shape(), strides, t.offset() * 2 + which);
+}
+
+// An operand of integer division that is the number 0.
+void check_divisor(Binary f, Dtype compute, const Input& b) {
+  if (b.tensor || !is_integral(compute) || !b.scalar.equal(0)) return;
+  if (f == Binary::floor_divide || f == Binary::trunc_divide || f == Binary::remainder ||
+      f == Binary::fmod)
+    fail(Kind::Runtime, "ZeroDivisionError");
+}
+
+}  // namespace
+
+void copy(const Tensor& out, const Tensor& x) {
+  if (is_complex(out.dtype())) {
+    copy(part(out, 0), is_complex(x.dtype()) ? part(x, 0) : x);
+    if (is_complex(x.dtype())) return copy(part(out, 1), part(x, 1));
+    return fill(part(out, 1), Scalar(0));
+  }
+  if (is_complex(x.dtype())) return copy(out, part(x, 0));
+  Input in;
+  in.tensor = &x;
+  run({"copy:", "copy", "x", {"x"}}, compute_of(x.dtype()), out, {&in}, nullptr);
+}
+
+void fill(const Tensor& out, const Scalar& value) {
+  if (is_complex(out.dtype())) {
+    complex128 v = value.to<complex128>();
+    fill(part(out, 0), Scalar(v.real()));
+    return fill(part(out, 1), Scalar(v.imag()));
+  }
+  Input in;
+  in.scalar = value;
+  run({"fill:", "fill", "x", {"x"}}, compute_of(out.dtype()), out, {&in}, nullptr);
+}
+
+void unary(Unary f, Dtype compute, const Tensor& out, const Input& x, const Params& p) {
+  run({"unary:", name_of(f), formula_of(f), {"x"}}, compute, out, {&x}, &p);
+}
+
+void binary(Binary f, Dtype compute, const Tensor& out, const Input& a, const Input& b) {
+  check_divisor(f, compute, b);
+  run({"binary:", name_of(f), formula_of(f), {"a", "b"}}, compute, out, {&a, &b}, nullptr);
+}
+
+void predicate(Predicate f, Dtype compute, const Tensor& out, const Input& x) {
+  run({"predicate:", name_of(f), std::string("(") + formula_of(f) + ") != 0", {"x"}, true}, compute,
+      out, {&x}, nullptr);
+}
+
+void compare(Compare f, Dtype compute, const Tensor& out, const Input& a, const Input& b,
+             const Params& p) {
+  run({"compare:", name_of(f), std::string("(") + formula_of(f) + ") != 0", {"a", "b"}, true},
+      compute, out, {&a, &b}, &p);
+}
+
+void ternary(Ternary f, Dtype compute, const Tensor& out, const Input& a, const Input& b,
+             const Input& c, const Params& p) {
+  run({"ternary:", name_of(f), formula_of(f), {"a", "b", "c"}}, compute, out, {&a, &b, &c}, &p);
+}
+
+bool unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g, const Input& keep,
+                const Params& p) {
+  const Keep k = keep_of(f);
+  if (k == Keep::never || is_complex(compute)) return false;
+  const std::string formula = std::string("g * (T)(") + derivative_of(f) + ")";
+  const char* name = k == Keep::y ? "y" : "x";
+  if (k == Keep::none)
+    run({"grad:", name_of(f), formula, {"g"}}, compute, out, {&g}, &p);
+  else
+    run({"grad:", name_of(f), formula, {"g", name}}, compute, out, {&g, &keep}, &p);
+  return true;
+}
+
+}  // namespace ember::opencl

@@ -1,0 +1,16 @@
+// The texts of kernels/*.cl, and of the shared function headers, put into the library by the build.
+#pragma once
+
+namespace ember::opencl::sources {
+
+extern const char* const common;
+extern const char* const functions;
+extern const char* const recurrences;
+extern const char* const special_functions;
+extern const char* const pointwise;
+extern const char* const reduce;
+extern const char* const matmul;
+extern const char* const index;
+extern const char* const lines;
+
+}  // namespace ember::opencl::sources
