@@ -70,8 +70,8 @@ _DEFINES = {
         triplet_margin_loss
         """,
     "_odds": """
-        AcceleratorError DisableTorchFunction DisableTorchFunctionSubclass Event Future
-        OutOfMemoryError Stream addmv_ as_strided_ clamp_max_ clamp_min_ detach_
+        DisableTorchFunction DisableTorchFunctionSubclass Event Future Stream
+        addmv_ as_strided_ clamp_max_ clamp_min_ detach_
         detach_copy fork from_file gcd_ has_lapack has_mkl has_openmp is_distributed
         lcm_ ldexp_ legacy_contiguous_format set_anomaly_enabled wait xlogy_
         """,

@@ -16,14 +16,6 @@ has_openmp = True
 legacy_contiguous_format = _C.contiguous_format
 
 
-class AcceleratorError(RuntimeError):
-    """An error while a device was computing."""
-
-
-class OutOfMemoryError(RuntimeError):
-    """A device has no memory left."""
-
-
 def _in_place(name: str) -> Callable:
     def function(input: Tensor, *args, **kwargs) -> Tensor:
         return getattr(input, name)(*args, **kwargs)

@@ -1,8 +1,8 @@
 """OpenCL devices: ``ember.device("opencl")``.
 
 The OpenCL loader is opened on first use, never before: the system's, or the one of the
-pyopencl package together with PoCL's CPU device. ``pip install "ember-dl[opencl]"`` brings
-both. `EMBER_OPENCL_DEVICE` chooses among several devices by its place or a part of its
+pyopencl package together with PoCL's CPU device; ``pip install "ember-dl[opencl]"``
+brings both. `EMBER_OPENCL_DEVICE` chooses among several devices by place or a part of a
 name, `EMBER_OPENCL_LIBRARY` names another loader, `EMBER_OPENCL_CACHE` the directory
 of compiled kernels (empty for none).
 
@@ -57,7 +57,7 @@ _INSTALL = (
     "install the OpenCL driver of your device's vendor, or, for a device that runs on "
     'the CPU: pip install "ember-dl[opencl]"'
 )
-# None: nothing was tried yet; a list: the names of the devices; a str: why there are none
+# None: nothing was tried yet; a list: names of devices; a str: why there are none
 _found: list[str] | str | None = None
 _initialized = False
 
@@ -100,15 +100,12 @@ def _devices() -> list[str] | str:
     if _found is not None:
         return _found
     named = os.environ.get("EMBER_OPENCL_LIBRARY")
-    loaders = [named] if named else ["libOpenCL.so.1"]
     reasons = []
-    for attempt in range(2):
-        if attempt == 1:
-            wheel = None if named else _wheel_loader()
-            if wheel is None:
-                break
-            loaders = [wheel]
-        answer = _C._opencl_open(loaders[0], _cache_directory())
+    for find in [lambda: named] if named else [lambda: "libOpenCL.so.1", _wheel_loader]:
+        loader = find()
+        if loader is None:
+            continue
+        answer = _C._opencl_open(loader, _cache_directory())
         if not isinstance(answer, str):
             _found = answer
             return answer
@@ -325,7 +322,7 @@ class Event:
 
 
 class Stream:
-    """The device's queue. All work runs in one, in order; every Stream stands for it."""
+    """The device's queue: all work runs in one, in order; every Stream is it."""
 
     def __init__(self, device: Any = None, priority: int = 0) -> None:
         self.device = ember.device("opencl", _index(device))
