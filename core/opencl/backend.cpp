@@ -194,7 +194,7 @@ class OpenClBackend final : public Backend {
   }
 
   void cholesky(const Tensor& matrices, const Tensor& info) override {
-    if (!falls_back()) return Backend::cholesky(matrices, info);
+    if (!is_complex(matrices.dtype()) || !falls_back()) return opencl::cholesky(matrices, info);
     Tensor m = to_host(matrices), i = to_host(info);
     backend_of(m).cholesky(m, i);
     to_device(matrices, m);
@@ -202,7 +202,8 @@ class OpenClBackend final : public Backend {
   }
   void solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left,
                         bool unit) override {
-    if (!falls_back()) return Backend::solve_triangular(a, b, upper, left, unit);
+    if (!is_complex(b.dtype()) || !falls_back())
+      return opencl::solve_triangular(a, b, upper, left, unit);
     Tensor x = to_host(a), y = to_host(b);
     backend_of(x).solve_triangular(x, y, upper, left, unit);
     to_device(b, y);

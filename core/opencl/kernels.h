@@ -36,6 +36,10 @@ void scatter(const Tensor& self, int dim, const Tensor& index, const Tensor& src
 Tensor nonzero(const Tensor& x);
 Tensor repeated_positions(const Tensor& counts);
 
+// linalg.cpp
+void cholesky(const Tensor& matrices, const Tensor& info);
+void solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unit);
+
 // lines.cpp
 void scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int dim);
 void sort(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool descending);

@@ -12,5 +12,6 @@ extern const char* const reduce;
 extern const char* const matmul;
 extern const char* const index;
 extern const char* const lines;
+extern const char* const linalg;
 
 }  // namespace ember::opencl::sources

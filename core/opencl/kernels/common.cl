@@ -9,6 +9,7 @@
 #define LOCAL __local
 #define DEVICE static
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define BARRIER_GLOBAL() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define LOCAL_ID ((int)get_local_id(0))
 #define LOCAL_SIZE ((int)get_local_size(0))
 #define GROUP_ID ((i64)get_group_id(0))
@@ -31,6 +32,7 @@ typedef ulong u64;
 #define LOCAL __shared__
 #define DEVICE static __device__ inline
 #define BARRIER() __syncthreads()
+#define BARRIER_GLOBAL() __syncthreads()
 #define LOCAL_ID ((int)threadIdx.x)
 #define LOCAL_SIZE ((int)blockDim.x)
 #define GROUP_ID ((i64)blockIdx.x)

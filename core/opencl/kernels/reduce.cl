@@ -39,8 +39,9 @@ KERNEL reduce(GLOBAL M_OUT* out, GLOBAL const M_IN* x, Geometry g, Geometry r, i
   i64 end = begin + size < r.n ? begin + size : r.n;
   i64 base = g.offset[1] + place(&g, 1, o);
   ACC acc = init;
+  i64 step = r.stride[1][0];  // of the only dimension, if it is
   for (i64 i = begin + LOCAL_ID; i < end; i += GROUP) {
-    ACC v = (ACC)LOAD(x, base + place(&r, 1, i));
+    ACC v = (ACC)LOAD(x, base + (r.ndim <= 1 ? i * step : place(&r, 1, i)));
     ACC w = MAP(v);
     acc = COMBINE(acc, w);
   }
