@@ -73,18 +73,14 @@ void combine(const Tensor& self, const Tensor& values, const Tensor& offsets, co
                             "(((a) != (a)) | ((a) < (b)) ? (a) : (b))"};
   Launch launch("put_with" + std::to_string(int(mode)) + ',' + std::to_string(int(d)), "put_with",
                 [&] {
-                  std::string type = memory_type(d);
-                  std::string cl = d == Dtype::Int64    ? "long"
-                                   : d == Dtype::UInt64 ? "ulong"
-                                   : d == Dtype::Int32  ? "int"
-                                   : d == Dtype::UInt32 ? "uint"
-                                                        : type;
-                  std::string text = wide ? "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : "
-                                            "enable\n#define BITS u64\n#define CAS atom_cmpxchg\n"
-                                          : "#define BITS u32\n#define CAS atomic_cmpxchg\n";
-                  text += "#define TO_BITS " + std::string(wide ? "as_ulong" : "as_uint") +
-                          "\n#define FROM_BITS as_" + cl + "\n#define MOVE 1\n#define M " + type +
-                          "\n#define COMBINE(a, b) " + formulas[int(mode)] + "\n";
+                  const std::string type = memory_type(d), bits = wide ? "64" : "32";
+                  std::string text = wide ? "#ifdef __OPENCL_VERSION__\n#pragma OPENCL EXTENSION "
+                                            "cl_khr_int64_base_atomics : enable\n#endif\n"
+                                          : "";
+                  text += "#define MOVE 1\n#define M " + type + "\n#define BITS u" + bits +
+                          "\n#define CAS SWAP" + bits + "\n#define TO_BITS BITS" + bits +
+                          "\n#define FROM_BITS FROM_BITS_" + type + "\n#define COMBINE(a, b) " +
+                          formulas[int(mode)] + "\n";
                   return text + sources::index;
                 });
   launch.tensor(self).tensor(values).tensor(offsets).value(g).run(g.n, 64);

@@ -18,6 +18,12 @@
 #define STORE_HALF(p, i, v) vstore_half_rte((float)(v), i, (GLOBAL half*)(p))
 #define BITS_OF(f) as_uint(f)
 #define FLOAT_OF(u) as_float(u)
+#define BITS32(v) as_uint(v)
+#define BITS64(v) as_ulong(v)
+#define FROM_BITS_float(u) as_float(u)
+#define FROM_BITS_double(u) as_double(u)
+#define SWAP32 atomic_cmpxchg
+#define SWAP64 atom_cmpxchg
 typedef char i8;
 typedef uchar u8;
 typedef short i16;
@@ -27,6 +33,7 @@ typedef uint u32;
 typedef long i64;
 typedef ulong u64;
 #else
+#include <cuda_fp16.h>
 #define KERNEL extern "C" __global__ void
 #define GLOBAL
 #define LOCAL __shared__
@@ -41,6 +48,16 @@ typedef ulong u64;
 #define STORE_HALF(p, i, v) (((__half*)(p))[i] = __float2half_rn((float)(v)))
 #define BITS_OF(f) __float_as_uint(f)
 #define FLOAT_OF(u) __uint_as_float(u)
+static __device__ inline unsigned BITS32(float v) { return __float_as_uint(v); }
+static __device__ inline unsigned BITS32(int v) { return (unsigned)v; }
+static __device__ inline unsigned BITS32(unsigned v) { return v; }
+static __device__ inline unsigned long long BITS64(double v) { return __double_as_longlong(v); }
+static __device__ inline unsigned long long BITS64(long long v) { return v; }
+static __device__ inline unsigned long long BITS64(unsigned long long v) { return v; }
+#define FROM_BITS_float(u) __uint_as_float(u)
+#define FROM_BITS_double(u) __longlong_as_double(u)
+#define SWAP32(p, seen, v) atomicCAS((unsigned*)(p), seen, v)
+#define SWAP64(p, seen, v) atomicCAS((unsigned long long*)(p), seen, v)
 typedef signed char i8;
 typedef unsigned char u8;
 typedef short i16;
@@ -50,6 +67,11 @@ typedef unsigned int u32;
 typedef long long i64;
 typedef unsigned long long u64;
 #endif
+
+#define FROM_BITS_i32(u) ((i32)(u))
+#define FROM_BITS_u32(u) (u)
+#define FROM_BITS_i64(u) ((i64)(u))
+#define FROM_BITS_u64(u) (u)
 
 DEVICE u16 to_bfloat(float f) {
   u32 bits = BITS_OF(f);

@@ -1,0 +1,98 @@
+"""The kernel sources are CUDA C too: nvcc compiles each, where it is installed."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+KERNELS = Path(__file__).parents[2] / "core" / "opencl" / "kernels"
+
+
+def text(name):
+    return (KERNELS / f"{name}.cl").read_text()
+
+
+def defines(**names):
+    return "".join(f"#define {name} {value}\n" for name, value in names.items())
+
+
+FLOAT = "typedef float T;\n#define T_FLOAT 1\n"
+INT = "typedef i32 T;\ntypedef u32 U;\n" + defines(T_SIGNED=1, T_BITS=32)
+LINES = defines(
+    ACC="float",
+    KEY="float",
+    M_IN="u16",
+    M_OUT="u16",
+    M_Y="float",
+    LOAD="LOAD_HALF",
+    LOAD_Y="LOAD_PLAIN",
+) + defines(**{"STORE(p, i, v)": "STORE_BFLOAT(p, i, (float)(v))"})
+
+
+def pointwise(types, element, formula):
+    return (
+        types
+        + text("functions")
+        + defines(
+            BUFFERS=f"GLOBAL {element}* b0, GLOBAL const {element}* b1,",
+            SCALARS=", T b",
+            READ="T a = LOAD_PLAIN(b1, at1);",
+            WRITE=f"T value_ = {formula}; STORE_PLAIN(b0, at0, value_);",
+        )
+        + text("pointwise")
+    )
+
+
+PROGRAMS = {
+    "pointwise_float": lambda: pointwise(FLOAT, "float", "a * ndtr(b)"),
+    "pointwise_int": lambda: pointwise(INT, "i32", "remainder(a, b)"),
+    "reduce": lambda: (
+        LINES
+        + defines(FOLD=1, VARIANCE=1, EXTREMES=1, MOST=1)
+        + "#define MAP(v) (v)\n#define COMBINE(a, b) ((a) + (b))\n#define FINISH(a) (a)\n"
+        + text("reduce")
+    ),
+    "matmul": lambda: (
+        LINES
+        + defines(BLOCK=8, M_A="float", M_B="u16", LOAD_OUT="LOAD_BFLOAT")
+        + defines(LOAD_A="LOAD_PLAIN", LOAD_B="LOAD_HALF")
+        + text("matmul")
+    ),
+    "index": lambda: (
+        defines(OFFSETS=1, MOVE=1, COMPACT=1, M="float", BITS="u32", CAS="SWAP32")
+        + defines(TO_BITS="BITS32", FROM_BITS="FROM_BITS_float")
+        + "#define COMBINE(a, b) ((a) + (b))\n"
+        + text("index")
+    ),
+    "lines": lambda: (
+        LINES
+        + defines(SCAN=1, STEP="a += b;", SORT=1, DESCENDING=0)
+        + defines(PICK=1, SEARCH=1, SOFTMAX=1, LOG=0)
+        + text("lines")
+    ),
+    "linalg": lambda: FLOAT + defines(CHOLESKY=1, SOLVE=1) + text("linalg"),
+}
+
+
+def test_every_kernel_file_is_compiled():
+    used = {"common", "functions", "pointwise", *PROGRAMS} - {
+        "pointwise_float",
+        "pointwise_int",
+    }
+    assert used == {path.stem for path in KERNELS.glob("*.cl")}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_nvcc_compiles(name, tmp_path):
+    if shutil.which("nvcc") is None:
+        pytest.skip("nvcc is not installed")
+    source = tmp_path / f"{name}.cu"
+    source.write_text(text("common") + PROGRAMS[name]())
+    done = subprocess.run(
+        ["nvcc", "-w", "-ptx", "-arch=sm_80", source, "-o", tmp_path / "out.ptx"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
