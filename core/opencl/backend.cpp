@@ -33,6 +33,7 @@ Tensor to_host(const Tensor& t) {
   backend_of(t).copy_to_host(host.data(), dense);
   return host;
 }
+Tensor as_line(const Tensor& t) { return t.dim() ? t : alias(t, {1}, {1}, t.offset()); }
 void to_device(const Tensor& t, const Tensor& host) {
   if (!t) return;
   Tensor dense = t.is_contiguous() ? t : empty(t.shape(), t.dtype(), t.device());
@@ -149,6 +150,13 @@ class OpenClBackend final : public Backend {
   Tensor nonzero(const Tensor& x) override { return opencl::nonzero(x); }
   Tensor repeated_positions(const Tensor& counts) override {
     return opencl::repeated_positions(counts);
+  }
+  // The defaults, for masks that have a dimension.
+  Tensor masked_select(const Tensor& x, const Tensor& mask) override {
+    return Backend::masked_select(as_line(x), as_line(mask));
+  }
+  void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& src) override {
+    Backend::masked_scatter(as_line(self), as_line(mask), src);
   }
   void flip(const Tensor& out, const Tensor& x, const Shape& dims) override {
     Shape strides = x.strides();

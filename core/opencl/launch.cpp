@@ -132,11 +132,12 @@ Launch& Launch::scalar(Dtype compute, const Scalar& s) {
 }
 
 void Launch::run(int64_t items, int64_t group) {
-  if (items <= 0) return;
   size_t local = size_t(group), global = size_t((items + group - 1) / group * group);
-  checked(api().EnqueueNDRangeKernel(context().queue, kernel_, 1, nullptr, &global, &local, 0,
-                                     nullptr, nullptr),
-          "clEnqueueNDRangeKernel");
+  int32_t code = items <= 0 ? kSuccess
+                            : api().EnqueueNDRangeKernel(context().queue, kernel_, 1, nullptr,
+                                                         &global, &local, 0, nullptr, nullptr);
+  lock_.unlock();  // what follows in the same scope may launch again
+  checked(code, "clEnqueueNDRangeKernel");
 }
 
 }  // namespace ember::opencl

@@ -59,7 +59,9 @@ void scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int
   if (x.numel() == 0) return;
   check_computes("scan", x.dtype());
   check_computes("scan", out.dtype());
-  const Dtype acc = is_floating(out.dtype()) ? compute_of(out.dtype()) : Dtype::Int64;
+  Dtype acc = is_floating(out.dtype()) ? compute_of(out.dtype()) : Dtype::Int64;
+  // Gradients subtract these from each other.
+  if (f == Scan::LogSumExp && context().properties.has_double) acc = Dtype::Float64;
   const char* steps[] = {
       "a += b;", "a *= b;",
       "{ ACC m = a > b ? a : b; a = (a == b && isinf(a)) ? a : m + log1p(exp(-fabs(a - b))); }",

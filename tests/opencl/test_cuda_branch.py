@@ -50,7 +50,8 @@ PROGRAMS = {
     "reduce": lambda: (
         LINES
         + defines(FOLD=1, VARIANCE=1, EXTREMES=1, MOST=1)
-        + "#define MAP(v) (v)\n#define COMBINE(a, b) ((a) + (b))\n#define FINISH(a) (a)\n"
+        + "#define MAP(v) (v)\n#define FINISH(a) (a)\n"
+        + "#define COMBINE(a, b) ((a) + (b))\n"
         + text("reduce")
     ),
     "matmul": lambda: (
