@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchmarks import models
 from benchmarks.timing import Case
 
 SMALL = "a, b = t.ones(4), t.ones(4)"
@@ -92,6 +93,14 @@ STEP = [
         layers=TINY, optimizer=SGD, size=4) + "t.set_grad_enabled(False)",
     ),
 ]  # fmt: skip
+
+
+def _training(functions: list) -> list[Case]:
+    setup = "from benchmarks.models import make\nstep = make(t, {!r})"
+    return [Case(f.__doc__, "step()", setup.format(f.__name__)) for f in functions]
+
+
+TRAIN, MODELS = _training(models.TRAIN), _training(models.MODELS)
 
 
 def _pointwise(size: int, label: str) -> list[Case]:
@@ -185,6 +194,19 @@ GEMM = [
         x, w, b = t.rand(128, 512), t.rand(512, 512), t.rand(512)"""),
 ]  # fmt: skip
 
+FFT = [
+    Case("fft, 1e6", "t.fft.fft(x)", "x = t.rand(1_000_000) + 0j"),
+    Case("fft, 256 of 1024", "t.fft.fft(x)", "x = t.rand(256, 1024) + 0j"),
+    Case("fft of columns, 256x1024", "t.fft.fft(x, dim=0)",
+         "x = t.rand(256, 1024) + 0j"),
+    Case("fft2, 512x512", "t.fft.fft2(x)", "x = t.rand(512, 512) + 0j"),
+    Case("rfft, 1e6", "t.fft.rfft(x)", "x = t.rand(1_000_000)"),
+    Case("rfft, 256 of 1024", "t.fft.rfft(x)", "x = t.rand(256, 1024)"),
+    Case("fft, 10007 (prime)", "t.fft.fft(x)", "x = t.rand(10_007) + 0j"),
+    Case("fft, 16", "t.fft.fft(x)", "x = t.rand(16) + 0j"),
+    Case("stft, 10 s at 16 kHz", "t.stft(x, 512, 128, window=w, return_complex=True)",
+         "x, w = t.rand(160_000), t.hann_window(512)"),
+]  # fmt: skip
 CONV_SHAPES = {  # input, weight, options
     "7x7/2, 3 to 64 at 224": ("4, 3, 224, 224", "64, 3, 7, 7", "stride=2, padding=3"),
     "1x1, 64 to 256 at 56": ("4, 64, 56, 56", "256, 64, 1, 1", ""),
@@ -244,14 +266,98 @@ ALLOCATOR = [
 ]
 
 
+F = "F = t.nn.functional\n"
+
+
+def _and_back(name: str, forward: str, setup: str, wrt: str) -> list[Case]:
+    """A case without gradients, and one with its backward pass."""
+    leaves = f"\nfor leaf in ({wrt},): leaf.requires_grad_()\n"
+    back = f"t.autograd.grad({forward}.sum(), ({wrt},))"
+    setup = F + setup
+    return [Case(name, forward, setup), Case(f"{name}, and back", back, setup + leaves)]
+
+
+ROWS = "x, w, b = t.randn(4096, 512), t.rand(512), t.rand(512)\n"
+IMAGES = "x, w, b = t.randn(16, 64, 32, 32), t.rand(64), t.rand(64)\n"
+LAST = IMAGES + "x = x.contiguous(memory_format=t.channels_last)\n"
+RUNNING = "m, v = t.zeros(64), t.ones(64)\n"
+BATCH = "F.batch_norm(x, m, v, w, b, {training})"
+CLASSES = "x, y = t.randn(2048, 1000), t.randint(0, 1000, (2048,))\n"
+PIXELS = "x, y = t.randn(8, 21, 64, 64), t.randint(0, 21, (8, 64, 64))\n"
+TABLE = "w, i = t.randn(100_000, 64), t.randint(0, 100_000, (64, 128))\n"
+BAGS = TABLE + "o = t.arange(0, 8192, 16)\ni = i.reshape(-1)\n"
+LINES = "x = t.randn(1000, 1000)\n"
+PICKS = LINES + "i = t.randint(0, 1000, (1000, 1000))\n"
+
+
+def _attention(length: int, causal: bool) -> list[Case]:
+    setup = f"q, k, v = (t.randn(8, 6, {length}, 64) for _ in range(3))\n"
+    forward = f"F.scaled_dot_product_attention(q, k, v, is_causal={causal})"
+    name = f"attention, T {length}" + (", causal" if causal else "")
+    return _and_back(name, forward, setup, "q, k, v")
+
+
+LAYERS = [
+    *_and_back("softmax", "t.softmax(x, 1)", ROWS, "x"),
+    *_and_back("log_softmax", "t.log_softmax(x, 1)", ROWS, "x"),
+    *_and_back("layer_norm", "F.layer_norm(x, (512,), w, b)", ROWS, "x, w, b"),
+    *_and_back("rms_norm", "F.rms_norm(x, (512,), w)", ROWS, "x, w"),
+    *_and_back("batch_norm", BATCH.format(training=True), IMAGES + RUNNING, "x, w, b"),
+    *_and_back("batch_norm, channels last", BATCH.format(training=True),
+               LAST + RUNNING, "x, w, b"),
+    Case("batch_norm, eval", BATCH.format(training=False), F + IMAGES + RUNNING),
+    *_and_back("group_norm", "F.group_norm(x, 8, w, b)", IMAGES, "x, w, b"),
+    *_and_back("instance_norm", "F.instance_norm(x, None, None, w, b)", IMAGES,
+               "x, w, b"),
+    *_and_back("cross_entropy", "F.cross_entropy(x, y)", CLASSES, "x"),
+    *_and_back("cross_entropy, smoothed", "F.cross_entropy(x, y, label_smoothing=0.1)",
+               CLASSES, "x"),
+    *_and_back("cross_entropy, pixels", "F.cross_entropy(x, y)", PIXELS, "x"),
+    *_and_back("nll_loss", "F.nll_loss(x, y)", CLASSES, "x"),
+    *_and_back("mse_loss", "F.mse_loss(x, z)", ROWS + "z = t.randn(4096, 512)", "x"),
+    *_and_back("binary_cross_entropy_with_logits",
+               "F.binary_cross_entropy_with_logits(x, z)",
+               ROWS + "z = t.rand(4096, 512)", "x"),
+    *_and_back("gelu", "F.gelu(x)", ROWS, "x"),
+    *_and_back("dropout", "F.dropout(x, 0.1)", ROWS, "x"),
+    *_and_back("embedding", "F.embedding(i, w)", TABLE, "w"),
+    *_and_back("embedding_bag, sum", "F.embedding_bag(i, w, o, mode='sum')", BAGS, "w"),
+    *_and_back("embedding_bag, max", "F.embedding_bag(i, w, o, mode='max')", BAGS, "w"),
+    *_and_back("linear, 128 rows, 512 to 512", "F.linear(x, w, b)",
+               "x, w, b = t.rand(128, 512), t.rand(512, 512), t.rand(512)", "x, w, b"),
+    *_and_back("linear, 8 rows, 32 to 32", "F.linear(x, w, b)",
+               "x, w, b = t.rand(8, 32), t.rand(32, 32), t.rand(32)", "x, w, b"),
+    *_attention(256, True),
+    *_attention(256, False),
+    *_attention(1024, True),
+    Case("cumsum, columns", "x.cumsum(0)", LINES),
+    Case("sort", "x.sort(1)", LINES),
+    Case("sort, one line", "x.reshape(-1).sort()", LINES),
+    Case("topk", "x.topk(10, 1)", LINES),
+    *_and_back("gather", "x.gather(1, i)", PICKS, "x"),
+    Case("gather, columns", "x.gather(0, i)", PICKS),
+    Case("scatter_add", "x.scatter_add(1, i, x)", PICKS),
+    Case("scatter_add, columns", "x.scatter_add(0, i, x)", PICKS),
+    *_and_back("index_select", "w.index_select(0, i.reshape(-1))", TABLE, "w"),
+    Case("cat, columns", "t.cat([x, x, x], 1)", LINES),
+    Case("permuted copy", "x.permute(0, 2, 3, 1).contiguous()", IMAGES),
+    Case("permuted copy, heads", "x.permute(0, 2, 1, 3).contiguous()",
+         "x = t.randn(8, 256, 6, 64)"),
+]  # fmt: skip
+
+
 # group -> (cases, budget of the geometric mean, budget of a single case)
 GROUPS: dict[str, tuple[list[Case], float, float | None]] = {
     "overhead": (OVERHEAD, 0.25, None),
     "grad": (OVERHEAD_GRAD, 0.3, None),
     "backward": (BACKWARD, 0.15, None),
     "step": (STEP, 0.2, None),
+    "train": (TRAIN, 0.6, 1.0),
+    "models": (MODELS, 1.0, None),
     "kernels": (KERNELS, 0.8, 1.2),
     "gemm": (GEMM, 1.05, None),
+    "layers": (LAYERS, 1.0, 1.3),
+    "fft": (FFT, 1.0, 1.2),
     "conv": (CONV, 1.0, 1.3),
     "allocator": (ALLOCATOR, 1.0, None),
 }
@@ -260,11 +366,19 @@ TITLES = {
     "grad": "The same, recorded for the backward pass",
     "backward": "Forward and backward of a few ops",
     "step": "A training step of a tiny network",
+    "train": "Training steps of small models",
+    "models": "Training steps of large models",
     "kernels": "Memory-bound work on 1e6 and 1e7 elements",
     "gemm": "Matrix products",
+    "layers": "Layers, losses, indexing and sorting, forward and back",
+    "fft": "Fourier transforms",
     "conv": "Convolutions and pooling",
     "allocator": "Memory taken and given back",
+    "data": "A pass over a dataset, two workers",
     "import": "Import, in fresh interpreters",
     "size": "Installed size, with dependencies",
     "memory": "Peak memory of a training step",
+    "train_memory": "Peak memory of training small models",
+    "models_memory": "Peak memory of training large models",
 }
+SLOW = {"models", "models_memory"}  # minutes: only when they are named

@@ -19,6 +19,7 @@ _layout: TypeAlias = layout
 _DtypeLike: TypeAlias = _dtype | type
 _DeviceLike: TypeAlias = _device | _str | _int
 
+_global_hooks: Any
 _ops: Any
 _schemas: Any
 bfloat16: dtype
@@ -68,9 +69,47 @@ class _mantissa_exponent(NamedTuple):
     mantissa: Tensor
     exponent: Tensor
 
+class _a_tau(NamedTuple):
+    a: Tensor
+    tau: Tensor
+
 class _hist_bin_edges(NamedTuple):
     hist: Tensor
     bin_edges: Tensor
+
+class _Q_R(NamedTuple):
+    Q: Tensor
+    R: Tensor
+
+class _sign_logabsdet(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+
+class _U_S_V(NamedTuple):
+    U: Tensor
+    S: Tensor
+    V: Tensor
+
+class _solution_cloned_coefficient(NamedTuple):
+    solution: Tensor
+    cloned_coefficient: Tensor
+
+class _LU_pivots_info(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
+class _P_L_U(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
+class DisableTorchFunction:
+    def __enter__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class DisableTorchFunctionSubclass:
+    def __enter__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __exit__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 class Generator:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
@@ -271,43 +310,85 @@ class Tensor:
     def __iter__(self) -> _Iterator[Tensor]: ...
     def __getitem__(self, index: Any) -> Tensor: ...
     def __setitem__(self, index: Any, value: Any) -> None: ...
+    def _coalesced_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def _indices(self, *args: Any, **kwargs: Any) -> Any: ...
     def _is_view(self, *args: Any, **kwargs: Any) -> Any: ...
     @staticmethod
     def _make_subclass(*args: Any, **kwargs: Any) -> Any: ...
+    def _nnz(self, *args: Any, **kwargs: Any) -> Any: ...
+    def _values(self, *args: Any, **kwargs: Any) -> Any: ...
     def apply_(self, *args: Any, **kwargs: Any) -> Any: ...
     def as_subclass(self, *args: Any, **kwargs: Any) -> Any: ...
     def backward(self, *args: Any, **kwargs: Any) -> Any: ...
+    def ccol_indices(self, *args: Any, **kwargs: Any) -> Any: ...
+    def coalesce(self, *args: Any, **kwargs: Any) -> Any: ...
+    def col_indices(self, *args: Any, **kwargs: Any) -> Any: ...
     def const_data_ptr(self, *args: Any, **kwargs: Any) -> Any: ...
+    def crow_indices(self, *args: Any, **kwargs: Any) -> Any: ...
     def cuda(self, *args: Any, **kwargs: Any) -> Any: ...
     def data_ptr(self, *args: Any, **kwargs: Any) -> Any: ...
+    def dense_dim(self, *args: Any, **kwargs: Any) -> Any: ...
+    def dequantize(self, *args: Any, **kwargs: Any) -> Any: ...
     def detach_(self, *args: Any, **kwargs: Any) -> Any: ...
     def dim(self, *args: Any, **kwargs: Any) -> Any: ...
     def dim_order(self, *args: Any, **kwargs: Any) -> Any: ...
     def element_size(self, *args: Any, **kwargs: Any) -> Any: ...
     def get_device(self, *args: Any, **kwargs: Any) -> Any: ...
+    grad_dtype: Any
     def has_names(self, *args: Any, **kwargs: Any) -> Any: ...
+    def indices(self, *args: Any, **kwargs: Any) -> Any: ...
+    def ipu(self, *args: Any, **kwargs: Any) -> Any: ...
+    def is_coalesced(self, *args: Any, **kwargs: Any) -> Any: ...
+    def is_distributed(self, *args: Any, **kwargs: Any) -> Any: ...
     def is_inference(self, *args: Any, **kwargs: Any) -> Any: ...
     def is_pinned(self, *args: Any, **kwargs: Any) -> Any: ...
     def is_set_to(self, *args: Any, **kwargs: Any) -> Any: ...
     def is_shared(self, *args: Any, **kwargs: Any) -> Any: ...
+    def lu(self, *args: Any, **kwargs: Any) -> Any: ...
     def map2_(self, *args: Any, **kwargs: Any) -> Any: ...
     def map_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def module_load(self, *args: Any, **kwargs: Any) -> Any: ...
+    def mtia(self, *args: Any, **kwargs: Any) -> Any: ...
+    name: Any
     def ndimension(self, *args: Any, **kwargs: Any) -> Any: ...
     def nelement(self, *args: Any, **kwargs: Any) -> Any: ...
     def new(self, *args: Any, **kwargs: Any) -> Any: ...
     def numel(self, *args: Any, **kwargs: Any) -> Any: ...
     def numpy(self, *args: Any, **kwargs: Any) -> Any: ...
+    def record_stream(self, *args: Any, **kwargs: Any) -> Any: ...
     def register_hook(self, *args: Any, **kwargs: Any) -> Any: ...
     def register_post_accumulate_grad_hook(self, *args: Any, **kwargs: Any) -> Any: ...
+    def reinforce(self, *args: Any, **kwargs: Any) -> Any: ...
     def requires_grad_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def resize(self, *args: Any, **kwargs: Any) -> Any: ...
+    def resize_as(self, *args: Any, **kwargs: Any) -> Any: ...
+    def resize_as_sparse_(self, *args: Any, **kwargs: Any) -> Any: ...
     def retain_grad(self, *args: Any, **kwargs: Any) -> Any: ...
+    def row_indices(self, *args: Any, **kwargs: Any) -> Any: ...
+    def share_memory_(self, *args: Any, **kwargs: Any) -> Any: ...
     def size(self, *args: Any, **kwargs: Any) -> Any: ...
+    def smm(self, *args: Any, **kwargs: Any) -> Any: ...
+    def sparse_dim(self, *args: Any, **kwargs: Any) -> Any: ...
+    def sparse_mask(self, *args: Any, **kwargs: Any) -> Any: ...
+    def sparse_resize_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def sparse_resize_and_clear_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def sspaddmm(self, *args: Any, **kwargs: Any) -> Any: ...
     def storage(self, *args: Any, **kwargs: Any) -> Any: ...
     def storage_offset(self, *args: Any, **kwargs: Any) -> Any: ...
+    def storage_type(self, *args: Any, **kwargs: Any) -> Any: ...
     def stride(self, *args: Any, **kwargs: Any) -> Any: ...
+    def to_sparse(self, *args: Any, **kwargs: Any) -> Any: ...
+    def to_sparse_bsc(self, *args: Any, **kwargs: Any) -> Any: ...
+    def to_sparse_bsr(self, *args: Any, **kwargs: Any) -> Any: ...
+    def to_sparse_coo(self, *args: Any, **kwargs: Any) -> Any: ...
+    def to_sparse_csc(self, *args: Any, **kwargs: Any) -> Any: ...
+    def to_sparse_csr(self, *args: Any, **kwargs: Any) -> Any: ...
     def tolist(self, *args: Any, **kwargs: Any) -> Any: ...
     def type(self, *args: Any, **kwargs: Any) -> Any: ...
     def untyped_storage(self, *args: Any, **kwargs: Any) -> Any: ...
+    def values(self, *args: Any, **kwargs: Any) -> Any: ...
+    volatile: Any
+    def xpu(self, *args: Any, **kwargs: Any) -> Any: ...
     def abs(self, *, out: Tensor | None = ...) -> Tensor:
         """Absolute value of each element; of a complex one, its modulus."""
     def abs_(self) -> Self:
@@ -503,6 +584,12 @@ class Tensor:
         """The tensor in another dtype, that of this name; itself if it has it."""
     def char(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """The tensor in another dtype, that of this name; itself if it has it."""
+    def cholesky(self, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The lower triangular L with L @ L.mH equal to the matrix, or its adjoint."""
+    def cholesky_inverse(self, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The inverse of a matrix from its Cholesky factor."""
+    def cholesky_solve(self, input2: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The X with A @ X = self, from a Cholesky factor of A."""
     def chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
         """Views of at most `chunks` pieces of equal size along a dimension; the last may
         be smaller.
@@ -547,6 +634,8 @@ class Tensor:
         """Magnitude of the first with the sign of the second."""
     def copysign_(self, other: _Operand) -> Self:
         """Magnitude of the first with the sign of the second."""
+    def corrcoef(self) -> Tensor:
+        """Correlations of the variables in rows: covariances scaled by deviations."""
     def cos(self, *, out: Tensor | None = ...) -> Tensor:
         """Cosine of each element."""
     def cos_(self) -> Self:
@@ -557,8 +646,12 @@ class Tensor:
         """Hyperbolic cosine of each element."""
     def count_nonzero(self, dim: _Dims = ...) -> Tensor:
         """Number of nonzero elements over `dim`."""
+    def cov(self, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
+        """Covariances of the variables in rows, over the observations in columns."""
     def cpu(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """The tensor in host memory; itself if it is there."""
+    def cross(self, other: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Cross products of vectors along `dim`, or the first dimension of size 3."""
     def cummax(self, dim: _int, *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
         """Largest of each element along `dim` and all before it, and where it is."""
     def cummin(self, dim: _int, *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
@@ -575,6 +668,8 @@ class Tensor:
         """Degrees to radians."""
     def deg2rad_(self) -> Self:
         """Degrees to radians."""
+    def det(self) -> Tensor:
+        """The determinants of square matrices."""
     def detach(self) -> Tensor:
         """The same elements without history."""
     def diag(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -667,6 +762,9 @@ class Tensor:
         """Fills the tensor with exponential numbers of rate `lambd`."""
     def fill_(self, value: _Operand) -> Self:
         """Sets every element to `value`."""
+    def fill_diagonal_(self, fill_value: _Number, wrap: _bool = ...) -> Self:
+        """Fills the main diagonal; of a tall matrix also what would follow it, if `wrap`.
+        """
     def fix(self, *, out: Tensor | None = ...) -> Tensor:
         """Alias of trunc()."""
     def fix_(self) -> Self:
@@ -730,6 +828,8 @@ class Tensor:
         """True where the first is at least the second."""
     def geometric_(self, p: _float, *, generator: Generator | None = ...) -> Self:
         """Fills the tensor with the number of tries until a success of probability `p`."""
+    def geqrf(self, *, out: _Sequence[Tensor] | None = ...) -> _a_tau:
+        """R and below it the Householder reflectors of Q, and their factors."""
     def ger(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Outer product of two vectors."""
     def greater(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
@@ -748,6 +848,10 @@ class Tensor:
         """The tensor in another dtype, that of this name; itself if it has it."""
     def hardshrink(self, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
         """x outside [-lambd, lambd], 0 inside."""
+    def hash_tensor(self, dim: _Dims = ..., *, keepdim: _bool = ..., mode: _int = ..., out: Tensor | None = ...) -> Tensor:
+        """The exclusive or of all elements, as 64-bit floats or integers: a checksum
+        (uint64).
+        """
     def heaviside(self, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """0 below zero, 1 above it, `values` at zero."""
     def heaviside_(self, values: Tensor) -> Self:
@@ -823,6 +927,8 @@ class Tensor:
         """Sum of products over the last dimension of both tensors."""
     def int(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """The tensor in another dtype, that of this name; itself if it has it."""
+    def inverse(self, *, out: Tensor | None = ...) -> Tensor:
+        """The inverses of square matrices."""
     def is_complex(self) -> _bool:
         """Whether the elements are complex numbers."""
     def is_conj(self) -> _bool:
@@ -853,6 +959,8 @@ class Tensor:
         """True where an element is plus infinity."""
     def isreal(self, *, out: Tensor | None = ...) -> Tensor:
         """True where the imaginary part is zero."""
+    def istft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ...) -> Tensor:
+        """Inverse of stft: the signal whose windows have these transforms."""
     def item(self) -> Any:
         """The value of a tensor with one element, as a Python number."""
     def kron(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -919,6 +1027,8 @@ class Tensor:
         """Logarithm of the sum of exponentials of each element along `dim` and all before
         it.
         """
+    def logdet(self) -> Tensor:
+        """The logarithm of determinants; NaN where they are negative."""
     def logical_and(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """True where both elements are nonzero."""
     def logical_and_(self, other: Tensor) -> Self:
@@ -947,6 +1057,8 @@ class Tensor:
         """True where the first is less than the second."""
     def lt_(self, other: _Operand) -> Self:
         """True where the first is less than the second."""
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """The X with A @ X = self, from the packed LU factors of A."""
     def masked_fill(self, mask: Tensor, value: _Operand) -> Tensor:
         """A copy with a number where `mask` is set."""
     def masked_fill_(self, mask: Tensor, value: _Operand) -> Self:
@@ -960,13 +1072,17 @@ class Tensor:
     def matmul(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Matrix product of two tensors: vectors, matrices or batches, broadcast together.
         """
+    def matrix_exp(self) -> Tensor:
+        """The exponentials of square matrices."""
+    def matrix_power(self, n: _int, *, out: Tensor | None = ...) -> Tensor:
+        """Square matrices to the power `n`."""
     @overload
     def max(self, *, out: Tensor | None = ...) -> Tensor:
         """Largest of all elements."""
     @overload
-    def max(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
-    @overload
     def max(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def max(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
     def maximum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Larger of two elements; NaN if either is."""
     def maximum_(self, other: Tensor) -> Self:
@@ -985,9 +1101,9 @@ class Tensor:
     def min(self, *, out: Tensor | None = ...) -> Tensor:
         """Smallest of all elements."""
     @overload
-    def min(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
-    @overload
     def min(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def min(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
     def minimum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Smaller of two elements; NaN if either is."""
     def minimum_(self, other: Tensor) -> Self:
@@ -1107,6 +1223,12 @@ class Tensor:
         """Alias of ne()."""
     def not_equal_(self, other: _Operand) -> Self:
         """Alias of ne()."""
+    def orgqr(self, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """The first columns of a product of Householder reflectors."""
+    def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """A matrix multiplied from the left or right by a product of reflectors, or its
+        adjoint.
+        """
     def outer(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Outer product of two vectors."""
     @overload
@@ -1116,6 +1238,8 @@ class Tensor:
     def permute(self, *dims: _int) -> Tensor: ...
     def pin_memory(self, device: _DeviceLike | None = ...) -> Tensor:
         """The tensor itself: host memory need not be pinned for ember's devices."""
+    def pinverse(self, rcond: _float = ...) -> Tensor:
+        """The pseudo-inverses of matrices."""
     def polygamma(self, n: _int) -> Tensor:
         """n-th derivative of digamma."""
     def polygamma_(self, n: _int) -> Self:
@@ -1150,6 +1274,8 @@ class Tensor:
         """A copy with `source` at the places `index`, the tensor being one line."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Self:
         """A copy with `source` at the places `index`, the tensor being one line."""
+    def qr(self, some: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _Q_R:
+        """An orthogonal Q and an upper triangular R with input = Q @ R."""
     @overload
     def quantile(self, q: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor:
         """The values below which the fractions `q` of the elements along `dim` lie."""
@@ -1313,6 +1439,8 @@ class Tensor:
         """Hyperbolic sine of each element."""
     def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
         """A copy with a slice along a dimension replaced by `src`."""
+    def slogdet(self, *, out: _Sequence[Tensor] | None = ...) -> _sign_logabsdet:
+        """The sign of determinants, and the logarithm of their absolute value."""
     def softmax(self, dim: _int, dtype: _DtypeLike | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Exponentials along `dim`, scaled to sum to 1."""
     def sort(self, dim: _int = ..., descending: _bool = ..., *, stable: _bool | None = ..., out: _Sequence[Tensor] | None = ...) -> _values_indices:
@@ -1347,6 +1475,9 @@ class Tensor:
     def std(self, dim: _Dims, unbiased: _bool, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor: ...
     @overload
     def std(self, dim: _Dims = ..., *, correction: _Number | None = ..., keepdim: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
+    def stft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: _str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Tensor:
+        """Short-time Fourier transform: of windows of `n_fft` samples, `hop_length` apart.
+        """
     @overload
     def sub(self, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
         """self - alpha * other."""
@@ -1373,6 +1504,8 @@ class Tensor:
         """
     @overload
     def sum_to_size(self, *size: _int) -> Tensor: ...
+    def svd(self, some: _bool = ..., compute_uv: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _U_S_V:
+        """Singular vectors and values: input = U @ diag(S) @ V.mH."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """transpose()."""
     def swapaxes_(self, axis0: _int, axis1: _int) -> Self:
@@ -1434,6 +1567,8 @@ class Tensor:
         """A view with two dimensions swapped."""
     def transpose_(self, dim0: _int, dim1: _int) -> Self:
         """A view with two dimensions swapped. The tensor itself changes."""
+    def triangular_solve(self, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _solution_cloned_coefficient:
+        """The X with A @ X = self, A being triangular, and a copy of A."""
     def tril(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
         """The lower triangle of matrices, up to a diagonal; 0 above it."""
     def tril_(self, diagonal: _int = ...) -> Self:
@@ -1544,6 +1679,7 @@ class UntypedStorage:
     def nbytes(self, *args: Any, **kwargs: Any) -> Any: ...
     def resizable(self, *args: Any, **kwargs: Any) -> Any: ...
     def resize_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def share_memory_(self, *args: Any, **kwargs: Any) -> Any: ...
     def size(self, *args: Any, **kwargs: Any) -> Any: ...
     def tolist(self, *args: Any, **kwargs: Any) -> Any: ...
     def untyped(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -1574,6 +1710,9 @@ class _FunctionBase:
     @to_save.setter
     def to_save(self, value: Any) -> None: ...
 
+class _ModuleBase:
+    ...
+
 class device:
     def __init__(self, type: Any, index: _int | None = None) -> None: ...
     def __enter__(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -1601,28 +1740,60 @@ class layout:
 class memory_format:
     ...
 
+def _call_override(*args: Any, **kwargs: Any) -> Any: ...
+def _cpu_level(*args: Any, **kwargs: Any) -> Any: ...
 def _current_graph_task_id(*args: Any, **kwargs: Any) -> Any: ...
+def _die_with_parent(*args: Any, **kwargs: Any) -> Any: ...
+def _disabled_torch_function_impl(*args: Any, **kwargs: Any) -> Any: ...
 def _empty_cache(*args: Any, **kwargs: Any) -> Any: ...
 def _function_apply(*args: Any, **kwargs: Any) -> Any: ...
+def _get_function_stack_at(*args: Any, **kwargs: Any) -> Any: ...
+def _get_overloaded_args(*args: Any, **kwargs: Any) -> Any: ...
 def _gradient_edge(*args: Any, **kwargs: Any) -> Any: ...
+def _has_torch_function(*args: Any, **kwargs: Any) -> Any: ...
+def _has_torch_function_unary(*args: Any, **kwargs: Any) -> Any: ...
+def _has_torch_function_variadic(*args: Any, **kwargs: Any) -> Any: ...
 def _increment_version(*args: Any, **kwargs: Any) -> Any: ...
+def _is_torch_function_enabled(*args: Any, **kwargs: Any) -> Any: ...
+def _keep_heap(*args: Any, **kwargs: Any) -> Any: ...
+def _len_torch_function_stack(*args: Any, **kwargs: Any) -> Any: ...
 def _memory_of(*args: Any, **kwargs: Any) -> Any: ...
 def _memory_stats(*args: Any, **kwargs: Any) -> Any: ...
+def _new_sparse(*args: Any, **kwargs: Any) -> Any: ...
 def _pop_saved_tensors_hooks(*args: Any, **kwargs: Any) -> Any: ...
+def _pop_torch_function_stack(*args: Any, **kwargs: Any) -> Any: ...
+def _profile_begin(*args: Any, **kwargs: Any) -> Any: ...
+def _profile_now(*args: Any, **kwargs: Any) -> Any: ...
+def _profile_on(*args: Any, **kwargs: Any) -> Any: ...
+def _profile_start(*args: Any, **kwargs: Any) -> Any: ...
+def _profile_stop(*args: Any, **kwargs: Any) -> Any: ...
+def _push_on_torch_function_stack(*args: Any, **kwargs: Any) -> Any: ...
 def _push_saved_tensors_hooks(*args: Any, **kwargs: Any) -> Any: ...
 def _queue_callback(*args: Any, **kwargs: Any) -> Any: ...
+def _quick_attributes(*args: Any, **kwargs: Any) -> Any: ...
+def _receive_message(*args: Any, **kwargs: Any) -> Any: ...
 def _register_backend(*args: Any, **kwargs: Any) -> Any: ...
 def _reset_peak_memory_stats(*args: Any, **kwargs: Any) -> Any: ...
+def _resize_sparse(*args: Any, **kwargs: Any) -> Any: ...
 def _run_backward(*args: Any, **kwargs: Any) -> Any: ...
 def _saved_tensors_hooks_disable(*args: Any, **kwargs: Any) -> Any: ...
 def _saved_tensors_hooks_enable(*args: Any, **kwargs: Any) -> Any: ...
 def _saved_tensors_hooks_get_disabled_error_message(*args: Any, **kwargs: Any) -> Any: ...
+def _send_message(*args: Any, **kwargs: Any) -> Any: ...
 def _set_anomaly_enabled(*args: Any, **kwargs: Any) -> Any: ...
 def _set_default_device(*args: Any, **kwargs: Any) -> Any: ...
 def _set_grad_enabled(*args: Any, **kwargs: Any) -> Any: ...
 def _set_inference_mode(*args: Any, **kwargs: Any) -> Any: ...
+def _shared_storage(*args: Any, **kwargs: Any) -> Any: ...
+def _sparse_exists(*args: Any, **kwargs: Any) -> Any: ...
+def _storage_descriptor(*args: Any, **kwargs: Any) -> Any: ...
 def _storage_from_buffer(*args: Any, **kwargs: Any) -> Any: ...
 def _storage_from_bytes(*args: Any, **kwargs: Any) -> Any: ...
+def _storage_from_descriptor(*args: Any, **kwargs: Any) -> Any: ...
+def _storage_state(*args: Any, **kwargs: Any) -> Any: ...
+def _switch_overrides(*args: Any, **kwargs: Any) -> Any: ...
+def _tensor_bytes(*args: Any, **kwargs: Any) -> Any: ...
+def _tensor_of_bytes(*args: Any, **kwargs: Any) -> Any: ...
 def _to_dlpack(*args: Any, **kwargs: Any) -> Any: ...
 def _will_engine_execute_node(*args: Any, **kwargs: Any) -> Any: ...
 def can_cast(*args: Any, **kwargs: Any) -> Any: ...
@@ -1645,14 +1816,74 @@ def _adaptive_avg_pool(input: Tensor, output_size: _Dims) -> Tensor:
 def _adaptive_max_pool(input: Tensor, output_size: _Dims) -> tuple[Tensor, Tensor]:
     """The maximum of windows that cover the last axes evenly, and its place."""
 
+def _batch_norm_with_update(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """native_batch_norm in training, with an empty tensor for its reserve."""
+
+def _chunk_cat(tensors: _Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | None = ...) -> Tensor:
+    """Tensors in `num_chunks` parts along `dim`, padded with zeros, and joined part by
+    part.
+    """
+
+def _csr_mm(start: Tensor, columns: Tensor, values: Tensor, dense: Tensor, width: _int, transposed: _bool = ...) -> Tensor:
+    """The product of a sparse matrix of `width` columns, or of its transpose, and a
+    dense one.
+    """
+
+def _csr_sample(start: Tensor, columns: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    """The elements of a @ b.T at the positions of a sparse matrix."""
+
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """How points of the simplex move with their concentrations."""
+
+def _fused_adagrad_(input: _Sequence[Tensor], grads: _Sequence[Tensor], state_sums: _Sequence[Tensor], state_steps: _Sequence[Tensor], *, lr: _float, lr_decay: _float, weight_decay: _float, eps: _float, maximize: _bool) -> _bool:
+    """A step of Adagrad for all tensors at once. False if these tensors need it one by
+    one.
+    """
+
+def _fused_adam_(input: _Sequence[Tensor], grads: _Sequence[Tensor], exp_avgs: _Sequence[Tensor], exp_avg_sqs: _Sequence[Tensor], max_exp_avg_sqs: _Sequence[Tensor], state_steps: _Sequence[Tensor], *, lr: _float, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, decoupled: _bool = ...) -> _bool:
+    """A step of Adam (AdamW, if decoupled) for all tensors at once. False if these
+    tensors need it one by one.
+    """
+
+def _fused_rmsprop_(input: _Sequence[Tensor], grads: _Sequence[Tensor], square_avgs: _Sequence[Tensor], grad_avgs: _Sequence[Tensor], momentum_buffer_list: _Sequence[Tensor], state_steps: _Sequence[Tensor], *, lr: _float, alpha: _float, eps: _float, weight_decay: _float, momentum: _float, centered: _bool, maximize: _bool) -> _bool:
+    """A step of RMSprop for all tensors at once. False if these tensors need it one by
+    one.
+    """
+
+def _fused_sgd_(input: _Sequence[Tensor], grads: _Sequence[Tensor], momentum_buffer_list: _Sequence[Tensor], *, weight_decay: _float, momentum: _float, lr: _float, dampening: _float, nesterov: _bool, maximize: _bool, is_first_step: _bool) -> _bool:
+    """A step of SGD for all tensors at once. False if these tensors need it one by
+    one.
+    """
 
 def _interpolate(input: Tensor, size: _Dims, scales: _Sequence[_float], mode: _str, align_corners: _bool, antialias: _bool) -> Tensor:
     """(N, C, ...) resampled to `size`: what `interpolate` ends in."""
 
+def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _DtypeLike, *, out: Tensor | None = ...) -> Tensor:
+    """The gradient of log_softmax, from its output."""
+
+def _lu_with_info(input: Tensor, pivot: _bool = ..., check_errors: _bool = ...) -> _LU_pivots_info:
+    """What `lu` returns, with the info."""
+
+@overload
+def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, training: _bool, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
+    """The same as native_batch_norm."""
+@overload
+def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]: ...
+
+def _native_batch_norm_legit_no_training(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
+    """native_batch_norm by the running statistics."""
+
+def _safe_softmax(input: Tensor, dim: _int, dtype: _DtypeLike | None = ...) -> Tensor:
+    """softmax, with zeros where all elements along `dim` are -inf."""
+
 def _sample_dirichlet(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Points of the simplex, with concentrations along the last dimension."""
+
+def _segment_reduce(data: Tensor, reduce: _str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _Number | None = ...) -> Tensor:
+    """The same as segment_reduce."""
+
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _DtypeLike, *, out: Tensor | None = ...) -> Tensor:
+    """The gradient of softmax, from its output."""
 
 def _standard_gamma(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Gamma numbers of rate 1 with the shapes in `input`."""
@@ -1662,6 +1893,12 @@ def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
 
 def _tensor_from_storage(storage: Any, dtype: _DtypeLike, offset: _int, size: _Size, stride: _Size) -> Tensor:
     """A tensor over a storage."""
+
+def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: _Sequence[Tensor], fill: _Number) -> Tensor:
+    """self[indices], with `fill` where the mask is False."""
+
+def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: _Sequence[Tensor], values: Tensor) -> Tensor:
+    """A copy with the values under the mask added to the elements at `indices`."""
 
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Absolute value of each element; of a complex one, its modulus."""
@@ -1703,6 +1940,9 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alp
     """beta * self + alpha * (mat1 @ mat2)."""
 
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+    """beta * self + alpha * (mat @ vec)."""
+
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = ..., alpha: _Number = ...) -> Tensor:
     """beta * self + alpha * (mat @ vec)."""
 
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
@@ -1868,6 +2108,9 @@ def atleast_3d(*tensors: Tensor) -> tuple[Tensor, ...]: ...
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
     """beta * self + alpha * (batch1 @ batch2), batch by batch."""
 
+def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> Tensor:
+    """Mean 0 and variance 1 for each channel (axis 1) over the batch."""
+
 @overload
 def bernoulli(input: Tensor, *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
     """1 with the probability that `input` gives for each element, else 0."""
@@ -1928,6 +2171,12 @@ def bucketize(input: _Operand, boundaries: Tensor, *, out_int32: _bool = ..., ri
 def cat(tensors: _Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The tensors one after the other along a dimension."""
 
+@overload
+def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: _int | None = ...) -> Tensor:
+    """Distances of order `p` between each row of x1 and each row of x2."""
+@overload
+def cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: _str = ...) -> Tensor: ...
+
 def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Smallest integer not below each element."""
 
@@ -1939,6 +2188,21 @@ def celu(input: Tensor, alpha: _float = ...) -> Tensor:
 
 def celu_(input: Tensor, alpha: _float = ...) -> Tensor:
     """x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere."""
+
+@overload
+def chain_matmul(matrices: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
+    """The product of several matrices, multiplied in the best order."""
+@overload
+def chain_matmul(*matrices: Tensor, out: Tensor | None = ...) -> Tensor: ...
+
+def cholesky(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The lower triangular L with L @ L.mH equal to the matrix, or its adjoint."""
+
+def cholesky_inverse(input: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The inverse of a matrix from its Cholesky factor."""
+
+def cholesky_solve(input: Tensor, input2: Tensor, upper: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """The X with A @ X = self, from a Cholesky factor of A."""
 
 def chunk(input: Tensor, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
     """Views of at most `chunks` pieces of equal size along a dimension; the last may
@@ -1958,7 +2222,13 @@ def clamp_(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ...
 def clamp_max(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Elements above a bound replaced by it."""
 
+def clamp_max_(input: Tensor, other: _Operand) -> Tensor:
+    """Elements above a bound replaced by it."""
+
 def clamp_min(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Elements below a bound replaced by it."""
+
+def clamp_min_(input: Tensor, other: _Operand) -> Tensor:
     """Elements below a bound replaced by it."""
 
 def clip(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1998,6 +2268,9 @@ def conj_physical_(input: Tensor) -> Tensor:
 def copysign(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Magnitude of the first with the sign of the second."""
 
+def corrcoef(input: Tensor) -> Tensor:
+    """Correlations of the variables in rows: covariances scaled by deviations."""
+
 def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Cosine of each element."""
 
@@ -2012,6 +2285,12 @@ def cosh_(input: Tensor) -> Tensor:
 
 def count_nonzero(input: Tensor, dim: _Dims = ...) -> Tensor:
     """Number of nonzero elements over `dim`."""
+
+def cov(input: Tensor, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
+    """Covariances of the variables in rows, over the observations in columns."""
+
+def cross(input: Tensor, other: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Cross products of vectors along `dim`, or the first dimension of size 3."""
 
 def cummax(input: Tensor, dim: _int, *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
     """Largest of each element along `dim` and all before it, and where it is."""
@@ -2037,8 +2316,14 @@ def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def deg2rad_(input: Tensor) -> Tensor:
     """Degrees to radians."""
 
+def det(input: Tensor) -> Tensor:
+    """The determinants of square matrices."""
+
 def detach(input: Tensor) -> Tensor:
     """The same elements without history."""
+
+def detach_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A copy without history."""
 
 def diag(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The diagonal of a matrix, or the matrix with the given diagonal."""
@@ -2262,8 +2547,14 @@ def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ...,
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Greatest common divisor."""
 
+def gcd_(input: Tensor, other: Tensor) -> Tensor:
+    """Greatest common divisor."""
+
 def ge(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the first is at least the second."""
+
+def geqrf(input: Tensor, *, out: _Sequence[Tensor] | None = ...) -> _a_tau:
+    """R and below it the Householder reflectors of Q, and their factors."""
 
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Outer product of two vectors."""
@@ -2285,11 +2576,28 @@ def greater(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tens
 def greater_equal(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Alias of ge()."""
 
+def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enabled: _bool = ...) -> Tensor:
+    """Mean 0 and variance 1 over groups of channels of each sample."""
+
+@overload
+def gru(input: Tensor, hx: Tensor, params: _Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+    """Layers of gated recurrent units over sequences: outputs, last h."""
+@overload
+def gru(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: _Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor]: ...
+
+def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = ..., b_hh: Tensor | None = ...) -> Tensor:
+    """One step of gated recurrent units: the next h."""
+
 def gt(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the first is greater than the second."""
 
 def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """x outside [-lambd, lambd], 0 inside."""
+
+def hash_tensor(input: Tensor, dim: _Dims = ..., *, keepdim: _bool = ..., mode: _int = ..., out: Tensor | None = ...) -> Tensor:
+    """The exclusive or of all elements, as 64-bit floats or integers: a checksum
+    (uint64).
+    """
 
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """0 below zero, 1 above it, `values` at zero."""
@@ -2369,6 +2677,12 @@ def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None 
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sum of products over the last dimension of both tensors."""
 
+def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, use_input_stats: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> Tensor:
+    """batch_norm of every sample by itself."""
+
+def inverse(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The inverses of square matrices."""
+
 def is_complex(input: Tensor) -> _bool:
     """Whether the elements are complex numbers."""
 
@@ -2417,16 +2731,28 @@ def isposinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def isreal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where the imaginary part is zero."""
 
+def istft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ...) -> Tensor:
+    """Inverse of stft: the signal whose windows have these transforms."""
+
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The Kronecker product: each element of the first times all of the second."""
 
 def kthvalue(input: Tensor, k: _int, dim: _int = ..., keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices:
     """The `k`-th smallest element along `dim`, counted from 1, and where it is."""
 
+def layer_norm(input: Tensor, normalized_shape: _Size, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enable: _bool = ...) -> Tensor:
+    """Mean 0 and variance 1 over the last axes, then scale and shift."""
+
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Least common multiple."""
 
+def lcm_(input: Tensor, other: Tensor) -> Tensor:
+    """Least common multiple."""
+
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The first times 2 to the power of the second."""
+
+def ldexp_(input: Tensor, other: Tensor) -> Tensor:
     """The first times 2 to the power of the second."""
 
 def le(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
@@ -2485,6 +2811,9 @@ def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tenso
     it.
     """
 
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of determinants; NaN where they are negative."""
+
 def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where both elements are nonzero."""
 
@@ -2510,8 +2839,23 @@ def logspace(start: _Operand, end: _Operand, steps: _int, base: _float = ..., *,
 def logsumexp(input: Tensor, dim: _Dims, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of the sum of exponentials over `dim`, without overflow."""
 
+@overload
+def lstm(input: Tensor, hx: _Sequence[Tensor], params: _Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor, Tensor]:
+    """Layers of long short-term memory over sequences: outputs, last h, last c."""
+@overload
+def lstm(data: Tensor, batch_sizes: Tensor, hx: _Sequence[Tensor], params: _Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor, Tensor]: ...
+
+def lstm_cell(input: Tensor, hx: _Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = ..., b_hh: Tensor | None = ...) -> tuple[Tensor, Tensor]:
+    """One step of long short-term memory: the next h and c."""
+
 def lt(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the first is less than the second."""
+
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The X with A @ X = self, from the packed LU factors of A."""
+
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = ..., unpack_pivots: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _P_L_U:
+    """The factors that `linalg.lu_factor` has packed into one matrix."""
 
 def masked_fill(input: Tensor, mask: Tensor, value: _Operand) -> Tensor:
     """A copy with a number where `mask` is set."""
@@ -2526,13 +2870,19 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Matrix product of two tensors: vectors, matrices or batches, broadcast together.
     """
 
+def matrix_exp(input: Tensor) -> Tensor:
+    """The exponentials of square matrices."""
+
+def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
+    """Square matrices to the power `n`."""
+
 @overload
 def max(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Largest of all elements."""
 @overload
-def max(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
-@overload
 def max(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+@overload
+def max(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
 
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Larger of two elements; NaN if either is."""
@@ -2553,9 +2903,9 @@ def median(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Ten
 def min(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Smallest of all elements."""
 @overload
-def min(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
-@overload
 def min(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+@overload
+def min(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
 
 def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Smaller of two elements; NaN if either is."""
@@ -2628,8 +2978,20 @@ def narrow(input: Tensor, dim: _int, start: Tensor, length: _int) -> Tensor: ...
 def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
     """A copy of `length` indices from `start` along a dimension."""
 
+def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
+    """batch_norm, with the mean and the reciprocal deviation of the batch."""
+
 def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]:
     """dropout() that returns its mask too."""
+
+def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: _float, *, out: Tensor | None = ...) -> Tensor:
+    """The gradient of native_dropout."""
+
+def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
+    """group_norm, with the mean and the reciprocal deviation of each group."""
+
+def native_layer_norm(input: Tensor, normalized_shape: _Size, weight: Tensor | None, bias: Tensor | None, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
+    """layer_norm, with the mean and the reciprocal deviation of each row."""
 
 def ne(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the two elements differ."""
@@ -2688,8 +3050,19 @@ def ones(*size: _int, dtype: _DtypeLike | None = ..., layout: Any = ..., device:
 def ones_like(input: Tensor, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., memory_format: memory_format | None = ...) -> Tensor:
     """A tensor of the shape, dtype and device of another, filled with 1."""
 
+def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The first columns of a product of Householder reflectors."""
+
+def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """A matrix multiplied from the left or right by a product of reflectors, or its
+    adjoint.
+    """
+
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Outer product of two vectors."""
+
+def pdist(input: Tensor, p: _float = ...) -> Tensor:
+    """Distances of order `p` between all pairs of rows, each pair once."""
 
 @overload
 def permute(input: Tensor, dims: _Size) -> Tensor:
@@ -2702,6 +3075,9 @@ def permute_copy(input: Tensor, dims: _Size, *, out: Tensor | None = ...) -> Ten
     """A view with its dimensions reordered. As a copy."""
 @overload
 def permute_copy(input: Tensor, *dims: _int, out: Tensor | None = ...) -> Tensor: ...
+
+def pinverse(input: Tensor, rcond: _float = ...) -> Tensor:
+    """The pseudo-inverses of matrices."""
 
 def poisson(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Poisson numbers with the rates in `input`."""
@@ -2737,6 +3113,9 @@ def prod(input: Tensor, dim: _int, keepdim: _bool = ..., *, dtype: _DtypeLike | 
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
     """A copy with `source` at the places `index`, the tensor being one line."""
+
+def qr(input: Tensor, some: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _Q_R:
+    """An orthogonal Q and an upper triangular R with input = Q @ R."""
 
 @overload
 def quantile(input: Tensor, q: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor:
@@ -2835,6 +3214,31 @@ def resolve_conj(input: Tensor) -> Tensor:
 def resolve_neg(input: Tensor) -> Tensor:
     """The tensor itself: negatives are never lazy."""
 
+def rms_norm(input: Tensor, normalized_shape: _Size, weight: Tensor | None = ..., eps: _float | None = ...) -> Tensor:
+    """`input` divided by its root mean square over the last axes (arXiv:1910.07467)."""
+
+@overload
+def rnn_relu(input: Tensor, hx: Tensor, params: _Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+    """Layers of h = relu(W_ih x + b_ih + W_hh h + b_hh) over sequences: outputs, last
+    h.
+    """
+@overload
+def rnn_relu(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: _Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor]: ...
+
+def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = ..., b_hh: Tensor | None = ...) -> Tensor:
+    """relu(W_ih x + b_ih + W_hh h + b_hh)."""
+
+@overload
+def rnn_tanh(input: Tensor, hx: Tensor, params: _Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool, batch_first: _bool) -> tuple[Tensor, Tensor]:
+    """Layers of h = tanh(W_ih x + b_ih + W_hh h + b_hh) over sequences: outputs, last
+    h.
+    """
+@overload
+def rnn_tanh(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: _Sequence[Tensor], has_biases: _bool, num_layers: _int, dropout: _float, train: _bool, bidirectional: _bool) -> tuple[Tensor, Tensor]: ...
+
+def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = ..., b_hh: Tensor | None = ...) -> Tensor:
+    """tanh(W_ih x + b_ih + W_hh h + b_hh)."""
+
 def roll(input: Tensor, shifts: _Dims, dims: _Dims = ...) -> Tensor:
     """A copy shifted along `dims`; what leaves at the end comes in at the front."""
 
@@ -2901,6 +3305,11 @@ def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce:
 def searchsorted(sorted_sequence: Tensor, self: _Operand, *, out_int32: _bool = ..., right: _bool = ..., side: _str | None = ..., sorter: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
     """Where values would have to be put into sorted sequences to keep them sorted."""
 
+def segment_reduce(data: Tensor, reduce: _str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _Number | None = ...) -> Tensor:
+    """The sum, mean, product, maximum or minimum of each run of elements along `axis`,
+    given by the lengths of the runs or by their offsets.
+    """
+
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """A view of one index along a dimension."""
 
@@ -2963,6 +3372,9 @@ def slice_copy(input: Tensor, dim: _int = ..., start: _int | None = ..., end: _i
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy with a slice along a dimension replaced by `src`."""
 
+def slogdet(input: Tensor, *, out: _Sequence[Tensor] | None = ...) -> _sign_logabsdet:
+    """The sign of determinants, and the logarithm of their absolute value."""
+
 def softmax(input: Tensor, dim: _int, dtype: _DtypeLike | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Exponentials along `dim`, scaled to sum to 1."""
 
@@ -3023,6 +3435,10 @@ def std_mean(input: Tensor, dim: _Dims, unbiased: _bool, keepdim: _bool = ...) -
 @overload
 def std_mean(input: Tensor, dim: _Dims = ..., *, correction: _Number | None = ..., keepdim: _bool = ...) -> tuple[Tensor, Tensor]: ...
 
+def stft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: _str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Tensor:
+    """Short-time Fourier transform: of windows of `n_fft` samples, `hop_length` apart.
+    """
+
 @overload
 def sub(input: _Operand, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
     """self - alpha * other."""
@@ -3037,6 +3453,9 @@ def sum(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeL
     """Sum over `dim`, or over every axis when `dim` is None."""
 @overload
 def sum(input: Tensor, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
+
+def svd(input: Tensor, some: _bool = ..., compute_uv: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _U_S_V:
+    """Singular vectors and values: input = U @ diag(S) @ V.mH."""
 
 def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
     """transpose()."""
@@ -3122,6 +3541,9 @@ def trapz(y: Tensor, x: Tensor, *, dim: _int = ...) -> Tensor:
     """The same as trapezoid."""
 @overload
 def trapz(y: Tensor, *, dx: _float = ..., dim: _int = ...) -> Tensor: ...
+
+def triangular_solve(input: Tensor, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _solution_cloned_coefficient:
+    """The X with A @ X = self, A being triangular, and a copy of A."""
 
 def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The lower triangle of matrices, up to a diagonal; 0 above it."""
@@ -3255,6 +3677,9 @@ def where(condition: Tensor, self: _Operand, other: _Operand, *, out: Tensor | N
 def where(condition: Tensor) -> tuple[Tensor, ...]: ...
 
 def xlogy(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """a * log(b), which is 0 where a is."""
+
+def xlogy_(input: _Operand, other: _Operand) -> Tensor:
     """a * log(b), which is 0 where a is."""
 
 def zero_(input: Tensor) -> Tensor:

@@ -73,7 +73,23 @@ class ArchiveReader:
             )
         self.root = roots[0]
         self.names = {n.removeprefix(self.root) for n in names}
+        self._check_sizes()
         self.map: Any = self._map() if mapped else None
+
+    def _check_sizes(self) -> None:
+        """No more may come out of a file than was put in: records that overlap, or
+        compressed nothing, could fill the memory.
+        """
+        size = self.file.seek(0, io.SEEK_END)
+        packed = unpacked = 0
+        for info in self.zip.infolist():
+            packed += info.compress_size
+            if info.compress_type != zipfile.ZIP_STORED:
+                unpacked += info.file_size
+            elif info.file_size != info.compress_size:
+                packed = size + 1
+        if packed > size or unpacked > max(100 * size, 1 << 24):
+            raise RuntimeError("load(): the records of the file are larger than it is")
 
     def __contains__(self, name: str) -> bool:
         return name in self.names
@@ -94,7 +110,11 @@ class ArchiveReader:
     def _map(self):
         import mmap
 
-        return mmap.mmap(self.file.fileno(), 0, access=mmap.ACCESS_COPY)
+        from ember._checkpoint_options import get_default_mmap_options
+
+        shared = get_default_mmap_options() == mmap.MAP_SHARED
+        access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
+        return mmap.mmap(self.file.fileno(), 0, access=access)
 
     def _view(self, info) -> memoryview:
         if info.compress_type != zipfile.ZIP_STORED:
@@ -125,7 +145,11 @@ def seekable(file):
 
 
 class replacing:
-    """A binary file that takes its name only when the block ends without error."""
+    """A binary file that takes its name only when the block ends without error.
+
+    Until then it has no name at all where the system can do that, so that a process
+    that is killed leaves nothing behind.
+    """
 
     def __init__(self, path) -> None:
         self.path = os.path.realpath(path)
@@ -133,14 +157,35 @@ class replacing:
     def __enter__(self):
         special = os.path.exists(self.path) and not os.path.isfile(self.path)
         self.temporary = None if special else f"{self.path}.{os.getpid()}.tmp"
-        self.file = open(self.temporary or self.path, "wb")
+        self.nameless = False
+        if self.temporary is None:
+            self.file: Any = open(self.path, "wb")
+            return self.file
+        try:
+            folder = os.path.dirname(self.path)
+            descriptor = os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666)
+            self.file = os.fdopen(descriptor, "w+b")
+            self.nameless = True
+        except (OSError, AttributeError):  # not on every file system, nor every system
+            self.file = open(self.temporary, "wb")
         return self.file
 
     def __exit__(self, exc_type, *rest) -> None:
-        self.file.close()
-        if self.temporary is None:
-            return
-        if exc_type is None:
-            os.replace(self.temporary, self.path)
-        else:
-            os.unlink(self.temporary)
+        try:
+            if exc_type is None and self.temporary is not None:
+                self._take_name()
+        finally:
+            self.file.close()
+            if self.temporary is not None and os.path.exists(self.temporary):
+                os.unlink(self.temporary)
+
+    def _take_name(self) -> None:
+        assert self.temporary is not None
+        self.file.flush()
+        descriptor = self.file.fileno()
+        if os.path.exists(self.path):
+            os.fchmod(descriptor, os.stat(self.path).st_mode & 0o7777)
+        if self.nameless:
+            link = f"/proc/self/fd/{descriptor}"  # to be followed: so linkat, not link,
+            os.link(link, self.temporary, src_dir_fd=descriptor)  # which Python calls
+        os.replace(self.temporary, self.path)

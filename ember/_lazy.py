@@ -5,9 +5,10 @@ programs need. `find` is called once per name; the package keeps the result.
 from importlib import import_module
 
 _SUBPACKAGES = """
-    amp autograd backends compiler cpu cuda distributed distributions fft func
-    functional futures hub jit library linalg masked mps multiprocessing nested nn
-    onnx opencl optim overrides package profiler quantization quasirandom random
+    accelerator amp autograd backends compiler cpu cuda distributed distributions
+    fft func functional futures hub jit legacy library linalg masked mps
+    multiprocessing nested nn onnx opencl ops optim overrides package profiler
+    quantization quasirandom random
     return_types serialization signal sparse special storage testing types utils
     version xpu
     """
@@ -21,7 +22,8 @@ _DEFINES = {
         """,
     "_runtime": """
         are_deterministic_algorithms_enabled get_deterministic_debug_mode
-        get_float32_matmul_precision get_num_interop_threads
+        get_float32_matmul_precision get_num_interop_threads has_lapack has_mkl
+        has_openmp
         is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled
         set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal
         set_num_interop_threads set_warn_always use_deterministic_algorithms
@@ -29,15 +31,49 @@ _DEFINES = {
     "_windows": """
         bartlett_window blackman_window hamming_window hann_window kaiser_window
         """,
+    "sparse._create": """
+        sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor
+        sparse_csc_tensor sparse_csr_tensor
+        """,
+    "sparse._matmul": "dsmm hsmm hspmm saddmm smm spmm sspaddmm",
+    "sparse._convert": """
+        ccol_indices_copy col_indices_copy crow_indices_copy indices_copy
+        row_indices_copy values_copy
+        """,
+    "sparse._arithmetic": "resize_as_sparse_",
+    "_errors": "AcceleratorError OutOfMemoryError",
     "_tensor_str": "get_printoptions set_printoptions",
     "_type_info": "finfo iinfo",
+    "_tensor": "DisableTorchFunction DisableTorchFunctionSubclass",
+    "autograd.anomaly_mode": "set_anomaly_enabled",
     "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
     "nn.functional": """
         avg_pool1d adaptive_avg_pool1d bilinear celu celu_ channel_shuffle conv1d conv2d
         conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity
-        group_norm hardshrink layer_norm max_pool1d max_pool1d_with_indices max_pool2d
+        hardshrink max_pool1d max_pool1d_with_indices max_pool2d
         max_pool3d native_channel_shuffle pairwise_distance pdist pixel_shuffle
-        pixel_unshuffle rms_norm selu selu_ threshold threshold_
+        pixel_unshuffle selu selu_ threshold threshold_
+        """,
+    "amp.autocast_mode": """
+        autocast clear_autocast_cache get_autocast_dtype is_autocast_cache_enabled
+        is_autocast_enabled set_autocast_cache_enabled set_autocast_dtype
+        set_autocast_enabled
+        """,
+    "amp.grad_scaler": "GradScaler",
+    "func": "vmap",
+    "nn.utils.weight_norm": "norm_except_dim",
+    "_numbered": """
+        adaptive_max_pool1d affine_grid_generator binary_cross_entropy_with_logits
+        constant_pad_nd conv_tbc convolution cosine_embedding_loss ctc_loss embedding
+        embedding_renorm_ frobenius_norm grid_sampler grid_sampler_2d grid_sampler_3d
+        hinge_embedding_loss kl_div margin_ranking_loss nuclear_norm poisson_nll_loss
+        triplet_margin_loss
+        """,
+    "_odds": """
+        AcceleratorError DisableTorchFunction DisableTorchFunctionSubclass Event Future
+        OutOfMemoryError Stream addmv_ as_strided_ clamp_max_ clamp_min_ detach_
+        detach_copy fork from_file gcd_ has_lapack has_mkl has_openmp is_distributed
+        lcm_ ldexp_ legacy_contiguous_format set_anomaly_enabled wait xlogy_
         """,
     "random": "fork_rng get_rng_state initial_seed manual_seed seed set_rng_state",
     "serialization": "load save",
@@ -50,7 +86,18 @@ _DEFINES = {
     "compiler": "compile",
     "_einsum": "einsum tensordot",
     "_histogramdd": "histogramdd",
-    "_functional": "broadcast_shapes cartesian_prod combinations meshgrid",
+    "_lowrank": "lobpcg lu pca_lowrank svd_lowrank",
+    "_functional": """
+        broadcast_shapes cartesian_prod combinations frobenius_norm meshgrid
+        nuclear_norm
+        """,
+    "_aten": """
+        adaptive_max_pool1d affine_grid_generator as_strided_ batch_norm
+        binary_cross_entropy_with_logits constant_pad_nd cosine_embedding_loss ctc_loss
+        detach_ embedding grid_sampler grid_sampler_2d grid_sampler_3d
+        hinge_embedding_loss instance_norm kl_div margin_ranking_loss norm_except_dim
+        poisson_nll_loss triplet_margin_loss
+        """,
 }
 NAMES = {name: module for module, names in _DEFINES.items() for name in names.split()}
 

@@ -4,6 +4,10 @@ Everything here is a thin call of the core; `_pickle` and `serialization` know s
 only through these functions.
 """
 
+import math
+import sys
+from collections.abc import Sequence
+
 import ember
 from ember import _C
 
@@ -49,12 +53,44 @@ def storage_to(storage, device: str):
     return flat.to(device).untyped_storage()
 
 
-def tensor_over(storage, dtype, offset: int, size: tuple, stride: tuple):
+def typed(storage, dtype):
+    """A storage as Python objects refer to it; without a dtype it is itself."""
+    if dtype is None:
+        return storage
+    from ember.storage import TypedStorage
+
+    return TypedStorage(wrap_storage=storage, dtype=dtype)
+
+
+def part_of(storage, start: int, size: int):
+    """Some bytes of a CPU storage, as a storage over the same memory."""
+    if not 0 <= start <= start + size <= storage.nbytes():
+        raise RuntimeError(f"bytes {start} to {start + size} are not in the storage")
+    return _C._storage_from_buffer(memoryview(storage)[start : start + size])
+
+
+def in_native_order(data, order: str, dtype):
+    """Bytes of elements, swapped if they are of the other byte order."""
+    if order == sys.byteorder or dtype is None or dtype.itemsize == 1:
+        return data
+    import numpy as np
+
+    width = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
+    return np.frombuffer(data, f"u{width}").byteswap().tobytes()
+
+
+def tensor_over(storage, dtype, offset: int, size: Sequence, stride: Sequence):
     """A tensor over a storage, after checking that it stays inside."""
-    last = offset + sum((n - 1) * step for n, step in zip(size, stride))
+    numbers = (offset, *size, *stride)
     items = storage.nbytes() // dtype.itemsize
-    inside = offset >= 0 and all(n >= 0 for n in size) and all(s >= 0 for s in stride)
-    if len(size) != len(stride) or not inside or (0 not in size and last >= items):
+    last = offset + sum((n - 1) * step for n, step in zip(size, stride))
+    fits = (
+        len(size) == len(stride) <= 64
+        and all(type(n) is int and 0 <= n < 1 << 60 for n in numbers)
+        and math.prod(n for n in size if n) < 1 << 60
+        and (0 in size or last < items)
+    )
+    if not fits:
         raise RuntimeError(
             f"a tensor of size {tuple(size)}, stride {tuple(stride)} and offset "
             f"{offset} does not fit in a storage of {items} elements"

@@ -38,6 +38,58 @@ def typename(obj: object) -> str:
     return prefix + kind.__qualname__
 
 
+# --- __torch_function__: ember/overrides.py has the rest ------------------------------
+
+
+class DisableTorchFunctionSubclass:
+    """Within it, ops do not ask types for their `__torch_function__`."""
+
+    def __enter__(self) -> None:
+        self._before = _C._switch_overrides(True, False)
+
+    def __exit__(self, *error) -> None:
+        _C._switch_overrides(*self._before)
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """Within it, ops ask neither types nor modes."""
+
+    def __enter__(self) -> None:
+        self._before = _C._switch_overrides(True, True)
+
+
+def _torch_function(cls: type, func, types, args=(), kwargs=None):
+    """Run an op on instances of a subclass; its results are instances, too."""
+    if not all(issubclass(cls, kind) for kind in types):
+        return NotImplemented
+    before = _C._switch_overrides(True, False)
+    try:
+        made = func(*args, **(kwargs or {}))
+    finally:
+        _C._switch_overrides(*before)
+    return made if cls is Tensor or func in _NOT_CONVERTED else _converted(made, cls)
+
+
+def _converted(value, cls: type):
+    if isinstance(value, Tensor):
+        if isinstance(value, cls):
+            return value
+        before = _C._switch_overrides(True, False)
+        try:
+            return value.as_subclass(cls)
+        finally:
+            _C._switch_overrides(*before)
+    if isinstance(value, (tuple, list)) and not isinstance(value, _C.Size):
+        return type(value)(_converted(v, cls) for v in value)
+    return value
+
+
+# Attributes that belong to another tensor, whatever its type is.
+_NOT_CONVERTED = {Tensor._base.__get__, Tensor.grad.__get__}
+
+_C.DisableTorchFunctionSubclass = DisableTorchFunctionSubclass  # type: ignore
+_C.DisableTorchFunction = DisableTorchFunction  # type: ignore
+
 # --- copies and pickles ---------------------------------------------------------------
 
 
@@ -165,6 +217,18 @@ def _storage(self: Tensor):
     return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
 
 
+def _of_sparse(module: str, name: str):
+    """A method that is defined with sparse tensors, imported when it is called."""
+
+    def method(self: Tensor, *args, **kwargs):
+        from importlib import import_module
+
+        found = getattr(import_module(f"ember.sparse.{module}"), name)
+        return found(self, *args, **kwargs)
+
+    return method
+
+
 def legacy_constructor(*args, dtype=None, device=None) -> Tensor:
     """`Tensor(2, 3)`, `Tensor([1, 2])` and `Tensor(tensor)`.
 
@@ -199,6 +263,91 @@ def legacy_constructor(*args, dtype=None, device=None) -> Tensor:
     return _C.empty(args, dtype=kind, device="cpu")
 
 
+def _lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple:
+    """Packed LU factors and pivots: see `ember.lu`."""
+    from ember._lowrank import lu
+
+    return lu(self, pivot, get_infos)
+
+
+def _absent(kind: str):
+    """A method that would move to a device which there is not."""
+
+    def move(self: Tensor, device=None, non_blocking=False, memory_format=None):
+        raise AssertionError(f"Torch not compiled with {kind} enabled")
+
+    return move
+
+
+def _module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What `load_state_dict` makes of `other` for this tensor."""
+    return other.detach() if assign else self.copy_(other).detach()
+
+
+def _record_stream(self: Tensor, stream) -> None:
+    """Nothing: memory is used again only when all work on it is done."""
+
+
+def _resize(self: Tensor, *sizes) -> Tensor:
+    """Old: `reshape` says it better."""
+    return self.contiguous().view(*sizes)
+
+
+def _resize_as(self: Tensor, tensor: Tensor) -> Tensor:
+    """Old: `reshape_as` says it better."""
+    return self.contiguous().view(tensor.shape)
+
+
+def _reinforce(self: Tensor, reward):
+    """Gone: `ember.distributions` has the log-probabilities to use instead."""
+    raise RuntimeError("reinforce() was removed. Use torch.distributions instead.")
+
+
+def _storage_type(self: Tensor) -> type:
+    """The class of `storage()`."""
+    return type(self.storage())
+
+
+def _setstate(self: Tensor, state: tuple) -> None:
+    """Take over (storage, offset, size, stride), of old pickles."""
+    self.set_(*state[:4])
+
+
+def _is_distributed(self: Tensor) -> bool:
+    """Whether it lies on several devices: never."""
+    return False
+
+
+def _dequantize(self: Tensor) -> Tensor:
+    """In float32: there are no quantized tensors."""
+    return self.to(_C.float32)
+
+
+Tensor.__div__ = Tensor.__truediv__  # Python 2's names
+Tensor.__idiv__ = Tensor.__itruediv__
+Tensor.__rdiv__ = Tensor.__rtruediv__
+for _name, _value in {"name": None, "volatile": False}.items():
+    setattr(Tensor, _name, property(lambda self, value=_value: value))
+Tensor.grad_dtype = property(lambda self: self.dtype, doc="The dtype of `grad`.")
+
+_SPARSE_METHODS = {
+    "_convert": """
+        _coalesced_ _indices _nnz _values ccol_indices coalesce col_indices crow_indices
+        dense_dim indices is_coalesced row_indices sparse_dim sparse_resize_
+        sparse_resize_and_clear_ to_dense to_sparse to_sparse_bsc to_sparse_bsr
+        to_sparse_coo to_sparse_csc to_sparse_csr values
+        """,
+    "_arithmetic": "resize_as_sparse_ sparse_mask",
+    "_matmul": "smm sspaddmm",
+}
+for _module, _names in _SPARSE_METHODS.items():
+    for _name in _names.split():
+        _method = _of_sparse(_module, _name)
+        _method.__name__ = _name
+        _method.__qualname__ = f"Tensor.{_name}"
+        setattr(Tensor, _name, _method)
+
+Tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore
 for _name, _method in {
     "__deepcopy__": _deepcopy,
     "__reduce_ex__": _reduce_ex,
@@ -206,6 +355,19 @@ for _name, _method in {
     "__reversed__": _reversed,
     "apply_": _apply,
     "cuda": _cuda,
+    "ipu": _absent("IPU"),
+    "mtia": _absent("MTIA"),
+    "xpu": _absent("XPU"),
+    "__setstate__": _setstate,
+    "dequantize": _dequantize,
+    "is_distributed": _is_distributed,
+    "module_load": _module_load,
+    "record_stream": _record_stream,
+    "reinforce": _reinforce,
+    "resize": _resize,
+    "resize_as": _resize_as,
+    "storage_type": _storage_type,
+    "lu": _lu,
     "map2_": _map2,
     "map_": _map,
     "new": _new,
@@ -215,3 +377,4 @@ for _name, _method in {
         _method.__name__ = _name
         _method.__qualname__ = f"Tensor.{_name}"
         setattr(Tensor, _name, _method)
+Tensor.__rdiv__ = Tensor.__rtruediv__

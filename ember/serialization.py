@@ -9,6 +9,20 @@ import os
 import pickle
 import sys
 
+from ember._checkpoint_options import (
+    LoadEndianness,
+    SourceChangeWarning,
+    default_order,
+    default_restore_location,
+    get_crc32_options,
+    get_default_load_endianness,
+    get_default_mmap_options,
+    location_tag,
+    set_crc32_options,
+    set_default_load_endianness,
+    set_default_mmap_options,
+)
+
 
 def save(
     obj: object,
@@ -73,14 +87,31 @@ def load(
             "f must be a file path in order to use the mmap argument, but got "
             f"{type(f).__name__}"
         )
-    options = {"map_location": map_location, "mapped": bool(mmap)}
-    options["safe"] = None if weights_only is False else _safe_names()
+    if isinstance(map_location, (int, float)) and not isinstance(map_location, bool):
+        raise TypeError(
+            "load(): map_location is a device, a name of one, a dictionary or a "
+            f"function, got {map_location!r}"
+        )
+    safe = None if weights_only is False else _safe_names()
+    reader = Reader(map_location, safe, pickle_load_args)
     if _is_path(f):
-        with open(f, "rb") as file:
-            return _read(file, pickle_load_args, **options)
+        with open(f, _mode(mmap)) as file:
+            return _read(file, reader, bool(mmap))
+    if not hasattr(f, "read"):
+        raise AttributeError(
+            f"expected 'f' to be string, path, or a file-like object with a 'read' "
+            f"attribute, but got {type(f).__name__}"
+        )
     from ember._archive import seekable
 
-    return _read(seekable(f), pickle_load_args, **options)
+    return _read(seekable(f), reader, False)
+
+
+def _mode(mapped: bool | None) -> str:
+    import mmap
+
+    shared = mapped and get_default_mmap_options() == mmap.MAP_SHARED
+    return "r+b" if shared else "rb"
 
 
 def _is_path(f) -> bool:
@@ -106,72 +137,103 @@ def _write(obj, file, root: str, protocol: int) -> None:
     archive.close()
 
 
-def _read(file, pickle_args: dict, map_location, mapped: bool, safe: dict | None):
-    from ember._archive import ArchiveReader, is_archive
-    from ember._pickle import SafeUnpickler, Unpickler
+class Reader:
+    """How the parts of a checkpoint become objects, whatever its format."""
 
-    if not is_archive(file):
-        if not file.read(1):
-            raise EOFError("Ran out of input")
+    def __init__(self, map_location, safe: dict | None, pickle_args: dict) -> None:
+        self.map_location, self.safe = map_location, safe
+        self.pickle_args = {"encoding": "utf-8", **pickle_args}
+
+    def unpickle(self, file, storage, made: dict | None = None):
+        """The next object of a file. `storage` finds storages, `made` has tensors."""
+        from ember._pickle import SafeUnpickler, Unpickler
+
+        kind = Unpickler if self.safe is None else SafeUnpickler
+        try:
+            return kind(file, storage, self.safe, made, **self.pickle_args).load()
+        except (RuntimeError, pickle.UnpicklingError, ImportError):
+            raise
+        except Exception as error:
+            if self.safe is None:
+                raise  # it may come from the user's own classes
+            raise pickle.UnpicklingError(
+                f"load(): the pickle is damaged ({type(error).__name__}: {error})"
+            ) from error
+
+    def restore(self, stored, location: str):
+        """A storage on the device where it is wanted."""
+        from ember import _storage_io
+
+        target = location
+        if callable(self.map_location):
+            moved = self.map_location(stored, location)
+            if moved is not None:
+                return getattr(moved, "_untyped_storage", moved)
+        elif isinstance(self.map_location, dict):
+            target = self.map_location.get(location, location)
+        elif self.map_location is not None:
+            target = self.map_location
+        try:
+            return _storage_io.storage_to(stored, str(target))
+        except (RuntimeError, AssertionError) as error:
+            raise RuntimeError(
+                f"load(): the checkpoint has tensors on device '{target}', which is "
+                "not available here; use map_location='cpu' to load them on the CPU "
+                f"({error})"
+            ) from None
+
+
+def _read(file, reader: Reader, mapped: bool):
+    from ember._archive import is_archive
+
+    if is_archive(file):
+        return _read_archive(file, reader, mapped)
+    if mapped:
         raise RuntimeError(
-            "load(): the file is not a checkpoint in the zip format (files that torch "
-            "wrote before version 1.6 have to be saved again with a newer torch)"
+            "mmap can only be used with files saved with `save(_use_new_zipfile_"
+            "serialization=True)`, which is the default"
         )
-    archive = ArchiveReader(file, mapped)
-    order = "little"
-    if "byteorder" in archive:
-        order = bytes(archive.read("byteorder")).decode()
-    storages: dict = {}
+    start = file.tell()
+    head = file.read(512)
+    file.seek(start)
+    if not head:
+        raise EOFError("Ran out of input")
+    from ember._legacy_checkpoints import Bounded, load_pickled, load_tar
 
-    def storage(key: str, location: str, dtype):
-        if key not in storages:
-            storages[key] = _load_storage(
-                archive, key, location, dtype, order, map_location
-            )
-        return storages[key]
-
-    text = io.BytesIO(archive.read("data.pkl"))
-    pickle_args.setdefault("encoding", "utf-8")
-    kind = Unpickler if safe is None else SafeUnpickler
     try:
-        return kind(text, storage, safe, **pickle_args).load()
-    except (RuntimeError, pickle.UnpicklingError, ImportError):
-        raise
-    except Exception as error:
-        if safe is None:
-            raise  # it may come from the user's own classes
-        raise pickle.UnpicklingError(
-            f"load(): data.pkl is damaged ({type(error).__name__}: {error})"
+        if head[257:262] == b"ustar" or head[:1] != pickle.PROTO:
+            return load_tar(file, reader)
+        return load_pickled(Bounded(file), reader)
+    except (KeyError, ValueError, TypeError, IndexError, EOFError) as error:
+        if reader.safe is None:
+            raise
+        raise RuntimeError(
+            "load(): the file is truncated or not a checkpoint "
+            f"({type(error).__name__}: {error})"
         ) from error
 
 
-def _load_storage(archive, key, location, dtype, order, map_location):
+def _read_archive(file, reader: Reader, mapped: bool):
     from ember import _storage_io
+    from ember._archive import ArchiveReader
 
-    data = archive.read(f"data/{key}")
-    if order != sys.byteorder and dtype is not None and dtype.itemsize > 1:
-        import numpy as np
+    archive = ArchiveReader(file, mapped)
+    order = default_order()
+    if "byteorder" in archive:
+        order = bytes(archive.read("byteorder")).decode("latin1")
+        if order not in ("little", "big"):
+            raise RuntimeError(f"load(): unknown byte order {order!r:.40}")
+    storages: dict = {}
 
-        width = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
-        data = np.frombuffer(data, f"u{width}").byteswap().tobytes()
-    stored = _storage_io.storage_from_buffer(data, archive.map is not None)
-    target = location
-    if callable(map_location):
-        moved = map_location(stored, location)
-        if moved is not None:
-            return moved
-    elif isinstance(map_location, dict):
-        target = map_location.get(location, location)
-    elif map_location is not None:
-        target = map_location
-    try:
-        return _storage_io.storage_to(stored, str(target))
-    except (RuntimeError, AssertionError) as error:
-        raise RuntimeError(
-            f"load(): the checkpoint has tensors on device '{target}', which is not "
-            "available here; use map_location='cpu' to load them on the CPU "
-            f"({error})"
-        ) from None
+    def storage(key: str, location: str, dtype, count: int):
+        if key not in storages:
+            data = archive.read(f"data/{key}")
+            data = _storage_io.in_native_order(data, order, dtype)
+            stored = _storage_io.storage_from_buffer(data, archive.map is not None)
+            storages[key] = reader.restore(stored, location)
+        return storages[key]
+
+    return reader.unpickle(io.BytesIO(archive.read("data.pkl")), storage)
 
 
 _safe_globals: dict = {}
@@ -225,15 +287,54 @@ def _safe_names() -> dict:
     }
 
 
+def get_unsafe_globals_in_checkpoint(f) -> list[str]:
+    """The names in a zip checkpoint that restricted loading would refuse.
+
+    Nothing is loaded to find them.
+
+    >>> import ember, fractions, io
+    >>> file = io.BytesIO()
+    >>> ember.save(fractions.Fraction(1, 2), file)
+    >>> ember.serialization.get_unsafe_globals_in_checkpoint(file)
+    ['fractions.Fraction']
+    """
+    from ember._archive import ArchiveReader
+    from ember._pickle import is_allowed, names_in
+
+    if _is_path(f):
+        with open(f, "rb") as file:
+            return get_unsafe_globals_in_checkpoint(file)
+    data = bytes(ArchiveReader(f).read("data.pkl"))
+    try:
+        names = names_in(data)
+    except Exception as error:
+        raise pickle.UnpicklingError(
+            f"load(): the pickle is damaged ({error})"
+        ) from None
+    safe = _safe_names()
+    return sorted(f"{m}.{n}" for m, n in names if not is_allowed(m, n, safe))
+
+
 def register_package(priority: int, tagger, deserializer) -> None:
     """PyTorch's hook for further devices; ember's devices need none."""
 
 
 __all__ = [
+    "LoadEndianness",
+    "SourceChangeWarning",
     "add_safe_globals",
     "clear_safe_globals",
+    "default_restore_location",
+    "get_crc32_options",
+    "get_default_load_endianness",
+    "get_default_mmap_options",
     "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint",
     "load",
+    "location_tag",
     "safe_globals",
     "save",
+    "set_crc32_options",
+    "set_default_load_endianness",
+    "set_default_mmap_options",
 ]

@@ -1,6 +1,7 @@
 """Checkpoints: what is kept, what is refused, and what happens to damaged files."""
 
 import io
+import mmap
 import os
 import pickle
 import struct
@@ -11,6 +12,7 @@ from fractions import Fraction
 import pytest
 
 import ember
+from tests import checkpoints
 
 DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64".split()
 DTYPES += ["complex64", "complex128", "uint16"]
@@ -173,3 +175,156 @@ def test_streams_that_cannot_seek():
     pipe = Pipe()
     ember.save(ember.ones(2), pipe)
     assert ember.load(io.BytesIO(pipe.data)).tolist() == [1, 1]
+
+
+# --- older formats --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("write", [checkpoints.zipped, checkpoints.pickled])
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_all_formats_hold_the_same(write, weights_only):
+    want = checkpoints.example()
+    got = ember.load(io.BytesIO(write(want)), weights_only=weights_only)
+    assert list(got) == list(want)
+    for name in ("weight", "view", "half", "parameter"):
+        assert got[name].tolist() == want[name].tolist()
+        assert got[name].dtype == want[name].dtype
+        assert got[name].stride() == want[name].stride()
+    for name in ("step", "nested", "odd"):
+        assert got[name] == want[name]
+    got["view"][0, 0] = 77
+    assert got["weight"][0, 2] == 77
+
+
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_the_oldest_format(weights_only):
+    data = io.BytesIO(checkpoints.tarred())
+    a, b = ember.load(data, weights_only=weights_only)
+    assert a.tolist() == [[0, 1, 2], [3, 4, 5]] and b.tolist() == [3, 4, 5]
+    b[0] = 9
+    assert a[1, 0] == 9
+
+
+def test_older_formats_are_restricted_too():
+    with pytest.raises(pickle.UnpicklingError, match="not an allowed global"):
+        ember.load(io.BytesIO(checkpoints.pickled([Evil()])))
+    whole = checkpoints.pickled(checkpoints.example())
+    for size in range(1, len(whole) - 1, 7):
+        with pytest.raises((RuntimeError, pickle.UnpicklingError)):
+            ember.load(io.BytesIO(whole[:size]))
+    with pytest.raises(RuntimeError, match="mmap can only be used"):
+        ember.serialization._read(io.BytesIO(whole), None, True)
+
+
+def test_map_location_of_older_formats():
+    data = checkpoints.pickled([ember.arange(3)])
+    seen = []
+    for where in ("cpu", ember.device("cpu"), {"cpu": "cpu"}, None):
+        assert ember.load(io.BytesIO(data), where)[0].tolist() == [0, 1, 2]
+    ember.load(io.BytesIO(data), lambda storage, place: seen.append(place) or storage)
+    assert seen == ["cpu"]
+    assert ember.load(io.BytesIO(data), "meta")[0].is_meta
+    assert round_trip([ember.arange(3)], map_location="meta")[0].is_meta
+    with pytest.raises(RuntimeError, match="not available here"):
+        ember.load(io.BytesIO(data), {"cpu": "nonsense:1"})
+    with pytest.raises(TypeError, match="map_location"):
+        ember.load(io.BytesIO(data), 3)
+
+
+def test_storages_themselves():
+    s, u = ember.arange(3).storage(), ember.arange(2).untyped_storage()
+    got, raw = round_trip([s, u])
+    assert got.tolist() == [0, 1, 2] and got.dtype == ember.int64
+    assert raw.tolist() == u.tolist()
+
+
+# --- hostile files --------------------------------------------------------------------
+
+
+def test_no_more_comes_out_than_was_put_in():
+    # a record of zeros that expands a thousand times
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as z:
+        z.writestr("a/data.pkl", b"\x80\x02K\x05.")
+        z.writestr("a/data/0", b"\0" * (1 << 26))
+    with pytest.raises(RuntimeError, match="larger than it is"):
+        ember.load(io.BytesIO(buffer.getvalue()))
+    # two names for the same bytes
+    whole = checkpoints.zipped([ember.zeros(1000), ember.zeros(1000)])
+    with zipfile.ZipFile(io.BytesIO(whole)) as z:
+        first, second = z.getinfo("archive/data/0"), z.getinfo("archive/data/1")
+    entry = (
+        struct.pack("<I", second.header_offset),
+        struct.pack("<I", first.header_offset),
+    )
+    at = whole.rindex(b"archive/data/1") - 4
+    assert whole[at : at + 4] == entry[0]
+    twice = whole[:at] + entry[1] + whole[at + 4 :]
+    with pytest.raises(RuntimeError, match="load"):
+        ember.load(io.BytesIO(twice))
+
+
+@pytest.mark.parametrize(
+    "pickled",
+    [
+        b"\x80\x02c__builtin__\nbytearray\n\x8a\x06\0\0\0\0\0\x01\x85R.",  # of a size
+        b"\x80\x05\x96" + b"\xff" * 6 + b"\0\0abc.",  # the same by its own opcode
+        b"\x80\x02c_codecs\nencode\nX\x01\0\0\0aX\x04\0\0\0idna\x86R.",
+        b"\x80\x02})" + b"\x85" * 100_000 + b"K\x01s.",  # a key of tuples in tuples
+        b"\x80\x02})" + b"2\x86" * 60 + b"K\x01s.",  # ... twice in each
+        b"\x80\x02ctorch._tensor\n_rebuild_from_type_v2\nc__builtin__\nset\n"
+        b"ctorch\nTensor\n)}tR.",
+        b"\x80\x02(X\x07\0\0\0storageK\x01X\x01\0\0\x000X\x03\0\0\0cpuK\x04tQ.",
+    ],
+)
+def test_more_hostile_pickles(pickled):
+    with pytest.raises((pickle.UnpicklingError, RuntimeError)):
+        ember.load(crafted(pickled))
+
+
+def test_a_killed_save_leaves_nothing(tmp_path):
+    path = tmp_path / "a.pt"
+    ember.save(1, path)
+    os.chmod(path, 0o640)
+    child = os.fork()
+    if child == 0:
+        from ember import _archive
+
+        _archive.ArchiveWriter.close = lambda self: os.kill(os.getpid(), 9)
+        ember.save(ember.ones(100_000), path)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 9
+    assert os.listdir(tmp_path) == ["a.pt"] and ember.load(path) == 1
+    ember.save(2, path)
+    assert os.stat(path).st_mode & 0o777 == 0o640 and ember.load(path) == 2
+
+
+def test_mapped_files_are_changed_only_if_asked_for(tmp_path):
+    path = tmp_path / "a.pt"
+    ember.save(ember.zeros(3), path)
+    ember.load(path, mmap=True).fill_(1)
+    assert ember.load(path).tolist() == [0, 0, 0]
+    with ember.serialization.set_default_mmap_options(mmap.MAP_SHARED):
+        ember.load(path, mmap=True).fill_(2)
+    assert ember.load(path, mmap=True).tolist() == [2, 2, 2]
+    with pytest.raises(ValueError, match="MAP_PRIVATE"):
+        ember.serialization.set_default_mmap_options(77)
+
+
+def test_files_of_the_other_byte_order():
+    sound = io.BytesIO(checkpoints.zipped(ember.arange(3)))
+    other = io.BytesIO()
+    with zipfile.ZipFile(sound) as z, zipfile.ZipFile(other, "w") as swapped:
+        for name in z.namelist():
+            data = z.read(name)
+            if name.endswith("data/0"):
+                data = struct.pack(">3q", 0, 1, 2)
+            if not name.endswith("byteorder"):
+                swapped.writestr(name, data)
+    data, options = other.getvalue(), ember.serialization
+    assert ember.load(io.BytesIO(data)).tolist() != [0, 1, 2]
+    options.set_default_load_endianness(options.LoadEndianness.BIG)
+    try:
+        assert ember.load(io.BytesIO(data)).tolist() == [0, 1, 2]
+    finally:
+        options.set_default_load_endianness(None)

@@ -26,13 +26,14 @@ LONG_FILES = {
 # What each part of core/ may include, besides itself. A part is a directory, or the
 # header and source of one name directly in core/. A new part is added here, which is
 # the moment to think about where it stands.
-BASE = {"check", "runtime"}
+BASE = {"check", "runtime", "profile"}
 TABLE = BASE | {"functions", "scalar_functions"}
 CONTRACT = TABLE | {"tensor", "random", "backend", "families"}
-DEVICES = {"cpu", "meta", "meta_backend", "opencl", "recorder"}
+DEVICES = {"cpu", "meta", "meta_backend", "sparse_backend", "opencl", "recorder"}
 MAY_INCLUDE = {
     "check": set(),
     "runtime": set(),
+    "profile": {"tensor"},
     "scalar_functions": set(),
     "special_functions": set(),
     "recurrences": set(),

@@ -16,7 +16,9 @@
 #include <unordered_map>
 
 #include "autograd/saved.h"
+#include "profile.h"
 #include "runtime.h"
+#include "tensor/sparse.h"
 
 namespace ember {
 
@@ -222,11 +224,19 @@ class Pass {
   State& deliver(const Edge& to, Tensor g, const Node* from, size_t position = 0) {
     State* s = find(to.node.get());
     if (!g || !s->needed) return *s;
+    // Rules know dense gradients only; that of a leaf may stay sparse.
+    if (is_sparse(g) && !(s->node->is_leaf() && g.shape() == s->node->info.shape &&
+                          g.dtype() == s->node->info.dtype))
+      g = sparse_to_dense(g);
     fit(g, s->node->output_info(to.nr), from, position);
     if (s->grads.size() == 0) s->grads.resize(s->node->outputs());
     Tensor& slot = s->grads[to.nr];
     if (!slot) {
       slot = std::move(g);
+      return *s;
+    }
+    if (is_sparse(slot) || is_sparse(g)) {
+      slot = sparse_add(slot, g, false);
       return *s;
     }
     // Add in place when the sum so far is ours alone and the addition need not be recorded.
@@ -252,7 +262,7 @@ class Pass {
       g = engine_ops.sum_to(g, info.shape);
     }
     if (__builtin_expect(g.dtype() != info.dtype, 0)) g = engine_ops.cast(g, info.dtype);
-    if (__builtin_expect(g.device().kind != info.device.kind, 0))
+    if (__builtin_expect(g.device().kind != info.device.kind, 0) && !is_sparse(g))
       misfit(from, position, "expected device ", info.device, " but got ", g.device());
   }
   template <class... Parts>
@@ -303,6 +313,8 @@ class Pass {
   void apply(Node& node, Grads& g) {
     Grads dx(node.edges.size());
     Node* outer = std::exchange(running_node, &node);
+    profile::Span span;
+    if (profile::on()) span.begin(node.display_name(), profile::Kind::Backward);
     try {
       if (__builtin_expect(bool(node.hooks), 0))
         apply_with_hooks(node, g, dx);
@@ -334,7 +346,7 @@ class Pass {
 
   static void check_nan(Node& node, const Grads& dx) {
     for (size_t i = 0; i < dx.size(); i++)
-      if (dx[i] && engine_ops.any_nan(dx[i]))
+      if (dx[i] && engine_ops.any_nan(is_sparse(dx[i]) ? sparse_to_dense(dx[i]) : dx[i]))
         fail(Kind::Runtime, "Function '", node.display_name(), "' returned nan values in its ", i,
              "th output.");
   }
@@ -377,7 +389,9 @@ void accumulate_grad(const Tensor& leaf, Tensor g) {
   Autograd& a = ensure_autograd(leaf);
   if (g) {
     LeafLock lock(a);
-    if (!a.grad) {
+    if (is_sparse(g) || (a.grad && is_sparse(a.grad))) {
+      a.grad = sparse_add(a.grad, g, !grad_enabled());
+    } else if (!a.grad) {
       bool ours = !grad_enabled() && g.impl()->refs == 1 && g.storage()->refs == 1 &&
                   g.strides() == leaf.strides() && !g.storage()->release;
       a.grad = ours ? std::move(g) : engine_ops.clone_like(g, leaf);

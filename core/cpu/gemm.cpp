@@ -231,6 +231,15 @@ struct Widened {
   }
 };
 
+// sum + beta * c, rounded once, as it decides about the last bit of a half.
+template <class Wide>
+Wide plus_scaled(Wide sum, Wide beta, Wide c) {
+  if constexpr (std::is_same_v<Wide, float>)
+    return float(double(sum) + double(beta) * double(c));
+  else
+    return Wide(sum + beta * c);
+}
+
 template <class Wide, class T>
 void wide_product(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b,
                   const MatrixOut& c, Wide alpha, Wide beta) {
@@ -246,9 +255,9 @@ void wide_product(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix
           Wide* from = sum.get() + i * n;
           if (alpha != Wide(1) || beta != Wide(0))
             for (int64_t j = 0; j < n; j++)
-              from[j] = beta == Wide(0)
-                            ? Wide(alpha * from[j])
-                            : Wide(alpha * from[j] + beta * Wide(out[i * c.row + j * c.col]));
+              from[j] = beta == Wide(0) ? Wide(alpha * from[j])
+                                        : plus_scaled(Wide(alpha * from[j]), beta,
+                                                      Wide(out[i * c.row + j * c.col]));
           if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
             auto convert =
                 std::is_same_v<T, Half> ? product_kernels().to_half : product_kernels().to_bfloat;
@@ -414,6 +423,48 @@ void gemm(Dtype dtype, const Batch& batch, int64_t m, int64_t n, int64_t k, cons
                  run);
   else
     run(0, count);
+}
+
+namespace {
+
+template <class T>
+Tensor packed_memory(Dtype dtype, int64_t k, int64_t n, const Matrix& b) {
+  const auto& kernel = kernels_of<T>();
+  Tensor memory = empty({k * ((n + kernel.panel - 1) / kernel.panel * kernel.panel)}, dtype);
+  kernel.pack(k, n, static_cast<const T*>(b.data), b.row, b.col, memory.data<T>());
+  return memory;
+}
+
+}  // namespace
+
+PackedMatrix::PackedMatrix(Dtype dtype, int64_t k, int64_t n, const Matrix& b)
+    : dtype_(dtype),
+      k_(k),
+      n_(n),
+      memory_(dtype == Dtype::Float32 ? packed_memory<float>(dtype, k, n, b)
+                                      : packed_memory<double>(dtype, k, n, b)) {}
+
+template <class T>
+void PackedMatrix::run(int64_t m, const void* a, int64_t a_row, void* c, int64_t c_row,
+                       double beta) const {
+  const auto& kernel = kernels_of<T>();
+  const GemmTask<T> task{m,       n_, k_, static_cast<const T*>(a), a_row, 1,
+                         nullptr, 0,  0,  static_cast<T*>(c),       c_row, T(1),
+                         T(beta)};
+  if (m == 0 || n_ == 0) return;
+  if (k_ == 0) return scale(m, n_, task.c, c_row, int64_t(1), T(beta));
+  const int64_t tiles =
+      (n_ + kernel.panel - 1) / kernel.panel * ((m + kernel.tile_rows - 1) / kernel.tile_rows);
+  const int64_t pieces = pieces_for(m * n_ * k_, kWorkPerThread);
+  parallel_for(tiles, (tiles + pieces - 1) / pieces, [&](int64_t begin, int64_t end) {
+    kernel.gemm_packed(task, memory_.data<T>(), begin, end);
+  });
+}
+
+void PackedMatrix::product(int64_t m, const void* a, int64_t a_row, void* c, int64_t c_row,
+                           double beta) const {
+  dtype_ == Dtype::Float32 ? run<float>(m, a, a_row, c, c_row, beta)
+                           : run<double>(m, a, a_row, c, c_row, beta);
 }
 
 void dot(Dtype dtype, int64_t n, const void* x, int64_t x_step, const void* y, int64_t y_step,

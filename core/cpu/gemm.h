@@ -5,6 +5,7 @@
 #include <complex>
 
 #include "tensor/dtype.h"
+#include "tensor/tensor.h"
 
 namespace ember::cpu {
 
@@ -33,6 +34,22 @@ struct Batch {
 };
 void gemm(Dtype dtype, const Batch& batch, int64_t m, int64_t n, int64_t k, const Matrix& a,
           const Matrix& b, const MatrixOut& c, complex128 alpha = 1.0, complex128 beta = 0.0);
+
+// B of k x n in the order in which the kernels read it, for many products with a few rows each.
+// float32 and float64 only. It may be used while Unlocked, but neither made nor dropped.
+class PackedMatrix {
+ public:
+  PackedMatrix(Dtype dtype, int64_t k, int64_t n, const Matrix& b);
+  // C = A B + beta * C with A of m x k; the columns of A and of C are adjacent.
+  void product(int64_t m, const void* a, int64_t a_row, void* c, int64_t c_row, double beta) const;
+
+ private:
+  template <class T>
+  void run(int64_t m, const void* a, int64_t a_row, void* c, int64_t c_row, double beta) const;
+  Dtype dtype_;
+  int64_t k_, n_;
+  Tensor memory_;
+};
 
 // out[0] = sum of x[i] * y[i]; `conj` conjugates x (vdot).
 void dot(Dtype dtype, int64_t n, const void* x, int64_t x_step, const void* y, int64_t y_step,

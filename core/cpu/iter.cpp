@@ -105,6 +105,7 @@ struct Tiles {
   int64_t columns, rows;
   int64_t across, down, total;
 
+  Tiles(const Plan& plan, int64_t wide) : columns(wide), rows(1) { count(plan); }
   Tiles(const Plan& plan, bool computes) {
     int64_t widest = 1;
     bool plain = true, turned = false;
@@ -122,6 +123,9 @@ struct Tiles {
     } else {
       columns = std::min(plan.size[0], room), rows = std::min(plan.rows(), room / columns);
     }
+    count(plan);
+  }
+  void count(const Plan& plan) {
     across = (plan.size[0] + columns - 1) / columns;
     down = (plan.rows() + rows - 1) / rows;
     total = across * down;
@@ -237,7 +241,23 @@ struct Worker {
   }
 };
 
+// A second input that is the same number along each row, as in x * 2 or x - x.mean(1, True).
+bool has_number(const Call& call, const Plan& plan) {
+  return call.number && plan.step[2][0] == 0 && plan.dtype[2] == plan.native[2] &&
+         plan.is_plain(0) && plan.is_plain(1) && (plan.ndim == 1 || plan.size[0] >= 64);
+}
+void run_with_number(const Call& call, const Plan& plan) {
+  const Tiles tiles(plan, std::min(plan.size[0], kGrain));
+  parallel_for(tiles.total, std::max<int64_t>(1, kGrain / tiles.columns),
+               [&](int64_t begin, int64_t end) {
+                 walk(plan, tiles, begin, end, [&](char* const* at, int64_t columns, int64_t) {
+                   call.number(at[1], at[2], at[0], columns, *call.params);
+                 });
+               });
+}
+
 void run_plan(const Call& call, const Plan& plan) {
+  if (has_number(call, plan)) return run_with_number(call, plan);
   const Tiles tiles(plan, true);
   const int64_t grain = std::max<int64_t>(1, kGrain / (tiles.columns * tiles.rows));
   parallel_for(tiles.total, grain, [&](int64_t begin, int64_t end) {

@@ -32,6 +32,8 @@ struct Call {
     Kernel3 three;
   };
   const Params* params;
+  Kernel2 number =
+      nullptr;  // the same for a second input of one element, if there is such a kernel
 
   Call(Kernel1 k, const Params& p) : inputs(1), one(k), params(&p) {}
   Call(Kernel2 k, const Params& p) : inputs(2), two(k), params(&p) {}

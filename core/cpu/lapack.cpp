@@ -1,57 +1,15 @@
-// OpenBLAS is kept at one thread; batches are shared among ours.
+// Cholesky factors and triangular systems, on matrices laid out by rows.
 #include "cpu/lapack.h"
-
-#include "cpu/blas.h"
-#include "cpu/parallel.h"
 
 namespace ember::cpu {
 
-namespace {
-
-// Elements of work worth a thread: an n x n factorisation takes about n^3 / 3 steps.
-int64_t grain(int64_t n, int64_t m) {
-  return std::max<int64_t>(1, kGrain * 4 / std::max<int64_t>(1, n * n * m));
-}
-
-template <class T>
-struct Letter;
-template <>
-struct Letter<float> {
-  static constexpr char value = 's';
-};
-template <>
-struct Letter<double> {
-  static constexpr char value = 'd';
-};
-template <>
-struct Letter<complex64> {
-  static constexpr char value = 'c';
-};
-template <>
-struct Letter<complex128> {
-  static constexpr char value = 'z';
-};
-
-template <class F>
-void with_blas_dtype(const char* op, Dtype d, F&& f) {
-  switch (d) {
-    case Dtype::Float32: return f(Tag<float>{});
-    case Dtype::Float64: return f(Tag<double>{});
-    case Dtype::Complex64: return f(Tag<complex64>{});
-    case Dtype::Complex128: return f(Tag<complex128>{});
-    default: fail(Kind::NotImplemented, op, "(): not implemented for dtype ", d);
-  }
-}
-
-}  // namespace
-
 void cholesky(const Tensor& matrices, const Tensor& info) {
   const int64_t n = matrices.size(-1), count = info.numel();
-  with_blas_dtype("linalg.cholesky", matrices.dtype(), [&](auto tag) {
+  with_lapack_dtype("linalg.cholesky", matrices.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     using Potrf = void(const char*, const int*, T*, const int*, int*);
-    static Potrf* potrf = lapack<Potrf>((std::string(1, Letter<T>::value) + "potrf").c_str());
-    parallel_for(count, grain(n, n), [&](int64_t begin, int64_t end) {
+    static Potrf* potrf = routine<T, Potrf>("potrf");
+    over_batch(count, double(n) * n * n / 3, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; i++) {
         // LAPACK reads the memory by columns, as the transpose; its upper factor U has A^T = U^H U,
         // so that U^T, which is the same memory read by rows, is the lower factor of A.
@@ -67,19 +25,19 @@ void solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, b
   const int64_t count = b.numel() ? b.numel() / (rows * columns) : 0;
   constexpr int kRowMajor = 101, kLeft = 141, kRight = 142, kUpper = 121, kLower = 122, kUnit = 132,
                 kNonUnit = 131;
-  with_blas_dtype("linalg.solve_triangular", a.dtype(), [&](auto tag) {
+  with_lapack_dtype("linalg.solve_triangular", a.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     using Alpha = std::conditional_t<is_complex_type<T>, const T*, T>;
     using Trsm = void(int, int, int, int, int, int, int, Alpha, const T*, int, T*, int);
     static Trsm* trsm =
-        blas().get<Trsm*>((std::string("scipy_cblas_") + Letter<T>::value + "trsm").c_str());
+        blas().get<Trsm*>((std::string("scipy_cblas_") + Lapack<T>::letter + "trsm").c_str());
     const T one(1);
     Alpha alpha;
     if constexpr (is_complex_type<T>)
       alpha = &one;
     else
       alpha = one;
-    parallel_for(count, grain(n, left ? columns : rows), [&](int64_t begin, int64_t end) {
+    over_batch(count, double(n) * n * (left ? columns : rows), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; i++)
         trsm(kRowMajor, left ? kLeft : kRight, upper ? kUpper : kLower, kNoTranspose,
              unit ? kUnit : kNonUnit, int(rows), int(columns), alpha, a.data<T>() + i * n * n,

@@ -54,12 +54,18 @@ void binary(Binary f, Dtype compute, int ndim, const int64_t* shape, Operand out
             Operand b, const Params& p) {
   const auto& row = kernels().binary[int(f)];
   if (f == Binary::nextafter) compute = out.dtype;  // which float is next depends on the type
+  if (out.dtype == a.dtype && out.dtype == b.dtype && is_reduced(out.dtype) && row[int(out.dtype)])
+    compute = out.dtype;
   const Dtype native = native_of(row, compute);
   bool zero_division = false;
   Params params = p;
   params.zero_division = &zero_division;
+  const bool commutes = f == Binary::add || f == Binary::mul;
+  if (commutes && ndim > 0 && a.strides[ndim - 1] == 0) std::swap(a, b);
   const Strided operands[] = {strided(out, native), strided(a, native), strided(b, native)};
-  run(Call(kernel_of(row, native, f, compute), params), ndim, shape, operands);
+  Call call(kernel_of(row, native, f, compute), params);
+  call.number = kernels().binary_number[int(f)][int(native)];
+  run(call, ndim, shape, operands);
   check(!zero_division, Kind::Runtime, "ZeroDivisionError");
 }
 

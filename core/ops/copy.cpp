@@ -1,4 +1,5 @@
 // Copies, casts and moves between devices: clone, contiguous, to, copy_, item, data.
+#include "ops/create.h"
 #include "ops/ops.h"
 
 namespace ember {
@@ -164,6 +165,7 @@ Tensor fill_(const Tensor& self, const Operand& value) {
     if (grad_needed(self, v)) return copy_(self, v);
     backend_of(self).fill(self, v.device().is_meta() ? Scalar(0) : item(v));
   } else {
+    create::check_fits(value.scalar(), self.dtype(), true);
     backend_of(self).fill(self, value.scalar());
   }
   bump_version(self);
@@ -188,6 +190,10 @@ Tensor data_of(const Tensor& self) {
 
 void set_data(const Tensor& self, const Tensor& value) {
   TensorImpl& impl = *self.impl();
+  // A graph made before keeps its node, which wants gradients as the leaf was then.
+  if (impl.autograd && (impl.dtype != value.dtype() || impl.device != value.device() ||
+                        !(impl.shape == value.shape())))
+    impl.autograd->accumulator = nullptr;
   impl.dtype = value.dtype();
   impl.device = value.device();
   impl.storage = value.storage();
@@ -207,5 +213,8 @@ EMBER_OP("item(Tensor self) -> Scalar", &item, Method,
          "The value of a tensor with one element, as a Python number.");
 
 EMBER_OP("detach(Tensor self) -> Tensor", &detach, kForms, "The same elements without history.");
+EMBER_OP("detach_copy(Tensor self) -> Tensor",
+         ([](const Tensor& self) { return clone(detach(self), MemoryFormat::Contiguous); }),
+         Function | Out, "A copy without history.");
 
 }  // namespace ember

@@ -28,22 +28,28 @@ Tensor scalar_tensor(const Scalar& value, Dtype dtype, Device device) {
 
 namespace create {
 
-void check_fits(const Scalar& s, Dtype d) {
+void check_fits(const Scalar& s, Dtype d, bool halves) {
   auto refuse = [&] {
     fail(Kind::Runtime, "value cannot be converted to type ", d, " without overflow: ", s);
   };
   if (d == Dtype::Bool || is_complex(d)) return;
   if (s.is_complex() && s.to<complex128>().imag() != 0) refuse();
+  if (d == Dtype::Float32 || (halves && is_reduced(d))) {
+    const double most = d == Dtype::Float16    ? 65504
+                        : d == Dtype::BFloat16 ? 3.3895313892515355e38
+                                               : double(std::numeric_limits<float>::max());
+    if (std::isfinite(s.real()) && std::abs(s.real()) > most) refuse();
+  }
   if (!is_integral(d) || d == Dtype::UInt64) return;
   with_dtype(d, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_integral_v<T>) {
       constexpr double most = double(std::numeric_limits<T>::max());
-      // Negative numbers wrap round in unsigned types.
-      constexpr double least =
-          std::is_unsigned_v<T> ? -most : double(std::numeric_limits<T>::min());
-      if (s.is_int() ? sizeof(T) < 8 && (s.to<double>() > most || s.to<double>() < least)
-                     : !(s.real() < most + 1 && s.real() > least - 1))
+      // Negative whole numbers wrap round in unsigned types.
+      constexpr double least = double(std::numeric_limits<T>::min());
+      constexpr double least_int = std::is_unsigned_v<T> ? -most : least;
+      if (s.is_int() ? sizeof(T) < 8 && (s.to<double>() > most || s.to<double>() < least_int)
+                     : !(s.real() <= most && s.real() >= least))
         refuse();
     }
   });

@@ -21,7 +21,8 @@ using MaybeFormat = std::optional<MemoryFormat>;
 inline Device device_or_default(MaybeDevice d) { return d.value_or(default_device()); }
 // Refuses a number that an element of dtype `d` cannot hold, as torch does: 300 in uint8, 1j in
 // float32.
-void check_fits(const Scalar& s, Dtype d);
+// `halves`: refuse numbers beyond float16 and bfloat16 too, which become infinite otherwise.
+void check_fits(const Scalar& s, Dtype d, bool halves = false);
 // Notes inference mode and requires_grad on a new tensor.
 Tensor finish(Tensor t, bool requires_grad);
 // The tensor to fill: new, or out= (whose dtype then holds).

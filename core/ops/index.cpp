@@ -80,7 +80,14 @@ struct Picked {
     for (int d = 0; d < at.first; d++) shape.push_back(self.shape()[d]);
     for (int64_t n : size) shape.push_back(n);
     for (int d = at.first + k; d < self.dim(); d++) shape.push_back(self.shape()[d]);
+    if (numel_of(size))
+      for (int64_t d : at.dims)
+        check(x.shape()[d] != 0, Kind::Index,
+              "index is out of bounds for dimension with size 0: dimension ", d, " of shape ",
+              x.shape());
   }
+  // Whether there is anything to read or write; if not, indices are not looked at.
+  bool has_elements() const { return numel_of(shape) != 0; }
 
  private:
   static Shape meet(const Shape& a, const Shape& b, const TensorList& all) {
@@ -120,7 +127,7 @@ Tensor index_positions(const Tensor& self, const TensorList& positions) {
   if (takes_all(positions)) return view_alias(self);
   Picked p(self, positions);
   Tensor out = empty(p.shape, self.dtype(), self.device());
-  backend_of(self).index_get(out, p.self, p.at);
+  if (p.has_elements()) backend_of(self).index_get(out, p.self, p.at);
   if (!grad_needed(self)) return out;
   return tape(out, "index",
               wrt(self, [at = SavedPositions(positions), shape = self.shape()](const Tensor& g) {
@@ -177,8 +184,9 @@ Tensor index_put_(const Tensor& self, const TensorList& indices, const Tensor& v
     given = copy;
   }
   strides = broadcast_strides(given.shape(), given.strides(), p.shape);
-  backend_of(self).index_put(p.self, p.at, alias(given, p.shape, strides, given.offset()),
-                             accumulate ? ScatterMode::Add : ScatterMode::Set);
+  if (p.has_elements())
+    backend_of(self).index_put(p.self, p.at, alias(given, p.shape, strides, given.offset()),
+                               accumulate ? ScatterMode::Add : ScatterMode::Set);
   bump_version(self);
   if (!grad_needed(self, values)) return self;
   tape_inplace(

@@ -1,124 +1,99 @@
-// Dense linear algebra: Cholesky factors and triangular systems.
-#include "ops/ops.h"
+// What the ops of linear algebra share: checks, layouts, the way to the kernels.
+#include "ops/linalg.h"
 
 namespace ember {
 
-namespace {
+void check_matrix(const char* op, const Tensor& a, const char* name) {
+  check(a.dim() >= 2, Kind::Runtime, op, ": The input tensor ", name,
+        " must have at least 2 dimensions, got ", a.dim(), ".");
+}
 
-void check_square(const char* op, const Tensor& a) {
-  check(a.dim() >= 2, Kind::Runtime, op, ": The input tensor A must have at least 2 dimensions.");
-  check(a.size(-1) == a.size(-2), Kind::Runtime, op,
-        ": A must be batches of square matrices, but they are ", a.size(-2), " by ", a.size(-1),
+void check_square(const char* op, const Tensor& a, const char* name) {
+  check_matrix(op, a, name);
+  check(a.size(-1) == a.size(-2), Kind::Runtime, op, ": ", name,
+        " must be batches of square matrices, but they are ", a.size(-2), " by ", a.size(-1),
         " matrices");
 }
 
-void check_dtype(const char* op, const Tensor& a) {
-  check(is_differentiable(a.dtype()) && !is_reduced(a.dtype()), Kind::Runtime, op,
-        ": Expected a floating point or complex tensor as input. Got ", a.dtype());
+void check_linalg_dtype(const char* op, const Tensor& a, const char* name) {
+  check(is_differentiable(a.dtype()), Kind::Runtime, op,
+        ": Expected a floating point or complex tensor as ", name, ". Got ", a.dtype());
+  check(!is_reduced(a.dtype()), Kind::Runtime, op, ": Low precision dtypes not supported. Got ",
+        a.dtype());
 }
 
-Tensor adjoint_of(const Tensor& t) { return conj(transpose(t, -2, -1)); }
-
-// The lower triangle with half the diagonal.
-Tensor half_lower(const Tensor& x) { return (tril(x) + tril(x, -1)) * Scalar(0.5); }
-
-struct Factor {
-  Tensor lower, info;
-};
-
-Factor lower_factor(const char* op, const Tensor& self) {
-  check_square(op, self);
-  check_dtype(op, self);
-  Tensor lower = clone(detach(self), MemoryFormat::Contiguous);
-  Tensor info = zeros(Shape(self.shape().data(), self.dim() - 2), Dtype::Int32, self.device());
-  if (self.numel()) backend_of(self).cholesky(lower, info);
-  lower = tril(lower);
-  if (grad_needed(self))
-    lower =
-        tape(lower, "linalg_cholesky_ex", wrt(self, [l = Saved::output(lower)](const Tensor& g) {
-               // Murray, "Differentiation of the Cholesky decomposition" (2016)
-               Tensor factor = l.get();
-               Tensor inner = half_lower(matmul(adjoint_of(factor), g));
-               Tensor left = solve_triangular(adjoint_of(factor), inner, true, true, false);
-               Tensor dx = solve_triangular(factor, left, false, false, false);
-               return (dx + adjoint_of(dx)) * Scalar(0.5);
-             }));
-  return {lower, info};
+void check_same_dtype(const char* op, const Tensor& a, const Tensor& b) {
+  check(a.dtype() == b.dtype(), Kind::Runtime, op,
+        ": Expected A and B to have the same dtype, but found ", a.dtype(), " and ", b.dtype());
+  check(a.device().kind == b.device().kind, Kind::Runtime, op,
+        ": Expected all tensors to be on the same device, but found ", a.device(), " and ",
+        b.device());
 }
 
-void check_info(const char* op, const Tensor& info) {
+void check_info(const char* op, const Tensor& info, std::string (*why)(int64_t)) {
   if (info.device().is_meta() || info.numel() == 0) return;
-  Tensor bad = detach(info);
-  for (int64_t i = 0; i < info.numel(); i++) {
-    int64_t minor = item(select(reshape(bad, {-1}), 0, i)).to<int64_t>();
-    if (!minor) continue;
+  Tensor codes = reshape(detach(info), {-1});
+  if (!item(any(codes)).to<bool>()) return;
+  for (int64_t i = 0; i < codes.numel(); i++) {
+    int64_t code = item(select(codes, 0, i)).to<int64_t>();
+    if (!code) continue;
     std::string where = info.dim() ? "(Batch element " + std::to_string(i) + "): " : "";
-    fail(Kind::LinAlg, op, ": ", where,
-         "The factorization could not be completed because the input is not "
-         "positive-definite (the leading minor of order ",
-         minor, " is not positive-definite).");
+    fail(Kind::LinAlg, op, ": ", where, why(code));
   }
 }
 
-}  // namespace
-
-std::tuple<Tensor, Tensor> cholesky_ex(const Tensor& self, bool upper, bool check_errors) {
-  Factor f = lower_factor("linalg.cholesky_ex", self);
-  if (check_errors) check_info("linalg.cholesky_ex", f.info);
-  return {upper ? adjoint_of(f.lower) : f.lower, f.info};
+void check_finite(const char* op, const Tensor& a) {
+  if (a.device().is_meta() || a.numel() == 0) return;
+  NoGrad guard;
+  Tensor finite = all(isfinite(a), Dims(Shape{-2, -1}));
+  if (item(all(finite)).to<bool>()) return;
+  check_info(op, to(logical_not(finite), Dtype::Int32), [](int64_t) -> std::string {
+    return "The algorithm failed to converge because the input matrix contained non-finite values.";
+  });
 }
-EMBER_OP(
-    "linalg.cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, "
-    "Tensor info)",
-    &cholesky_ex, Function | Out, "Cholesky factors of matrices, and which of them have none.");
 
-EMBER_OP("linalg.cholesky(Tensor self, *, bool upper=False) -> Tensor",
-         ([](const Tensor& self, bool upper) {
-           Factor f = lower_factor("linalg.cholesky", self);
-           check_info("linalg.cholesky", f.info);
-           return upper ? adjoint_of(f.lower) : f.lower;
-         }),
-         Function | Out,
-         "The lower triangular L with L @ L.mH equal to the matrix, or its adjoint.");
-
-Tensor solve_triangular(const Tensor& self, const Tensor& b, bool upper, bool left, bool unit) {
-  const char* op = "linalg.solve_triangular";
-  check_square(op, self);
-  check_dtype(op, self);
-  check(b.dim() >= 2, Kind::Runtime, op, ": B must have at least 2 dimensions, got ", b.dim());
-  check(self.dtype() == b.dtype(), Kind::Runtime, op,
-        ": Expected A and B to have the same dtype, but found ", self.dtype(), " and ", b.dtype());
-  int64_t n = self.size(-1);
-  check(b.size(left ? -2 : -1) == n, Kind::Runtime, op,
-        ": Incompatible shapes of A and B for the equation ", left ? "AX = B" : "XA = B", " (", n,
-        "x", n, " and ", b.size(-2), "x", b.size(-1), ")");
-  auto batch_of = [](const Tensor& t) { return Shape(t.shape().data(), t.dim() - 2); };
-  Shape batch = broadcast_shapes(op, batch_of(self), batch_of(b));
-  auto spread = [&](const Tensor& t) {
-    Shape shape = batch;
-    shape.push_back(t.size(-2));
-    shape.push_back(t.size(-1));
-    return shape == t.shape() ? t : expand(t, shape);
-  };
-  Tensor a = spread(self), x = clone(detach(spread(b)), MemoryFormat::Contiguous);
-  if (x.numel()) backend_of(x).solve_triangular(contiguous(detach(a)), x, upper, left, unit);
-  if (!grad_needed(self, b)) return x;
-  auto grad_b = [upper, left, unit](const Tensor& a, const Tensor& g) {
-    return solve_triangular(adjoint_of(a), g, !upper, left, unit);
-  };
-  return tape(x, "linalg_solve_triangular",
-              wrt(a,
-                  [a = Saved(a), x = Saved::output(x), grad_b, upper, left, unit](const Tensor& g) {
-                    Tensor h = grad_b(a.get(), g);
-                    Tensor full =
-                        left ? matmul(h, adjoint_of(x.get())) : matmul(adjoint_of(x.get()), h);
-                    return neg(upper ? triu(full, unit ? 1 : 0) : tril(full, unit ? -1 : 0));
-                  }),
-              wrt(b, [a = Saved(a), grad_b](const Tensor& g) { return grad_b(a.get(), g); }));
+Tensor spread_over(const Tensor& t, const Shape& batch) {
+  Shape shape = with_sizes(batch, {t.size(-2), t.size(-1)});
+  return shape == t.shape() ? t : expand(t, shape);
 }
-EMBER_OP(
-    "linalg.solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool "
-    "unitriangular=False) -> Tensor",
-    &solve_triangular, Function | Out, "The X with A @ X = B (or X @ A = B), A being triangular.");
+
+Shape common_batch(const char* op, const Tensor& a, const Tensor& b) {
+  return broadcast_shapes(op, batch_of(a), batch_of(b));
+}
+
+Tensor empty_by_columns(const Shape& shape, Dtype dtype, Device device) {
+  Shape swapped = shape;
+  int n = shape.size();
+  std::swap(swapped[n - 1], swapped[n - 2]);
+  Shape strides = contiguous_strides(swapped);
+  std::swap(strides[n - 1], strides[n - 2]);
+  return empty_strided(shape, strides, dtype, device);
+}
+
+Tensor by_columns(const Tensor& t) {
+  Tensor out = empty_by_columns(t.shape(), t.dtype(), t.device());
+  if (t.numel()) backend_of(t).copy(out, t);
+  return out;
+}
+
+Tensor transposed(const Tensor& t) {
+  Shape shape = t.shape(), strides = t.strides();
+  int n = shape.size();
+  std::swap(shape[n - 1], shape[n - 2]);
+  std::swap(strides[n - 1], strides[n - 2]);
+  return alias(t, shape, strides, t.offset());
+}
+
+LinalgKernels* kernels_for(const char* op, const Tensor& x) {
+  if (x.device().is_meta() || x.numel() == 0) return nullptr;
+  LinalgKernels* kernels = backend_of(x).linalg();
+  check(kernels, Kind::NotImplemented, op, ": not implemented for device ", x.device(),
+        "; move the tensor to the CPU first");
+  return kernels;
+}
+
+Tensor identity(int64_t n, const Tensor& like) {
+  return diag_embed(ones({n}, like.dtype(), like.device()));
+}
 
 }  // namespace ember

@@ -1,5 +1,6 @@
 // Masks: masked_fill, masked_select, masked_scatter.
 #include "ops/change.h"
+#include "ops/create.h"
 
 namespace ember {
 
@@ -16,10 +17,9 @@ Tensor masked_fill_to(const Tensor& self, const Tensor& mask, const Operand& val
         "masked_fill_ only supports a 0-dimensional value "
         "tensor, but got tensor with ",
         value.is_tensor() ? value.tensor().dim() : 0, " dimension(s).");
-  bool complex =
-      value.is_tensor() ? is_complex(value.tensor().dtype()) : value.scalar().is_complex();
-  check(!complex || is_complex(self.dtype()), Kind::Runtime,
-        "masked_fill_(): value cannot be converted to type ", self.dtype(), " without overflow");
+  if (!value.is_tensor() || !value.tensor().device().is_meta())
+    create::check_fits(value.is_tensor() ? item(value.tensor()) : value.scalar(), self.dtype(),
+                       true);
   Shape shape = broadcast_shapes("masked_fill", self.shape(), mask.shape());
   Tensor out;
   if (dest.tensor)

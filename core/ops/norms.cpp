@@ -1,6 +1,7 @@
 // Norms of vectors: linalg.vector_norm, norm, dist, renorm.
 #include <cmath>
 
+#include "ops/linalg.h"
 #include "ops/reduce.h"
 
 namespace ember {
@@ -13,6 +14,7 @@ using MaybeDtype = std::optional<Dtype>;
 Tensor norm_rule(const Tensor& g, const Tensor& x, const Tensor& y, double p, const Shape& dims) {
   if (p == 0) return zeros_like(x);
   if (p == 1) return sgn(x) * g;
+  if (x.numel() == 0) return x * g;
   if (p == 2) return x * where(y == Scalar(0), Scalar(0.0), g / y);
   Tensor size = abs(x);
   if (std::isinf(p)) {  // equal parts to all extremes
@@ -76,8 +78,7 @@ EMBER_OP(
     ([](const Tensor& self, const std::string& p, const Dims& dim, bool keepdim, MaybeDtype dtype) {
       if (p == "inf" || p == "-inf")
         return norm_over("norm", self, p[0] == '-' ? -INFINITY : INFINITY, dim, keepdim, dtype);
-      check(p != "nuc", Kind::NotImplemented,
-            "norm(): the nuclear norm needs singular values, which are not there yet");
+      if (p == "nuc") return nuclear_norm("norm", self, dim, keepdim, dtype);
       check(p == "fro", Kind::Runtime, "norm(): order '", p,
             "' is unknown; expected a number, 'fro' or 'nuc'");
       return norm_over("norm", self, 2.0, dim, keepdim, dtype);
@@ -115,7 +116,9 @@ EMBER_OP(
         fits = size[size.size() - i] == 1 || size[size.size() - i] == self.size(-i);
       check(fits, Kind::Runtime, "size {", size, "} is not expandable to size {", self.shape(),
             "}.");
-      return self.shape() == size ? self : sum_to(self, size);
+      if (size.empty()) return sum(self);
+      if (self.shape() == size) return self;
+      return sum_to(is_integral(self.dtype(), true) ? to(self, Dtype::Int64) : self, size);
     }),
     Method,
     "The sum over the dimensions along which `size` would be broadcast to the tensor's shape.");

@@ -121,6 +121,8 @@ Tensor diagonal(const Tensor& self, int64_t offset = 0, int64_t dim1 = 0, int64_
 Tensor diag_embed(const Tensor& self, int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1);
 Tensor diag(const Tensor& self, int64_t diagonal = 0);
 Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step);
+// Windows of unfold added up where they lie in a tensor of `shape`.
+Tensor unfold_backward(const Tensor& g, const Shape& shape, int dim, int64_t size, int64_t step);
 Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index);
 Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim,
                      std::optional<int64_t> start, std::optional<int64_t> end, int64_t step);
@@ -177,6 +179,8 @@ Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, cons
                       const std::string& reduce, bool include_self = true);
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim);
 Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index);
+// The gradient of index_select: zeros of `shape` with the rows of g added at their places.
+Tensor rows_back(const Tensor& g, const Shape& shape, int64_t dim, const Tensor& line);
 Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                  const Scalar& alpha = 1);
 Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Operand& value);

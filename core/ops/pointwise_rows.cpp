@@ -194,6 +194,11 @@ Tensor simple_power(const Operand& a, const Operand& b, Dest dest) {
     const double e = b.scalar().real();
     check(!(is_integral(x.dtype(), true) && b.scalar().is_int() && e < 0), Kind::Runtime,
           "Integers to negative integer powers are not allowed.");
+    if (x.dtype() == Dtype::Bool && b.scalar().is_bool()) {  // no kernel computes in bool
+      Tensor y = e == 0 ? ones_like(x) : clone(x);
+      if (dest.tensor) copy_to_out("pow", *dest.tensor, y);
+      return dest.tensor ? *dest.tensor : y;
+    }
     if (result_type(a, b) != x.dtype() || x.dtype() == Dtype::Bool) return {};
     if (e == 2) return square(x, dest);
     if (!is_differentiable(x.dtype())) return {};

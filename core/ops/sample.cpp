@@ -29,11 +29,13 @@ Tensor sampled(const Tensor& like, const Shape& shape, Dtype dtype, F&& fill) {
 }
 
 // The result of a draw hangs in the graph, but nothing flows through it.
-Tensor without_gradient(const Tensor& out, const char* op, const Tensor& self) {
-  if (!grad_needed(self)) return out;
-  return tape(out, op, wrt(self, [shape = self.shape(), dtype = self.dtype()](const Tensor& g) {
+template <class... Inputs>
+Tensor without_gradient(const Tensor& out, const char* op, const Inputs&... inputs) {
+  if (!grad_needed(inputs...)) return out;
+  return tape(out, op,
+              wrt(inputs, [shape = inputs.shape(), dtype = inputs.dtype()](const Tensor& g) {
                 return zeros(shape, dtype, g.device());
-              }));
+              })...);
 }
 
 void check_floating(const char* kernel, const Tensor& t) {
@@ -71,9 +73,14 @@ EMBER_OP("normal(Tensor mean, Tensor std, *, Generator? generator=None) -> Tenso
          ([](const Tensor& mean, const Tensor& std, Generator* g) {
            Shape shape = broadcast_shapes("normal", mean.shape(), std.shape());
            check_std(std);
-           NoGrad guard;
-           Tensor z = standard_normal(mean, shape, g, 1.0);
-           return to(z * std + mean, mean.dtype());
+           Tensor out;
+           {
+             NoGrad guard;
+             out = to(standard_normal(mean, shape, g, 1.0) * std + mean, mean.dtype());
+             Tensor z = standard_normal(mean, shape, g, 1.0);
+             out = to(z * std + mean, mean.dtype());
+           }
+           return without_gradient(out, "normal", mean, std);
          }),
          Function | Out, "Normal numbers with a mean and a standard deviation for each.");
 EMBER_OP("normal(Tensor mean, float std=1.0, *, Generator? generator=None) -> Tensor",
@@ -329,6 +336,15 @@ Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement,
 EMBER_OP(
     "multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? "
     "generator=None) -> Tensor",
-    &multinomial, kForms | Out, "Indices drawn with the weights in each row of `input`.");
+    ([](const Tensor& self, int64_t num_samples, bool replacement, Generator* g, Dest dest) {
+      check(!dest.tensor || dest.tensor->dtype() == Dtype::Int64, Kind::Runtime,
+            "multinomial expects Long tensor out, got: ",
+            dest.tensor ? dest.tensor->dtype() : Dtype::Int64);
+      Tensor result = multinomial(self, num_samples, replacement, g);
+      if (!dest.tensor) return result;
+      copy_to_out("multinomial", *dest.tensor, result);
+      return *dest.tensor;
+    }),
+    kForms | Out, "Indices drawn with the weights in each row of `input`.");
 
 }  // namespace ember

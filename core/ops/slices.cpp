@@ -134,16 +134,22 @@ EMBER_OP("diagflat(Tensor self, int offset=0) -> Tensor",
          ([](const Tensor& self, int64_t offset) { return diag(reshape(self, {-1}), offset); }),
          kForms, "The matrix whose diagonal are the elements.");
 
-// Adds each window back where it was taken from.
-static Tensor unfold_backward(const Tensor& g, const Shape& shape, int dim, int64_t size,
-                              int64_t step) {
+// Adds each window back where it was taken from: by window, or by place in it, whichever are fewer.
+Tensor unfold_backward(const Tensor& g, const Shape& shape, int dim, int64_t size, int64_t step) {
   Tensor out = zeros(shape, g.dtype(), g.device());
   {
     NoGrad guard;
-    int64_t windows = shape.empty() ? 1 : g.size(dim);
-    for (int64_t i = 0; i < size; i++) {
-      Tensor part = shape.empty() ? out : slice(out, dim, i, i + (windows - 1) * step + 1, step);
-      add(part, select(g, -1, i), {&part, true});
+    const int64_t windows = shape.empty() ? 1 : g.size(dim);
+    if (!shape.empty() && windows < size) {
+      for (int64_t i = 0; i < windows; i++) {
+        Tensor part = narrow(out, dim, i * step, size);
+        add(part, movedim(select(g, dim, i), {-1}, {dim}), {&part, true});
+      }
+    } else {
+      for (int64_t i = 0; i < size; i++) {
+        Tensor part = shape.empty() ? out : slice(out, dim, i, i + (windows - 1) * step + 1, step);
+        add(part, select(g, -1, i), {&part, true});
+      }
     }
   }
   if (!grad_needed(g)) return out;
@@ -244,5 +250,33 @@ EMBER_OP(
     "-> Tensor",
     &as_strided_scatter, kForms | Out,
     "A copy with the part that as_strided() shows replaced by `src`.");
+
+namespace {
+
+Tensor fill_diagonal_(const Tensor& self, const Scalar& value, bool wrap) {
+  check(self.dim() >= 2, Kind::Runtime, "fill_diagonal_(): dimensions must larger than 1, got ",
+        self.dim());
+  if (self.dim() == 2) {
+    const int64_t rows = self.size(0), columns = self.size(1);
+    // Where it wraps, a tall matrix is squares with a row between them.
+    for (int64_t first = 0; first < rows && (wrap || first == 0); first += columns + 1)
+      fill_(diagonal(narrow(self, 0, first, std::min(columns, rows - first))), value);
+    return self;
+  }
+  int64_t step = 0;
+  for (int d = 0; d < self.dim(); d++) {
+    check(self.size(d) == self.size(0), Kind::Runtime,
+          "fill_diagonal_(): all dimensions of input must be of equal length, got ", self.shape());
+    step += self.stride(d);
+  }
+  fill_(as_strided(self, {self.size(0)}, {step}, self.offset()), value);
+  return self;
+}
+
+}  // namespace
+
+EMBER_OP("fill_diagonal_(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor",
+         &fill_diagonal_, Method,
+         "Fills the main diagonal; of a tall matrix also what would follow it, if `wrap`.");
 
 }  // namespace ember

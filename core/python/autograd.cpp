@@ -1,6 +1,7 @@
 // The tape in Python: running backward, the modes of recording, and the methods of Tensor that
 // belong to it.
 #include "ops/ops.h"
+#include "python/overrides.h"
 #include "python/tape.h"
 
 namespace ember::python {
@@ -103,6 +104,8 @@ PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t n, P
   return guarded([&]() -> PyObject* {
     static const char* const names[] = {"gradient", "retain_graph", "create_graph", "inputs",
                                         nullptr};
+    if (__builtin_expect(self_overrides(self), 0))
+      return method_override("backward", self, args, n, kwnames);
     PyObject* given[4];
     place_arguments("backward", args, n, kwnames, names, given);
     BackwardCall call;

@@ -113,8 +113,7 @@ template <class T>
 void write_integer(PyObject* o, T* to) {
   if (PyFloat_Check(o)) {
     double v = PyFloat_AS_DOUBLE(o);
-    check(v > double(std::numeric_limits<T>::min()) - 1 &&
-              v < double(std::numeric_limits<T>::max()) + 1,
+    check(v >= double(std::numeric_limits<T>::min()) && v <= double(std::numeric_limits<T>::max()),
           Kind::Runtime, "value cannot be converted to type ", name_of(dtype_of<T>),
           " without overflow");
     *to = T(v);

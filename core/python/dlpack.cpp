@@ -139,6 +139,7 @@ PyObject* dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
         fail_buffer("a CPU tensor cannot be exported to another device");
     }
     bool copies = copy == Py_True;
+    live_buffers++;  // for good: who drops it may not hold the lock
     bool versioned =
         version != Py_None && int_of(checked(PySequence_GetItem(version, 0)).get()) >= 1;
     return to_capsule(copies ? clone(t) : t, versioned, copies);

@@ -3,6 +3,7 @@
 // kinds, x[i] and x[a:b], skip that.
 #include "ops/create.h"
 #include "ops/ops.h"
+#include "python/overrides.h"
 #include "python/python.h"
 
 namespace ember::python {
@@ -310,6 +311,8 @@ bool fill_masked(const Target& t, const Tensor& value) {
   Tensor wide = alias(mask, shape, strides, mask.offset());
   check_in_place("masked_fill_", t.view);
   Tensor single = value.dim() ? reshape(value, {}) : value;
+  if (single.dtype() != t.view.dtype() && !single.device().is_meta())
+    create::check_fits(item(single), t.view.dtype(), true);
   if (single.dtype() != t.view.dtype() || !(single.device() == t.view.device()))
     single = to(single, t.view.device(), t.view.dtype());
   where(wide, single, t.view, {}, {&t.view, true});
@@ -333,12 +336,18 @@ void set(const Tensor& self, PyObject* key, PyObject* object) {
 }  // namespace
 
 PyObject* tensor_subscript(PyObject* self, PyObject* key) {
+  if (__builtin_expect(self_overrides(self) || overrides_or_holds(key), 0))
+    return guarded([&] { return method_override("__getitem__", {self, key}); });
   return guarded([&] { return wrap(get(tensor_of(self), key)); });
 }
 
 int tensor_assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
   return guarded(-1, [&] {
     check(value != nullptr, Kind::Type, "Tensor does not support deleting items");
+    if (__builtin_expect(self_overrides(self) || overrides(value) || overrides_or_holds(key), 0)) {
+      checked(method_override("__setitem__", {self, key, value}));
+      return 0;
+    }
     set(tensor_of(self), key, value);
     return 0;
   });

@@ -1,11 +1,15 @@
 // Tensor methods that are called so often, or need Python so much, that they are written by hand:
 // geometry, addresses, tolist, type. The others come from the op schemas.
 #include "ops/ops.h"
+#include "python/overrides.h"
 #include "python/python.h"
 
 namespace ember::python {
 
 namespace {
+
+#define OVERRIDABLE(...) \
+  if (__builtin_expect(self_overrides(self), 0)) return method_override(__VA_ARGS__)
 
 // The one optional argument of size() and stride(), by position or as dim=.
 PyObject* dim_argument(const char* op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
@@ -33,6 +37,7 @@ int64_t entry(const char* op, const Shape& values, PyObject* dim) {
 
 PyObject* size(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   return guarded([&]() -> PyObject* {
+    OVERRIDABLE("size", self, args, n, kwnames);
     PyObject* dim = dim_argument("size", args, n, kwnames);
     const Tensor& t = tensor_of(self);
     return dim ? PyLong_FromLongLong(entry("size", t.shape(), dim)) : wrap_shape(t.shape());
@@ -41,6 +46,7 @@ PyObject* size(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kw
 
 PyObject* stride(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   return guarded([&]() -> PyObject* {
+    OVERRIDABLE("stride", self, args, n, kwnames);
     PyObject* dim = dim_argument("stride", args, n, kwnames);
     const Shape& strides = tensor_of(self).strides();
     if (dim) return PyLong_FromLongLong(entry("stride", strides, dim));
@@ -54,6 +60,7 @@ PyObject* stride(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
 #define SIMPLE(name, value)                   \
   PyObject* name(PyObject* self, PyObject*) { \
     return guarded([&]() -> PyObject* {       \
+      OVERRIDABLE(#name, {self});             \
       const Tensor& t = tensor_of(self);      \
       (void)t;                                \
       return value;                           \
@@ -65,12 +72,14 @@ SIMPLE(element_size, PyLong_FromLongLong(t.item_size()))
 SIMPLE(storage_offset, PyLong_FromLongLong(t.offset()))
 SIMPLE(data_ptr, PyLong_FromVoidPtr(t.numel() && t.storage()->data ? t.data() : nullptr))
 SIMPLE(get_device, PyLong_FromLong(t.device().is_cpu() ? -1 : std::max<int>(t.device().index, 0)))
-SIMPLE(is_shared, PyBool_FromLong(t.storage()->shared))
+SIMPLE(is_shared, PyBool_FromLong((t.storage()->root ? t.storage()->root : t.storage())->shared))
 SIMPLE(is_pinned, PyBool_FromLong(false))
 SIMPLE(is_inference, PyBool_FromLong(t.impl()->inference))
-SIMPLE(size_in_bytes, PyLong_FromLongLong(t.numel() * t.item_size()))
 SIMPLE(has_names, PyBool_FromLong(false))
 #undef SIMPLE
+PyObject* size_in_bytes(PyObject* self, PyObject*) {
+  return PyLong_FromLongLong(tensor_of(self).numel() * tensor_of(self).item_size());
+}
 
 // The dimensions from the outermost in memory to the innermost.
 PyObject* dim_order(PyObject* self, PyObject*, PyObject*) {
@@ -89,6 +98,7 @@ PyObject* dim_order(PyObject* self, PyObject*, PyObject*) {
 
 PyObject* requires_grad_(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   return guarded([&]() -> PyObject* {
+    OVERRIDABLE("requires_grad_", self, args, n, kwnames);
     Py_ssize_t keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     check(n + keywords <= 1, Kind::Type, "requires_grad_() takes at most 1 argument (",
           n + keywords, " given)");
@@ -141,11 +151,17 @@ Object nested(const Tensor& t, const char* at, int dim) {
 }
 
 PyObject* py_item(PyObject* self, PyObject*) {
-  return guarded([&] { return wrap_item(tensor_of(self)); });
+  return guarded([&] {
+    OVERRIDABLE("item", {self});
+    return wrap_item(tensor_of(self));
+  });
 }
 
 PyObject* tolist(PyObject* self, PyObject*) {
-  return guarded([&] { return list_of(tensor_of(self)); });
+  return guarded([&] {
+    OVERRIDABLE("tolist", {self});
+    return list_of(tensor_of(self));
+  });
 }
 
 // --- type() and its legacy names
@@ -176,6 +192,13 @@ std::pair<Device, Dtype> parse_legacy_name(const std::string& text) {
 
 PyObject* type(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
+    if (__builtin_expect(self_overrides(self), 0)) {
+      Object all = checked(PySequence_List(args));
+      checked(PyList_Insert(all.get(), 0, self));
+      Object tuple = checked(PyList_AsTuple(all.get()));
+      Object method = checked(PyObject_GetAttrString((PyObject*)tensor_type, "type"));
+      return call_override(method.get(), tuple.get(), kwargs);
+    }
     static const char* names[] = {"dtype", "non_blocking", nullptr};
     PyObject* wanted = Py_None;
     int non_blocking = 0;

@@ -1,4 +1,5 @@
 // The extension module ember._C: puts the parts together and translates errors.
+#include "python/overrides.h"
 #include "python/python.h"
 
 #include <new>
@@ -19,7 +20,7 @@ void set_python_error() {
       case Kind::Type: type = PyExc_TypeError; break;
       case Kind::Index: type = PyExc_IndexError; break;
       case Kind::NotImplemented: type = PyExc_NotImplementedError; break;
-      case Kind::OutOfMemory: break;  // torch raises RuntimeError here
+      case Kind::OutOfMemory: type = imported("ember._errors", "OutOfMemoryError"); break;
       case Kind::Overflow: type = PyExc_OverflowError; break;
       case Kind::ZeroDivision: type = PyExc_ZeroDivisionError; break;
       case Kind::LinAlg: type = imported("ember._errors", "LinAlgError"); break;
@@ -71,15 +72,19 @@ PyMODINIT_FUNC PyInit__C() {
     add_value_types(module.get());
     add_tensor_type(module.get());
     add_storage_type(module.get());
+    add_shared_memory(module.get());
     add_numpy(module.get());
     add_dlpack(module.get());
     add_runtime(module.get());
     add_generator_type(module.get());
+    add_overrides(module.get());
     add_ops(module.get());
     add_methods();  // after the ops: some have a quicker method here
     add_autograd(module.get());
+    add_sparse(module.get());
     add_backends(module.get());
-    add_runtime(module.get());
+    add_profile(module.get());
+    add_module_base(module.get());
     return module.release();
   });
 }

@@ -268,11 +268,13 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? geometry + n : nullptr;
     view->suboffsets = nullptr;
     view->internal = geometry;
+    live_buffers++;
     return 0;
   });
 }
 void release_geometry(PyObject*, Py_buffer* view) {
   delete[] static_cast<Py_ssize_t*>(view->internal);
+  live_buffers--;
 }
 
 PyObject* as_array(PyObject* tensor) {

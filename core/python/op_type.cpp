@@ -4,6 +4,8 @@
 #include <map>
 
 #include "ops/ops.h"
+#include "python/op_span.h"
+#include "python/overrides.h"
 #include "python/python.h"
 #include "structmember.h"
 
@@ -248,9 +250,13 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
   const PyOp& op = *reinterpret_cast<PyOp*>(self);
   return guarded([&]() -> PyObject* {
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    profile::Span span;
+    if (profile::on()) begin_op(span, op.name->c_str(), args, n);
     if (is_method(op.form))
       check(n > 0 && is_tensor(args[0]), Kind::Type, "descriptor '", *op.name,
             "' for 'Tensor' objects doesn't apply");
+    if (__builtin_expect(any_overrides(args, n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0)), 0))
+      return call_override(self, args, n, kwnames);
     Call call;
     for (const OpInfo* info : *op.overloads) {
       if (!match(*info, args, n, kwnames, call, nullptr)) continue;

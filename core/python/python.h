@@ -134,6 +134,8 @@ void add_hook_methods();                   // hooks.cpp
 void add_methods();
 void add_storage_type(PyObject* module);
 PyObject* wrap_storage(Ref<Storage> storage);
+void add_shared_memory(PyObject* module);
+extern int live_buffers;  // raw pointers into tensors that others hold: NumPy arrays, DLPack
 Tensor tensor_from_data(PyObject* data, std::optional<Dtype> dtype,
                         std::optional<Device> device);  // always a copy
 void add_numpy(PyObject* module);
@@ -145,7 +147,10 @@ std::optional<Dtype> dtype_of_buffer(PyObject* o, char* value);
 extern PyBufferProcs buffer_methods;
 void add_dlpack(PyObject* module);
 void add_runtime(PyObject* module);
+void add_profile(PyObject* module);
 void add_backends(PyObject* module);
+void add_sparse(PyObject* module);
+void add_module_base(PyObject* module);
 
 // Attributes of ember modules, imported on first use and cached.
 PyObject* imported(const char* module, const char* name);  // borrowed

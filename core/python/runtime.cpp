@@ -1,5 +1,6 @@
 // What holds for the whole process: default dtype and device, threads, memory statistics; and type
 // promotion as functions.
+#include "cpu/dispatch.h"
 #include "cpu/parallel.h"
 #include "ops/ops.h"
 #include "python/python.h"
@@ -115,7 +116,12 @@ constexpr PyCFunction as_function(F f) {
   return (PyCFunction)(void (*)())f;
 }
 
+PyObject* py_cpu_level(PyObject*, PyObject*) {
+  return guarded([] { return PyUnicode_FromString(cpu::name_of(cpu::cpu_level())); });
+}
+
 PyMethodDef functions[] = {
+    {"_cpu_level", py_cpu_level, METH_NOARGS, nullptr},
     {"set_default_dtype", py_set_default_dtype, METH_O,
      "Sets the dtype of floating point results that name none."},
     {"get_default_dtype", py_get_default_dtype, METH_NOARGS,

@@ -1,4 +1,5 @@
 // Python's pack and unpack hooks for tensors saved for backward (autograd/saved.h).
+#include "autograd/grad_mode.h"
 #include "python/tape.h"
 
 namespace ember::python {
@@ -9,20 +10,32 @@ class PySavedHooks final : public SavedHooks {
  public:
   PySavedHooks(PyObject* pack, PyObject* unpack)
       : pack_(Object::borrow(pack)), unpack_(Object::borrow(unpack)) {}
+  // What pack_hook returned, and where the gradient of the tensor goes: what unpack_hook makes of
+  // it gets that history back, or a second derivative would end there.
+  struct Kept {
+    Object value;
+    Edge history;
+  };
   void* pack(const Tensor& t) override {
     Object value = checked(wrap(t));
-    return checked(PyObject_CallOneArg(pack_.get(), value.get())).release();
+    Object packed = checked(PyObject_CallOneArg(pack_.get(), value.get()));
+    return new Kept{std::move(packed), t.requires_grad() ? gradient_edge(t) : Edge{}};
   }
   Tensor unpack(void* value) override {
-    Object result = checked(PyObject_CallOneArg(unpack_.get(), static_cast<PyObject*>(value)));
+    const Kept& kept = *static_cast<Kept*>(value);
+    Object result = checked(PyObject_CallOneArg(unpack_.get(), kept.value.get()));
     check(is_tensor(result.get()), Kind::Type,
           "Output of saved tensor unpack_hook expected to be a Tensor but got result of type ",
           Py_TYPE(result.get())->tp_name);
-    return tensor_of(result.get());
+    const Tensor& t = tensor_of(result.get());
+    if (!kept.history.node || t.requires_grad() || !grad_enabled()) return t;
+    Tensor linked = alias(t);
+    set_grad_fn(linked, kept.history.node, kept.history.nr);
+    return linked;
   }
   void drop(void* value) override {
     PyGILState_STATE gil = PyGILState_Ensure();
-    Py_XDECREF(static_cast<PyObject*>(value));
+    delete static_cast<Kept*>(value);
     PyGILState_Release(gil);
   }
 

@@ -2,6 +2,7 @@
 // storage, set_ and resize_.
 #include "ops/ops.h"
 #include "python/python.h"
+#include "tensor/shared_memory.h"
 
 namespace ember::python {
 
@@ -82,6 +83,12 @@ PyObject* storage_resizable(PyObject* self, PyObject*) {
 PyObject* storage_is_shared(PyObject* self, PyObject*) {
   return PyBool_FromLong(storage_in(self).shared);
 }
+PyObject* storage_share(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    if (storage_in(self).device.is_cpu()) share_storage(storage_in(self), live_buffers > 0);
+    return Py_NewRef(self);
+  });
+}
 PyObject* storage_device(PyObject* self, void*) {
   return guarded([&] { return wrap_device(storage_in(self).device); });
 }
@@ -135,8 +142,11 @@ int storage_buffer(PyObject* self, Py_buffer* view, int flags) {
     return -1;
   }
   static char nothing;
-  return PyBuffer_FillInfo(view, self, s.data ? s.data : &nothing, s.bytes, 0, flags);
+  int status = PyBuffer_FillInfo(view, self, s.data ? s.data : &nothing, s.bytes, 0, flags);
+  if (status == 0) live_buffers++;
+  return status;
 }
+void storage_release_buffer(PyObject*, Py_buffer*) { live_buffers--; }
 PyObject* storage_subscript(PyObject* self, PyObject* key) {
   return guarded([&]() -> PyObject* {
     Object list = checked(storage_tolist(self, nullptr));
@@ -185,6 +195,8 @@ PyMethodDef storage_methods[] = {
     {"tolist", storage_tolist, METH_NOARGS, "The bytes as a list of ints."},
     {"untyped", storage_untyped, METH_NOARGS, "The storage itself."},
     {"is_shared", storage_is_shared, METH_NOARGS, "Whether other processes have mapped it too."},
+    {"share_memory_", storage_share, METH_NOARGS,
+     "Moves the memory to where other processes can map it."},
     {"__reduce__", storage_reduce, METH_NOARGS, nullptr},
     {}};
 PyGetSetDef storage_getset[] = {
@@ -201,6 +213,7 @@ PyType_Slot storage_slots[] = {
     {Py_mp_subscript, (void*)storage_subscript},
     {Py_mp_ass_subscript, (void*)storage_assign},
     {Py_bf_getbuffer, (void*)storage_buffer},
+    {Py_bf_releasebuffer, (void*)storage_release_buffer},
     {Py_tp_methods, storage_methods},
     {Py_tp_getset, storage_getset},
     {Py_tp_doc, (void*)"UntypedStorage(size=0, *, device=None)\n\nA block of memory."},

@@ -12,9 +12,11 @@
 #include "autograd/engine.h"
 #include "autograd/tape.h"
 #include "ops/ops.h"
+#include "python/overrides.h"
 #include "python/python.h"
 #include "python/tape.h"
 #include "structmember.h"
+#include "tensor/sparse.h"
 
 namespace ember::python {
 
@@ -169,14 +171,19 @@ PyObject* wrap_as(PyTypeObject* type, Tensor t) {
 
 namespace {
 
+// `name` is the closure of the getter, set by add_tensor_type.
 template <class F>
-PyObject* attribute(PyObject* self, F&& f) {
-  return guarded([&] { return f(tensor_of(self)); });
+PyObject* attribute(PyObject* self, void* name, F&& f) {
+  return guarded([&] {
+    if (__builtin_expect(self_overrides(self) && name, 0))
+      return property_override(static_cast<const char*>(name), self);
+    return f(tensor_of(self));
+  });
 }
 
-#define GET(name, body)                                                  \
-  PyObject* get_##name(PyObject* self, void*) {                          \
-    return attribute(self, [&](const Tensor& t) -> PyObject* { body; }); \
+#define GET(id, body)                                                          \
+  PyObject* get_##id(PyObject* self, void* name) {                             \
+    return attribute(self, name, [&](const Tensor& t) -> PyObject* { body; }); \
   }
 
 GET(shape, return wrap_shape(t.shape()))
@@ -194,7 +201,8 @@ GET(output_nr,
     return PyLong_FromUnsignedLong(t.impl()->autograd ? t.impl()->autograd->output_nr : 0))
 GET(base, return t.is_view() ? wrap(Tensor(t.impl()->base)) : Py_NewRef(Py_None))
 GET(retains_grad, return PyBool_FromLong(t.impl()->autograd && t.impl()->autograd->retains_grad))
-GET(layout, (void)t; return Py_NewRef(imported("ember._C", "strided")))
+GET(layout, (void)t; static PyObject* const strided = imported("ember._C", "strided");
+    return Py_NewRef(strided))
 GET(false, (void)t; Py_RETURN_FALSE)
 GET(is_cpu, return PyBool_FromLong(t.device().is_cpu()))
 GET(is_meta, return PyBool_FromLong(t.device().is_meta()))
@@ -213,8 +221,8 @@ PyObject* get_names(PyObject* self, void*) {
   return names;
 }
 
-PyObject* get_grad(PyObject* self, void*) {
-  return attribute(self, [&](const Tensor& t) -> PyObject* {
+PyObject* get_grad(PyObject* self, void* name) {
+  return attribute(self, name, [&](const Tensor& t) -> PyObject* {
     Autograd* a = t.impl()->autograd;
     if (a && a->grad) return wrap(a->grad);
     if (!t.is_leaf() && !(a && a->retains_grad) && t.requires_grad()) {
@@ -246,7 +254,7 @@ int set_grad(PyObject* self, PyObject* value, void*) {
     check(!g.same(t), Kind::Runtime, "can't assign Variable as its own grad");
     check(g.dtype() == t.dtype(), Kind::Runtime, "attempting to assign a gradient with dtype '",
           g.dtype(), "' to a tensor with dtype '", t.dtype(), "'");
-    check(g.device().kind == t.device().kind, Kind::Runtime,
+    check(g.device().kind == t.device().kind || is_sparse(g), Kind::Runtime,
           "attempting to assign a gradient located on device ", g.device(),
           " to a tensor located on device ", t.device());
     check(g.shape() == t.shape(), Kind::Runtime, "attempting to assign a gradient of size '",
@@ -269,6 +277,8 @@ int set_data_attribute(PyObject* self, PyObject* value, void*) {
   return guarded(-1, [&] {
     check(value && is_tensor(value), Kind::Type, "Variable data has to be a tensor, but got ",
           value ? Py_TYPE(value)->tp_name : "nothing");
+    check(!is_sparse(tensor_of(self)) && !is_sparse(tensor_of(value)), Kind::NotImplemented,
+          "data: assigning is not implemented for sparse tensors");
     set_data(tensor_of(self), tensor_of(value));
     return 0;
   });
@@ -336,11 +346,15 @@ PyGetSetDef attributes[] = {
 // ------------------------------------------------------------------
 
 PyObject* tensor_repr(PyObject* self) {
-  return guarded(
-      [&] { return PyObject_CallOneArg(imported("ember._tensor_str", "tensor_str"), self); });
+  return guarded([&] {
+    if (__builtin_expect(self_overrides(self), 0)) return method_override("__repr__", {self});
+    return PyObject_CallOneArg(imported("ember._tensor_str", "tensor_str"), self);
+  });
 }
 Py_ssize_t tensor_len(PyObject* self) {
   return guarded<Py_ssize_t>(-1, [&]() -> Py_ssize_t {
+    if (__builtin_expect(self_overrides(self), 0))
+      return PyLong_AsSsize_t(checked(method_override("__len__", {self})).get());
     const Tensor& t = tensor_of(self);
     check(t.dim() > 0, Kind::Type, "len() of a 0-d tensor");
     return t.size(0);
@@ -367,6 +381,11 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   });
 }
 
+// The memory of a sparse tensor cannot be shared: it is not the core's.
+void check_has_elements(const char* op, const Tensor& t) {
+  check(!is_sparse(t), Kind::NotImplemented, op, "(): not implemented for sparse tensors");
+}
+
 // Tensor._make_subclass(cls, data, require_grad=False): how Parameter is made.
 PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
@@ -380,6 +399,7 @@ PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
           "_make_subclass(): cls must be a subclass of Tensor");
     check(is_tensor(data), Kind::Type, "_make_subclass(): data must be a Tensor, got ",
           Py_TYPE(data)->tp_name);
+    check_has_elements("_make_subclass", tensor_of(data));
     Object made = checked(wrap_as((PyTypeObject*)cls, alias(tensor_of(data))));
     if (requires_grad) set_requires_grad(tensor_of(made.get()), true);
     return made.release();
@@ -390,6 +410,7 @@ PyObject* as_subclass(PyObject* self, PyObject* cls) {
   return guarded([&]() -> PyObject* {
     check(PyType_Check(cls) && PyType_IsSubtype((PyTypeObject*)cls, tensor_type), Kind::Type,
           "as_subclass(): cls must be a subclass of Tensor");
+    check_has_elements("as_subclass", tensor_of(self));
     return wrap_as((PyTypeObject*)cls, view_alias(tensor_of(self)));
   });
 }
@@ -412,6 +433,8 @@ int no_init(PyObject*, PyObject*, PyObject*) { return 0; }
 
 void add_tensor_type(PyObject* module) {
   const PyNumberMethods& n = number_methods;
+  for (PyGetSetDef& a : attributes)
+    if (a.name && a.name[0] != '_') a.closure = const_cast<char*>(a.name);
   PyType_Slot slots[] = {
       {Py_tp_new, (void*)tensor_new},
       {Py_tp_init, (void*)no_init},

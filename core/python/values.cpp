@@ -282,6 +282,9 @@ PyObject* size_add(PyObject* a, PyObject* b) {
   if (!PyTuple_Check(a) || !PyTuple_Check(b)) Py_RETURN_NOTIMPLEMENTED;
   return as_size(PyTuple_Type.tp_as_sequence->sq_concat(a, b));
 }
+PyObject* size_repeat(PyObject* self, Py_ssize_t times) {
+  return as_size(PyTuple_Type.tp_as_sequence->sq_repeat(self, times));
+}
 PyObject* size_reduce(PyObject* self, PyObject*) {
   Object plain = Object::steal(PyTuple_GetSlice(self, 0, PyTuple_GET_SIZE(self)));
   return plain ? Py_BuildValue("O(O)", size_type, plain.get()) : nullptr;
@@ -293,7 +296,8 @@ PyMethodDef size_methods[] = {
 PyType_Slot size_slots[] = {{Py_tp_new, (void*)size_new},
                             {Py_tp_repr, (void*)size_repr},
                             {Py_mp_subscript, (void*)size_subscript},
-                            {Py_sq_concat, (void*)size_add},
+                            {Py_nb_add, (void*)size_add},  // also for a tuple on the left
+                            {Py_sq_repeat, (void*)size_repeat},
                             {Py_tp_methods, size_methods},
                             {Py_tp_doc, (void*)"The size of a tensor: a tuple of ints."},
                             {0, nullptr}};

@@ -535,6 +535,8 @@ void deallocate(void* p, size_t bytes) noexcept {
   deallocate_slow(p, bytes);
 }
 
+bool on_own_pages(size_t bytes) { return bytes > kSmallLimit && !shared().bypass; }
+
 AllocatorStats memory_stats() {
   Shared& s = shared();
   Lock lock(s.mutex);

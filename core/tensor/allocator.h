@@ -15,6 +15,10 @@ void* allocate(size_t bytes);
 // Gives back what allocate(bytes) returned, from any thread, with the same byte count.
 void deallocate(void* p, size_t bytes) noexcept;
 
+// Whether a block of this size lies on pages of its own, which may be mapped to something else
+// meanwhile.
+bool on_own_pages(size_t bytes);
+
 // Sizes are those of size classes: up to 12.5 % above what was asked for (64 bytes below 512).
 // Blocks above 64 KB are counted exactly; free small blocks that a thread keeps for itself count
 // as allocated in the peak, but not in `allocated`.

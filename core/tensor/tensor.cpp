@@ -170,9 +170,10 @@ Tensor from_storage(Ref<Storage> storage, Dtype dtype, Shape shape, Shape stride
   check(offset >= 0, Kind::Runtime, "storage_offset must be non-negative, got ", offset);
   int64_t need = extent(shape, strides);
   if (need) {
-    need = (need + offset) * item_size(dtype);
-    check(need <= storage->bytes, Kind::Runtime, "setStorage: sizes ", shape, ", strides ", strides,
-          ", storage offset ", offset, ", and itemsize ", item_size(dtype),
+    bool overflows = __builtin_add_overflow(need, offset, &need) ||
+                     __builtin_mul_overflow(need, item_size(dtype), &need);
+    check(!overflows && need <= storage->bytes, Kind::Runtime, "setStorage: sizes ", shape,
+          ", strides ", strides, ", storage offset ", offset, ", and itemsize ", item_size(dtype),
           " requiring a storage size of ", need, " are out of bounds for storage of size ",
           storage->bytes);
   }

@@ -8,7 +8,7 @@ import ember
 from ember import _C
 from ember.autograd import graph
 from ember.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
-from ember.autograd.function import Function
+from ember.autograd.function import Function, vmaps
 from ember.autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -19,6 +19,38 @@ from ember.autograd.gradcheck import gradcheck, gradgradcheck
 from ember.autograd.graph import GradientEdge
 
 Variable = _C.Tensor
+
+
+def is_multithreading_enabled() -> bool:
+    """Whether backward may use several threads: ops do, the engine itself does not."""
+    return _multithreading[-1]
+
+
+class set_multithreading_enabled:
+    """Accepted, for a block or for good; see `is_multithreading_enabled`."""
+
+    def __init__(self, mode: bool) -> None:
+        self.prev, _multithreading[-1] = _multithreading[-1], mode
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *error) -> None:
+        _multithreading[-1] = self.prev
+
+
+_multithreading = [True]
+
+
+def is_view_replay_enabled() -> bool:
+    """Whether views are made again by their ops instead of by strides: no."""
+    return False
+
+
+def variable(*args, **kwargs):
+    """Gone: tensors are made by `ember.tensor`."""
+    raise RuntimeError(
+        "torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead"
+    )
 
 
 def backward(
@@ -61,7 +93,7 @@ def backward(
     grads = _grads_tuple(grad_tensors, len(tensors))
     if retain_graph is None:
         retain_graph = create_graph
-    _C._run_backward(tensors, grads, retain_graph, create_graph, inputs, True, True)
+    _run_backward(tensors, grads, retain_graph, create_graph, inputs, True, True)
 
 
 def grad(
@@ -108,15 +140,8 @@ def grad(
             outputs, inputs, given, retain_graph, create_graph, allow_unused
         )
     else:
-        result = _C._run_backward(
-            outputs,
-            given,
-            retain_graph,
-            create_graph,
-            inputs,
-            allow_unused,
-            False,
-        )
+        options = (retain_graph, create_graph, allow_unused)
+        result = _run_grad(outputs, inputs, given, *options)
     if materialize_grads:
         if any(
             g is None and isinstance(i, GradientEdge) for g, i in zip(result, inputs)
@@ -133,6 +158,24 @@ def grad(
     return result
 
 
+def _run_backward(*call):
+    """The core's function, or the one that also knows sparse tensors."""
+    if not _C._sparse_exists():
+        return _C._run_backward(*call)
+    from ember.sparse._engine import run_backward
+
+    return run_backward(*call)
+
+
+def _run_grad(outputs, inputs, given, retain_graph, create_graph, allow_unused):
+    if vmaps:
+        from ember.func._functions import grad
+
+        return grad(outputs, inputs, given, retain_graph, create_graph, allow_unused)
+    options = (retain_graph, create_graph, inputs, allow_unused, False)
+    return _run_backward(outputs, given, *options)
+
+
 def _batched_grad(outputs, inputs, given, retain_graph, create_graph, allow_unused):
     """One pass for each entry of the leading axis of the given gradients."""
     if any(g is None for g in given):
@@ -142,11 +185,7 @@ def _batched_grad(outputs, inputs, given, retain_graph, create_graph, allow_unus
     for i in range(size):
         grads = tuple(g[i] for g in given)
         keep = retain_graph or i + 1 < size
-        rows.append(
-            _C._run_backward(
-                outputs, grads, keep, create_graph, inputs, allow_unused, False
-            )
-        )
+        rows.append(_run_grad(outputs, inputs, grads, keep, create_graph, allow_unused))
     return tuple(
         None if column[0] is None else ember.stack(column)
         for column in zip(*rows, strict=True)
@@ -170,7 +209,7 @@ def _grads_tuple(grads, count: int) -> tuple:
 
 
 def __getattr__(name: str):
-    if name == "functional":
+    if name in ("forward_ad", "functional"):
         from importlib import import_module
 
         return import_module(f"ember.autograd.{name}")
@@ -189,7 +228,11 @@ __all__ = [
     "gradgradcheck",
     "graph",
     "inference_mode",
+    "is_multithreading_enabled",
+    "is_view_replay_enabled",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
+    "variable",
 ]

@@ -26,6 +26,8 @@ from typing import Any
 import ember
 from ember import _C
 
+vmaps: list = []  # those that are running, innermost last: see ember/func/_batched.py
+
 
 class FunctionCtx:
     """What `forward` and `backward` use to talk to each other and to the core."""
@@ -120,6 +122,10 @@ class Function(FunctionCtx):
         """Run forward on `args` and record the operation."""
         if kwargs:
             args = _bind(cls, args, kwargs)
+        if vmaps:
+            from ember.func._functions import apply
+
+            return apply(cls, args)
         return _C._function_apply(cls, args)
 
     @staticmethod

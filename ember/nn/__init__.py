@@ -14,3 +14,34 @@ from ember.nn import functional, init  # isort: skip
 from ember.nn.modules import *
 
 from ember.nn import modules, parameter, utils  # isort: skip
+
+
+def factory_kwargs(kwargs: dict | None) -> dict:
+    """The arguments of a module that go to functions such as `ember.empty`.
+
+    >>> import ember
+    >>> ember.nn.factory_kwargs({"dtype": ember.float64})
+    {'dtype': torch.float64}
+    """
+    if kwargs is None:
+        return {}
+    known = {"device", "dtype", "memory_format"}
+    unexpected = kwargs.keys() - known - {"factory_kwargs"}
+    if unexpected:
+        raise TypeError(f"unexpected kwargs {unexpected}")
+    given = dict(kwargs.get("factory_kwargs", {}))
+    for key in known & kwargs.keys():
+        if key in given:
+            raise TypeError(f"{key} specified twice, in **kwargs and in factory_kwargs")
+        given[key] = kwargs[key]
+    return given
+
+
+def __getattr__(name: str):
+    from importlib import import_module
+
+    if name in ("attention", "parallel"):
+        return import_module(f"ember.nn.{name}")
+    if name == "DataParallel":
+        return import_module("ember.nn.parallel").DataParallel
+    raise AttributeError(f"module 'ember.nn' has no attribute '{name}'")

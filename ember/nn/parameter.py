@@ -1,6 +1,7 @@
 """Parameters and buffers: tensors that a Module registers when they are assigned."""
 
 import ember
+from ember import _C
 from ember._C import Tensor
 
 
@@ -12,6 +13,8 @@ class Parameter(Tensor):
     Parameter containing:
     tensor([1., 1.], requires_grad=True)
     """
+
+    __torch_function__ = _C._disabled_torch_function_impl
 
     def __new__(cls, data=None, requires_grad: bool = True):
         if data is None:
@@ -51,6 +54,8 @@ class Buffer(Tensor):
     ['count']
     """
 
+    __torch_function__ = _C._disabled_torch_function_impl
+
     def __new__(cls, data=None, *, persistent: bool = True):
         if data is None:
             data = ember.empty(0)
@@ -59,7 +64,23 @@ class Buffer(Tensor):
         return made
 
 
-class UninitializedParameter(Parameter):
+class UninitializedTensorMixin:
+    """What parameters and buffers without a shape share."""
+
+    cls_to_become: type
+
+    def materialize(self, shape, device=None, dtype=None) -> None:
+        """Become an ordinary tensor of this shape, its values not yet set."""
+        device = self.device if device is None else device  # type: ignore[has-type]
+        dtype = self.dtype if dtype is None else dtype  # type: ignore[has-type]
+        self.data = ember.empty(shape, device=device, dtype=dtype)
+        self.__class__ = self.cls_to_become  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A parameter whose shape is not known yet; lazy modules give it one.
 
     >>> import ember
@@ -75,29 +96,18 @@ class UninitializedParameter(Parameter):
         data = ember.empty(0, device=device, dtype=dtype)
         return Tensor._make_subclass(cls, data, requires_grad)
 
-    def materialize(self, shape, device=None, dtype=None) -> None:
-        """Become an ordinary parameter of this shape, its values not yet set."""
-        device = self.device if device is None else device
-        dtype = self.dtype if dtype is None else dtype
-        self.data = ember.empty(shape, device=device, dtype=dtype)
-        self.__class__ = self.cls_to_become  # type: ignore[assignment]
-
     def __deepcopy__(self, memo):
         if id(self) not in memo:
             made = type(self)(self.requires_grad, self.device, self.dtype)
             memo[id(self)] = made
         return memo[id(self)]
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}>"
 
-
-class UninitializedBuffer(Tensor):
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape is not known yet."""
 
+    __torch_function__ = _C._disabled_torch_function_impl
     cls_to_become: type = Tensor
-    materialize = UninitializedParameter.materialize
-    __repr__ = UninitializedParameter.__repr__
 
     def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
         data = ember.empty(0, device=device, dtype=dtype)

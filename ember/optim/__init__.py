@@ -4,6 +4,7 @@
 """
 
 from ember.optim import lr_scheduler
+from ember.optim._swap import swap_in_optimizer_params_and_state
 from ember.optim.adafactor import Adafactor
 from ember.optim.adagrad import Adadelta, Adagrad, RMSprop, Rprop
 from ember.optim.adam import Adam, Adamax, AdamW, NAdam, RAdam
@@ -36,6 +37,7 @@ __all__ = [
     "Rprop",
     "SparseAdam",
     "lr_scheduler",
+    "swap_in_optimizer_params_and_state",
 ]
 
 

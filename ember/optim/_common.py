@@ -1,7 +1,9 @@
-"""What the optimizers share: checks of options, and the gradients of a group."""
+"""What the optimizers share: checks of options, and what a step of a group needs."""
 
 import ember
 from ember import Tensor
+
+_strided = ember.strided
 
 
 def check(ok: bool, what: str, value) -> None:
@@ -37,28 +39,48 @@ def real(t: Tensor) -> Tensor:
     return ember.view_as_real(t) if t.is_complex() else t
 
 
-def gradients(optimizer, group: dict, weight_decay: float = 0.0) -> list[tuple]:
-    """(parameter, gradient, state) of the group, complex ones as reals.
+def collect(optimizer, group: dict, start) -> tuple[list, list, list[dict]]:
+    """The parameters of a group that have a gradient, these, and their states.
 
-    The gradient has its sign changed for `maximize`, and L2 decay added.
+    `start(p, state, group)` fills a state that is empty. Complex tensors are given as
+    pairs of reals.
     """
-    found = []
+    params, grads, states = [], [], []
     for p in group["params"]:
         grad = p.grad
         if grad is None:
             continue
-        if grad.layout != ember.strided:
+        if grad.layout is not _strided:
             name = type(optimizer).__name__
-            raise RuntimeError(f"{name} does not support sparse gradients")
+            other = ", please consider SparseAdam instead" * (name in ("Adam", "AdamW"))
+            raise RuntimeError(f"{name} does not support sparse gradients{other}")
         state = optimizer.state[p]
+        if not state:
+            start(p, state, group)
         if p.is_complex():
             p, grad = ember.view_as_real(p), ember.view_as_real(grad)
+        params.append(p)
+        grads.append(grad)
+        states.append(state)
+    return params, grads, states
+
+
+def column(states: list[dict], name: str) -> list[Tensor]:
+    """One entry of all states."""
+    return [real(state[name]) for state in states]
+
+
+def one_by_one(found: tuple[list, list, list[dict]], group: dict, weight_decay=0.0):
+    """(parameter, gradient, state) of what `collect` found.
+
+    The gradient has its sign changed for `maximize`, and L2 decay added.
+    """
+    for p, grad, state in zip(*found):
         if group["maximize"]:
             grad = -grad
         if weight_decay:
             grad = grad.add(p, alpha=weight_decay)
-        found.append((p, grad, state))
-    return found
+        yield p, grad, state
 
 
 def check_implementation(foreach, fused) -> None:
@@ -73,9 +95,14 @@ def scalar(value: float) -> Tensor:
     return ember.tensor(value, dtype=ember.float64 if wide else ember.float32)
 
 
+def counts(states: list[dict]) -> list[Tensor]:
+    """The step counts of all states."""
+    for state in states:
+        if not isinstance(state["step"], Tensor):  # from PyTorch before 1.12
+            state["step"] = scalar(float(state["step"]))
+    return [state["step"] for state in states]
+
+
 def advance(state: dict) -> float:
     """Count a step of one parameter; the number of this step."""
-    step = state["step"]
-    if not isinstance(step, Tensor):  # from a checkpoint of PyTorch before 1.12
-        state["step"] = step = scalar(float(step))
-    return step.add_(1).item()
+    return counts([state])[0].add_(1).item()

@@ -7,8 +7,9 @@ from ember.optim._common import (
     advance,
     check,
     check_lr,
-    gradients,
+    collect,
     number,
+    one_by_one,
     scalar,
 )
 from ember.optim.optimizer import Optimizer
@@ -55,10 +56,8 @@ class Adafactor(Optimizer):
         for p in group["params"]:
             if p.is_complex():
                 raise RuntimeError("Adafactor does not support complex parameters")
-        for p, grad, state in gradients(self, group):
+        for p, grad, state in one_by_one(collect(self, group, _start), group):
             tiny = ember.finfo(p.dtype).eps if eps1 is None else eps1
-            if not state:
-                _start(grad, state)
             step = advance(state)
             weight = step ** group["beta2_decay"]
             size = float(p.norm(2)) / math.sqrt(p.numel())
@@ -71,8 +70,8 @@ class Adafactor(Optimizer):
             p.add_(update, alpha=-rate / max(1.0, norm))
 
 
-def _start(grad, state: dict) -> None:
-    state["step"] = scalar(0.0)
+def _start(p, state: dict, group: dict) -> None:
+    state["step"], grad = scalar(0.0), p.grad
     if grad.dim() > 1:
         state["row_var"] = ember.zeros_like(grad[..., :1], requires_grad=False)
         state["col_var"] = ember.zeros_like(grad[..., :1, :], requires_grad=False)

@@ -1,17 +1,32 @@
 """Optimizers with a rate for each element: Adagrad, Adadelta, RMSprop and Rprop."""
 
 import ember
+from ember import _C
 from ember.optim._common import (
     advance,
     check,
     check_implementation,
     check_lr,
-    gradients,
+    collect,
+    column,
+    counts,
     number,
+    one_by_one,
     real,
     scalar,
 )
 from ember.optim.optimizer import Optimizer
+
+
+def _start(p, state: dict, *names: str) -> None:
+    """Zeros under these names, and a count of steps."""
+    state["step"] = scalar(0.0)
+    for name in names:
+        state[name] = ember.zeros_like(p, requires_grad=False)
+
+
+def _is_sparse(grad) -> bool:
+    return grad is not None and grad.layout != ember.strided
 
 
 class Adagrad(Optimizer):
@@ -62,16 +77,57 @@ class Adagrad(Optimizer):
             state["sum"].share_memory_()
 
     def _update(self, group: dict) -> None:
+        sparse = [p for p in group["params"] if _is_sparse(p.grad)]
+        if sparse:
+            for p in sparse:
+                self._sparse_step(p, group)
+            dense = [p for p in group["params"] if not _is_sparse(p.grad)]
+            group = {**group, "params": dense}
+        found = params, grads, states = collect(self, group, self._start)
         lr, eps = number(group["lr"]), group["eps"]
-        for p, grad, state in gradients(self, group, group["weight_decay"]):
-            if not state:  # a parameter that was added later
-                state["step"] = scalar(0.0)
-                state["sum"] = ember.zeros_like(p, requires_grad=False)
+        if _C._fused_adagrad_(
+            params,
+            grads,
+            column(states, "sum"),
+            counts(states),
+            lr=lr,
+            lr_decay=group["lr_decay"],
+            weight_decay=group["weight_decay"],
+            eps=eps,
+            maximize=group["maximize"],
+        ):
+            return
+        for p, grad, state in one_by_one(found, group, group["weight_decay"]):
             step = advance(state)
             total = real(state["sum"])
             total.addcmul_(grad, grad, value=1)
             rate = lr / (1 + (step - 1) * group["lr_decay"])
             p.addcdiv_(grad, total.sqrt().add_(eps), value=-rate)
+
+    def _sparse_step(self, p, group: dict) -> None:
+        """Only rows that have a gradient change."""
+        if group["weight_decay"]:
+            raise RuntimeError(
+                "weight_decay option is not compatible with sparse gradients"
+            )
+        state = self.state[p]
+        if not state:
+            self._start(p, state, group)
+        step = advance(state)
+        grad = -p.grad if group["maximize"] else p.grad
+        grad = grad.coalesce()
+        if not grad.values().numel():
+            return
+        total = state["sum"].add_(grad * grad)
+        root = total.sparse_mask(grad).values().sqrt().add_(group["eps"])
+        rate = number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
+        change = grad.values() / root
+        change = ember.sparse_coo_tensor(grad.indices(), change, grad.shape)
+        p.add_(change, alpha=-rate)
+
+    @staticmethod
+    def _start(p, state: dict, group: dict) -> None:
+        _start(p, state, "sum")  # a parameter that was added later
 
 
 class Adadelta(Optimizer):
@@ -108,17 +164,18 @@ class Adadelta(Optimizer):
 
     def _update(self, group: dict) -> None:
         lr, rho, eps = number(group["lr"]), group["rho"], group["eps"]
-        for p, grad, state in gradients(self, group, group["weight_decay"]):
-            if not state:
-                state["step"] = scalar(0.0)
-                state["square_avg"] = ember.zeros_like(p, requires_grad=False)
-                state["acc_delta"] = ember.zeros_like(p, requires_grad=False)
+        found = collect(self, group, self._start)
+        for p, grad, state in one_by_one(found, group, group["weight_decay"]):
             advance(state)
             square, moved = real(state["square_avg"]), real(state["acc_delta"])
             square.mul_(rho).addcmul_(grad, grad, value=1 - rho)
             delta = moved.add(eps).sqrt_().div_(square.add(eps).sqrt_()).mul_(grad)
             moved.mul_(rho).addcmul_(delta, delta, value=1 - rho)
             p.add_(delta, alpha=-lr)
+
+    @staticmethod
+    def _start(p, state: dict, group: dict) -> None:
+        _start(p, state, "square_avg", "acc_delta")
 
 
 class RMSprop(Optimizer):
@@ -158,14 +215,26 @@ class RMSprop(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
+        found = params, grads, states = collect(self, group, self._start)
         lr, alpha, eps = number(group["lr"]), group["alpha"], group["eps"]
         momentum, centered = group["momentum"], group["centered"]
-        for p, grad, state in gradients(self, group, group["weight_decay"]):
-            if not state:
-                state["step"] = scalar(0.0)
-                names = ["square_avg"] + ["momentum_buffer"] * (momentum > 0)
-                for name in names + ["grad_avg"] * centered:
-                    state[name] = ember.zeros_like(p, requires_grad=False)
+        if _C._fused_rmsprop_(
+            params,
+            grads,
+            column(states, "square_avg"),
+            column(states, "grad_avg") if centered else [],
+            column(states, "momentum_buffer") if momentum > 0 else [],
+            counts(states),
+            lr=lr,
+            alpha=alpha,
+            eps=eps,
+            weight_decay=group["weight_decay"],
+            momentum=momentum,
+            centered=centered,
+            maximize=group["maximize"],
+        ):
+            return
+        for p, grad, state in one_by_one(found, group, group["weight_decay"]):
             advance(state)
             square = real(state["square_avg"])
             square.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
@@ -181,6 +250,14 @@ class RMSprop(Optimizer):
                 p.add_(buffer, alpha=-lr)
             else:
                 p.addcdiv_(grad, root, value=-lr)
+
+    @staticmethod
+    def _start(p, state: dict, group: dict) -> None:
+        _start(p, state, "square_avg")
+        if group["momentum"] > 0:
+            state["momentum_buffer"] = ember.zeros_like(p, requires_grad=False)
+        if group["centered"]:
+            state["grad_avg"] = ember.zeros_like(p, requires_grad=False)
 
 
 class Rprop(Optimizer):
@@ -214,13 +291,8 @@ class Rprop(Optimizer):
 
     def _update(self, group: dict) -> None:
         (shrink, grow), (low, high) = group["etas"], group["step_sizes"]
-        for p, grad, state in gradients(self, group):
-            if not state:
-                state["step"] = scalar(0.0)
-                state["prev"] = ember.zeros_like(p, requires_grad=False)
-                state["step_size"] = ember.full_like(
-                    p, number(group["lr"]), requires_grad=False
-                )
+        found = collect(self, group, self._start)
+        for p, grad, state in one_by_one(found, group):
             advance(state)
             previous, size = real(state["prev"]), real(state["step_size"])
             agreement = grad * previous
@@ -230,3 +302,9 @@ class Rprop(Optimizer):
             grad = grad.masked_fill(turned, 0)
             p.addcmul_(grad.sign(), size, value=-1)
             previous.copy_(grad)
+
+    @staticmethod
+    def _start(p, state: dict, group: dict) -> None:
+        _start(p, state, "prev")
+        size = number(group["lr"])
+        state["step_size"] = ember.full_like(p, size, requires_grad=False)

@@ -3,14 +3,18 @@
 import math
 
 import ember
+from ember import _C
 from ember.optim._common import (
     advance,
     check,
     check_betas,
     check_implementation,
     check_lr,
-    gradients,
+    collect,
+    column,
+    counts,
     number,
+    one_by_one,
     real,
     scalar,
 )
@@ -22,6 +26,22 @@ def _check(lr, betas, eps, weight_decay) -> None:
     check(eps >= 0.0, "epsilon value", eps)
     check_betas(betas)
     check(weight_decay >= 0.0, "weight_decay value", weight_decay)
+
+
+def _start(p, state: dict, group: dict) -> None:
+    """The state of Adam, NAdam and RAdam before their first step."""
+    state["step"] = scalar(0.0)
+    names = ["exp_avg", "exp_avg_sq"] + ["max_exp_avg_sq"] * group.get("amsgrad", False)
+    for name in names:
+        state[name] = ember.zeros_like(p, requires_grad=False)
+
+
+def _averages(state: dict, grad, beta1: float, beta2: float) -> tuple:
+    """The running means of the gradient and of its square, with this one in them."""
+    average, square = real(state["exp_avg"]), real(state["exp_avg_sq"])
+    average.lerp_(grad, 1 - beta1)
+    square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+    return average, square
 
 
 class Adam(Optimizer):
@@ -55,10 +75,13 @@ class Adam(Optimizer):
     ) -> None:
         _check(lr, betas, eps, weight_decay)
         check_implementation(foreach, fused)
-        if isinstance(lr, ember.Tensor) and foreach and not capturable:
-            raise ValueError(
-                "lr as a Tensor is not supported for capturable=False and foreach=True"
-            )
+        named = {"lr": lr, "betas[0]": betas[0], "betas[1]": betas[1]}
+        for name, value in named.items():
+            if isinstance(value, ember.Tensor) and foreach and not capturable:
+                raise ValueError(
+                    f"{name} as a Tensor is not supported for capturable=False and "
+                    "foreach=True"
+                )
         defaults = {
             "lr": lr,
             "betas": betas,
@@ -75,32 +98,38 @@ class Adam(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
-        lr, (beta1, beta2), eps = number(group["lr"]), group["betas"], group["eps"]
-        beta1, beta2 = number(beta1), number(beta2)
-        decay, amsgrad = group["weight_decay"], group["amsgrad"]
-        decoupled = group["decoupled_weight_decay"]
-        for p, grad, state in gradients(self, group, 0.0 if decoupled else decay):
-            if not state:
-                self._start(p, state, amsgrad)
+        found = params, grads, states = collect(self, group, _start)
+        lr, eps, decay = number(group["lr"]), group["eps"], group["weight_decay"]
+        beta1, beta2 = map(number, group["betas"])
+        amsgrad, decoupled = group["amsgrad"], group["decoupled_weight_decay"]
+        if _C._fused_adam_(
+            params,
+            grads,
+            column(states, "exp_avg"),
+            column(states, "exp_avg_sq"),
+            column(states, "max_exp_avg_sq") if amsgrad else [],
+            counts(states),
+            lr=lr,
+            beta1=beta1,
+            beta2=beta2,
+            weight_decay=decay,
+            eps=eps,
+            amsgrad=amsgrad,
+            maximize=group["maximize"],
+            decoupled=decoupled,
+        ):
+            return
+        for p, grad, state in one_by_one(found, group, 0.0 if decoupled else decay):
             step = advance(state)
-            average, square = real(state["exp_avg"]), real(state["exp_avg_sq"])
             if decoupled and decay:
                 p.mul_(1 - lr * decay)
-            average.lerp_(grad, 1 - beta1)
-            square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+            average, square = _averages(state, grad, beta1, beta2)
             if amsgrad:
                 largest = real(state["max_exp_avg_sq"])
                 square = largest.copy_(ember.maximum(largest, square))
             scale = math.sqrt(1 - beta2**step)
             denominator = square.sqrt().div_(scale).add_(eps)
             p.addcdiv_(average, denominator, value=-lr / (1 - beta1**step))
-
-    @staticmethod
-    def _start(p, state: dict, amsgrad: bool) -> None:
-        state["step"] = scalar(0.0)
-        names = ["exp_avg", "exp_avg_sq"] + ["max_exp_avg_sq"] * amsgrad
-        for name in names:
-            state[name] = ember.zeros_like(p, requires_grad=False)
 
 
 class AdamW(Adam):
@@ -173,17 +202,20 @@ class Adamax(Optimizer):
 
     def _update(self, group: dict) -> None:
         lr, (beta1, beta2), eps = number(group["lr"]), group["betas"], group["eps"]
-        for p, grad, state in gradients(self, group, group["weight_decay"]):
-            if not state:
-                state["step"] = scalar(0.0)
-                state["exp_avg"] = ember.zeros_like(p, requires_grad=False)
-                state["exp_inf"] = ember.zeros_like(p, requires_grad=False)
+        found = collect(self, group, self._start)
+        for p, grad, state in one_by_one(found, group, group["weight_decay"]):
             step = advance(state)
             average, largest = real(state["exp_avg"]), real(state["exp_inf"])
             average.lerp_(grad, 1 - beta1)
             largest.mul_(beta2)
             largest.copy_(ember.maximum(largest, grad.abs().add_(eps)))
             p.addcdiv_(average, largest, value=-lr / (1 - beta1**step))
+
+    @staticmethod
+    def _start(p, state: dict, group: dict) -> None:
+        state["step"] = scalar(0.0)
+        for name in ("exp_avg", "exp_inf"):
+            state[name] = ember.zeros_like(p, requires_grad=False)
 
 
 class NAdam(Optimizer):
@@ -224,23 +256,24 @@ class NAdam(Optimizer):
         lr, (beta1, beta2), eps = number(group["lr"]), group["betas"], group["eps"]
         decay, slowing = group["weight_decay"], group["momentum_decay"]
         decoupled = group["decoupled_weight_decay"]
-        for p, grad, state in gradients(self, group, 0.0 if decoupled else decay):
-            if not state:
-                Adam._start(p, state, False)
-                state["mu_product"] = scalar(1.0)
+        found = collect(self, group, self._start)
+        for p, grad, state in one_by_one(found, group, 0.0 if decoupled else decay):
             step = advance(state)
-            average, square = real(state["exp_avg"]), real(state["exp_avg_sq"])
             if decoupled and decay:
                 p.mul_(1 - lr * decay)
             mu = beta1 * (1 - 0.5 * 0.96 ** (step * slowing))
             mu_next = beta1 * (1 - 0.5 * 0.96 ** ((step + 1) * slowing))
             product = state["mu_product"].mul_(mu).item()
-            average.lerp_(grad, 1 - beta1)
-            square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+            average, square = _averages(state, grad, beta1, beta2)
             denominator = square.div(1 - beta2**step).sqrt_().add_(eps)
             p.addcdiv_(grad, denominator, value=-lr * (1 - mu) / (1 - product))
             next_scale = -lr * mu_next / (1 - product * mu_next)
             p.addcdiv_(average, denominator, value=next_scale)
+
+    @staticmethod
+    def _start(p, state: dict, group: dict) -> None:
+        _start(p, state, group)
+        state["mu_product"] = scalar(1.0)
 
 
 class RAdam(Optimizer):
@@ -278,15 +311,12 @@ class RAdam(Optimizer):
     def _update(self, group: dict) -> None:
         lr, (beta1, beta2), eps = number(group["lr"]), group["betas"], group["eps"]
         decay, decoupled = group["weight_decay"], group["decoupled_weight_decay"]
-        for p, grad, state in gradients(self, group, 0.0 if decoupled else decay):
-            if not state:
-                Adam._start(p, state, False)
+        found = collect(self, group, _start)
+        for p, grad, state in one_by_one(found, group, 0.0 if decoupled else decay):
             step = advance(state)
-            average, square = real(state["exp_avg"]), real(state["exp_avg_sq"])
             if decoupled and decay:
                 p.mul_(1 - lr * decay)
-            average.lerp_(grad, 1 - beta1)
-            square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+            average, square = _averages(state, grad, beta1, beta2)
             scale = lr / (1 - beta1**step)
             variance = 1 - beta2**step
             limit = 2 / (1 - beta2) - 1

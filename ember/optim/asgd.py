@@ -5,8 +5,9 @@ from ember.optim._common import (
     advance,
     check,
     check_lr,
-    gradients,
+    collect,
     number,
+    one_by_one,
     real,
     scalar,
 )
@@ -46,11 +47,8 @@ class ASGD(Optimizer):
 
     def _update(self, group: dict) -> None:
         lr, lambd = number(group["lr"]), group["lambd"]
-        for p, grad, state in gradients(self, group, group["weight_decay"]):
-            if not state:
-                state["step"], state["eta"] = scalar(0.0), scalar(lr)
-                state["mu"] = scalar(1.0)
-                state["ax"] = ember.zeros_like(p, requires_grad=False)
+        found = collect(self, group, _start)
+        for p, grad, state in one_by_one(found, group, group["weight_decay"]):
             step = advance(state)
             average, eta, mu = real(state["ax"]), number(state["eta"]), state["mu"]
             p.mul_(1 - lambd * eta)
@@ -59,5 +57,13 @@ class ASGD(Optimizer):
                 average.copy_(p)
             else:
                 average.add_(p.sub(average).mul_(number(mu)))
-            state["eta"].fill_(lr / (1 + lambd * lr * step) ** group["alpha"])
+            # PyTorch's lists of tensors compute the rate in the dtype of the count.
+            count = state["step"] if group["foreach"] else step
+            state["eta"].fill_(lr / (1 + lambd * lr * count) ** group["alpha"])
             mu.fill_(1 / max(1, step - group["t0"]))
+
+
+def _start(p, state: dict, group: dict) -> None:
+    state["step"], state["mu"] = scalar(0.0), scalar(1.0)
+    state["eta"] = scalar(number(group["lr"]))
+    state["ax"] = ember.zeros_like(p, requires_grad=False)

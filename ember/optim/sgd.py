@@ -1,8 +1,11 @@
 """Stochastic gradient descent."""
 
 import ember
+from ember import _C
 from ember.optim._common import check, check_lr, number
 from ember.optim.optimizer import Optimizer
+
+_strided = ember.strided
 
 
 class SGD(Optimizer):
@@ -48,26 +51,57 @@ class SGD(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
+        momentum = group["momentum"]
+        params, grads = [], []
+        for p in group["params"]:
+            if (grad := p.grad) is not None:
+                params.append(p)
+                grads.append(grad)
+        if not momentum:
+            return self._change(params, grads, [], False, group)
+        buffers = [self.state[p].get("momentum_buffer") for p in params]
+        old = [found for found in zip(params, grads, buffers) if found[2] is not None]
+        new = [found[:2] for found in zip(params, grads, buffers) if found[2] is None]
+        if new:
+            params, grads = map(list, zip(*new))
+            buffers = [ember.empty_like(grad, requires_grad=False) for grad in grads]
+            self._change(params, grads, buffers, True, group)
+            for p, buffer in zip(params, buffers):
+                self.state[p]["momentum_buffer"] = buffer
+        if old:
+            params, grads, buffers = map(list, zip(*old))
+            self._change(params, grads, buffers, False, group)
+
+    @staticmethod
+    def _change(params, grads, buffers: list, first: bool, group: dict) -> None:
+        """Change parameters whose buffers have values, unless this is their first."""
         lr, momentum = number(group["lr"]), group["momentum"]
         decay, maximize = number(group["weight_decay"]), group["maximize"]
-        rest = 1 - group["dampening"]
-        for p in group["params"]:
-            grad = p.grad
-            if grad is None:
-                continue
+        nesterov, dampening = group["nesterov"], group["dampening"]
+        dense = [grad.layout is _strided for grad in grads]
+        if all(dense) and _C._fused_sgd_(
+            params,
+            grads,
+            buffers,
+            weight_decay=decay,
+            momentum=momentum,
+            lr=lr,
+            dampening=dampening,
+            nesterov=nesterov,
+            maximize=maximize,
+            is_first_step=first,
+        ):
+            return
+        for i, (p, grad) in enumerate(zip(params, grads)):
             if maximize:
                 grad = -grad
             if decay:
                 grad = grad.add(p, alpha=decay)
             if momentum:
-                state = self.state[p]
-                buffer = state.get("momentum_buffer")
-                if buffer is None:
-                    state["momentum_buffer"] = buffer = ember.clone(grad).detach()
+                if first:
+                    buffers[i] = buffer = ember.clone(grad).detach()
                 else:
-                    buffer.mul_(momentum).add_(grad, alpha=rest)
-                if group["nesterov"]:
-                    grad = grad.add(buffer, alpha=momentum)
-                else:
-                    grad = buffer
+                    buffer = buffers[i]
+                    buffer.mul_(momentum).add_(grad, alpha=1 - dampening)
+                grad = grad.add(buffer, alpha=momentum) if nesterov else buffer
             p.add_(grad, alpha=-lr)

@@ -87,6 +87,39 @@ def get_swa_avg_fn() -> Callable:
     return average
 
 
+def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable:
+    """`get_ema_avg_fn` for lists of tensors, changed in place."""
+    if decay < 0.0 or decay > 1.0:
+        raise ValueError(
+            f"Invalid decay value {decay}. Please provide a value in [0,1]"
+        )
+
+    @ember.no_grad()
+    def average(emas, currents, num_averaged) -> None:
+        for ema, current in zip(emas, currents):
+            if ema.is_floating_point() or ema.is_complex():
+                ema.lerp_(current, 1 - decay)
+            else:
+                ema.copy_(ema * decay + current * (1 - decay))
+
+    return average
+
+
+def get_swa_multi_avg_fn() -> Callable:
+    """`get_swa_avg_fn` for lists of tensors, changed in place."""
+
+    @ember.no_grad()
+    def average(averages, currents, num_averaged) -> None:
+        count = float(num_averaged) + 1
+        for averaged, current in zip(averages, currents):
+            if averaged.is_floating_point() or averaged.is_complex():
+                averaged.lerp_(current, 1 / count)
+            else:
+                averaged.add_((current - averaged) // count)
+
+    return average
+
+
 class AveragedModel(Module):
     """A copy of a model whose weights are averages; `update_parameters` adds to them.
 

@@ -1,6 +1,19 @@
 """Tools around training: data loading, hooks, plots. Loaded when they are used."""
 
-_SUBMODULES = ("data", "dlpack", "hooks", "plot")
+_SUBMODULES = (
+    "_pytree",
+    "benchmark",
+    "callbacks",
+    "checkpoint",
+    "data",
+    "dlpack",
+    "hooks",
+    "plot",
+    "safetensors",
+    "tensorboard",
+    "trainer",
+    "viz",
+)
 
 
 def __getattr__(name: str):

@@ -160,3 +160,106 @@ def test_adaptive_softmax_is_a_distribution():
     close(output, every.gather(1, target.unsqueeze(1)).squeeze(1))
     close(loss, -output.mean())
     assert m.predict(x).tolist() == every.argmax(1).tolist()
+
+
+KINDS = ["RNN", "LSTM", "GRU"]
+
+
+def in_steps(cell, x, state):
+    """A layer as a loop over its cell."""
+    outputs = []
+    for step in x:
+        state = cell(step, state)
+        outputs.append(state[0] if isinstance(state, tuple) else state)
+    return ember.stack(outputs), state
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_long_sequence_is_its_steps(kind):
+    """More steps and rows than one product, and gradients of everything."""
+    ember.manual_seed(0)
+    layer = getattr(ember.nn, kind)(7, 33, dtype=ember.float64)
+    cell = getattr(ember.nn, kind + "Cell")(7, 33, dtype=ember.float64)
+    names = [name.removesuffix("_l0") for name in layer.state_dict()]
+    cell.load_state_dict(dict(zip(names, layer.state_dict().values())))
+    x = ember.randn(150, 6, 7, dtype=ember.float64)
+    output, _ = layer(x)
+    expected, _ = in_steps(cell, x, None)
+    assert ember.allclose(output, expected, rtol=1e-12, atol=1e-12)
+    output.sin().sum().backward()
+    expected.sin().sum().backward()
+    for name, p in cell.named_parameters():
+        grad = getattr(layer, name + "_l0").grad
+        assert ember.allclose(grad, p.grad, rtol=1e-10, atol=1e-10), name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_half_precision_layers(kind):
+    ember.manual_seed(0)
+    layer = getattr(ember.nn, kind)(3, 5, num_layers=2, bidirectional=True)
+    x = ember.randn(4, 2, 3)
+    exact = layer(x)[0].detach()
+    layer.bfloat16()
+    rounded, _ = layer(x.bfloat16())
+    assert rounded.dtype == ember.bfloat16
+    assert ember.allclose(rounded.float(), exact, rtol=0.05, atol=0.05)
+    rounded.float().sum().backward()
+    assert layer.weight_hh_l0.grad.dtype == ember.bfloat16
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_layers_on_the_meta_device(kind):
+    layer = getattr(ember.nn, kind)(3, 5, num_layers=2, device="meta")
+    output, _ = layer(ember.empty(4, 2, 3, device="meta"))
+    assert output.shape == (4, 2, 5)
+    assert output.device.type == "meta"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_packed_sequences_do_not_see_padding(kind):
+    ember.manual_seed(0)
+    layer = getattr(ember.nn, kind)(3, 4, num_layers=2, bidirectional=True)
+    x = ember.randn(6, 3, 3)
+    lengths = [2, 6, 4]
+    pack = ember.nn.utils.rnn.pack_padded_sequence
+    packed, final = layer(pack(x, lengths, enforce_sorted=False))
+    output, _ = ember.nn.utils.rnn.pad_packed_sequence(packed)
+    for i, n in enumerate(lengths):
+        alone, last = layer(x[:n, i : i + 1])
+        assert ember.allclose(output[:n, i], alone[:, 0], atol=1e-6)
+        got, want = (final, last) if kind != "LSTM" else (final[1], last[1])
+        assert ember.allclose(got[:, i], want[:, 0], atol=1e-6)
+
+
+def test_dropout_between_layers_only():
+    layer = ember.nn.LSTM(3, 4, num_layers=2, dropout=1.0)
+    x = ember.randn(5, 2, 3)
+    trained, _ = layer(x)
+    second = ember.nn.LSTM(4, 4)
+    names = [name for name in layer.state_dict() if name.endswith("_l1")]
+    values = layer.state_dict()
+    second.load_state_dict({name[:-1] + "0": values[name] for name in names})
+    assert ember.allclose(trained, second(ember.zeros(5, 2, 4))[0])
+    assert not ember.allclose(layer.eval()(x)[0], trained)
+
+
+def test_gradients_where_only_the_state_is_used():
+    layer = ember.nn.LSTM(3, 4)
+    x = ember.randn(5, 2, 3, requires_grad=True)
+    _, (_, c) = layer(x)
+    c.sum().backward()
+    assert bool((x.grad != 0).all())
+
+
+def test_gradient_penalty_through_a_layer():
+    """The norm of a gradient has a gradient, with weights that depend on the input."""
+    gradcheck = ember.autograd.gradgradcheck
+    kind = {"dtype": ember.float64, "requires_grad": True}
+    x, w = ember.randn(4, 2, 3, **kind), ember.randn(8, 3, **kind)
+
+    def run(x, w):
+        h = [ember.zeros(1, 2, 2, dtype=x.dtype)] * 2
+        own = [w * x.mean(), w[:, :2]]  # the input also comes in through the weights
+        return ember.lstm(x, h, own, False, 1, 0.0, True, False, False)
+
+    assert gradcheck(run, (x, w))

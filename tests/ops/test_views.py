@@ -156,3 +156,12 @@ def test_index_results_do_not_depend_on_threads() -> None:
         results.append(ember.zeros(100, 16).index_add(0, index, source))
     ember.set_num_threads(before)
     assert ember.equal(*results)
+
+
+@pytest.mark.parametrize(
+    ("size", "stride", "offset"),
+    [((2,), (2**62,), 0), ((1,), (1,), 2**62), ((3,), (1,), 2**63 - 1)],
+)
+def test_geometry_that_overflows_is_refused(size, stride, offset):
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        ember.ones(4).as_strided(size, stride, offset)

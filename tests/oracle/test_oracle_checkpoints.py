@@ -45,3 +45,161 @@ def test_interchange(tmp_path, writer, reader, weights_only):
     path = tmp_path / "a.pt"
     writer.save(make(writer), path)
     check(reader.load(path, weights_only=weights_only), reader)
+
+
+def sparse(lib):
+    x = lib.tensor([[0.0, 2, 0, 0], [3, 0, 0, 4]])
+    return {
+        "coo": x.to_sparse(),
+        "repeated": lib.sparse_coo_tensor([[1, 1, 0]], [1.0, 2, 3], (3,)),
+        "rows": x.to_sparse(1),
+        "csr": x.to_sparse_csr(),
+        "csc": x.to_sparse_csc(),
+        "bsr": x.to_sparse_bsr((2, 2)),
+    }
+
+
+@pytest.mark.parametrize(("writer", "reader"), [(ember, torch), (torch, ember)])
+@pytest.mark.filterwarnings("ignore:Sparse")
+def test_interchange_of_sparse_tensors(tmp_path, writer, reader):
+    path = tmp_path / "a.pt"
+    writer.save(sparse(writer), path)
+    got, want = reader.load(path), sparse(reader)
+    assert {name: repr(t) for name, t in got.items()} == {
+        name: repr(t) for name, t in want.items()
+    }
+
+
+def test_torchs_older_format(tmp_path):
+    path = tmp_path / "a.pt"
+    torch.save(make(torch), path, _use_new_zipfile_serialization=False)
+    for weights_only in (True, False):
+        check(ember.load(path, weights_only=weights_only), ember)
+
+
+def test_torchs_oldest_format(tmp_path):
+    from tests import checkpoints
+
+    path = tmp_path / "a.pt"
+    path.write_bytes(checkpoints.tarred())
+    ours, theirs = ember.load(path), torch.load(path, weights_only=False)
+    assert [t.tolist() for t in ours] == [t.tolist() for t in theirs]
+
+
+@pytest.mark.parametrize(("writer", "reader"), [(ember, torch), (torch, ember)])
+def test_memory_mapped_interchange(tmp_path, writer, reader):
+    path = tmp_path / "a.pt"
+    writer.save(make(writer), path)
+    check(reader.load(path, mmap=True), reader)
+
+
+@pytest.mark.parametrize(("writer", "reader"), [(ember, torch), (torch, ember)])
+def test_shapes_and_strides(tmp_path, writer, reader):
+    path = tmp_path / "a.pt"
+
+    def tensors(lib):
+        x = lib.arange(24.0).view(2, 3, 4)
+        return [
+            x,
+            x.permute(2, 0, 1),
+            x[:, 1],
+            x[..., ::2],
+            x[0].expand(5, 3, 4),
+            lib.zeros(0, 3),
+            lib.tensor(3.5),
+            x.view(-1).as_strided((3, 3), (1, 1), 2),
+            lib.ones(2, 3, 4, 5).to(memory_format=lib.channels_last),
+            x.to(lib.complex64).conj(),
+            x.clone().untyped_storage(),
+        ]
+
+    writer.save(tensors(writer), path)
+    for got, want in zip(reader.load(path), tensors(reader), strict=True):
+        if hasattr(want, "stride"):
+            assert got.shape == want.shape and got.dtype == want.dtype
+            assert got.resolve_conj().tolist() == want.resolve_conj().tolist()
+            if not want.is_conj():
+                assert got.stride() == want.stride()
+        else:
+            assert got.tolist() == want.tolist()
+
+
+NETWORKS = {
+    "Linear": (3, 2),
+    "Conv2d": (3, 4, 3),
+    "ConvTranspose1d": (3, 4, 3),
+    "BatchNorm2d": (4,),
+    "LayerNorm": (4,),
+    "GroupNorm": (2, 4),
+    "Embedding": (5, 3),
+    "EmbeddingBag": (5, 3),
+    "LSTM": (3, 4, 2),
+    "GRU": (3, 4),
+    "GRUCell": (3, 4),
+    "MultiheadAttention": (8, 2),
+    "TransformerEncoderLayer": (8, 2, 16),
+    "PReLU": (),
+    "Bilinear": (2, 3, 4),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize(("writer", "reader"), [(ember, torch), (torch, ember)])
+def test_states_of_modules(tmp_path, writer, reader, name):
+    path = tmp_path / "a.pt"
+    writer.manual_seed(0)
+    state = getattr(writer.nn, name)(*NETWORKS[name]).state_dict()
+    writer.save(state, path)
+    reader.manual_seed(1)
+    module = getattr(reader.nn, name)(*NETWORKS[name])
+    loaded = reader.load(path)
+    assert type(loaded) is type(state) and loaded._metadata == state._metadata
+    module.load_state_dict(loaded)
+    got = module.state_dict()
+    assert list(got) == list(state)
+    for key, value in state.items():
+        assert np.array_equal(got[key].numpy(), value.numpy())
+
+
+OPTIMIZERS = "SGD Adam AdamW Adagrad Adadelta RMSprop Adamax NAdam RAdam ASGD Rprop"
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS.split())
+@pytest.mark.parametrize(("writer", "reader"), [(ember, torch), (torch, ember)])
+def test_states_of_optimizers(tmp_path, writer, reader, name):
+    """The run that goes on in the other library ends where the first would have."""
+    path = tmp_path / "a.pt"
+    options = {"lr": 0.01} | ({"momentum": 0.9} if name == "SGD" else {})
+
+    def start(lib):
+        w = lib.nn.Parameter(lib.arange(6.0).view(2, 3) / 6)
+        return w, getattr(lib.optim, name)([w], **options)
+
+    def train(lib, w, optimizer, steps):
+        for _ in range(steps):
+            optimizer.zero_grad()
+            ((w - 1) ** 2 * lib.arange(1.0, 7.0).view(2, 3)).sum().backward()
+            optimizer.step()
+        return w.detach().numpy()
+
+    w, optimizer = start(writer)
+    train(writer, w, optimizer, 3)
+    writer.save({"w": w, "optimizer": optimizer.state_dict()}, path)
+    want = train(writer, w, optimizer, 3)
+    loaded = reader.load(path)
+    w, optimizer = start(reader)
+    with reader.no_grad():
+        w.copy_(loaded["w"])
+    optimizer.load_state_dict(loaded["optimizer"])
+    assert np.allclose(train(reader, w, optimizer, 3), want, rtol=1e-5, atol=1e-6)
+
+
+def test_whole_modules():
+    """Modules saved whole name torch's classes, which here are ember's."""
+    import io
+
+    data = io.BytesIO()
+    torch.save(torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU()), data)
+    data.seek(0)
+    with pytest.raises(Exception, match="not an allowed global"):
+        ember.load(data)

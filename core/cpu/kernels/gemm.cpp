@@ -22,9 +22,10 @@ constexpr int kBytes = 32, kRows = 6, kVectors = 2;
 constexpr int kBytes = 16, kRows = 4, kVectors = 2;
 #endif
 
-constexpr int64_t kDepth = 384;        // rows of B in a block: as much of kRows rows of A fits L1
-constexpr int64_t kDepthInPlace = 48;  // rows of a large B read in place
+constexpr int64_t kDepth = 512;             // rows of B in a block: kRows rows of A as deep fit L1
+constexpr int64_t kDepthInPlace = 48;       // rows of a large B read in place
 constexpr int64_t kBlockBytes = 640 << 10;  // of B, in L2
+constexpr int64_t kReachBytes = 512 << 10;  // from the first row of B to its last: pages, sets
 constexpr int64_t kFewRows = 64;            // of C: a copy of B would not pay
 
 template <class T>
@@ -232,6 +233,15 @@ void tile_through_buffer(TileFunction<T> run, Tile<T> t, int64_t rows, int64_t c
   }
 }
 
+// How many of the columns left the next tile takes. A vector left over is worth more as two tiles
+// of two than as three and one: a tile of one vector waits for loads of A.
+template <class T>
+constexpr int64_t next_width(int64_t left) {
+  constexpr int64_t kWidth = int64_t(kVectors) * kLanes<T>;
+  if (kVectors == 3 && left > kWidth && left <= kWidth + kLanes<T>) return 2 * kLanes<T>;
+  return left < kWidth ? left : kWidth;
+}
+
 template <class T>
 void gemm(const GemmTask<T>& task) {
   constexpr int L = kLanes<T>;
@@ -239,7 +249,8 @@ void gemm(const GemmTask<T>& task) {
   const int64_t m = task.m, n = task.n, k = task.k;
   // Reading B in place is fine while it stays in L2 anyway, or is used only a few times; then few
   // rows of B are visited at once, because each is on a page of its own.
-  const bool fits = k * n * int64_t(sizeof(T)) <= kBlockBytes;
+  const bool fits = k * n * int64_t(sizeof(T)) <= kBlockBytes &&
+                    k * task.b_row * int64_t(sizeof(T)) <= kReachBytes;
   const bool aligned = task.b_row * int64_t(sizeof(T)) % kBytes == 0;
   const bool b_in_place =
       task.b_col == 1 && (m < 2 * kRows || (aligned && (fits || m <= kFewRows)));
@@ -265,9 +276,11 @@ void gemm(const GemmTask<T>& task) {
       const T* b = task.b + p0 * task.b_row + j0 * task.b_col;
       const int64_t whole = columns / L * L;  // columns in full vectors
       if (!b_in_place) {
-        for (int64_t j = copying ? columns / kWidth * kWidth : 0; j < columns; j += kWidth) {
-          int64_t w = columns - j < kWidth ? columns - j : kWidth;
-          pack_b(b + j * task.b_col, task.b_row, task.b_col, deep, w, kWidth, block + j * deep);
+        T* to = block;
+        for (int64_t j = 0, w; j < columns; j += w, to += kWidth * deep) {
+          w = next_width<T>(columns - j);
+          if (copying && w == kWidth) continue;  // the first rows' tiles will
+          pack_b(b + j * task.b_col, task.b_row, task.b_col, deep, w, kWidth, to);
         }
       } else if (whole < columns) {
         pack_b(b + whole, task.b_row, 1, deep, columns - whole, L, block);
@@ -283,18 +296,19 @@ void gemm(const GemmTask<T>& task) {
         const auto& run = a_packed ? tiles<T, true>.at[rows - 1] : tiles<T, false>.at[rows - 1];
         const bool copy = copying && i == 0;
         T* c = task.c + i * task.c_row + j0;
-        for (int64_t j = 0; j < columns; j += kWidth) {
-          const int64_t w = columns - j < kWidth ? columns - j : kWidth;
+        T* packed = block;
+        for (int64_t j = 0, w; j < columns; j += w, packed += kWidth * deep) {
+          w = next_width<T>(columns - j);
           t.c = c + j;
           if (copy && w == kWidth) {
             t.b = b + j;
             t.b_row = task.b_row;
-            t.copy = block + j * deep;
+            t.copy = packed;
             (a_packed ? tiles<T, true>.copying : tiles<T, false>.copying)(t);
             continue;
           }
           if (!b_in_place) {
-            t.b = block + j * deep;
+            t.b = packed;
             t.b_row = kWidth;
             if (w % L == 0)
               run[w / L - 1](t);
@@ -313,6 +327,55 @@ void gemm(const GemmTask<T>& task) {
           }
         }
       }
+    }
+  }
+}
+
+// Packed ahead: blocks of at most kDepth rows of B, each in panels of kWidth columns.
+constexpr int64_t even_depth(int64_t k) {
+  const int64_t blocks = (k + kDepth - 1) / kDepth;
+  return blocks ? (k + blocks - 1) / blocks : 1;
+}
+
+template <class T>
+void pack(int64_t k, int64_t n, const T* b, int64_t b_row, int64_t b_col, T* packed) {
+  constexpr int64_t kWidth = int64_t(kVectors) * kLanes<T>;
+  const int64_t depth = even_depth(k);
+  for (int64_t p0 = 0; p0 < k; p0 += depth) {
+    const int64_t deep = k - p0 < depth ? k - p0 : depth;
+    for (int64_t j = 0; j < n; j += kWidth, packed += deep * kWidth)
+      pack_b(b + p0 * b_row + j * b_col, b_row, b_col, deep, n - j < kWidth ? n - j : kWidth,
+             kWidth, packed);
+  }
+}
+
+template <class T>
+void gemm_packed(const GemmTask<T>& task, const T* packed, int64_t first, int64_t last) {
+  constexpr int L = kLanes<T>;
+  constexpr int64_t kWidth = int64_t(kVectors) * L;
+  const int64_t depth = even_depth(task.k), panels = (task.n + kWidth - 1) / kWidth;
+  const int64_t down = (task.m + kRows - 1) / kRows;
+  for (int64_t p0 = 0; p0 < task.k; p0 += depth) {
+    const int64_t deep = task.k - p0 < depth ? task.k - p0 : depth;
+    for (int64_t at = first; at < last; at++) {
+      const int64_t j = at / down * kWidth, i = at % down * kRows;
+      const int64_t w = task.n - j < kWidth ? task.n - j : kWidth;
+      const int64_t rows = task.m - i < kRows ? task.m - i : kRows;
+      const auto& run = tiles<T, false>.at[rows - 1];
+      Tile<T> t{deep,
+                task.a + i * task.a_row + p0,
+                task.a_row,
+                packed + p0 * panels * kWidth + j * deep,
+                kWidth,
+                task.c + i * task.c_row + j,
+                task.c_row,
+                task.alpha,
+                p0 == 0 ? task.beta : T(1),
+                nullptr};
+      if (w % L == 0)
+        run[w / L - 1](t);
+      else
+        tile_through_buffer(run[w / L], t, rows, w);
     }
   }
 }
@@ -419,7 +482,8 @@ void to_bfloat(int64_t n, const float* x, uint16_t* y) {
 }
 
 template <class T>
-constexpr GemmKernelsOf<T> kernels_of{gemm<T>, dot_rows<T>, sum_rows<T>};
+constexpr GemmKernelsOf<T> kernels_of{gemm<T>,        kVectors * kLanes<T>, kRows,      pack<T>,
+                                      gemm_packed<T>, dot_rows<T>,          sum_rows<T>};
 
 }  // namespace
 

@@ -23,6 +23,12 @@ struct GemmTask {
 template <class T>
 struct GemmKernelsOf {
   void (*gemm)(const GemmTask<T>&);
+  // B once for many products: `pack` writes k rows of n, rounded up to whole panels of `panel`
+  // columns; `gemm_packed` computes tiles first, first + 1 ... (not `last`) of C, each `tile_rows`
+  // rows of a panel, those of a panel one after another.
+  int64_t panel, tile_rows;
+  void (*pack)(int64_t k, int64_t n, const T* b, int64_t b_row, int64_t b_col, T* packed);
+  void (*gemm_packed)(const GemmTask<T>&, const T* packed, int64_t first, int64_t last);
   // y[i] = sum over j of a[i * a_row + j] * x[j]: rows are adjacent elements.
   void (*dot_rows)(int64_t rows, int64_t n, const T* a, int64_t a_row, const T* x, T* y,
                    int64_t y_step);

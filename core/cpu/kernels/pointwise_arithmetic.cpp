@@ -1,6 +1,7 @@
 // Kernels of the ARITHMETIC family: sums, products, rounding, bits, selection.
 #include <initializer_list>
 
+#include "cpu/kernels/half.h"
 #include "cpu/vmath.h"
 
 #define EMBER_FAMILY ARITHMETIC
@@ -46,6 +47,19 @@ void next16_kernel(const void* a, const void* b, void* out, int64_t n, const Par
         next16<kInfinity>(static_cast<const uint16_t*>(a)[i], static_cast<const uint16_t*>(b)[i]);
 }
 
+// What models in bfloat16 do all the time, without a detour through memory for the conversions.
+template <class Row>
+void bfloat_kernel(const void* a, const void* b, void* out, int64_t n, const Params&) {
+  map2(static_cast<const BFloat16*>(a), static_cast<const BFloat16*>(b),
+       static_cast<BFloat16*>(out), n, [](BFloat16 u, BFloat16 v) EMBER_LAMBDA {
+         return to_bfloat(Row::forward(to_float(u), to_float(v)));
+       });
+}
+template <class... Row>
+void add_bfloat(Kernels& k) {
+  ((k.binary[int(Row::id)][kColumnBFloat16] = bfloat_kernel<Row>), ...);
+}
+
 }  // namespace
 
 void add_arithmetic(Kernels& k) {
@@ -56,6 +70,7 @@ void add_arithmetic(Kernels& k) {
   add_where<uint64_t>(k, {kColumnInt64, kColumnUInt64, kColumnFloat64, kColumnComplex64});
   add_where<complex128>(k, {kColumnComplex128});
   add_bool(k);
+  add_bfloat<Binary_add, Binary_sub, Binary_mul, Binary_div>(k);
   k.binary[int(Binary::nextafter)][kColumnFloat16] = next16_kernel<0x7c00>;
   k.binary[int(Binary::nextafter)][kColumnBFloat16] = next16_kernel<0x7f80>;
 }

@@ -218,6 +218,13 @@ void binary_kernel(const void* a_, const void* b_, void* out_, int64_t n,
 }
 
 template <class Row, class T>
+void binary_number_kernel(const void* a, const void* b, void* out, int64_t n, const Params&) {
+  const T v = *static_cast<const T*>(b);
+  apply(static_cast<const T*>(a), static_cast<T*>(out), n,
+        [=](T u) EMBER_LAMBDA { return Row::forward(u, v); });
+}
+
+template <class Row, class T>
 void compare_kernel(const void* a, const void* b, void* out, int64_t n, const Params& p) {
   const T p0 = T(p.p0), p1 = T(p.p1), p2 = T(p.p2);
   apply(static_cast<const T*>(a), static_cast<const T*>(b), static_cast<uint8_t*>(out), n,
@@ -269,6 +276,9 @@ constexpr bool is_narrow(Binary f) {
          f == Binary::minimum || f == Binary::bitwise_and || f == Binary::bitwise_or ||
          f == Binary::bitwise_xor;
 }
+constexpr bool takes_numbers(Binary f) {
+  return f == Binary::add || f == Binary::sub || f == Binary::mul || f == Binary::div;
+}
 constexpr bool is_narrow(Compare f) { return f != Compare::isclose; }
 constexpr bool is_narrow(Ternary f) { return f == Ternary::clamp; }
 
@@ -290,7 +300,10 @@ void add_predicate(Kernels& k) {
 template <class Row>
 void add_binary(Kernels& k) {
   each_type<Row::types, is_narrow(Row::id)>([&](auto tag, int column) {
-    k.binary[int(Row::id)][column] = binary_kernel<Row, typename decltype(tag)::type>;
+    using T = typename decltype(tag)::type;
+    k.binary[int(Row::id)][column] = binary_kernel<Row, T>;
+    if constexpr (takes_numbers(Row::id) && is_real<T>)
+      k.binary_number[int(Row::id)][column] = binary_number_kernel<Row, T>;
   });
 }
 template <class Row>

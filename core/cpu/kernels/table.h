@@ -46,6 +46,7 @@ struct Kernels {
   Kernel2 unary_grad[kUnaryRows][kColumns];  // (g, kept)
   Kernel1 predicate[kPredicateRows][kColumns];
   Kernel2 binary[kBinaryRows][kColumns];
+  Kernel2 binary_number[kBinaryRows][kColumns];  // b is one element; only for the common rows
   Kernel2 compare[kCompareRows][kColumns];
   Kernel3 ternary[kTernaryRows][kColumns];
   Cast cast[kColumns][kColumns];  // [from][to]

@@ -4,7 +4,10 @@ They are written in terms of ordinary tensor operations, one file for each famil
 the core has an op of that name, that one takes the composite's place.
 """
 
+from types import FunctionType
+
 from ember import _C
+from ember.nn.functional._overridable import overridable
 from ember.nn.functional.activation import (
     celu,
     celu_,
@@ -58,10 +61,7 @@ from ember.nn.functional.adaptive_pooling import (
     fractional_max_pool3d,
     fractional_max_pool3d_with_indices,
 )
-from ember.nn.functional.attention import (
-    multi_head_attention_forward,
-    scaled_dot_product_attention,
-)
+from ember.nn.functional.attention import multi_head_attention_forward
 from ember.nn.functional.class_loss import (
     ctc_loss,
     linear_cross_entropy,
@@ -78,13 +78,10 @@ from ember.nn.functional.dropout import (
     dropout3d,
     feature_alpha_dropout,
 )
-from ember.nn.functional.embedding_bag import embedding_bag
+from ember.nn.functional.embedding import embedding, embedding_bag
 from ember.nn.functional.layers import (
     bilinear,
     cosine_similarity,
-    embedding,
-    layer_norm,
-    linear,
     normalize,
     one_hot,
     pairwise_distance,
@@ -92,23 +89,15 @@ from ember.nn.functional.layers import (
 from ember.nn.functional.loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
-    cross_entropy,
     gaussian_nll_loss,
     huber_loss,
     kl_div,
     l1_loss,
     mse_loss,
-    nll_loss,
     poisson_nll_loss,
     smooth_l1_loss,
 )
-from ember.nn.functional.normalization import (
-    batch_norm,
-    group_norm,
-    instance_norm,
-    local_response_norm,
-    rms_norm,
-)
+from ember.nn.functional.normalization import local_response_norm
 from ember.nn.functional.padding import pad
 from ember.nn.functional.pooling import (
     lp_pool1d,
@@ -148,5 +137,23 @@ globals().update(
         name[len(_prefix) :]: op
         for name, op in _C._ops.items()
         if name.startswith(_prefix)
+    }
+)
+
+# Functions that arguments and modes (autocast, vmap) can take over, as they can ops.
+_OVERRIDABLE = """
+    adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy
+    binary_cross_entropy_with_logits conv1d conv2d conv3d conv_transpose1d
+    conv_transpose2d conv_transpose3d cosine_embedding_loss cross_entropy ctc_loss
+    gaussian_nll_loss grid_sample hinge_embedding_loss huber_loss kl_div l1_loss
+    margin_ranking_loss max_pool3d max_unpool2d max_unpool3d mse_loss multi_margin_loss
+    multilabel_margin_loss nll_loss poisson_nll_loss prelu scaled_dot_product_attention
+    smooth_l1_loss soft_margin_loss triplet_margin_loss
+    """
+globals().update(
+    {
+        name: overridable(globals()[name])
+        for name in _OVERRIDABLE.split()
+        if isinstance(globals()[name], FunctionType)
     }
 )

@@ -1,10 +1,12 @@
 """Losses over classes by margins, over several labels, and over sequences (CTC)."""
 
 import ember
-from ember import Tensor
+from ember import _C, Tensor
 from ember.nn.functional.activation import logsigmoid
 from ember.nn.functional.layers import pairwise_distance
-from ember.nn.functional.loss import _reduced, _reduction, cross_entropy
+from ember.nn.functional.loss import _reduced, _reduction
+
+cross_entropy = _C._ops["nn.functional.cross_entropy"]
 
 
 def multi_margin_loss(

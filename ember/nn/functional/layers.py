@@ -1,22 +1,8 @@
-"""Linear maps, embeddings, normalization and distances."""
+"""Bilinear maps, one-hot vectors and distances."""
 
 import ember
 from ember import Tensor
-
-
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input @ weight.T + bias.
-
-    >>> import ember
-    >>> F = ember.nn.functional
-    >>> F.linear(ember.ones(1, 2), ember.ones(3, 2), ember.zeros(3))
-    tensor([[2., 2., 2.]])
-    """
-    if bias is None:
-        return ember.matmul(input, weight.t())
-    if input.dim() == 2:
-        return ember.addmm(bias, input, weight.t())
-    return ember.matmul(input, weight.t()) + bias
+from ember.overrides import handle_torch_function, has_torch_function_unary
 
 
 def bilinear(
@@ -38,57 +24,6 @@ def bilinear(
     return result.reshape(*batch, out)
 
 
-def embedding(
-    input: Tensor,
-    weight: Tensor,
-    padding_idx: int | None = None,
-    max_norm: float | None = None,
-    norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False,
-    sparse: bool = False,
-) -> Tensor:
-    """Rows of `weight`; the row `padding_idx` gets no gradient.
-
-    >>> import ember
-    >>> ember.nn.functional.embedding(ember.tensor([1, 0]), ember.eye(2))
-    tensor([[0., 1.],
-            [1., 0.]])
-    """
-    if padding_idx is not None:
-        rows = weight.shape[0]
-        if not -rows <= padding_idx < rows:
-            raise AssertionError("Padding_idx must be within num_embeddings")
-        padding_idx %= rows
-    if weight.dim() != 2:
-        raise RuntimeError(f"'weight' must be 2-D, got {weight.dim()}-D")
-    if max_norm is not None:
-        _renormalize(input, weight, max_norm, norm_type)
-    if scale_grad_by_freq:
-        weight = _scaled_by_frequency(input, weight)
-    rows = weight.index_select(0, input.reshape(-1)).view(*input.shape, -1)
-    if padding_idx is None or not rows.requires_grad:
-        return rows
-    padding = (input == padding_idx).unsqueeze(-1)
-    return ember.where(padding, rows.detach(), rows)
-
-
-def _scaled_by_frequency(input: Tensor, weight: Tensor) -> Tensor:
-    """`weight`, but a row used n times gets 1/n of the sum of its gradients."""
-    counts = ember.bincount(input.reshape(-1), minlength=weight.shape[0])
-    scale = (1.0 / counts.clamp(min=1)).to(weight.dtype).unsqueeze(1)
-    return weight * scale + (weight - weight * scale).detach()
-
-
-def _renormalize(input: Tensor, weight: Tensor, max_norm: float, norm_type: float):
-    """Scale the rows in use down to `max_norm`, in place."""
-    with ember.no_grad():
-        used = ember.unique(input)
-        rows = weight.detach().index_select(0, used)
-        norms = rows.norm(norm_type, dim=1, keepdim=True)
-        scale = ember.where(norms > max_norm, max_norm / (norms + 1e-7), 1.0)
-        weight.detach().index_copy_(0, used, rows * scale)
-
-
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Indices as rows with a single one.
 
@@ -97,6 +32,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     tensor([[1, 0, 0],
             [0, 0, 1]])
     """
+    if has_torch_function_unary(tensor):
+        return handle_torch_function(one_hot, (tensor,), tensor, num_classes)
     if tensor.dtype != ember.int64:
         raise RuntimeError(
             "one_hot is only applicable to index tensor of type LongTensor."
@@ -128,31 +65,6 @@ def normalize(
     return input / norm if out is None else ember.div(input, norm, out=out)
 
 
-def layer_norm(
-    input: Tensor,
-    normalized_shape,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
-) -> Tensor:
-    """Mean 0 and variance 1 over the last axes, then scale and shift."""
-    shape = tuple(normalized_shape)
-    count = len(shape)
-    if count == 0 or tuple(input.shape[-count:]) != shape:
-        raise RuntimeError(
-            f"Given normalized_shape={list(shape)}, expected input with shape "
-            f"[*, {', '.join(map(str, shape))}], but got input of size"
-            f"{list(input.shape)}"
-        )
-    dims = tuple(range(-count, 0))
-    centred = input - input.mean(dims, keepdim=True)
-    variance = (centred * centred).mean(dims, keepdim=True)
-    result = centred * ember.rsqrt(variance + eps)
-    if weight is not None:
-        result = result * weight
-    return result if bias is None else result + bias
-
-
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
@@ -164,6 +76,7 @@ def cosine_similarity(
     x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8
 ) -> Tensor:
     """The cosine of the angle between x1 and x2 along `dim`."""
+    x1, x2 = ember.broadcast_tensors(x1, x2)
     norm1 = x1.norm(2, dim, keepdim=True).clamp_min(eps)
     norm2 = x2.norm(2, dim, keepdim=True).clamp_min(eps)
     return ((x1 / norm1) * (x2 / norm2)).sum(dim)

@@ -3,7 +3,9 @@
 import math
 
 import ember
-from ember import Tensor
+from ember import _C, Tensor
+
+logsigmoid = _C._ops["nn.functional.logsigmoid"]
 
 
 def _reduction(size_average, reduce, reduction: str) -> str:
@@ -71,8 +73,7 @@ def mse_loss(
     """
     reduction = _reduction(size_average, reduce, reduction)
     _warn_sizes(input, target)
-    difference = input - target
-    return _weighted(difference * difference, weight, reduction)
+    return _weighted((input - target).square(), weight, reduction)
 
 
 def l1_loss(
@@ -126,128 +127,6 @@ def huber_loss(
     return _weighted(loss, weight, reduction)
 
 
-def nll_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average=None,
-    ignore_index: int = -100,
-    reduce=None,
-    reduction: str = "mean",
-) -> Tensor:
-    """Minus the log-probability of the target class; classes are axis 1 (0 if 1-D).
-
-    >>> import ember
-    >>> logp = ember.tensor([[-0.5, -1.0]])
-    >>> ember.nn.functional.nll_loss(logp, ember.tensor([1]))
-    tensor(1.)
-    """
-    reduction = _reduction(size_average, reduce, reduction)
-    loss, weights = _nll(input, target, weight, ignore_index)
-    if reduction == "mean":
-        return loss.sum() / weights.sum()
-    return _reduced(loss, reduction)
-
-
-def _nll(input, target, weight, ignore_index) -> tuple[Tensor, Tensor]:
-    """The loss of each target, weighted, and the weights; ignored ones weigh 0."""
-    dim = 0 if input.dim() == 1 else 1
-    expected = (*input.shape[:dim], *input.shape[dim + 1 :])
-    if tuple(target.shape) != expected:
-        if dim and target.dim() and input.shape[0] != target.shape[0]:
-            raise ValueError(
-                f"Expected input batch_size ({input.shape[0]}) to match target "
-                f"batch_size ({target.shape[0]})."
-            )
-        raise RuntimeError(
-            f"nll_loss(): expected a target of shape {expected} for an input of shape "
-            f"{tuple(input.shape)}, got {tuple(target.shape)}"
-        )
-    if weight is not None:
-        _check_class_weight(weight, input, dim)
-    ignored = target == ignore_index
-    index = ember.where(ignored, 0, target)
-    if weight is None:
-        weights = input.new_ones(()).expand(target.shape)
-    else:
-        weights = weight.index_select(0, index.reshape(-1)).view(target.shape)
-    weights = ember.where(ignored, 0.0, weights)
-    picked = input.gather(dim, index.unsqueeze(dim)).squeeze(dim)
-    return ember.where(ignored, 0.0, -picked * weights), weights
-
-
-def _check_class_weight(weight: Tensor, input: Tensor, dim: int) -> None:
-    classes = input.shape[dim]
-    if weight.dim() != 1 or weight.numel() != classes:
-        raise RuntimeError(
-            f"weight tensor should be defined either for all {classes} classes or no "
-            f"classes but got weight tensor of shape: {list(weight.shape)}"
-        )
-    if weight.dtype != input.dtype:
-        raise RuntimeError(
-            f"expected scalar type {input.dtype} but found {weight.dtype} for weight"
-        )
-
-
-def cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average=None,
-    ignore_index: int = -100,
-    reduce=None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Tensor:
-    """Cross entropy of logits with class indices or with class probabilities.
-
-    >>> import ember
-    >>> logits = ember.tensor([[0.0, 0.0]])
-    >>> ember.nn.functional.cross_entropy(logits, ember.tensor([1]))
-    tensor(0.6931)
-    """
-    if label_smoothing < 0.0 or label_smoothing > 1.0:
-        raise RuntimeError(
-            f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}"
-        )
-    reduction = _reduction(size_average, reduce, reduction)
-    dim = 0 if input.dim() == 1 else 1
-    logp = ember.log_softmax(input, dim)
-    if target.is_floating_point() and target.shape == input.shape:
-        if ignore_index >= 0:
-            raise RuntimeError(
-                "ignore_index is not supported for floating point target"
-            )
-        return _soft_targets(logp, target, weight, reduction, label_smoothing, dim)
-    loss, weights = _nll(logp, target, weight, ignore_index)
-    if label_smoothing > 0:
-        every = -logp if weight is None else -logp * _along(weight, logp, dim)
-        smooth = ember.where(target == ignore_index, 0.0, every.sum(dim))
-        share = label_smoothing / input.shape[dim]
-        loss = loss * (1 - label_smoothing) + smooth * share
-    if reduction == "mean":
-        return loss.sum() / weights.sum()
-    return _reduced(loss, reduction)
-
-
-def _soft_targets(logp, target, weight, reduction, smoothing, dim) -> Tensor:
-    if smoothing > 0:
-        target = target * (1 - smoothing) + smoothing / logp.shape[dim]
-    loss = -(logp * target)
-    if weight is not None:
-        _check_class_weight(weight, logp, dim)
-        loss = loss * _along(weight, logp, dim)
-    loss = loss.sum(dim)
-    if reduction == "mean":
-        return loss.sum() / max(loss.numel(), 1)
-    return _reduced(loss, reduction)
-
-
-def _along(weight: Tensor, like: Tensor, dim: int) -> Tensor:
-    """A vector over classes in the shape that broadcasts along axis `dim`."""
-    return weight.view(-1, *[1] * (like.dim() - dim - 1))
-
-
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -287,7 +166,7 @@ def binary_cross_entropy_with_logits(
             f"Target size ({target.size()}) must be the same as input size "
             f"({input.size()})"
         )
-    logp = input.clamp(max=0) - (-input.abs()).exp().log1p()
+    logp = logsigmoid(input)
     if pos_weight is None:
         loss = (1 - target) * input - logp
     else:

@@ -58,7 +58,12 @@ from ember.nn.modules.class_loss import (
     NLLLoss2d,
     TripletMarginWithDistanceLoss,
 )
-from ember.nn.modules.container import ModuleDict, ModuleList, Sequential
+from ember.nn.modules.container import (
+    Container,
+    ModuleDict,
+    ModuleList,
+    Sequential,
+)
 from ember.nn.modules.conv import (
     Conv1d,
     Conv2d,
@@ -155,6 +160,7 @@ from ember.nn.modules.pooling import (
 from ember.nn.modules.rnn import GRU, LSTM, RNN, RNNBase
 from ember.nn.modules.rnn_cell import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from ember.nn.modules.sparse import Embedding, EmbeddingBag
+from ember.nn.modules.sync_batchnorm import SyncBatchNorm
 from ember.nn.modules.transformer import (
     Transformer,
     TransformerDecoder,

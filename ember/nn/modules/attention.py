@@ -116,7 +116,10 @@ class MultiheadAttention(Module):
         """The output and, if `need_weights`, the weights [N, L, S]."""
         swapped = self.batch_first and query.dim() == 3
         if swapped:
+            same = query is key and key is value
             query, key, value = (x.transpose(1, 0) for x in (query, key, value))
+            if same:  # still recognised as such: one projection for all
+                key = value = query
         output, weights = F.multi_head_attention_forward(
             query,
             key,

@@ -49,6 +49,23 @@ class _Indexed(Module):
         return module
 
 
+class Container(Module):
+    """What modules were kept in before `Module` took them: old and unused."""
+
+    def __init__(self, **kwargs: Module) -> None:
+        super().__init__()
+        import warnings
+
+        warnings.warn(
+            "nn.Container is deprecated. All of it's functionality is now implemented "
+            "in nn.Module. Subclass that instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        for name, module in kwargs.items():
+            self.add_module(name, module)
+
+
 class Sequential(_Indexed):
     """Modules called one after another.
 

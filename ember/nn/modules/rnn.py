@@ -1,15 +1,16 @@
-"""Recurrent networks over whole sequences: RNN, LSTM, GRU.
+"""Recurrent networks over whole sequences: RNN, LSTM, GRU. Cells are in `rnn_cell.py`.
 
-What a step computes is in `functional/recurrent.py`, cells are in `rnn_cell.py`.
+Checks and parameters are here; what is computed is in the ops (core/ops/recurrent.cpp).
 """
 
 import math
 import warnings
+from collections.abc import Callable
+from typing import ClassVar
 
 import ember
-from ember import Tensor
+from ember import _C, Tensor
 from ember.nn import init
-from ember.nn.functional import recurrent
 from ember.nn.modules.module import Module
 from ember.nn.parameter import Parameter
 from ember.nn.utils.rnn import PackedSequence
@@ -19,6 +20,12 @@ class RNNBase(Module):
     """Base: the parameters of all layers and directions, and the checks."""
 
     _kinds = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+    _ops: ClassVar[dict[str, Callable]] = {
+        "LSTM": _C.lstm,
+        "GRU": _C.gru,
+        "RNN_TANH": _C.rnn_tanh,
+        "RNN_RELU": _C.rnn_relu,
+    }
 
     def __init__(
         self,
@@ -113,49 +120,38 @@ class RNNBase(Module):
         if isinstance(input, PackedSequence):
             data, sizes, sorted_indices, unsorted = input
             states = self._states(hx, data, int(sizes[0]), sorted_indices, True)
-            weights = self._per_layer()
-            steps = [int(n) for n in sizes]
-            output, final = recurrent.run_layers(
-                self.mode, data.split(steps), states, weights, *self._options()
-            )
-            packed = PackedSequence(ember.cat(output), sizes, sorted_indices, unsorted)
+            output, *final = self._run((data, sizes), states)
+            packed = PackedSequence(output, sizes, sorted_indices, unsorted)
             return packed, self._result(_permuted(final, unsorted), True)
-        return self._forward_padded(input, hx)
-
-    def _forward_padded(self, input: Tensor, hx):
-        name = type(self).__name__
-        if input.dim() not in (2, 3):
+        dims = input.dim()
+        if dims not in (2, 3):
             raise ValueError(
-                f"{name}: Expected input to be 2D or 3D, got {input.dim()}D instead"
+                f"{type(self).__name__}: Expected input to be 2D or 3D, got {dims}D "
+                "instead"
             )
-        batched = input.dim() == 3
+        batched, first = dims == 3, self.batch_first
         if not batched:
-            input = input.unsqueeze(0 if self.batch_first else 1)
-        if self.batch_first:
-            input = input.transpose(0, 1)
-        states = self._states(hx, input, input.shape[1], None, batched)
-        if input.shape[0] == 0:
-            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-        steps = input.unbind(0)
-        weights = self._per_layer()
-        outputs, final = recurrent.run_layers(
-            self.mode, steps, states, weights, *self._options()
-        )
-        output = ember.stack(outputs, 1 if self.batch_first else 0)
+            input = input.unsqueeze(0 if first else 1)
+        states = self._states(hx, input, input.shape[0 if first else 1], None, batched)
+        output, *final = self._run((input,), states, first)
         if not batched:
-            output = output.squeeze(0 if self.batch_first else 1)
+            output = output.squeeze(0 if first else 1)
         return output, self._result(final, batched)
 
-    def _options(self) -> tuple:
-        return self.dropout if self.training else 0.0, self.bidirectional
-
-    def _per_layer(self) -> list[dict[str, Tensor]]:
-        """Weights by name without layer, for each layer and direction."""
-        own = self._parameters
-        return [
-            {n.split("_l")[0]: own.get(n, getattr(self, n)) for n in names}
-            for names in self._all_weights
-        ]
+    def _run(self, input: tuple, states: list[Tensor], *layout: bool):
+        """The op over padded (with a layout) or packed sequences."""
+        hx = states if self.mode == "LSTM" else states[0]
+        return self._ops[self.mode](
+            *input,
+            hx,
+            self._flat_weights,
+            self.bias,
+            self.num_layers,
+            self.dropout,
+            self.training,
+            self.bidirectional,
+            *layout,
+        )
 
     def _states(self, hx, input: Tensor, batch: int, order, batched: bool):
         """The initial states, each [layers * directions, N, size]."""

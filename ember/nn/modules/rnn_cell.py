@@ -3,10 +3,8 @@
 import math
 
 import ember
-from ember import Tensor
-from ember.nn import functional as F
+from ember import _C, Tensor
 from ember.nn import init
-from ember.nn.functional import recurrent
 from ember.nn.modules.module import Module
 from ember.nn.parameter import Parameter
 
@@ -50,8 +48,8 @@ class RNNCellBase(Module):
             text += f", nonlinearity={self.nonlinearity}"
         return text
 
-    def _prepared(self, input: Tensor, states) -> tuple[Tensor, list[Tensor], bool]:
-        """Gates of the input, states as [N, H], and whether there was a batch."""
+    def _check(self, input: Tensor, states) -> None:
+        """Shapes as PyTorch wants them; 1-D tensors are a batch of one."""
         name = type(self).__name__
         if input.dim() not in (1, 2):
             raise ValueError(
@@ -63,28 +61,27 @@ class RNNCellBase(Module):
                     f"{name}: Expected hidden to be 1D or 2D, got {state.dim()}D "
                     "instead"
                 )
-        batched = input.dim() == 2
-        if not batched:
-            input = input.unsqueeze(0)
-            states = [state.unsqueeze(0) for state in states]
-        if input.shape[1] != self.input_size:
+        if input.shape[-1] != self.input_size:
             raise RuntimeError(
-                f"input has inconsistent input_size: got {input.shape[1]} expected "
+                f"input has inconsistent input_size: got {input.shape[-1]} expected "
                 f"{self.input_size}"
             )
+        batch = input.shape[:-1]
         for state in states:
-            if input.shape[0] != state.shape[0]:
+            if state.shape[:-1] != batch:
                 raise RuntimeError(
-                    f"Input batch size {input.shape[0]} doesn't match hidden batch "
-                    f"size {state.shape[0]}"
+                    f"Input batch size {list(batch)} doesn't match hidden batch size "
+                    f"{list(state.shape[:-1])}"
                 )
-            if state.shape[1] != self.hidden_size:
+            if state.shape[-1] != self.hidden_size:
                 raise RuntimeError(
-                    f"hidden has inconsistent hidden_size: got {state.shape[1]}, "
+                    f"hidden has inconsistent hidden_size: got {state.shape[-1]}, "
                     f"expected {self.hidden_size}"
                 )
-        projected = F.linear(input, self.weight_ih, self.bias_ih)
-        return projected, list(states), batched
+
+    @property
+    def _weights(self) -> tuple:
+        return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
 
     def _zeros(self, input: Tensor) -> Tensor:
         return input.new_zeros((*input.shape[:-1], self.hidden_size))
@@ -114,11 +111,9 @@ class RNNCell(RNNCellBase):
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         hx = self._zeros(input) if hx is None else hx
-        projected, (h,), batched = self._prepared(input, [hx])
-        function = getattr(ember, self.nonlinearity)
-        own = (self.weight_hh, self.bias_hh)
-        h = recurrent.rnn_step(function, projected, h, *own)
-        return h if batched else h.squeeze(0)
+        self._check(input, [hx])
+        cell = _C.rnn_tanh_cell if self.nonlinearity == "tanh" else _C.rnn_relu_cell
+        return cell(input, hx, *self._weights)
 
 
 class LSTMCell(RNNCellBase):
@@ -142,10 +137,8 @@ class LSTMCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx=None) -> tuple[Tensor, Tensor]:
         hx = (self._zeros(input),) * 2 if hx is None else hx
-        projected, (h, c), batched = self._prepared(input, hx)
-        own = (self.weight_hh, self.bias_hh)
-        h, c = recurrent.lstm_step(projected, h, c, *own)
-        return (h, c) if batched else (h.squeeze(0), c.squeeze(0))
+        self._check(input, hx)
+        return _C.lstm_cell(input, hx, *self._weights)
 
 
 class GRUCell(RNNCellBase):
@@ -168,6 +161,5 @@ class GRUCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         hx = self._zeros(input) if hx is None else hx
-        projected, (h,), batched = self._prepared(input, [hx])
-        h = recurrent.gru_step(projected, h, self.weight_hh, self.bias_hh)
-        return h if batched else h.squeeze(0)
+        self._check(input, [hx])
+        return _C.gru_cell(input, hx, *self._weights)

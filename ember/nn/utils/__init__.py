@@ -1,6 +1,8 @@
-"""Helpers around modules: limits on gradients, parameters as a vector, sequences."""
+"""Helpers around modules: limits on gradients, parameters as a vector, sequences,
+parametrized and pruned weights, fusion of layers, calls with other parameters.
+"""
 
-from ember.nn.utils import rnn
+from ember.nn.utils import parametrizations, parametrize, rnn, stateless
 from ember.nn.utils.clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -12,3 +14,24 @@ from ember.nn.utils.convert_parameters import (
     parameters_to_vector,
     vector_to_parameters,
 )
+from ember.nn.utils.fusion import (
+    fuse_conv_bn_eval,
+    fuse_conv_bn_weights,
+    fuse_linear_bn_eval,
+    fuse_linear_bn_weights,
+)
+from ember.nn.utils.init import skip_init
+from ember.nn.utils.memory_format import (
+    convert_conv2d_weight_memory_format,
+    convert_conv3d_weight_memory_format,
+)
+from ember.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
+from ember.nn.utils.weight_norm import remove_weight_norm, weight_norm
+
+
+def __getattr__(name: str):
+    if name == "prune":
+        from importlib import import_module
+
+        return import_module("ember.nn.utils.prune")
+    raise AttributeError(f"module 'ember.nn.utils' has no attribute '{name}'")

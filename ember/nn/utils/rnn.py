@@ -7,14 +7,16 @@ import ember
 from ember import Tensor
 
 
-class _Packed(NamedTuple):
+class PackedSequence_(NamedTuple):
+    """The fields of `PackedSequence`."""
+
     data: Tensor
     batch_sizes: Tensor
     sorted_indices: Tensor | None
     unsorted_indices: Tensor | None
 
 
-class PackedSequence(_Packed):
+class PackedSequence(PackedSequence_):
     """The steps of several sequences one after the other, without padding.
 
     Step t has batch_sizes[t] rows, from the longest sequence to the shortest;
@@ -70,6 +72,22 @@ class PackedSequence(_Packed):
     def int(self) -> "PackedSequence":
         """In int32."""
         return self.to(ember.int32)
+
+    def short(self) -> "PackedSequence":
+        """In int16."""
+        return self.to(ember.int16)
+
+    def char(self) -> "PackedSequence":
+        """In int8."""
+        return self.to(ember.int8)
+
+    def byte(self) -> "PackedSequence":
+        """In uint8."""
+        return self.to(ember.uint8)
+
+    def cuda(self, *args, **kwargs) -> "PackedSequence":
+        """On a CUDA device: there is none."""
+        return type(self)(self.data.cuda(*args, **kwargs), self.batch_sizes)
 
     def pin_memory(self) -> "PackedSequence":
         """With its data in pinned memory."""

@@ -1,7 +1,9 @@
 """Datasets, samplers and the DataLoader."""
 
 from ember.utils.data._collate import default_collate, default_convert
-from ember.utils.data.dataloader import DataLoader, get_worker_info
+from ember.utils.data._fetch import _DatasetKind
+from ember.utils.data._info import get_worker_info
+from ember.utils.data.dataloader import DataLoader
 from ember.utils.data.dataset import (
     ChainDataset,
     ConcatDataset,
@@ -21,3 +23,31 @@ from ember.utils.data.sampler import (
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
+
+_PIPES = (
+    "DFIterDataPipe",
+    "DataChunk",
+    "IterDataPipe",
+    "MapDataPipe",
+    "argument_validation",
+    "functional_datapipe",
+    "guaranteed_datapipes_determinism",
+    "non_deterministic",
+    "runtime_validation",
+    "runtime_validation_disabled",
+)
+
+
+def __getattr__(name: str):
+    from importlib import import_module
+
+    if name == "_utils":
+        return import_module("ember.utils.data._utils")
+    if name in _PIPES or name == "datapipes":
+        pipes = import_module("ember.utils.data.datapipes")
+        return pipes if name == "datapipes" else getattr(pipes, name)
+    raise AttributeError(f"module 'ember.utils.data' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PIPES, "datapipes"})

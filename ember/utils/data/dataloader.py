@@ -1,13 +1,15 @@
-"""`DataLoader`: batches of a dataset. Worker processes are not here yet: whatever
-`num_workers` says, batches are made in the process that asks for them.
+"""`DataLoader`: batches of a dataset, made here or, ahead of time, by workers
+(`_workers`).
 """
 
 import itertools
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 
 import ember
 from ember.utils.data._collate import default_collate, default_convert
+from ember.utils.data._fetch import _DatasetKind, make_fetcher
 from ember.utils.data.dataset import Dataset, IterableDataset
 from ember.utils.data.sampler import (
     BatchSampler,
@@ -25,13 +27,11 @@ class _InfiniteConstantSampler(Sampler):
         return itertools.repeat(None)
 
 
-class _DatasetKind:
-    Map = 0
-    Iterable = 1
-
-
 class DataLoader:
     """Iterates over a dataset in batches, shuffled or not.
+
+    With `num_workers`, that many processes make batches ahead of time, up to
+    `prefetch_factor` each, and hand them over in shared memory.
 
     >>> import ember
     >>> data = ember.utils.data.TensorDataset(ember.arange(4))
@@ -40,6 +40,9 @@ class DataLoader:
     """
 
     __initialized = False
+
+    def __class_getitem__(cls, item) -> type:
+        return cls
 
     def __init__(
         self,
@@ -65,6 +68,8 @@ class DataLoader:
         self._check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
         self.dataset = dataset
         self.num_workers = num_workers
+        if num_workers > 0 and prefetch_factor is None:
+            prefetch_factor = 2
         self.prefetch_factor = prefetch_factor
         self.pin_memory = pin_memory
         self.pin_memory_device = pin_memory_device
@@ -72,6 +77,8 @@ class DataLoader:
         self.worker_init_fn = worker_init_fn
         self.multiprocessing_context = multiprocessing_context
         self.in_order = in_order
+        self._iterator: _MultiProcessingDataLoaderIter | None = None
+        self._promised: int | None = None
         self.persistent_workers = persistent_workers
         streams = isinstance(dataset, IterableDataset)
         self._dataset_kind = _DatasetKind.Iterable if streams else _DatasetKind.Map
@@ -127,12 +134,9 @@ class DataLoader:
             )
         if persistent and num_workers == 0:
             raise ValueError("persistent_workers option needs num_workers > 0")
-        if num_workers > 0:
-            warnings.warn(
-                f"DataLoader(): num_workers={num_workers} is not available yet; "
-                "batches are made in the calling process",
-                stacklevel=3,
-            )
+        if prefetch_factor is not None and prefetch_factor < 0:
+            raise ValueError("prefetch_factor option should be non-negative")
+        _check_number(num_workers)
 
     def __setattr__(self, name: str, value) -> None:
         fixed = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset")
@@ -151,17 +155,77 @@ class DataLoader:
     def _index_sampler(self):
         return self.batch_sampler if self._auto_collation else self.sampler
 
+    @property
+    def multiprocessing_context(self):
+        """How workers are started: a context of `multiprocessing`, or None."""
+        return self._context
+
+    @multiprocessing_context.setter
+    def multiprocessing_context(self, context) -> None:
+        if context is not None and self.num_workers <= 0:
+            raise ValueError(
+                "multiprocessing_context can only be used with multi-process loading "
+                f"(num_workers > 0), but got num_workers={self.num_workers}"
+            )
+        if context is not None:
+            import ember.multiprocessing as mp
+
+            known = mp.get_all_start_methods()
+            if isinstance(context, str):
+                if context not in known:
+                    raise ValueError(
+                        "multiprocessing_context option should specify a valid start "
+                        f"method in {known!r}, but got {context!r}"
+                    )
+                context = mp.get_context(context)
+            elif not hasattr(context, "Process"):
+                raise TypeError(
+                    "multiprocessing_context option should be a valid context object "
+                    f"or a string specifying the start method, but got {context!r}"
+                )
+        self._context = context
+
+    def _get_iterator(self) -> "_BaseDataLoaderIter":
+        if self.num_workers == 0:
+            return _SingleProcessDataLoaderIter(self)
+        return _MultiProcessingDataLoaderIter(self)
+
     def __iter__(self) -> Iterator:
-        return _SingleProcessDataLoaderIter(self)
+        if not self.persistent_workers:
+            return self._get_iterator()
+        if self._iterator is None or not self._iterator._workers:
+            self._iterator = _MultiProcessingDataLoaderIter(self)
+        else:
+            self._iterator._reset(self)
+        return self._iterator
 
     def __len__(self) -> int:
         if self._dataset_kind == _DatasetKind.Map:
             return len(self._index_sampler)
-        samples = len(self.dataset)
-        if self.batch_size is None:
-            return samples
-        extra = 0 if self.drop_last else self.batch_size - 1
-        return (samples + extra) // self.batch_size
+        length = len(self.dataset)
+        if self.batch_size is not None:
+            extra = 0 if self.drop_last else self.batch_size - 1
+            length = (length + extra) // self.batch_size
+        self._promised = length
+        return length
+
+
+def _check_number(num_workers: int) -> None:
+    """Warn about more workers than there are processors."""
+    try:
+        most = len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        most = os.cpu_count() or 1
+    if num_workers > most:
+        warnings.warn(
+            f"This DataLoader will create {num_workers} worker processes in total. Our "
+            f"suggested max number of worker in current system is {most}, which is "
+            "smaller than what this DataLoader is going to create. Please be aware "
+            "that excessive worker creation might get DataLoader running slow or even "
+            "freeze, lower the worker number to avoid potential slowness/freeze if "
+            "necessary.",
+            stacklevel=4,
+        )
 
 
 def _check_stream(shuffle, sampler, batch_sampler) -> None:
@@ -183,51 +247,104 @@ def _check_stream(shuffle, sampler, batch_sampler) -> None:
         )
 
 
-class _SingleProcessDataLoaderIter:
-    """One pass over a loader."""
+class _BaseDataLoaderIter:
+    """One pass over a loader. Does not refer to it: it may belong to the loader."""
 
     def __init__(self, loader: DataLoader) -> None:
-        self._loader = loader
+        self._index_sampler = loader._index_sampler
+        self._kind = loader._dataset_kind
+        self._pin = loader.pin_memory and _can_pin()
+        if loader.pin_memory and not self._pin:
+            warnings.warn(
+                "'pin_memory' argument is set as true but no accelerator is found, "
+                "then device pinned memory won't be used.",
+                stacklevel=4,
+            )
+        self._start(loader)
         # Drawn for workers' seeds also without workers, so that what the program
         # draws afterwards is what it draws in PyTorch.
         self._base_seed = draw_seed(loader.generator)
-        self._batches = self._run(loader)
-        self._pin = loader.pin_memory and _can_pin()
 
-    def __iter__(self) -> "_SingleProcessDataLoaderIter":
+    def _start(self, loader: DataLoader) -> None:
+        self._sampler_iter = iter(self._index_sampler)
+        self._num_yielded = 0
+        self._promised = loader._promised
+
+    def __iter__(self) -> "_BaseDataLoaderIter":
         return self
 
     def __len__(self) -> int:
-        return len(self._loader)
+        return len(self._index_sampler)
 
     def __next__(self):
-        batch = next(self._batches)
+        batch = self._next_data()
+        self._num_yielded += 1
+        if self._promised is not None and self._num_yielded > self._promised:
+            warnings.warn(
+                f"Length of IterableDataset was reported to be {self._promised} (when "
+                f"accessing len(dataloader)), but {self._num_yielded} samples have "
+                "been fetched. With workers, each of them reads the whole stream "
+                "unless the dataset gives it a part, by get_worker_info().",
+                stacklevel=2,
+            )
+            self._promised = None
         return _pinned(batch) if self._pin else batch
 
-    @staticmethod
-    def _run(loader: DataLoader) -> Iterator:
-        collate, dataset = loader.collate_fn, loader.dataset
-        if loader._dataset_kind == _DatasetKind.Iterable:
-            return _stream_batches(loader, iter(dataset), collate)
-        if not loader._auto_collation:
-            return (collate(dataset[index]) for index in loader.sampler)
-        whole = getattr(dataset, "collated", None)
-        if whole is not None and collate is default_collate:
-            return map(whole, loader._index_sampler)
-        many = getattr(dataset, "__getitems__", None)
-        if many is not None:
-            return (collate(many(indices)) for indices in loader._index_sampler)
-        return (collate([dataset[i] for i in batch]) for batch in loader._index_sampler)
+    def _next_data(self):
+        raise NotImplementedError
 
 
-def _stream_batches(loader: DataLoader, samples: Iterator, collate) -> Iterator:
-    if not loader._auto_collation or loader.batch_size is None:
-        yield from map(collate, samples)
-        return
-    while batch := list(itertools.islice(samples, loader.batch_size)):
-        if len(batch) < loader.batch_size and loader.drop_last:
-            return
-        yield collate(batch)
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
+    """Makes batches when they are asked for."""
+
+    def __init__(self, loader: DataLoader) -> None:
+        super().__init__(loader)
+        self._fetch = make_fetcher(
+            self._kind,
+            loader.dataset,
+            loader._auto_collation,
+            loader.collate_fn,
+            loader.drop_last,
+        )
+
+    def _next_data(self):
+        return self._fetch(next(self._sampler_iter))
+
+
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
+    """Has workers make batches ahead of time."""
+
+    def __init__(self, loader: DataLoader) -> None:
+        super().__init__(loader)
+        from ember.utils.data._workers import Crew
+
+        self._persistent = loader.persistent_workers
+        self._crew = Crew(loader, self._base_seed)
+        self._crew.begin(self._sampler_iter)
+
+    def _reset(self, loader: DataLoader) -> None:
+        self._start(loader)
+        self._crew.begin(self._sampler_iter)
+
+    @property
+    def _workers(self) -> list:
+        return self._crew.processes
+
+    def _next_data(self):
+        from ember.utils.data._worker import FAILED
+
+        try:
+            kind, result = self._crew.next()
+        except StopIteration:
+            if not self._persistent:
+                self._crew.close()
+            raise
+        if kind == FAILED:
+            result.reraise()
+        return result
+
+    def _shutdown_workers(self) -> None:
+        self._crew.close()
 
 
 def _can_pin() -> bool:
@@ -243,8 +360,3 @@ def _pinned(data):
     if isinstance(data, (list, tuple)):
         return type(data)(map(_pinned, data))
     return data
-
-
-def get_worker_info():
-    """What a worker knows about itself; None in the main process."""
-    return None

@@ -35,7 +35,6 @@ product("vdot", S(T(5), T(5)), ref=np.vdot)
 product("matmul", S(T(3, 4), T(4, 5)), S(T(4), T(4)), S(T(3, 4), T(4)), S(T(4), T(4, 5)),
         S(T(2, 1, 3, 4), T(5, 4, 2)), S(T(2, 3, 4), T(4)), S(T(2, 3, 4), T(4, 2)), errors=[
     (S(T(3, 4), T(3, 4)), RuntimeError, ""), (S(T(), T(3)), RuntimeError, "")])
-alias("__matmul__", "matmul")
 product("outer", S(T(3), T(4)), ref=np.outer, skip="empty")  # a size for each
 alias("ger", "outer")
 product("inner", S(T(2, 4), T(3, 4)), S(T(4), T(4)), ref=np.inner)

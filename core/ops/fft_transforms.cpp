@@ -1,0 +1,103 @@
+// Complex and real Fourier transforms over several dimensions. The gradient of each is another one
+// of them.
+#include "families/fft.h"
+
+#include "ops/fft.h"
+
+namespace ember::fft {
+
+namespace {
+
+FftKernels* kernels(const Tensor& x) {
+  if (x.device().is_meta()) return nullptr;
+  FftKernels* k = backend_of(x).fft();
+  check(k, Kind::NotImplemented, "fft(): device '", x.device(), "' has no Fourier transforms");
+  return k;
+}
+
+// Along all of `dims` but the first `done`; the result is `x` itself if `own`.
+Tensor run_complex(const Tensor& x, const Shape& dims, bool inverse, double scale, bool own) {
+  Tensor out = own ? x : empty(x.shape(), x.dtype(), x.device());
+  FftKernels* k = kernels(x);
+  if (!k) return out;
+  if (dims.empty()) {
+    if (!own) backend_of(x).copy(out, x);
+    return out;
+  }
+  for (int i = 0; i < dims.size(); i++)
+    k->complex_to_complex(out, i ? out : x, int(dims[i]), inverse, i ? 1.0 : scale);
+  return out;
+}
+
+Shape with_size(Shape shape, int64_t dim, int64_t n) {
+  shape[int(dim)] = n;
+  return shape;
+}
+
+Shape but_last(Shape dims) {
+  dims.resize(dims.size() - 1);
+  return dims;
+}
+
+// x with what stands for two of n elements, itself and its mirror image, multiplied by `factor`.
+Tensor scale_doubles(const Tensor& x, int64_t dim, int64_t n, double factor) {
+  const int64_t doubles = (n - 1) / 2;
+  if (doubles == 0) return x;
+  Tensor by = full({x.size(dim)}, Scalar(1.0), real_of(x.dtype()), x.device());
+  fill_(narrow(by, 0, 1, doubles), Scalar(factor));
+  Shape shape;
+  for (int d = 0; d < x.dim(); d++) shape.push_back(d == dim ? x.size(dim) : 1);
+  return x * view(by, shape);
+}
+
+}  // namespace
+
+Tensor complex_to_complex(const Tensor& x, const Shape& dims, bool inverse, double scale) {
+  Tensor out = run_complex(x, dims, inverse, scale, false);
+  if (!grad_needed(x)) return out;
+  return tape(out, "fft_c2c", wrt(x, [dims, inverse, scale](const Tensor& g) {
+                return complex_to_complex(g, dims, !inverse, scale);
+              }));
+}
+
+Tensor real_to_complex(const Tensor& x, const Shape& dims, double scale) {
+  const int64_t last = dims.back(), n = x.size(last);
+  Tensor out = empty(with_size(x.shape(), last, n / 2 + 1), complex_of(x.dtype()), x.device());
+  if (FftKernels* k = kernels(x)) {
+    k->real_to_complex(out, x, int(last), scale);
+    run_complex(out, but_last(dims), false, 1, true);
+  }
+  if (!grad_needed(x)) return out;
+  return tape(out, "fft_r2c", wrt(x, [dims, last, n, scale](const Tensor& g) {
+                return complex_to_real(scale_doubles(g, last, n, 0.5), dims, n, scale);
+              }));
+}
+
+Tensor complex_to_real(const Tensor& x, const Shape& dims, int64_t n, double scale) {
+  const int64_t last = dims.back();
+  Tensor out = empty(with_size(x.shape(), last, n), real_of(x.dtype()), x.device());
+  if (FftKernels* k = kernels(x)) {
+    Tensor lines = dims.size() > 1 ? run_complex(x, but_last(dims), true, 1, false) : x;
+    k->complex_to_real(out, lines, int(last), scale);
+  }
+  if (!grad_needed(x)) return out;
+  return tape(out, "fft_c2r", wrt(x, [dims, last, n, scale](const Tensor& g) {
+                return scale_doubles(real_to_complex(g, dims, scale), last, n, 2);
+              }));
+}
+
+Tensor resized(const Tensor& x, int dim, int64_t n) {
+  if (n == x.size(dim)) return x;
+  if (n < x.size(dim)) return narrow(x, dim, 0, n);
+  Shape shape = with_size(x.shape(), dim, n);
+  Tensor out = zeros(shape, x.dtype(), x.device());
+  {
+    NoGrad guard;
+    copy_(narrow(out, dim, 0, x.size(dim)), x);
+  }
+  if (!grad_needed(x)) return out;
+  return tape(out, "constant_pad_nd",
+              wrt(x, [dim, was = x.size(dim)](const Tensor& g) { return narrow(g, dim, 0, was); }));
+}
+
+}  // namespace ember::fft

@@ -1,0 +1,151 @@
+// Optimizer steps over lists of tensors, by the device's fused kernels. Each returns whether there
+// was a kernel for just these tensors; if not, nothing has changed, and ember.optim goes on step by
+// step.
+#include "families/optim.h"
+
+#include <algorithm>
+
+#include "ops/ops.h"
+
+namespace ember {
+
+namespace {
+
+// Whether no two of them share memory: a parameter that is listed twice changes twice, in order.
+bool disjoint(const TensorList& tensors) {
+  std::vector<std::pair<const char*, const char*>> ranges;
+  ranges.reserve(tensors.size());
+  for (const Tensor& t : tensors)
+    if (t.numel()) ranges.emplace_back(t.data<char>(), t.data<char>() + t.numel() * t.item_size());
+  std::sort(ranges.begin(), ranges.end());
+  for (size_t i = 1; i < ranges.size(); i++)
+    if (ranges[i].first < ranges[i - 1].second) return false;
+  return true;
+}
+
+// The kernels for these lists (the first holds the parameters), or nullptr.
+OptimKernels* kernels_for(const char* op, std::initializer_list<const TensorList*> lists) {
+  const TensorList& params = **lists.begin();
+  for (const TensorList* list : lists)
+    check(list->empty() || list->size() == params.size(), Kind::Runtime, op, "(): expected ",
+          params.size(), " tensors in each list, got ", list->size());
+  if (grad_enabled() || params.empty()) return nullptr;
+  OptimKernels* kernels = backend_of(params[0]).optim();
+  if (!kernels) return nullptr;
+  for (const TensorList* list : lists)
+    for (size_t i = 0; i < list->size(); i++) {
+      const Tensor &t = (*list)[i], &p = params[i];
+      if (t.device() != params[0].device() || t.dtype() != p.dtype() || t.numel() != p.numel() ||
+          !t.is_contiguous() || !is_floating(t.dtype()))
+        return nullptr;
+    }
+  return disjoint(params) ? kernels : nullptr;
+}
+
+void changed(const char* op, std::initializer_list<const TensorList*> lists) {
+  for (const TensorList* list : lists)
+    for (const Tensor& t : *list) check_in_place(op, t), bump_version(t);
+}
+
+// Counts a step of each parameter; the numbers of this step.
+std::vector<double> advance(const char* op, const TensorList& steps, const TensorList& params) {
+  check(steps.size() == params.size(), Kind::Runtime, op, "(): expected ", params.size(),
+        " step counts, got ", steps.size());
+  std::vector<double> counts;
+  counts.reserve(steps.size());
+  for (const Tensor& step : steps) {
+    counts.push_back(item(step).to<double>() + 1);
+    backend_of(step).fill(step, counts.back());
+    bump_version(step);
+  }
+  return counts;
+}
+
+bool fused_sgd(const TensorList& params, const TensorList& grads, const TensorList& buffers,
+               double weight_decay, double momentum, double lr, double dampening, bool nesterov,
+               bool maximize, bool first) {
+  const char* op = "_fused_sgd_";
+  check(momentum == 0 || buffers.size() == params.size(), Kind::Runtime, op, "(): expected ",
+        params.size(), " momentum buffers, got ", buffers.size());
+  OptimKernels* kernels = kernels_for(op, {&params, &grads, &buffers});
+  if (!kernels) return false;
+  changed(op, {&params, &buffers});
+  kernels->sgd(params, grads, buffers,
+               {lr, momentum, dampening, weight_decay, nesterov, maximize, first});
+  return true;
+}
+EMBER_OP(
+    "_fused_sgd_(Tensor[] self, Tensor[] grads, Tensor[] momentum_buffer_list, *, float "
+    "weight_decay, float momentum, float lr, float dampening, bool nesterov, bool maximize, bool "
+    "is_first_step) -> bool",
+    &fused_sgd, Function,
+    "A step of SGD for all tensors at once. False if these tensors need it one by one.");
+
+bool fused_adam(const TensorList& params, const TensorList& grads, const TensorList& means,
+                const TensorList& squares, const TensorList& largest, const TensorList& steps,
+                double lr, double beta1, double beta2, double weight_decay, double eps,
+                bool amsgrad, bool maximize, bool decoupled) {
+  const char* op = "_fused_adam_";
+  check(means.size() == params.size() && squares.size() == params.size() &&
+            (!amsgrad || largest.size() == params.size()),
+        Kind::Runtime, op, "(): expected ", params.size(), " tensors in each list of state");
+  OptimKernels* kernels = kernels_for(op, {&params, &grads, &means, &squares, &largest});
+  if (!kernels) return false;
+  changed(op, {&params, &means, &squares, &largest});
+  kernels->adam(params, grads, means, squares, largest, advance(op, steps, params),
+                {lr, beta1, beta2, eps, weight_decay, decoupled, amsgrad, maximize});
+  return true;
+}
+EMBER_OP(
+    "_fused_adam_(Tensor[] self, Tensor[] grads, Tensor[] exp_avgs, Tensor[] exp_avg_sqs, Tensor[] "
+    "max_exp_avg_sqs, Tensor[] state_steps, *, float lr, float beta1, float beta2, float "
+    "weight_decay, float eps, bool amsgrad, bool maximize, bool decoupled=False) -> bool",
+    &fused_adam, Function,
+    "A step of Adam (AdamW, if decoupled) for all tensors at once. False if these tensors need it "
+    "one by one.");
+
+bool fused_rmsprop(const TensorList& params, const TensorList& grads, const TensorList& squares,
+                   const TensorList& means, const TensorList& buffers, const TensorList& steps,
+                   double lr, double alpha, double eps, double weight_decay, double momentum,
+                   bool centered, bool maximize) {
+  const char* op = "_fused_rmsprop_";
+  check(squares.size() == params.size() && (!centered || means.size() == params.size()) &&
+            (momentum <= 0 || buffers.size() == params.size()),
+        Kind::Runtime, op, "(): expected ", params.size(), " tensors in each list of state");
+  OptimKernels* kernels = kernels_for(op, {&params, &grads, &squares, &means, &buffers});
+  if (!kernels) return false;
+  changed(op, {&params, &squares, &means, &buffers});
+  advance(op, steps, params);
+  kernels->rmsprop(params, grads, squares, means, buffers,
+                   {lr, alpha, eps, weight_decay, momentum, centered, maximize});
+  return true;
+}
+EMBER_OP(
+    "_fused_rmsprop_(Tensor[] self, Tensor[] grads, Tensor[] square_avgs, Tensor[] grad_avgs, "
+    "Tensor[] momentum_buffer_list, Tensor[] state_steps, *, float lr, float alpha, float eps, "
+    "float weight_decay, float momentum, bool centered, bool maximize) -> bool",
+    &fused_rmsprop, Function,
+    "A step of RMSprop for all tensors at once. False if these tensors need it one by one.");
+
+bool fused_adagrad(const TensorList& params, const TensorList& grads, const TensorList& sums,
+                   const TensorList& steps, double lr, double lr_decay, double weight_decay,
+                   double eps, bool maximize) {
+  const char* op = "_fused_adagrad_";
+  check(sums.size() == params.size(), Kind::Runtime, op, "(): expected ", params.size(),
+        " sums, got ", sums.size());
+  OptimKernels* kernels = kernels_for(op, {&params, &grads, &sums});
+  if (!kernels) return false;
+  changed(op, {&params, &sums});
+  kernels->adagrad(params, grads, sums, advance(op, steps, params),
+                   {lr, lr_decay, eps, weight_decay, maximize});
+  return true;
+}
+EMBER_OP(
+    "_fused_adagrad_(Tensor[] self, Tensor[] grads, Tensor[] state_sums, Tensor[] state_steps, *, "
+    "float lr, float lr_decay, float weight_decay, float eps, bool maximize) -> bool",
+    &fused_adagrad, Function,
+    "A step of Adagrad for all tensors at once. False if these tensors need it one by one.");
+
+}  // namespace
+
+}  // namespace ember

@@ -1,0 +1,276 @@
+// Calls that arguments take over: who is asked, in which order, and what they are told.
+#include "python/overrides.h"
+
+#include <vector>
+
+namespace ember::python {
+
+namespace {
+
+PyObject *text_torch_function, *disabled;
+// The modes of this thread, innermost last; override_state.modes is its length.
+thread_local std::vector<Object>* mode_stack = nullptr;
+
+std::vector<Object>& modes() {
+  if (!mode_stack) mode_stack = new std::vector<Object>;
+  return *mode_stack;
+}
+
+using Askable = std::vector<PyObject*>;
+
+// One argument of each type; a subclass comes before its base, else the order is that of the call.
+void collect_one(PyObject* o, Askable& found) {
+  if (!overrides(o)) return;
+  size_t at = found.size();
+  for (size_t i = 0; i < found.size(); i++) {
+    if (Py_TYPE(found[i]) == Py_TYPE(o)) return;
+    if (at == found.size() && PyType_IsSubtype(Py_TYPE(o), Py_TYPE(found[i]))) at = i;
+  }
+  found.insert(found.begin() + Py_ssize_t(at), o);
+}
+void collect(PyObject* o, Askable& found, int depth = kListDepth + 1) {
+  if (!PyTuple_CheckExact(o) && !PyList_CheckExact(o)) return collect_one(o, found);
+  for (Py_ssize_t i = 0; depth > 0 && i < PySequence_Fast_GET_SIZE(o); i++)
+    collect(PySequence_Fast_GET_ITEM(o, i), found, depth - 1);
+}
+Askable askable(PyObject* args, PyObject* kwargs) {
+  Askable found;
+  collect(args, found);
+  Py_ssize_t position = 0;
+  PyObject *key, *value;
+  while (kwargs && PyDict_Next(kwargs, &position, &key, &value)) collect(value, found);
+  return found;
+}
+Object types_of(const Askable& found) {
+  Object types = checked(PyTuple_New(Py_ssize_t(found.size())));
+  for (size_t i = 0; i < found.size(); i++)
+    PyTuple_SET_ITEM(types.get(), Py_ssize_t(i), Py_NewRef((PyObject*)Py_TYPE(found[i])));
+  return types;
+}
+
+Object ask(PyObject* whom, PyObject* func, PyObject* types, PyObject* args, PyObject* kwargs) {
+  Object handler = checked(PyObject_GetAttr(whom, text_torch_function));
+  Object none = kwargs ? Object::borrow(kwargs) : checked(PyDict_New());
+  return checked(
+      PyObject_CallFunctionObjArgs(handler.get(), func, types, args, none.get(), nullptr));
+}
+
+// The innermost mode, which does not see the calls that it makes itself.
+Object ask_mode(PyObject* func, PyObject* types, PyObject* args, PyObject* kwargs) {
+  struct Outer {
+    Object mode = std::move(modes().back());
+    Outer() {
+      modes().pop_back();
+      override_state.modes--;
+    }
+    ~Outer() {
+      modes().push_back(std::move(mode));
+      override_state.modes++;
+    }
+  } outer;
+  return ask(outer.mode.get(), func, types, args, kwargs);
+}
+
+[[noreturn]] void nobody_took(PyObject* func, const Askable& found) {
+  Object name =
+      Object::steal(PyObject_CallOneArg(imported("ember.overrides", "resolve_name"), func));
+  if (!name) PyErr_Clear();
+  std::string text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "?";
+  std::string types;
+  for (PyObject* o : found) {
+    Object shown = checked(PyObject_Repr((PyObject*)Py_TYPE(o)));
+    types += std::string("\n\n  - tensor subclass ") + PyUnicode_AsUTF8(shown.get());
+  }
+  fail(Kind::Type, "Multiple dispatch failed for '", text,
+       "'; all __torch_function__ handlers returned NotImplemented:", types);
+}
+
+PyObject* attribute_of_tensor(const char* name) {  // borrowed: the type keeps it
+  return checked(PyObject_GetAttrString((PyObject*)tensor_type, name)).get();
+}
+
+}  // namespace
+
+bool type_overrides(PyTypeObject* type) {
+  if (override_state.types_off) return false;
+  PyObject* found = _PyType_Lookup(type, text_torch_function);
+  return found && found != disabled;
+}
+
+bool list_overrides(PyObject* list, int depth) {
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject* item = PySequence_Fast_GET_ITEM(list, i);
+    if (PyFloat_CheckExact(item) || PyLong_CheckExact(item)) return false;  // numbers throughout
+    const bool holds = PyTuple_CheckExact(item) || PyList_CheckExact(item);
+    if (holds ? depth > 1 && list_overrides(item, depth - 1) : overrides(item)) return true;
+  }
+  return false;
+}
+
+PyObject* call_override(PyObject* func, PyObject* args, PyObject* kwargs, bool operands) {
+  Askable found = askable(args, kwargs);
+  Object types = types_of(found);
+  if (override_state.modes) {
+    Object result = ask_mode(func, types.get(), args, kwargs);
+    if (result.get() != Py_NotImplemented) return result.release();
+  }
+  for (PyObject* o : found) {
+    Object result = ask(o, func, types.get(), args, kwargs);
+    if (result.get() != Py_NotImplemented) return result.release();
+  }
+  if (operands) return Py_NewRef(Py_NotImplemented);
+  nobody_took(func, found);
+}
+
+PyObject* call_override(PyObject* func, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  Object tuple = checked(PyTuple_New(n));
+  for (Py_ssize_t i = 0; i < n; i++) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(args[i]));
+  Object kwargs;
+  if (kwnames && PyTuple_GET_SIZE(kwnames)) {
+    kwargs = checked(PyDict_New());
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kwnames); i++)
+      checked(PyDict_SetItem(kwargs.get(), PyTuple_GET_ITEM(kwnames, i), args[n + i]));
+  }
+  return call_override(func, tuple.get(), kwargs.get());
+}
+
+PyObject* method_override(const char* name, std::initializer_list<PyObject*> args, bool operands) {
+  Object tuple = checked(PyTuple_New(Py_ssize_t(args.size())));
+  Py_ssize_t i = 0;
+  for (PyObject* o : args) PyTuple_SET_ITEM(tuple.get(), i++, Py_NewRef(o));
+  return call_override(attribute_of_tensor(name), tuple.get(), nullptr, operands);
+}
+
+PyObject* method_override(const char* name, PyObject* self, PyObject* const* args, Py_ssize_t n,
+                          PyObject* kwnames) {
+  Py_ssize_t keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  std::vector<PyObject*> all{self};
+  all.insert(all.end(), args, args + n + keywords);
+  return call_override(attribute_of_tensor(name), all.data(), n + 1, kwnames);
+}
+
+PyObject* property_override(const char* name, PyObject* self) {
+  Object getter = checked(PyObject_GetAttrString(attribute_of_tensor(name), "__get__"));
+  Object args = checked(PyTuple_Pack(1, self));
+  return call_override(getter.get(), args.get(), nullptr);
+}
+
+// --- what ember/overrides.py is made of
+// ---------------------------------------------------------------------------------
+
+namespace {
+
+// Runs the call as if nobody defined __torch_function__.
+PyObject* disabled_impl(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject *func, *types, *call_args = nullptr, *kwargs = nullptr;
+    if (!PyArg_ParseTuple(args, "OO|OO", &func, &types, &call_args, &kwargs)) return nullptr;
+    struct Off {
+      bool before = std::exchange(override_state.types_off, true);
+      ~Off() { override_state.types_off = before; }
+    } off;
+    Object tuple = call_args ? checked(PySequence_Tuple(call_args)) : checked(PyTuple_New(0));
+    return PyObject_Call(func, tuple.get(), kwargs == Py_None ? nullptr : kwargs);
+  });
+}
+
+PyObject* has_override(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  for (Py_ssize_t i = 0; i < n; i++)
+    if (overrides(args[i])) Py_RETURN_TRUE;
+  return PyBool_FromLong(modes_active());
+}
+PyObject* has_override_in(PyObject*, PyObject* args) {
+  return guarded([&] {
+    Object list = checked(PySequence_Fast(args, "has_torch_function() takes a sequence"));
+    PyObject** items = PySequence_Fast_ITEMS(list.get());
+    return has_override(nullptr, items, PySequence_Fast_GET_SIZE(list.get()));
+  });
+}
+PyObject* overloaded_args(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    Object list = checked(PySequence_Tuple(args)), result = checked(PyList_New(0));
+    for (PyObject* o : askable(list.get(), nullptr)) checked(PyList_Append(result.get(), o));
+    return result.release();
+  });
+}
+// _call_override(func, relevant_args, args, kwargs)
+PyObject* call_override_for(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  return guarded([&]() -> PyObject* {
+    check(n == 4 && PyTuple_Check(args[2]) && PyDict_Check(args[3]), Kind::Type,
+          "_call_override() takes func, relevant_args, args and kwargs");
+    Object relevant = checked(PySequence_Tuple(args[1]));
+    Askable found = askable(relevant.get(), nullptr);
+    Object types = types_of(found);
+    if (override_state.modes) {
+      Object result = ask_mode(args[0], types.get(), args[2], args[3]);
+      if (result.get() != Py_NotImplemented) return result.release();
+    }
+    for (PyObject* o : found) {
+      Object result = ask(o, args[0], types.get(), args[2], args[3]);
+      if (result.get() != Py_NotImplemented) return result.release();
+    }
+    nobody_took(args[0], found);
+  });
+}
+// (types_off, all_off) before; sets them anew
+PyObject* switch_overrides(PyObject*, PyObject* args) {
+  int types_off, all_off;
+  if (!PyArg_ParseTuple(args, "pp", &types_off, &all_off)) return nullptr;
+  Overrides& s = override_state;
+  PyObject* before =
+      Py_BuildValue("(NN)", PyBool_FromLong(s.types_off), PyBool_FromLong(s.all_off));
+  s.types_off = types_off;
+  s.all_off = all_off;
+  s.modes = all_off || !mode_stack ? 0 : int(mode_stack->size());
+  return before;
+}
+PyObject* push_mode(PyObject*, PyObject* mode) {
+  modes().push_back(Object::borrow(mode));
+  if (!override_state.all_off) override_state.modes++;
+  Py_RETURN_NONE;
+}
+PyObject* pop_mode(PyObject*, PyObject*) {
+  return guarded([&] {
+    check(!modes().empty(), Kind::Runtime, "there is no active TorchFunctionMode");
+    Object mode = std::move(modes().back());
+    modes().pop_back();
+    if (!override_state.all_off) override_state.modes--;
+    return mode.release();
+  });
+}
+PyObject* mode_at(PyObject*, PyObject* index) {
+  return guarded([&]() -> PyObject* {
+    int64_t i = int_of(index), n = int64_t(modes().size());
+    check(i >= 0 && i < n, Kind::Index, "mode ", i, " of ", n);
+    return Py_NewRef(modes()[size_t(i)].get());
+  });
+}
+PyObject* mode_count(PyObject*, PyObject*) { return PyLong_FromSize_t(modes().size()); }
+PyObject* is_enabled(PyObject*, PyObject*) { return PyBool_FromLong(!override_state.types_off); }
+
+PyMethodDef functions[] = {
+    {"_disabled_torch_function_impl", disabled_impl, METH_VARARGS,
+     "The __torch_function__ of types that leave ops as they are."},
+    {"_has_torch_function", has_override_in, METH_O, nullptr},
+    {"_has_torch_function_unary", (PyCFunction)(void (*)())has_override, METH_FASTCALL, nullptr},
+    {"_has_torch_function_variadic", (PyCFunction)(void (*)())has_override, METH_FASTCALL, nullptr},
+    {"_get_overloaded_args", overloaded_args, METH_O, nullptr},
+    {"_call_override", (PyCFunction)(void (*)())call_override_for, METH_FASTCALL, nullptr},
+    {"_switch_overrides", switch_overrides, METH_VARARGS, nullptr},
+    {"_push_on_torch_function_stack", push_mode, METH_O, nullptr},
+    {"_pop_torch_function_stack", pop_mode, METH_NOARGS, nullptr},
+    {"_get_function_stack_at", mode_at, METH_O, nullptr},
+    {"_len_torch_function_stack", mode_count, METH_NOARGS, nullptr},
+    {"_is_torch_function_enabled", is_enabled, METH_NOARGS, nullptr},
+    {}};
+
+}  // namespace
+
+void add_overrides(PyObject* module) {
+  text_torch_function = PyUnicode_InternFromString("__torch_function__");
+  checked(PyModule_AddFunctions(module, functions));
+  disabled = checked(PyObject_GetAttrString(module, "_disabled_torch_function_impl")).release();
+}
+
+}  // namespace ember::python

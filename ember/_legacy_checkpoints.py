@@ -1,0 +1,192 @@
+"""Checkpoints as PyTorch wrote them before version 1.6: a row of pickles and the bytes
+of the storages; and before 0.2: a tar archive. They are only read.
+
+Sizes in a file are believed only as far as the file goes: `Bounded` never reads, nor
+makes room for, more than there is.
+"""
+
+import io
+import pickle
+import struct
+import tarfile
+
+import ember
+from ember import _storage_io
+
+MAGIC = 0x1950A86A20F9469CFC6C
+PROTOCOL = 1001
+_DAMAGED = "load(): the file is damaged, or not a checkpoint"
+
+
+class Bounded(io.RawIOBase):
+    """A part of a seekable file, from where it stands, as a file that knows its end."""
+
+    def __init__(self, file, size: int | None = None) -> None:
+        self.file, self.start = file, file.tell()
+        if size is None:
+            size = file.seek(0, io.SEEK_END) - self.start
+            file.seek(self.start)
+        self.size, self.at = size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self.at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = (0, self.at, self.size)[whence]
+        self.at = min(max(base + offset, 0), self.size)
+        return self.at
+
+    def read(self, count: int | None = -1) -> bytes:
+        rest = self.size - self.at
+        count = rest if count is None or count < 0 else min(count, rest)
+        self.file.seek(self.start + self.at)
+        data = self.file.read(count)
+        self.at += len(data)
+        return data
+
+    def readinto(self, buffer) -> int:
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def readline(self, limit: int | None = -1) -> bytes:
+        line, begin = b"", self.at
+        while self.at < self.size:
+            part = self.read(256)
+            line += part
+            if b"\n" in part:
+                line = line[: line.index(b"\n") + 1]
+                break
+        self.at = begin + len(line)
+        return line
+
+    def exactly(self, count: int) -> bytes:
+        """That many bytes, or RuntimeError."""
+        if not 0 <= count <= self.size - self.at:
+            raise RuntimeError(f"{_DAMAGED} (it ends early)")
+        return self.read(count)
+
+    def integer(self, code: str = "<q") -> int:
+        """A number in the given format of `struct`."""
+        return struct.unpack(code, self.exactly(struct.calcsize(code)))[0]
+
+
+def load_pickled(file: Bounded, reader):
+    """The format of versions 0.2 to 1.5: pickles, then for each storage its number of
+    elements and its bytes. `reader` is the Reader of `serialization`.
+    """
+    plain = reader.unpickle(file, _no_storage)
+    if plain != MAGIC:
+        raise RuntimeError(f"{_DAMAGED} (its magic number is wrong)")
+    version = reader.unpickle(file, _no_storage)
+    if version != PROTOCOL:
+        raise RuntimeError(f"load(): unknown version {version!r} of the format")
+    system = reader.unpickle(file, _no_storage)
+    little = not isinstance(system, dict) or bool(system.get("little_endian", True))
+    storages = _Storages(file.size, reader)
+    result = reader.unpickle(file, storages.get)
+    keys = reader.unpickle(file, _no_storage)
+    if not isinstance(keys, list) or {str(k) for k in keys} != set(storages.made):
+        raise RuntimeError(f"{_DAMAGED} (its storages are not those of its tensors)")
+    for key in keys:
+        storages.fill(str(key), file, "<q" if little else ">q")
+    return result
+
+
+def load_tar(file, reader):
+    """The format of versions up to 0.1: a tar archive of three files."""
+    try:
+        with tarfile.open(fileobj=file, mode="r:") as tar:
+            parts = [_member(tar, name) for name in ("storages", "tensors", "pickle")]
+    except (tarfile.TarError, KeyError) as error:
+        raise RuntimeError(f"{_DAMAGED} ({error})") from None
+    data, tensors, text = parts
+    storages = _Storages(data.size, reader)
+    for _ in range(_count(reader.unpickle(data, _no_storage), data)):
+        key, location, dtype = reader.unpickle(data, _no_storage)
+        count = data.integer()
+        data.seek(-8, io.SEEK_CUR)
+        storages.get(str(key), str(location), dtype, count)
+        storages.fill(str(key), data, "<q")
+    for new, root, offset, count in reader.unpickle(data, _no_storage):
+        storages.add_view(str(new), str(root), offset, count)
+    made: dict = {}
+    for _ in range(_count(reader.unpickle(tensors, _no_storage), tensors)):
+        key, root, _kind = reader.unpickle(tensors, _no_storage)
+        dims = tensors.integer("<i")
+        tensors.exactly(4)
+        if not 0 <= dims <= 64:
+            raise RuntimeError(f"{_DAMAGED} (a tensor has {dims} dimensions)")
+        numbers = [tensors.integer() for _ in range(2 * dims + 1)]
+        size, stride, offset = numbers[:dims], numbers[dims:-1], numbers[-1]
+        made[str(key)] = storages.tensor(str(root), offset, size, stride)
+    made |= {key: storages.typed(key) for key in storages.made}
+    return reader.unpickle(text, None, made)
+
+
+def _member(tar: tarfile.TarFile, name: str) -> Bounded:
+    member = tar.extractfile(name)
+    if member is None:
+        raise KeyError(f"{name} is not a file")
+    return Bounded(io.BytesIO(member.read()))
+
+
+def _count(value, file: Bounded) -> int:
+    if not isinstance(value, int) or not 0 <= value <= file.size:
+        raise RuntimeError(f"{_DAMAGED} (it claims {value!r} entries)")
+    return value
+
+
+def _no_storage(*args):
+    raise pickle.UnpicklingError(f"{_DAMAGED} (a storage where none is expected)")
+
+
+class _Storages:
+    """Storages by key; together they are never larger than the file."""
+
+    def __init__(self, most: int, reader) -> None:
+        self.left, self.reader = most, reader
+        self.made: dict[str, tuple] = {}  # in host memory, where wanted, dtype
+
+    def get(self, key: str, location: str, dtype, count: int):
+        """The storage where it is wanted; its bytes come later."""
+        if key not in self.made:
+            size = int(count) * (1 if dtype is None else dtype.itemsize)
+            if not 0 <= size <= self.left:
+                raise RuntimeError(f"{_DAMAGED} (a storage of {size} bytes)")
+            self.left -= size
+            host = ember.UntypedStorage(size)
+            self.made[key] = (host, self.reader.restore(host, location), dtype)
+        return self.made[key][1]
+
+    def fill(self, key: str, file: Bounded, code: str) -> None:
+        """Read the number of elements and the bytes of one."""
+        host, wanted, dtype = self.made[key]
+        width = 1 if dtype is None else dtype.itemsize
+        if file.integer(code) * width != host.nbytes():
+            raise RuntimeError(f"{_DAMAGED} (storage {key!r} has another size)")
+        data = file.exactly(host.nbytes())
+        if data:
+            order = "little" if code[0] == "<" else "big"
+            memoryview(host)[:] = _storage_io.in_native_order(data, order, dtype)
+        if wanted is not host:
+            wanted.copy_(host)
+
+    def add_view(self, key: str, root: str, offset: int, count: int) -> None:
+        """A storage that is a part of another."""
+        self.made[key] = self.made[root]
+        self.offsets = {**getattr(self, "offsets", {}), key: int(offset)}
+
+    def typed(self, key: str):
+        """The storage as what a pickle refers to."""
+        _, wanted, dtype = self.made[key]
+        return _storage_io.typed(wanted, dtype)
+
+    def tensor(self, key: str, offset: int, size: list, stride: list):
+        """A tensor over one."""
+        _, wanted, dtype = self.made[key]
+        offset += getattr(self, "offsets", {}).get(key, 0)
+        return _storage_io.tensor_over(wanted, dtype, offset, size, stride)

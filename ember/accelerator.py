@@ -1,0 +1,111 @@
+"""The current accelerator, whatever its kind; the API of `torch.accelerator`.
+
+>>> import ember
+>>> ember.accelerator.is_available() == (ember.accelerator.device_count() > 0)
+True
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import ember
+
+
+def _backend() -> ModuleType | None:
+    """The module of the accelerator that is here, if there is one."""
+    module = getattr(ember, "opencl", None)
+    return module if module is not None and module.is_available() else None
+
+
+def _required() -> ModuleType:
+    module = _backend()
+    if module is None:
+        raise RuntimeError(
+            "ember.accelerator: there is no accelerator on this machine; "
+            'for OpenCL devices, pip install "ember[opencl]"'
+        )
+    return module
+
+
+def is_available() -> bool:
+    """True if there is an accelerator."""
+    return _backend() is not None
+
+
+def device_count() -> int:
+    """How many there are."""
+    module = _backend()
+    return module.device_count() if module is not None else 0
+
+
+def current_accelerator(check_available: bool = False) -> ember.device | None:
+    """Its device type, or None."""
+    return ember.device("opencl") if _backend() is not None else None
+
+
+def current_device_index() -> int:
+    """The index of the device in use."""
+    return _required().current_device()
+
+
+current_device_idx = current_device_index
+
+
+def set_device_index(device: Any) -> None:
+    """Make another device the current one."""
+    _required().set_device(device)
+
+
+set_device_idx = set_device_index
+
+
+def synchronize(device: Any = None) -> None:
+    """Wait for all work on the device."""
+    _required().synchronize(device)
+
+
+def current_stream(device: Any = None) -> Any:
+    """The queue that new work joins."""
+    return _required().current_stream(device)
+
+
+def set_stream(stream: Any) -> None:
+    """Let new work join another queue."""
+    _required().set_stream(stream)
+
+
+def memory_allocated(device: Any = None) -> int:
+    """Bytes in use by tensors."""
+    return _required().memory_allocated(device)
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """The most bytes that were ever in use."""
+    return _required().max_memory_allocated(device)
+
+
+def memory_reserved(device: Any = None) -> int:
+    """Bytes taken from the device: in use, or cached."""
+    return _required().memory_reserved(device)
+
+
+def max_memory_reserved(device: Any = None) -> int:
+    """The most bytes that were ever taken from the device."""
+    return _required().max_memory_reserved(device)
+
+
+def memory_stats(device: Any = None) -> dict[str, Any]:
+    """All the counters of the device's allocator."""
+    return _required().memory_stats(device)
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Let peaks start again from what is in use now."""
+    _required().reset_peak_memory_stats(device)
+
+
+def empty_cache() -> None:
+    """Give cached memory back to the device."""
+    _required().empty_cache()

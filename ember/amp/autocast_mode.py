@@ -1,0 +1,307 @@
+"""`autocast`: the dtype in which ops run, chosen by their names.
+
+Inside, a mode (ember/overrides.py) sees every op. Products and convolutions get their
+inputs in the lower precision, ops that need range or accuracy in float32, and what
+joins tensors in the widest dtype among them. Everything else runs as it is called.
+Gradients of the casts bring the gradients back to float32.
+"""
+
+import threading
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import ember
+from ember import _C, Tensor
+from ember.autograd._decorate import DecoratorContextManager
+
+_LOWER = frozenset(
+    """
+    conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d
+    bmm mm baddbmm addmm addbmm linear matmul __matmul__ __rmatmul__ inner vecdot prelu
+    scaled_dot_product_attention convolution
+    """.split()
+)
+_FLOAT32 = frozenset(
+    """
+    avg_pool3d binary_cross_entropy grid_sample grid_sampler polar prod quantile
+    nanquantile stft cdist trace view_as_complex cholesky cholesky_inverse
+    cholesky_solve inverse lu_solve orgqr ormqr pinverse max_pool3d max_unpool2d
+    max_unpool3d adaptive_avg_pool3d mse_loss cosine_embedding_loss nll_loss
+    hinge_embedding_loss poisson_nll_loss gaussian_nll_loss smooth_l1_loss cross_entropy
+    l1_loss huber_loss margin_ranking_loss soft_margin_loss triplet_margin_loss
+    multi_margin_loss ctc_loss kl_div multilabel_margin_loss
+    binary_cross_entropy_with_logits geqrf qr svd triangular_solve
+    fractional_max_pool2d fractional_max_pool3d adaptive_max_pool3d
+    fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 irfft2 rfftn irfftn hfft ihfft
+    cond matrix_rank solve cholesky_ex svdvals eigvals eigvalsh inv inv_ex
+    householder_product tensorinv tensorsolve eig eigh lstsq
+    """.split()
+)
+_WIDEST = frozenset("cat concat concatenate stack index_copy".split())
+
+_DTYPES = {"cpu": ember.bfloat16, "cuda": ember.float16}
+_KNOWN = "cpu cuda ipu xpu mps meta hpu mtia opencl xla privateuseone".split()
+
+
+class _State(threading.local):
+    """Of one thread: whether, and to which dtype, for each type of device."""
+
+    def __init__(self) -> None:
+        self.enabled: dict[str, bool] = {}
+        self.dtypes = dict(_DTYPES)
+        self.cached = True
+        self.depth = 0
+        self.casts: dict[int, tuple[Tensor, Tensor]] = {}
+
+
+_state = _State()
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Whether `autocast` does something on a type of device.
+
+    >>> import ember
+    >>> ember.amp.is_autocast_available("cpu")
+    True
+    """
+    if device_type not in _KNOWN:
+        raise RuntimeError(
+            f"Expected one of {', '.join(_KNOWN)} device type at start of device "
+            f"string: {device_type}"
+        )
+    return device_type in ("cpu", "opencl")
+
+
+def is_autocast_enabled(device_type: str = "cuda") -> bool:
+    """Whether ops on this type of device are cast now."""
+    return _state.enabled.get(device_type, False)
+
+
+def set_autocast_enabled(device_type, enabled: bool | None = None) -> None:
+    """Switch casting on or off; inside `autocast` only."""
+    if enabled is None:
+        device_type, enabled = "cuda", device_type
+    _state.enabled[device_type] = enabled
+
+
+def get_autocast_dtype(device_type: str):
+    """The dtype that products are computed in, on this type of device."""
+    return _state.dtypes.get(device_type, ember.bfloat16)
+
+
+def set_autocast_dtype(device_type: str, dtype) -> None:
+    """Choose the dtype of products."""
+    _state.dtypes[device_type] = dtype
+
+
+def is_autocast_cache_enabled() -> bool:
+    """Whether a parameter is cast once and then kept, inside `autocast`."""
+    return _state.cached
+
+
+def set_autocast_cache_enabled(enabled: bool) -> None:
+    """Keep the casts of parameters, or make them each time."""
+    _state.cached = enabled
+
+
+def clear_autocast_cache() -> None:
+    """Forget the casts of parameters."""
+    _state.casts.clear()
+
+
+class _Mode:
+    """Sees the ops inside `autocast` and casts their inputs."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = getattr(func, "__name__", "")
+        if name in _LOWER:
+            cast: Any = _to_lower
+        elif name in _FLOAT32:
+            cast = _to_float32
+        elif name in _WIDEST:
+            cast = _to_widest([*args, *kwargs.values()])
+        else:
+            plain = getattr(func, "__wrapped__", None)
+            if plain is None:
+                return func(*args, **kwargs)
+            # A function of Python, whose ops are to be seen, too.
+            _C._push_on_torch_function_stack(self)
+            try:
+                return plain(*args, **kwargs)
+            finally:
+                _C._pop_torch_function_stack()
+        if not is_autocast_enabled(_device_type(args, kwargs)):
+            return func(*args, **kwargs)
+        args = tuple(_mapped(cast, a) for a in args)
+        return func(*args, **{k: _mapped(cast, v) for k, v in kwargs.items()})
+
+
+_mode = _Mode()
+
+
+def _device_type(args, kwargs) -> str:
+    for value in [*args, *kwargs.values()]:
+        items = value if isinstance(value, (list, tuple)) else (value,)
+        for item in items:
+            if isinstance(item, Tensor):
+                return item.device.type
+    return "cpu"
+
+
+def _mapped(cast: Callable, value):
+    if isinstance(value, Tensor):
+        return cast(value)
+    if isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) for v in value):
+        made = [cast(v) if isinstance(v, Tensor) else v for v in value]
+        return made if isinstance(value, list) else tuple(made)
+    return value
+
+
+def _castable(x: Tensor) -> bool:
+    return x.is_floating_point() and x.dtype != ember.float64
+
+
+def _to_lower(x: Tensor) -> Tensor:
+    dtype = get_autocast_dtype(x.device.type)
+    if not _castable(x) or x.dtype == dtype:
+        return x
+    if not (
+        _state.cached and x.is_leaf and x.requires_grad and ember.is_grad_enabled()
+    ):
+        return x.to(dtype)
+    kept = _state.casts.get(id(x))
+    if kept is None or kept[0] is not x or kept[1].dtype != dtype:
+        kept = _state.casts[id(x)] = (x, x.to(dtype))
+    return kept[1]
+
+
+def _to_float32(x: Tensor) -> Tensor:
+    return x.to(ember.float32) if _castable(x) else x
+
+
+def _to_widest(values: list) -> Callable:
+    found = [
+        t.dtype
+        for v in values
+        for t in (v if isinstance(v, (list, tuple)) else (v,))
+        if isinstance(t, Tensor) and _castable(t)
+    ]
+    wide = ember.float32 if ember.float32 in found else None
+    return lambda x: x.to(wide) if wide is not None and _castable(x) else x
+
+
+class autocast(DecoratorContextManager):
+    """Run products and convolutions inside in lower precision.
+
+    Usable as a context manager and as a decorator.
+
+    >>> import ember
+    >>> x = ember.ones(2, 2)
+    >>> with ember.autocast("cpu"):
+    ...     y = x @ x
+    >>> y.dtype
+    torch.bfloat16
+    """
+
+    def __init__(
+        self,
+        device_type: str,
+        dtype=None,
+        enabled: bool = True,
+        cache_enabled: bool | None = None,
+    ) -> None:
+        if not isinstance(device_type, str):
+            raise ValueError(
+                f"Expected `device_type` of type `str`, got: `{type(device_type)}`"
+            )
+        available = is_autocast_available(device_type)
+        self.device = device_type
+        self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
+        self._given = (device_type, dtype, enabled, cache_enabled)
+        cached = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
+        self._cache_enabled = cached
+        allowed = (ember.bfloat16, ember.float16)
+        if enabled and available and self.fast_dtype not in allowed:
+            import warnings
+
+            name = device_type.upper() if device_type == "cpu" else device_type
+            warnings.warn(
+                f"In {name} autocast, but the target dtype is not supported. Disabling "
+                f"autocast.\n{name} Autocast only supports dtypes of torch.bfloat16, "
+                "torch.float16 currently.",
+                stacklevel=2,
+            )
+            enabled = False
+        self._enabled = enabled and available
+
+    def clone(self) -> "autocast":
+        return type(self)(*self._given)
+
+    def __enter__(self) -> "autocast":
+        self._before = (
+            is_autocast_enabled(self.device),
+            get_autocast_dtype(self.device),
+            _state.cached,
+        )
+        set_autocast_enabled(self.device, self._enabled)
+        set_autocast_dtype(self.device, self.fast_dtype)
+        _state.cached = self._cache_enabled
+        _state.depth += 1
+        if _state.depth == 1:
+            _C._push_on_torch_function_stack(_mode)
+        return self
+
+    def __exit__(self, *error) -> None:
+        _state.depth -= 1
+        if _state.depth == 0:
+            _C._pop_torch_function_stack()
+            clear_autocast_cache()
+        enabled, dtype, _state.cached = self._before
+        set_autocast_enabled(self.device, enabled)
+        set_autocast_dtype(self.device, dtype)
+
+
+def custom_fwd(
+    fwd: Callable | None = None, *, device_type: str, cast_inputs=None
+) -> Callable:
+    """Decorate the `forward` of an `autograd.Function` that autocast concerns.
+
+    With `cast_inputs`, inputs come in that dtype and autocast is off inside.
+    """
+    if fwd is None:
+        return lambda f: custom_fwd(f, device_type=device_type, cast_inputs=cast_inputs)
+
+    @wraps(fwd)
+    def decorated(*args, **kwargs):
+        ctx = args[0]
+        ctx._dtype = get_autocast_dtype(device_type)
+        ctx._fwd_used_autocast = is_autocast_enabled(device_type)
+        if cast_inputs is None or not ctx._fwd_used_autocast:
+            return fwd(*args, **kwargs)
+        ctx._fwd_used_autocast = False
+
+        def cast(x):
+            same = x.device.type == device_type and _castable(x)
+            return x.to(cast_inputs) if same else x
+
+        with autocast(device_type, enabled=False):
+            new = {key: _mapped(cast, value) for key, value in kwargs.items()}
+            return fwd(*(_mapped(cast, a) for a in args), **new)
+
+    return decorated
+
+
+def custom_bwd(bwd: Callable | None = None, *, device_type: str) -> Callable:
+    """Decorate the `backward` that goes with `custom_fwd`: it runs as forward did."""
+    if bwd is None:
+        return lambda f: custom_bwd(f, device_type=device_type)
+
+    @wraps(bwd)
+    def decorated(*args, **kwargs):
+        ctx = args[0]
+        with autocast(device_type, ctx._dtype, ctx._fwd_used_autocast):
+            return bwd(*args, **kwargs)
+
+    return decorated

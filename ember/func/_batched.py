@@ -1,0 +1,345 @@
+"""Tensors with a hidden batch dimension, which `vmap` maps functions over.
+
+Note [Batched tensors]
+A `Batched` stands for one sample. It holds the whole batch (`value`, the batch first)
+and the level of the `vmap` that made it; the value may be batched again, at a lower
+level. Every op on it arrives in `__torch_function__`, is looked up among the batch
+rules (`_rules*.py`) and runs once on the whole batch. An op without a rule runs once
+for each sample, and the results are stacked: slower, but right for every op.
+
+The tensor underneath is on the `meta` device, so that code which goes past
+`__torch_function__` fails instead of computing with the wrong values. Gradients are
+recorded between the values, as between any other tensors.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import ember
+from ember import _C
+from ember._C import Tensor
+from ember.autograd.function import vmaps
+from ember.utils._pytree import tree_flatten, tree_map, tree_unflatten
+
+
+class Level(NamedTuple):
+    """One `vmap` that is running."""
+
+    number: int
+    size: int
+    randomness: str
+
+
+levels: list[Level] = vmaps
+
+
+class Batched(Tensor):
+    """One sample of a batch, standing for all. See Note [Batched tensors]."""
+
+    value: Tensor
+    level: int
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return dispatch(func, args, kwargs or {})
+
+    def numpy(self, *args, **kwargs):
+        """Not possible: a sample has no memory of its own."""
+        raise RuntimeError(_refusal("numpy"))
+
+
+def wrap(value: Tensor, level: int) -> Batched:
+    """The samples along the first dimension of `value`, as one."""
+    # Overrides are off: a Batched has its logical shape on its own meta tensor.
+    before = _C._switch_overrides(True, True)
+    try:
+        sample = _C.empty(value.shape[1:], dtype=value.dtype, device="meta")
+        made = sample.as_subclass(Batched)
+    finally:
+        _C._switch_overrides(*before)
+    made.value, made.level = value, level
+    return made
+
+
+def level_of(value) -> int:
+    """The level of a batched tensor, 0 of anything else."""
+    return value.level if type(value) is Batched else 0
+
+
+def highest(values) -> int:
+    """The highest level among values."""
+    return max((v.level for v in values if type(v) is Batched), default=0)
+
+
+def size_at(number: int) -> int:
+    """The batch size of a level."""
+    for level in levels:
+        if level.number == number:
+            return level.size
+    raise RuntimeError(
+        "a tensor of vmap was used after the function that it was made in returned"
+    )
+
+
+def lifted(x: Tensor, below: int | None = None) -> Tensor:
+    """`x` batched at every level (below `below`), by repeating it where it is not."""
+    numbers = [v.number for v in levels if below is None or v.number < below]
+    if not numbers:
+        return x
+    top = numbers[-1]
+    if level_of(x) == top:
+        return wrap(lifted(x.value, top), top)  # type: ignore[attr-defined]
+    inner = lifted(x, top)
+    return wrap(inner.expand(size_at(top), *inner.shape), top)
+
+
+_OP = type(_C.add)
+Rule = Callable[..., Any]
+RULES: dict[str, Rule] = {}  # by name: (Call) -> result on values, batch first
+
+
+def rule(*names: str):
+    """Register a batch rule for functions and methods of these names."""
+
+    def register(func: Rule) -> Rule:
+        for name in names:
+            RULES[name] = func
+        return func
+
+    return register
+
+
+class Loop(Exception):
+    """Raised by a rule to say: one sample after the other, please."""
+
+
+class Call:
+    """One call of an op with batched arguments, as a rule sees it."""
+
+    def __init__(self, func, name: str, args: tuple, kwargs: dict, level: int) -> None:
+        self.func, self.name = func, name
+        self.args, self.kwargs, self.level = args, kwargs, level
+        self.size = size_at(level)
+
+    def batched(self, x) -> bool:
+        """Whether `x` has this call's batch dimension."""
+        return type(x) is Batched and x.level == self.level
+
+    def value(self, x):
+        """`x` itself, or the batch behind it."""
+        return x.value if self.batched(x) else x
+
+    def full(self, x: Tensor) -> Tensor:
+        """The batch behind `x`; repeated, if `x` is the same for all samples."""
+        if self.batched(x):
+            return x.value  # type: ignore[attr-defined]
+        return x.expand(self.size, *x.shape)
+
+    def bind(self, *names: str, **defaults) -> list:
+        """The arguments in this order; those in `defaults` may be missing."""
+        if len(self.args) > len(names) + len(defaults):
+            raise Loop
+        order = [*names, *defaults]
+        given = dict(zip(order, self.args))
+        for key, value in self.kwargs.items():
+            key = _SYNONYMS.get(key, key)
+            if key not in order or key in given:
+                raise Loop
+            given[key] = value
+        try:
+            return [given[n] if n in given else defaults[n] for n in order]
+        except KeyError:
+            raise Loop from None
+
+
+_SYNONYMS = {"axis": "dim", "input": "self", "keepdims": "keepdim"}
+
+# Answered by the meta tensor, which has the shape and dtype of one sample.
+_OF_SAMPLE = frozenset(
+    """
+    size dim numel nelement ndimension element_size is_floating_point is_complex
+    is_signed __len__ shape ndim dtype itemsize nbytes names is_same_size has_names
+    is_contiguous stride layout
+    """.split()
+)
+# Answered by the value: one answer for the batch.
+_OF_BATCH = frozenset(
+    """
+    device requires_grad is_leaf grad_fn output_nr _version is_cuda is_cpu is_meta
+    is_sparse is_quantized is_mkldnn is_nested is_conj is_neg is_inference get_device
+    is_mps is_xpu is_ipu is_vulkan is_xla is_ort is_maia is_mtia is_hpu
+    is_sparse_csr is_shared is_pinned retains_grad
+    """.split()
+)
+_FORBIDDEN = frozenset(
+    """
+    item tolist numpy __bool__ __int__ __float__ __index__ __complex__ __array__
+    is_nonzero data_ptr untyped_storage storage equal allclose nonzero argwhere
+    masked_select unique unique_consecutive __contains__ bincount __iter__
+    """.split()
+)
+
+
+_names: dict = {}
+
+
+def name_of(func) -> str:
+    """The name of what was called: of the attribute, for its getter; with its module,
+    where the same name means something else there ("linalg.norm")."""
+    name = func.__name__
+    if name in ("__get__", "__set__"):
+        return func.__self__.__name__
+    if type(func) is not _OP:
+        return name
+    full = _names.get(func)
+    if full is None:
+        full = repr(func)[4:-1] if repr(func).startswith("<op ") else name
+        if not full.startswith(("linalg.", "fft.", "sparse.")):
+            full = name
+        _names[func] = full
+    return full
+
+
+def dispatch(func, args: tuple, kwargs: dict):
+    """Carry out a call that has batched arguments."""
+    name = name_of(func)
+    if name in _OF_SAMPLE:
+        return underneath(func, args, kwargs)
+    leaves, spec = tree_flatten((args, kwargs))
+    level = highest(leaves)
+    if name in _OF_BATCH:
+        return func(args[0].value)
+    if name in _FORBIDDEN:
+        raise RuntimeError(_refusal(name))
+    if name == "__repr__":
+        return f"Batched(level={args[0].level}, value={args[0].value!r})"
+    call = Call(func, name, args, kwargs, level)
+    found = RULES.get(name)
+    if found is not None:
+        try:
+            return _wrapped(found(call), level)
+        except Loop:
+            pass
+    plain = getattr(func, "__wrapped__", None)
+    if plain is not None:  # written in Python, in terms of ops that have rules
+        return plain(*args, **kwargs)
+    return _loop(func, name, leaves, spec, level)
+
+
+def underneath(func, args, kwargs):
+    """A call on the tensors that batched ones are made of: shapes only."""
+    before = _C._switch_overrides(True, True)
+    try:
+        return func(*args, **kwargs)
+    finally:
+        _C._switch_overrides(*before)
+
+
+def _refusal(name: str) -> str:
+    if name in ("item", "__int__", "__float__", "__index__", "__complex__"):
+        return (
+            "vmap: It looks like you're calling .item() on a Tensor. We don't support "
+            "vmap over calling .item() on a Tensor, please try to rewrite what you're "
+            "doing with other operations."
+        )
+    if name in ("__bool__", "is_nonzero", "equal", "allclose", "__contains__"):
+        return (
+            "vmap: It looks like you're attempting to use a Tensor in some "
+            "data-dependent control flow. We don't support that yet, please shout over "
+            "at https://github.com/pytorch/functorch/issues/257 ."
+        )
+    return (
+        f"vmap: {name} has no meaning for a tensor that stands for a batch: its result "
+        "would differ in kind or shape between samples"
+    )
+
+
+def _wrapped(result, level: int):
+    """What a rule returns, batched: tensors anywhere in lists and tuples."""
+    if isinstance(result, Tensor):
+        # A rule that changes an argument in place returns that argument.
+        return result if level_of(result) == level else wrap(result, level)
+    if isinstance(result, (tuple, list)):
+        return tree_map(
+            lambda x: wrap(x, level) if isinstance(x, Tensor) else x, result
+        )
+    return result
+
+
+def _loop(func, name: str, leaves: list, spec, level: int):
+    """Once for each sample; results stacked."""
+    size = size_at(level)
+    marks = [type(x) is Batched and x.level == level for x in leaves]
+    in_place = (name.endswith("_") and not name.endswith("__")) or name == "__setitem__"
+    if in_place and not marks[0]:
+        raise RuntimeError(
+            f"vmap: {name}(self, *extra_args) is not possible because there exists a "
+            "Tensor `other` in extra_args that has more elements than `self`. This "
+            "happened due to `other` being vmapped over but `self` not being vmapped "
+            "over at this level. Please try to use out-of-place operators instead."
+        )
+    if "out" in (spec.children[1].context or ([],))[0]:
+        raise NotImplementedError(f"vmap: {name} with out= is not supported")
+    rows = []
+    for i in range(size):
+        picked = [x.value[i] if m else x for x, m in zip(leaves, marks)]
+        args, kwargs = tree_unflatten(picked, spec)
+        rows.append(func(*args, **kwargs))
+    if in_place:
+        return leaves[0]
+    if not rows:
+        raise RuntimeError(f"vmap: {name} has no rule for a batch of size 0")
+    parts = [tree_flatten(row) for row in rows]
+    columns = zip(*(flat for flat, _ in parts))
+    stacked = [
+        wrap(ember.stack(column), level) if isinstance(column[0], Tensor) else column[0]
+        for column in columns
+    ]
+    return tree_unflatten(stacked, parts[0][1])
+
+
+def run_grad(outputs, inputs, grads, create_graph: bool, retain_graph=None) -> tuple:
+    """`autograd.grad` of tensors that may be batched; None where independent.
+
+    Inputs have to be batched wherever outputs are: `lifted` makes them so.
+    """
+    level = highest([*outputs, *inputs, *(g for g in grads if g is not None)])
+    retain = create_graph if retain_graph is None else retain_graph
+    if level == 0:
+        given = (tuple(outputs), tuple(grads), retain, create_graph, tuple(inputs))
+        return _C._run_backward(*given, True, False)
+    size = size_at(level)
+    if highest(outputs) < level:
+        rows = []
+        for i in range(size):
+            row = [g.value[i] if level_of(g) == level else g for g in grads]
+            rows.append(run_grad(outputs, inputs, row, create_graph, True))
+        return tuple(
+            None if column[0] is None else wrap(ember.stack(column), level)
+            for column in zip(*rows)
+        )
+    for x in inputs:
+        if level_of(x) != level:
+            raise RuntimeError(
+                "gradient inside vmap with respect to a tensor from outside of it: use "
+                "ember.func.grad, or make it an argument of the mapped function"
+            )
+    pairs = [
+        (o.value, _gradient_at(o, g, level, size))
+        for o, g in zip(outputs, grads)
+        if level_of(o) == level
+    ]
+    made = run_grad(
+        [o for o, _ in pairs],
+        [x.value for x in inputs],
+        [g for _, g in pairs],
+        create_graph,
+        retain,
+    )
+    return tuple(None if g is None else wrap(g, level) for g in made)
+
+
+def _gradient_at(out, g, level: int, size: int):
+    if g is None:
+        return ember.ones_like(out.value)
+    return g.value if level_of(g) == level else g.expand(size, *g.shape)

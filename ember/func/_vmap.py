@@ -1,0 +1,266 @@
+"""`vmap`: a function of one sample becomes a function of a batch."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import ember
+from ember import _C, Tensor
+from ember.func import _batched, _rules, _shape_rules  # noqa: F401 (register rules)
+from ember.func._batched import Level, level_of, levels, name_of, wrap
+from ember.utils._pytree import (
+    broadcast_prefix,
+    tree_flatten,
+    tree_unflatten,
+)
+
+_FACTORIES = frozenset("rand randn randint randperm normal".split())
+_RANDOM = _FACTORIES | frozenset(
+    """
+    rand_like randn_like randint_like bernoulli bernoulli_ binomial poisson multinomial
+    dropout dropout_ alpha_dropout feature_dropout feature_alpha_dropout native_dropout
+    rrelu rrelu_ uniform_ normal_ exponential_ cauchy_ geometric_ log_normal_ random_
+    _standard_gamma _sample_dirichlet scaled_dot_product_attention
+    lstm gru rnn_tanh rnn_relu
+    """.split()
+)
+
+
+def vmap(
+    func: Callable,
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable:
+    """Map `func` over a dimension of its arguments.
+
+    `in_dims` says which dimension of each argument (None: the same for all samples),
+    `out_dims` where it goes in the results. Random ops inside are an error, or give
+    "same" or "different" numbers for the samples. `chunk_size` bounds how many samples
+    are computed at once.
+
+    >>> import ember
+    >>> a, b = ember.ones(3, 5), ember.ones(3, 5)
+    >>> ember.vmap(ember.dot)(a, b)
+    tensor([5., 5., 5.])
+    """
+    if randomness not in ("error", "same", "different"):
+        raise RuntimeError(
+            "Only allowed values for randomness are 'error', 'different', or 'same'. "
+            f"Got {randomness}"
+        )
+    if chunk_size is not None and not chunk_size > 0:
+        raise ValueError(
+            f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})"
+        )
+
+    @wraps(func)
+    def mapped(*args, **kwargs):
+        name = getattr(func, "__name__", repr(func))
+        dims, values, spec = _inputs(args, in_dims, name)
+        size = _batch_size(dims, values)
+        if chunk_size is None or chunk_size >= size:
+            return _map(func, size, dims, values, spec, out_dims, randomness, kwargs)
+        parts = []
+        for start in range(0, size, chunk_size):
+            stop = min(start + chunk_size, size)
+            piece = [
+                x if d is None else x.narrow(d, start, stop - start)
+                for x, d in zip(values, dims)
+            ]
+            given = (dims, piece, spec, out_dims, randomness, kwargs)
+            parts.append(_map(func, stop - start, *given))
+        return _joined(parts, out_dims)
+
+    return mapped
+
+
+def _inputs(args: tuple, in_dims, name: str):
+    """One dimension (or None) for each leaf of the arguments, made positive."""
+    head = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
+    if not isinstance(in_dims, (int, tuple)):
+        raise ValueError(
+            f"{head}expected `in_dims` to be int or a (potentially nested) tuple "
+            f"matching the structure of inputs, got: {type(in_dims)}."
+        )
+    if not args:
+        raise ValueError(
+            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, "
+            "or you are trying to vmap over a function with no inputs. The latter is "
+            "unsupported."
+        )
+    values, spec = tree_flatten(args)
+    dims = broadcast_prefix(in_dims, spec)
+    if dims is None:
+        raise ValueError(
+            f"{head}in_dims is not compatible with the structure of `inputs`."
+        )
+    for i, (x, d) in enumerate(zip(values, dims)):
+        if d is None:
+            continue
+        if not isinstance(d, int):
+            raise ValueError(
+                f"{head}Got in_dim={d} for an input but in_dim must be either an "
+                "integer dimension or None."
+            )
+        if not isinstance(x, Tensor):
+            raise ValueError(
+                f"{head}Got in_dim={d} for an input but the input is of type {type(x)}."
+                " We cannot vmap over non-Tensor arguments, please use None as the "
+                "respective in_dim"
+            )
+        if not -x.dim() <= d < x.dim():
+            raise ValueError(
+                f"{head}Got in_dim={d} for some input, but that input is a Tensor of "
+                f"dimensionality {x.dim()} so expected in_dim to satisfy "
+                f"-{x.dim()} <= in_dim < {x.dim()}."
+            )
+        dims[i] = d % x.dim()
+    return dims, values, spec
+
+
+def _batch_size(dims: list, values: list) -> int:
+    sizes = [x.shape[d] for x, d in zip(values, dims) if d is not None]
+    if not sizes:
+        raise ValueError("vmap: at least one argument must be mapped over")
+    if any(s != sizes[0] for s in sizes):
+        raise ValueError(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, "
+            f"got sizes {sizes} for the mapped dimension"
+        )
+    return sizes[0]
+
+
+def _map(func, size: int, dims, values, spec, out_dims, randomness: str, kwargs: dict):
+    level = Level(levels[-1].number + 1 if levels else 1, size, randomness)
+    levels.append(level)
+    _C._push_on_torch_function_stack(_Randomness(level))
+    try:
+        given = [
+            x if d is None else wrap(x.movedim(d, 0), level.number)
+            for x, d in zip(values, dims)
+        ]
+        result = func(*tree_unflatten(given, spec), **kwargs)
+        return _outputs(result, out_dims, level, func)
+    finally:
+        _C._pop_torch_function_stack()
+        levels.pop()
+
+
+def _outputs(result, out_dims, level: Level, func):
+    name = getattr(func, "__name__", repr(func))
+    leaves, spec = tree_flatten(result)
+    dims = broadcast_prefix(out_dims, spec)
+    if dims is None:
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not "
+            "compatible with the structure of `outputs`."
+        )
+    return tree_unflatten(
+        [_output(x, d, level, name, out_dims) for x, d in zip(leaves, dims)], spec
+    )
+
+
+def _output(x, dim, level: Level, name: str, out_dims):
+    if not isinstance(x, Tensor):
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(x)}."
+            f" Did you mean to set out_dims= to None for output?"
+        )
+    mapped = level_of(x) == level.number
+    if dim is None:
+        if mapped:
+            raise ValueError(
+                f"vmap({name}, ...): `{name}` can not return a BatchedTensor when "
+                "out_dim is None"
+            )
+        return x
+    value = x.value if mapped else x.expand(level.size, *x.shape)  # type: ignore[attr-defined]
+    if not -value.dim() <= dim < value.dim():
+        raise IndexError(
+            f"vmap({name}, ..., out_dims={out_dims}): out_dim {dim} is out of range "
+            f"for an output of {value.dim() - 1} dimensions"
+        )
+    return value if dim == 0 else value.movedim(0, dim)
+
+
+def _joined(parts: list, out_dims):
+    """The results of chunks, put together along their batch."""
+    flat = [tree_flatten(p) for p in parts]
+    spec = flat[0][1]
+    dims = broadcast_prefix(out_dims, spec)
+    columns = zip(*(leaves for leaves, _ in flat))
+    return tree_unflatten(
+        [c[0] if d is None else ember.cat(c, d) for c, d in zip(columns, dims or [])],
+        spec,
+    )
+
+
+class _Randomness:
+    """Sees every call inside a `vmap`, and deals with the random ones."""
+
+    def __init__(self, level: Level) -> None:
+        self.level = level
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = name_of(func)
+        if name not in _RANDOM or _switched_off(name, args, kwargs):
+            plain = getattr(func, "__wrapped__", None)
+            if plain is None or name in _batched.RULES:
+                return func(*args, **kwargs)
+            # Written in Python: its ops are to be seen, too.
+            _C._push_on_torch_function_stack(self)
+            try:
+                return plain(*args, **kwargs)
+            finally:
+                _C._pop_torch_function_stack()
+        mode, number = self.level.randomness, self.level.number
+        if mode == "error":
+            raise RuntimeError(
+                "vmap: called random operation while in randomness error mode. Please "
+                "either use the 'same' or 'different' randomness flags on vmap or "
+                "perform the randomness operation out of vmap"
+            )
+        leaves, spec = tree_flatten((args, kwargs))
+        mapped = any(level_of(x) == number for x in leaves)
+        if mode == "same" and not mapped:
+            return func(*args, **kwargs)
+        in_place = name.endswith("_")
+        if in_place and level_of(leaves[0]) != number:
+            raise RuntimeError(
+                f"vmap: {name} would give a tensor that is the same for all samples "
+                "different values; make it inside the function, or take "
+                "randomness='same'"
+            )
+        if name in ("rand", "randn") and args:
+            size = args if isinstance(args[0], int) else tuple(args[0])
+            return wrap(func((self.level.size, *size), **kwargs), number)
+        state = ember.get_rng_state() if mode == "same" else None
+        rows = []
+        for i in range(self.level.size):
+            if state is not None:
+                ember.set_rng_state(state)
+            one = [x.value[i] if level_of(x) == number else x for x in leaves]
+            args, kwargs = tree_unflatten(one, spec)
+            rows.append(func(*args, **kwargs))
+        if in_place:
+            return leaves[0]
+        if isinstance(rows[0], Tensor):
+            return wrap(ember.stack(rows), number)
+        return type(rows[0])(wrap(ember.stack(c), number) for c in zip(*rows))
+
+
+def _switched_off(name: str, args: tuple, kwargs: dict) -> bool:
+    """Whether a dropout is not to drop anything."""
+    if name in ("scaled_dot_product_attention", "lstm", "gru", "rnn_tanh", "rnn_relu"):
+        # The only numbers above zero that are no ints; a scale is given by name.
+        shares = [*args, kwargs.get("dropout_p", 0.0), kwargs.get("dropout", 0.0)]
+        return not any(type(a) is float and a > 0 for a in shares)
+    if "dropout" not in name and "rrelu" not in name:
+        return False
+    return kwargs.get("train", kwargs.get("training", True)) is False or (
+        args[-1] is False
+    )

@@ -1,0 +1,21 @@
+"""Functions written in Python that arguments and modes can take over."""
+
+from collections.abc import Callable
+from functools import wraps
+
+from ember._C import _has_torch_function
+
+
+def overridable(func: Callable) -> Callable:
+    """`func`, asking its arguments for `__torch_function__` first, as ops do."""
+
+    @wraps(func)
+    def wrapped(*args, **kwargs):
+        if _has_torch_function((*args, *kwargs.values()) if kwargs else args):
+            from ember.overrides import handle_torch_function
+
+            relevant = (*args, *kwargs.values())
+            return handle_torch_function(wrapped, relevant, *args, **kwargs)
+        return func(*args, **kwargs)
+
+    return wrapped

@@ -1,0 +1,25 @@
+"""Weights of convolutions in another memory format."""
+
+from typing import TypeVar
+
+from ember.nn.modules import conv
+from ember.nn.modules.module import Module
+
+M = TypeVar("M", bound=Module)
+
+
+def convert_conv2d_weight_memory_format(module: M, memory_format) -> M:
+    """Lay out the weights of all Conv2d and ConvTranspose2d in `memory_format`."""
+    return _convert(module, memory_format, (conv.Conv2d, conv.ConvTranspose2d))
+
+
+def convert_conv3d_weight_memory_format(module: M, memory_format) -> M:
+    """Lay out the weights of all Conv3d and ConvTranspose3d in `memory_format`."""
+    return _convert(module, memory_format, (conv.Conv3d, conv.ConvTranspose3d))
+
+
+def _convert(module: M, memory_format, kinds: tuple[type, ...]) -> M:
+    for part in module.modules():
+        if isinstance(part, kinds):
+            part.weight.data = part.weight.detach().clone(memory_format=memory_format)
+    return module

@@ -1,0 +1,555 @@
+"""Ops on sparse tensors that go element by element: sums, products, functions with
+f(0) = 0, conversions and copies. The names are those of the ops they implement.
+"""
+
+import numbers
+
+import ember
+from ember import Tensor
+from ember.sparse import _convert
+from ember.sparse._convert import to_compressed, to_coo
+from ember.sparse._tensor import (
+    BLOCKS,
+    SparseTensor,
+    add_rows,
+    check_bounds,
+    coalesced,
+    coo,
+    handles,
+    keys_of,
+    make,
+    wrap,
+)
+
+
+def like(result: Tensor, t: SparseTensor) -> Tensor:
+    """A result that was computed as COO, in the layout of `t`."""
+    if t._layout is ember.sparse_coo or not isinstance(result, SparseTensor):
+        return result
+    blocksize = None
+    if t._layout in BLOCKS:
+        batch = t._index[0].dim() - 1
+        blocksize = tuple(t._val.shape[batch + 1 : batch + 3])
+        if any(n % b for n, b in zip(result._size[batch:], blocksize)):
+            return result
+    return to_compressed(result, t._layout, blocksize)
+
+
+def is_scalar(value) -> bool:
+    """A number, or a dense tensor of no dimensions."""
+    if isinstance(value, Tensor):
+        return value.layout is ember.strided and value.dim() == 0
+    return isinstance(value, numbers.Number)
+
+
+def same_places(a: SparseTensor, b: SparseTensor) -> bool:
+    """Whether two tensors have their elements at the same places, in one order."""
+    if a._layout is not b._layout or a._size != b._size:
+        return False
+    if a._val.shape != b._val.shape:
+        return False
+    return all(x is y or ember.equal(x, y) for x, y in zip(a._index, b._index))
+
+
+def check_shapes(op: str, a: Tensor, b: Tensor) -> None:
+    """Sparse tensors do not broadcast."""
+    if a.shape != b.shape:
+        raise RuntimeError(
+            f"{op}: expected 'self' and 'other' to have same sizes, but "
+            f"{list(a.shape)} != {list(b.shape)}"
+        )
+
+
+# --- sums -----------------------------------------------------------------------------
+
+
+@handles("add")
+def add(input, other, *, alpha=1, out=None) -> Tensor:
+    """self + alpha * other."""
+    if not isinstance(input, SparseTensor):
+        if not isinstance(input, Tensor):  # number + sparse
+            return add(other, input)
+        return _written(add_to_dense(input, other, alpha), out)
+    if not isinstance(other, SparseTensor):
+        if isinstance(other, Tensor) and not input.is_sparse:
+            return _written(add_to_dense(_scaled(other, alpha), input, 1), out)
+        raise RuntimeError(
+            "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
+        )
+    check_shapes("add", input, other)
+    if same_places(input, other):
+        return _written(
+            input._with(ember.add(input._val, other._val, alpha=alpha)), out
+        )
+    a, b = to_coo(input), to_coo(other)
+    if a.sparse_dim() != b.sparse_dim():
+        raise RuntimeError(
+            "add: expected 'self' and 'other' to have same number of sparse "
+            f"dimensions, got {a.sparse_dim()} and {b.sparse_dim()}"
+        )
+    check_bounds(a)
+    check_bounds(b)
+    dtype = ember.promote_types(a.dtype, b.dtype)
+    values = ember.cat([a._val.to(dtype), _scaled(b._val, alpha).to(dtype)])
+    made = coo(ember.cat([a._index[0], b._index[0]], 1), values, a._size)
+    if a._coalesced and b._coalesced:
+        made = coalesced(made)
+    return _written(like(made, input), out)
+
+
+def _scaled(t: Tensor, alpha) -> Tensor:
+    return t if alpha == 1 else t * alpha
+
+
+def add_to_dense(dense: Tensor, t: SparseTensor, alpha=1) -> Tensor:
+    """A dense tensor plus a sparse one: dense."""
+    if dense.shape != t.shape:
+        dense = dense.expand(ember.broadcast_shapes(dense.shape, t.shape))
+        check_shapes("add", dense, t)
+    t = to_coo(t)
+    check_bounds(t)
+    dtype = ember.promote_types(dense.dtype, t.dtype)
+    values = _scaled(t._val, alpha).to(dtype)
+    (indices,), sparse = t._index, t.sparse_dim()
+    if sparse == 1:
+        return dense.to(dtype).index_add(0, indices[0], values)
+    flat = dense.to(dtype).reshape(t._size[:sparse].numel(), *t._size[sparse:])
+    keys = keys_of(indices, t._size[:sparse])
+    return flat.index_add(0, keys, values).reshape(t._size)
+
+
+@handles("add_ __iadd__")
+def add_(input, other, *, alpha=1) -> Tensor:
+    """self += alpha * other; a dense tensor is changed in its own memory."""
+    if isinstance(input, SparseTensor):
+        return input._become(add(input, other, alpha=alpha))
+    check_shapes("add_", input, other)
+    t = to_coo(other)
+    check_bounds(t)
+    (indices,) = t._index
+    values = _scaled(t._val, alpha).to(input.dtype)
+    if indices.shape[0] == 0:
+        return input.add_(values.sum(0))
+    if indices.shape[0] == 1:
+        return input.index_add_(0, indices[0], values)
+    return input.index_put_(tuple(indices.unbind(0)), values, accumulate=True)
+
+
+@handles("sub subtract")
+def sub(input, other, *, alpha=1, out=None) -> Tensor:
+    """self - alpha * other."""
+    if not isinstance(input, Tensor):
+        return add(neg(other), input)
+    if isinstance(input, SparseTensor) and not isinstance(other, SparseTensor):
+        return add(input, other)  # which says that it cannot be
+    return add(input, other, alpha=-alpha, out=out)
+
+
+@handles("sub_ subtract_")
+def sub_(input, other, *, alpha=1) -> Tensor:
+    """self -= alpha * other."""
+    return add_(input, other, alpha=-alpha)
+
+
+@handles("__rsub__ rsub")
+def rsub(input, other, *, alpha=1) -> Tensor:
+    """other - alpha * self."""
+    return add(other, input, alpha=-alpha)
+
+
+# --- products -------------------------------------------------------------------------
+
+
+@handles("mul multiply")
+def mul(input, other, *, out=None) -> Tensor:
+    """The product, which has elements where both factors do."""
+    if not isinstance(input, SparseTensor):
+        input, other = other, input
+    if is_scalar(other):
+        return _written(input._with(input._val * other), out)
+    if isinstance(other, SparseTensor):
+        check_shapes("mul", input, other)
+        return _written(_mul_sparse(input, other), out)
+    return _written(_mul_dense(input, other), out)
+
+
+def _mul_sparse(a: SparseTensor, b: SparseTensor) -> Tensor:
+    layout = a
+    if a._layout is ember.sparse_coo or b._layout is not a._layout:
+        a, b = coalesced(to_coo(a)), coalesced(to_coo(b))
+    if same_places(a, b):
+        return like(a._with(a._val * b._val), layout)
+    a, b = coalesced(to_coo(a)), coalesced(to_coo(b))
+    if a.sparse_dim() != b.sparse_dim():
+        raise RuntimeError(
+            "mul: expected tensors of the same number of sparse dimensions, got "
+            f"{a.sparse_dim()} and {b.sparse_dim()}"
+        )
+    mine, theirs = matches(a, b)
+    values = a._val.index_select(0, mine) * b._val.index_select(0, theirs)
+    indices = a._index[0].index_select(1, mine)
+    return like(coo(indices, values, a._size, coalesced=True), layout)
+
+
+def matches(a: SparseTensor, b: SparseTensor) -> tuple[Tensor, Tensor]:
+    """The numbers of the elements of `a` that `b` has too, and those in `b`.
+
+    `b` is coalesced.
+    """
+    sparse = a._size[: a.sparse_dim()]
+    check_bounds(a)
+    check_bounds(b)
+    mine, theirs = keys_of(a._index[0], sparse), keys_of(b._index[0], sparse)
+    if not theirs.numel():
+        empty = theirs.new_zeros(0)
+        return empty, empty
+    at = ember.searchsorted(theirs, mine).clamp(max=theirs.numel() - 1)
+    found = (theirs[at] == mine).nonzero().reshape(-1)
+    return found, at[found]
+
+
+def take(dense: Tensor, t: SparseTensor) -> Tensor:
+    """The elements of a dense tensor at the places of a COO tensor."""
+    check_bounds(t)
+    (indices,) = t._index
+    if indices.shape[0] == 0:
+        return dense.expand(t._val.shape)
+    return dense[tuple(indices.unbind(0))]
+
+
+def _mul_dense(t: SparseTensor, dense: Tensor) -> Tensor:
+    places = to_coo(t)
+    if dense.dim() > t.dim():
+        raise RuntimeError(
+            f"mul(sparse, dense): a dense factor of shape {list(dense.shape)} cannot "
+            f"be broadcast to {list(t.shape)}"
+        )
+    values = places._val * take(dense.expand(t._size), places)
+    return like(places._with(values), t)
+
+
+@handles("mul_ multiply_")
+def mul_(input, other) -> Tensor:
+    """self *= other."""
+    if isinstance(input, SparseTensor):
+        made = mul(input, other)
+        return input._become(_cast(made, input.dtype))
+    check_shapes("mul_", input, other)
+    return input.copy_(_convert.to_dense(mul(input, other)))
+
+
+def _cast(made: Tensor, dtype) -> Tensor:
+    if made.dtype != dtype and not ember.can_cast(made.dtype, dtype):
+        raise RuntimeError(
+            f"result type {made.dtype} can't be cast to the desired output type {dtype}"
+        )
+    return made._with(made._val.to(dtype))
+
+
+def _divide(name: str, input, other, **options):
+    if isinstance(other, SparseTensor) or not is_scalar(other):
+        shape = list(other.shape) if isinstance(other, Tensor) else other
+        raise RuntimeError(
+            "Sparse division requires a scalar or zero-dim dense tensor divisor (got "
+            f"shape {shape} for divisor)"
+        )
+    if options.get("rounding_mode") is not None or name != "div":
+        input = coalesced(input) if input.is_sparse else input
+    return input._with(getattr(ember, name)(input._val, other, **options))
+
+
+@handles("div divide true_divide __truediv__")
+def div(input, other, *, rounding_mode=None, out=None) -> Tensor:
+    """self / other, where other is a number."""
+    return _written(_divide("div", input, other, rounding_mode=rounding_mode), out)
+
+
+@handles("div_ divide_ true_divide_")
+def div_(input, other, *, rounding_mode=None) -> Tensor:
+    """self /= other."""
+    made = div(input, other, rounding_mode=rounding_mode)
+    return input._become(_cast(made, input.dtype))
+
+
+@handles("floor_divide __floordiv__")
+def floor_divide(input, other) -> Tensor:
+    """self // other, where other is a number."""
+    return _divide("floor_divide", input, other)
+
+
+@handles("floor_divide_")
+def floor_divide_(input, other) -> Tensor:
+    """self //= other."""
+    return input._become(_cast(floor_divide(input, other), input.dtype))
+
+
+@handles("pow")
+def pow(input, exponent, *, out=None) -> Tensor:
+    """self ** exponent, for a number that keeps 0 at 0."""
+    if not isinstance(input, SparseTensor) or not is_scalar(exponent):
+        raise NotImplementedError("pow(): a sparse tensor takes a number as exponent")
+    if exponent <= 0:
+        raise RuntimeError(
+            "pow(): only positive exponents are supported for sparse tensors, got "
+            f"{exponent}"
+        )
+    t = coalesced(input) if input.is_sparse else input
+    return _written(t._with(t._val**exponent), out)
+
+
+@handles("pow_")
+def pow_(input, exponent) -> Tensor:
+    """self **= exponent."""
+    return input._become(_cast(pow(input, exponent), input.dtype))
+
+
+# --- functions that keep zeros --------------------------------------------------------
+
+
+@handles("neg negative")
+def neg(input, *, out=None) -> Tensor:
+    """-self."""
+    return _written(input._with(-input._val), out)
+
+
+@handles("neg_ negative_")
+def neg_(input) -> Tensor:
+    """Change the sign in place."""
+    return input._become(neg(input))
+
+
+_KEEP_ZERO = """
+    abs absolute asin arcsin asinh arcsinh atan arctan atanh arctanh ceil conj_physical
+    deg2rad erf erfinv expm1 fix floor frac isinf isnan isneginf isposinf log1p
+    nan_to_num nn.functional.relu rad2deg relu round sgn sign signbit sin sinh sqrt
+    square tan tanh trunc
+    """
+
+
+def _pointwise(name: str):
+    function = ember._C._ops.get(name) or getattr(ember, name, None)
+    if function is None:
+        return
+
+    def apply(input, *args, out=None, **kwargs) -> Tensor:
+        t = coalesced(input) if input.is_sparse else input
+        return _written(t._with(function(t._val, *args, **kwargs)), out)
+
+    def apply_(input, *args, **kwargs) -> Tensor:
+        return input._become(_cast(apply(input, *args, **kwargs), input.dtype))
+
+    handles(name)(apply)
+    handles(name + "_")(apply_)
+
+
+for _name in _KEEP_ZERO.split():
+    _pointwise(_name)
+
+
+@handles("positive conj resolve_conj resolve_neg contiguous")
+def unchanged(input, *args, **kwargs) -> Tensor:
+    """Ops that leave a real tensor as it is."""
+    if input.is_complex():
+        return input._with(input._val.conj())
+    return input
+
+
+# --- copies and conversions -----------------------------------------------------------
+
+
+@handles("clone")
+def clone(input, *, memory_format=None) -> Tensor:
+    """A copy with parts of its own."""
+    index = tuple(i.clone() for i in input._index)
+    return make(
+        input._layout,
+        index,
+        input._val.clone(),
+        input._size,
+        input._coalesced,
+        input._checked,
+    )
+
+
+@handles("detach")
+def detach(input) -> Tensor:
+    """The same elements without history."""
+    return input.detach()
+
+
+@handles("to")
+def to(input, *args, copy: bool = False, memory_format=None, **kwargs) -> Tensor:
+    """The tensor in another dtype or on another device."""
+    if args and isinstance(args[0], SparseTensor):
+        args = (args[0].device, args[0].dtype, *args[1:])
+    values = input._val.to(*args, copy=copy, **kwargs)
+    if values is input._val:
+        return input
+    if values.device == input._val.device:
+        return input._with(values)
+    index = tuple(i.to(values.device) for i in input._index)
+    return make(
+        input._layout, index, values, input._size, input._coalesced, input._checked
+    )
+
+
+def _conversion(name: str):
+    if not hasattr(Tensor, name):
+        return
+
+    def convert(input, *args, **kwargs) -> Tensor:
+        values = getattr(input._val, name)(*args, **kwargs)
+        return input if values is input._val else to(input, values.device, values.dtype)
+
+    handles(name)(convert)
+
+
+for _name in (
+    "float double half bfloat16 int long short char byte bool cfloat cdouble cpu"
+).split():
+    _conversion(_name)
+
+
+@handles("as_tensor asarray")
+def as_tensor(data, dtype=None, device=None, **options) -> Tensor:
+    """The tensor itself, or in another dtype."""
+    return to(data, device or data.device, dtype or data.dtype)
+
+
+@handles("type_as")
+def type_as(input, other) -> Tensor:
+    """The tensor in the dtype of another."""
+    return (
+        to(input, other.dtype)
+        if isinstance(input, SparseTensor)
+        else input.to(other.dtype)
+    )
+
+
+@handles("copy_")
+def copy_(input, src, non_blocking: bool = False) -> Tensor:
+    """Take over the elements of another sparse tensor."""
+    if not isinstance(input, SparseTensor) or not isinstance(src, SparseTensor):
+        raise RuntimeError(
+            "copy_() between dense and sparse Tensors is not implemented! Found self "
+            f"type = {input.type()} and src type = {src.type()}"
+        )
+    check_shapes("copy_", input, src)
+    made = clone(to(src, input.device, input.dtype))
+    return input._become(like(to_coo(made), input))
+
+
+@handles("zero_")
+def zero_(input) -> Tensor:
+    """Drop all elements."""
+    return input._become(zeros_like(input))
+
+
+@handles("zeros_like empty_like")
+def zeros_like(
+    input,
+    *,
+    dtype=None,
+    layout=None,
+    device=None,
+    pin_memory=False,
+    requires_grad=False,
+    memory_format=None,
+) -> Tensor:
+    """A tensor of the same size without elements."""
+    if layout is ember.strided:
+        made = ember.zeros(
+            input._size, dtype=dtype or input.dtype, device=device or input.device
+        )
+        return made.requires_grad_(requires_grad)
+    values = input._val.detach().new_zeros(0, dtype=dtype, device=device)
+    if input.is_sparse:
+        t = input
+        values = values.new_zeros((0, *t._val.shape[1:]))
+        places = t._index[0].new_zeros((t._index[0].shape[0], 0), device=device)
+        made = coo(places, values, t._size, coalesced=True)
+    else:
+        start, other = input._index
+        batch = start.dim() - 1
+        shape = [*input._val.shape]
+        shape[batch] = 0
+        index = (
+            start.new_zeros(start.shape, device=device),
+            other.new_zeros((*other.shape[:-1], 0), device=device),
+        )
+        values = values.new_zeros(shape)
+        made = make(input._layout, index, values, input._size, True, True)
+    return made.requires_grad_(requires_grad)
+
+
+@handles("new_tensor")
+def new_tensor(input, data, **options) -> Tensor:
+    """A dense tensor of the same dtype."""
+    return input._val.detach().new_tensor(data, **options)
+
+
+@handles("new_zeros new_empty")
+def new_zeros(input, *size, dtype=None, device=None, **options) -> Tensor:
+    """A COO tensor without elements."""
+    if len(size) == 1 and not isinstance(size[0], int):
+        size = tuple(size[0])
+    return ember.sparse_coo_tensor(
+        size=size, dtype=dtype or input.dtype, device=device or input.device
+    )
+
+
+@handles("is_same_size")
+def is_same_size(input, other) -> bool:
+    """Whether two tensors have one shape."""
+    return input.shape == other.shape
+
+
+@handles("resize_as_sparse_ resize_as_")
+def resize_as_sparse_(input, template, **options) -> Tensor:
+    """Take over the size of another sparse tensor."""
+    if input.shape == template.shape:
+        return input
+    return input._become(zeros_like(template, dtype=input.dtype))
+
+
+def sparse_mask(self: Tensor, mask: SparseTensor) -> SparseTensor:
+    """The elements of a tensor at the places of `mask`.
+
+    >>> import ember
+    >>> places = ember.eye(2).to_sparse()
+    >>> ember.tensor([[1.0, 2.0], [3.0, 4.0]]).sparse_mask(places).values()
+    tensor([1., 4.])
+    """
+    if not isinstance(mask, SparseTensor):
+        raise RuntimeError("sparse_mask(): expected mask to be sparse")
+    check_shapes("sparse_mask", self, mask)
+    places = to_coo(mask)
+    if not isinstance(self, SparseTensor):
+        made = places._with(take(self, places))
+    elif same_places(self, mask) and (not mask.is_sparse or mask._coalesced):
+        return mask._with(self._val)
+    else:
+        t = coalesced(to_coo(self))
+        mine, theirs = matches(places, t)
+        values = t._val.index_select(0, theirs)
+        shape = (places._val.shape[0], *values.shape[1:])
+        made = places._with(add_rows(shape, mine, values))
+    return like(made, mask)
+
+
+def _written(result: Tensor, out) -> Tensor:
+    """A result in the tensor of out=."""
+    if out is None:
+        return result
+    if isinstance(out, SparseTensor) != isinstance(result, SparseTensor):
+        raise RuntimeError(
+            f"expected an out= tensor of layout {result.layout}, got {out.layout}"
+        )
+    if isinstance(out, SparseTensor):
+        return out._become(result)
+    return out.resize_(result.shape).copy_(result)
+
+
+handles("to_dense _to_dense")(_convert.to_dense)
+
+__all__ = ["wrap"]

@@ -1,0 +1,451 @@
+"""Between layouts: dense and sparse, COO and compressed; and the parts of each."""
+
+import ember
+from ember import Tensor
+from ember.sparse._tensor import (
+    _NAMES,
+    BLOCKS,
+    ROWS,
+    SparseTensor,
+    add_rows,
+    check_bounds,
+    coalesced,
+    coo,
+    keys_of,
+    make,
+    unravel,
+)
+
+# --- to dense -------------------------------------------------------------------------
+
+
+def to_dense(self: Tensor, dtype=None, *, masked_grad: bool | None = None) -> Tensor:
+    """The tensor with all its elements, zeros included."""
+    if not isinstance(self, SparseTensor):
+        return self if dtype is None else self.to(dtype)
+    t = to_coo(self)
+    check_bounds(t)
+    (indices,), values = t._index, t._val
+    sparse = indices.shape[0]
+    if sparse == 1:  # rows of a dense tensor: no product of sizes is needed
+        out = add_rows(tuple(t._size), indices[0], values)
+    else:
+        flat = (t._size[:sparse].numel(), *t._size[sparse:])
+        out = add_rows(flat, keys_of(indices, t._size[:sparse]), values)
+        out = out.reshape(t._size)
+    return out if dtype is None else out.to(dtype)
+
+
+def to_coo(t: SparseTensor) -> SparseTensor:
+    """A compressed tensor as COO, sorted; a COO tensor as it is."""
+    if t._layout is ember.sparse_coo:
+        return t
+    start, other = t._index
+    values, size, batch = t._val, t._size, start.dim() - 1
+    count = start[..., 0].numel()  # matrices in the batch
+    lines = start.shape[-1] - 1
+    nnz = other.shape[-1]
+    along = ember.arange(lines, device=start.device).repeat(count)
+    along = along.repeat_interleave((start[..., 1:] - start[..., :-1]).reshape(-1))
+    across = other.reshape(-1)
+    rows, columns = (along, across) if t._layout in ROWS else (across, along)
+    each = ember.arange(count, device=start.device).repeat_interleave(nnz)
+    if t._layout in BLOCKS:
+        high, wide = values.shape[batch + 1 : batch + 3]
+        i = ember.arange(high, device=start.device).view(1, high, 1)
+        j = ember.arange(wide, device=start.device).view(1, 1, wide)
+        whole = (count * nnz, high, wide)
+        rows = (rows.view(-1, 1, 1) * high + i).expand(whole).reshape(-1)
+        columns = (columns.view(-1, 1, 1) * wide + j).expand(whole).reshape(-1)
+        each = each.view(-1, 1, 1).expand(whole).reshape(-1)
+        values = values.reshape(rows.numel(), *values.shape[batch + 3 :])
+    else:
+        values = values.reshape(count * nnz, *values.shape[batch + 1 :])
+    if batch:
+        places = ember.cat([unravel(each, size[:batch]), ember.stack([rows, columns])])
+    else:
+        places = ember.stack([rows, columns])
+    made = coo(places, values, size, coalesced=t._layout is ember.sparse_csr)
+    return coalesced(made)
+
+
+# --- from dense -----------------------------------------------------------------------
+
+
+def dense_to_coo(x: Tensor, sparse_dim: int) -> SparseTensor:
+    """The elements that are not zero; the last dimensions may stay dense."""
+    if not 0 <= sparse_dim <= x.dim() or (sparse_dim == 0 and x.dim()):
+        raise RuntimeError(
+            f"to_sparse: sparse_dim argument must be in >=0, <= {x.dim()}, but got "
+            f"{sparse_dim}"
+        )
+    dense = tuple(x.shape[sparse_dim:])
+    sparse = x.shape[:sparse_dim]
+    mask = x.detach() != 0
+    if dense:
+        count = x.shape[sparse_dim:].numel()
+        mask = mask.reshape(*sparse, count).any(-1)
+    indices = mask.nonzero().t().contiguous()
+    if not sparse_dim:
+        indices = indices.new_zeros((0, int(mask)))
+    flat = x.reshape(sparse.numel(), *dense)
+    values = flat.index_select(0, keys_of(indices, sparse))
+    return coo(indices, values, x.shape, coalesced=True)
+
+
+def to_compressed(
+    self: Tensor, layout, blocksize=None, dense_dim: int | None = None
+) -> SparseTensor:
+    """A tensor of any layout as CSR, CSC, BSR or BSC."""
+    name = _NAMES[layout]
+    if isinstance(self, SparseTensor):
+        if self._layout is layout and (layout not in BLOCKS or _same(self, blocksize)):
+            return self
+        t = coalesced(to_coo(self))
+        batch = t._index[0].shape[0] - 2
+    else:
+        dense_dim = dense_dim or 0
+        batch = self.dim() - 2 - dense_dim
+        if batch < 0:
+            raise RuntimeError(
+                f"to_sparse: conversion to {name} needs at least 2 dimensions besides "
+                f"the dense ones, got {self.dim()} and dense_dim {dense_dim}"
+            )
+        if layout in BLOCKS:
+            return _dense_to_blocks(self, layout, blocksize, batch)
+        t = dense_to_coo(self, self.dim() - dense_dim)
+    if batch < 0:
+        raise RuntimeError(
+            f"to_sparse: conversion to {name} needs 2 sparse dimensions, got "
+            f"{batch + 2}"
+        )
+    if layout in BLOCKS:
+        return _coo_to_blocks(t, layout, blocksize, batch)
+    return _compress(t._index[0], t._val, t._size, layout, batch, t._size)
+
+
+def _same(t: SparseTensor, blocksize) -> bool:
+    batch = t._index[0].dim() - 1
+    return blocksize is None or tuple(t._val.shape[batch + 1 : batch + 3]) == tuple(
+        blocksize
+    )
+
+
+def _compress(indices: Tensor, values: Tensor, size, layout, batch: int, whole):
+    """Sorted COO places of (blocks of) a batch of matrices as compressed ones."""
+    rows, columns = indices[batch], indices[batch + 1]
+    high, wide = size[batch], size[batch + 1]
+    each = keys_of(indices[:batch], size[:batch])
+    count = size[:batch].numel() if batch else 1
+    along, across, lines = rows, columns, high
+    if layout not in ROWS:
+        order = ember.argsort((each * wide + columns) * high + rows)
+        along, across, lines = columns[order], rows[order], wide
+        each, values = each[order], values.index_select(0, order)
+    counts = ember.bincount(each * lines + along, minlength=count * lines)
+    counts = counts.reshape(count, lines)
+    sums = counts.cumsum(1)
+    nnz = along.numel() // max(count, 1)
+    if batch and count and bool((counts.sum(1) != nnz).any()):
+        raise RuntimeError(
+            "Expect the same number of specified elements per batch; the matrices have "
+            f"{counts.sum(1).tolist()}"
+        )
+    start = ember.cat([sums.new_zeros((count, 1)), sums], 1)
+    outer = tuple(size[:batch])
+    start = start.reshape(*outer, lines + 1)
+    values = values.reshape(*outer, nnz, *values.shape[1:])
+    return make(layout, (start, across.reshape(*outer, nnz)), values, whole, True, True)
+
+
+def _blocks(blocksize, rows: int, columns: int) -> tuple[int, int]:
+    if blocksize is None:
+        raise RuntimeError("to_sparse: a blocksize of two sizes is needed")
+    high, wide = blocksize
+    if high <= 0 or wide <= 0 or rows % high or columns % wide:
+        raise RuntimeError(
+            f"Tensor size({rows}, {columns}) needs to be divisible by blocksize "
+            f"({high}, {wide})"
+        )
+    return high, wide
+
+
+def _dense_to_blocks(x: Tensor, layout, blocksize, batch: int) -> SparseTensor:
+    rows, columns = x.shape[batch], x.shape[batch + 1]
+    high, wide = _blocks(blocksize, rows, columns)
+    outer, dense = tuple(x.shape[:batch]), tuple(x.shape[batch + 2 :])
+    cut = x.reshape(*outer, rows // high, high, columns // wide, wide, *dense)
+    cut = cut.transpose(batch + 1, batch + 2)
+    t = dense_to_coo(cut, batch + 2)
+    return _compress(t._index[0], t._val, t._size, layout, batch, x.shape)
+
+
+def _coo_to_blocks(t: SparseTensor, layout, blocksize, batch: int) -> SparseTensor:
+    (indices,), values = t._index, t._val
+    high, wide = _blocks(blocksize, t._size[batch], t._size[batch + 1])
+    size = [
+        *t._size[:batch],
+        t._size[batch] // high,
+        t._size[batch + 1] // wide,
+    ]
+    rows, columns = indices[batch], indices[batch + 1]
+    places = ember.cat([indices[:batch], (rows // high)[None], (columns // wide)[None]])
+    unique, block = ember.unique(keys_of(places, size), return_inverse=True)
+    inside = (block * high + rows % high) * wide + columns % wide
+    flat = add_rows((unique.numel() * high * wide, *values.shape[1:]), inside, values)
+    flat = flat.reshape(unique.numel(), high, wide, *values.shape[1:])
+    return _compress(
+        unravel(unique, size), flat, ember.Size(size), layout, batch, t._size
+    )
+
+
+# --- methods of Tensor ----------------------------------------------------------------
+
+
+def to_sparse(
+    self: Tensor, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None
+) -> Tensor:
+    """The tensor in a sparse layout, COO unless another is named.
+
+    >>> import ember
+    >>> ember.eye(2).to_sparse().indices()
+    tensor([[0, 1],
+            [0, 1]])
+    """
+    if sparse_dim is not None and not isinstance(sparse_dim, int):
+        layout, sparse_dim = sparse_dim, None
+    if sparse_dim is not None:
+        if layout is not None or blocksize is not None or dense_dim is not None:
+            raise RuntimeError(
+                "to_sparse: sparse_dim cannot be given together with layout, blocksize "
+                "or dense_dim"
+            )
+        if isinstance(self, SparseTensor):
+            if self._layout is ember.sparse_coo and self.sparse_dim() == sparse_dim:
+                return self
+            return dense_to_coo(to_dense(self), sparse_dim)
+        return dense_to_coo(self, sparse_dim)
+    layout = ember.sparse_coo if layout is None else layout
+    if layout is ember.strided:
+        return to_dense(self)
+    if layout not in _NAMES:
+        raise TypeError(
+            f"to_sparse(): argument 'layout' must be torch.layout, not {layout!r}"
+        )
+    if layout is not ember.sparse_coo:
+        return to_compressed(self, layout, blocksize, dense_dim)
+    if isinstance(self, SparseTensor):
+        return to_coo(self)
+    return dense_to_coo(self, self.dim() - (dense_dim or 0))
+
+
+def to_sparse_coo(self: Tensor) -> Tensor:
+    """The tensor in coordinate format."""
+    return to_sparse(self)
+
+
+def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
+    """The tensor in compressed rows."""
+    return to_compressed(self, ember.sparse_csr, None, dense_dim)
+
+
+def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
+    """The tensor in compressed columns."""
+    return to_compressed(self, ember.sparse_csc, None, dense_dim)
+
+
+def to_sparse_bsr(self: Tensor, blocksize, dense_dim: int | None = None) -> Tensor:
+    """The tensor in compressed rows of blocks."""
+    return to_compressed(self, ember.sparse_bsr, blocksize, dense_dim)
+
+
+def to_sparse_bsc(self: Tensor, blocksize, dense_dim: int | None = None) -> Tensor:
+    """The tensor in compressed columns of blocks."""
+    return to_compressed(self, ember.sparse_bsc, blocksize, dense_dim)
+
+
+def _is(t: Tensor, *layouts) -> bool:
+    return isinstance(t, SparseTensor) and t._layout in layouts
+
+
+def _layout_name(t: Tensor) -> str:
+    return _NAMES[t._layout] if isinstance(t, SparseTensor) else "Strided"
+
+
+def sparse_dim(self: Tensor) -> int:
+    """Number of sparse dimensions."""
+    if not isinstance(self, SparseTensor):
+        return 0
+    return self._index[0].shape[0] if self.is_sparse else 2
+
+
+def dense_dim(self: Tensor) -> int:
+    """Number of dense dimensions."""
+    if not isinstance(self, SparseTensor):
+        return self.dim()
+    if self.is_sparse:
+        return self._val.dim() - 1
+    batch = self._index[0].dim() - 1
+    return self._val.dim() - 1 - batch - 2 * (self._layout in BLOCKS)
+
+
+def _nnz(self: Tensor) -> int:
+    """Number of elements that are kept."""
+    if not isinstance(self, SparseTensor):
+        raise NotImplementedError(
+            "_nnz(): not implemented for tensors of layout torch.strided"
+        )
+    return self._index[-1].shape[-1]
+
+
+def is_coalesced(self: Tensor) -> bool:
+    """Whether the elements are known to be sorted and without repetition."""
+    if not _is(self, ember.sparse_coo):
+        raise RuntimeError(
+            "is_coalesced expected sparse coordinate tensor layout but got "
+            + _layout_name(self)
+        )
+    return self._coalesced
+
+
+def coalesce(self: Tensor) -> Tensor:
+    """The tensor with sorted elements, those at one place added up.
+
+    >>> import ember
+    >>> s = ember.sparse_coo_tensor([[1, 1, 0]], [1.0, 2.0, 3.0])
+    >>> s.coalesce().values()
+    tensor([3., 3.])
+    """
+    if not _is(self, ember.sparse_coo):
+        raise RuntimeError(
+            f"coalesce expected sparse coordinate tensor layout but got "
+            f"{_layout_name(self)}"
+        )
+    return coalesced(self)
+
+
+def _coalesced_(self: Tensor, coalesced: bool) -> Tensor:
+    """Say that a tensor is coalesced."""
+    from ember.sparse._create import _check_coalesced
+
+    if coalesced:
+        _check_coalesced(self)
+    self._coalesced = bool(coalesced)
+    return self
+
+
+def _whole(self: Tensor, what: str) -> None:
+    if not _is(self, ember.sparse_coo):
+        raise RuntimeError(
+            f"{what} expected sparse coordinate tensor layout but got "
+            f"{_layout_name(self)}"
+        )
+    if not self._coalesced:
+        raise RuntimeError(
+            f"Cannot get {what} on an uncoalesced tensor, please call .coalesce() first"
+        )
+
+
+def indices(self: Tensor) -> Tensor:
+    """The places of a coalesced COO tensor: (sparse dimensions, elements)."""
+    _whole(self, "indices")
+    return self._index[0]
+
+
+def values(self: Tensor) -> Tensor:
+    """The values of the elements that are kept."""
+    if not isinstance(self, SparseTensor):
+        raise RuntimeError(
+            "values expected sparse tensor layout but got " + _layout_name(self)
+        )
+    if self.is_sparse:
+        _whole(self, "values")
+    kept = self._val
+    return kept.view_as(kept) if kept.requires_grad else kept
+
+
+def _indices(self: Tensor) -> Tensor:
+    """The places of a COO tensor, coalesced or not."""
+    if not _is(self, ember.sparse_coo):
+        raise NotImplementedError(
+            f"_indices(): not implemented for tensors of layout {self.layout}"
+        )
+    return self._index[0]
+
+
+def _values(self: Tensor) -> Tensor:
+    """The values of a sparse tensor, without history."""
+    if not isinstance(self, SparseTensor):
+        raise NotImplementedError(
+            f"_values(): not implemented for tensors of layout {self.layout}"
+        )
+    return self._val.detach()
+
+
+def _part(name: str, layouts: tuple, which: int, along: str):
+    def part(self: Tensor) -> Tensor:
+        if not _is(self, *layouts):
+            raise RuntimeError(
+                f"{name} expected sparse {along} compressed tensor layout but got "
+                f"{_layout_name(self)}"
+            )
+        return self._index[which]
+
+    part.__name__ = name
+    part.__doc__ = f"The `{name}` of a layout that is compressed along {along}s."
+    return part
+
+
+_BY_COLUMN = (ember.sparse_csc, ember.sparse_bsc)
+crow_indices = _part("crow_indices", ROWS, 0, "row")
+col_indices = _part("col_indices", ROWS, 1, "row")
+ccol_indices = _part("ccol_indices", _BY_COLUMN, 0, "column")
+row_indices = _part("row_indices", _BY_COLUMN, 1, "column")
+
+
+def sparse_resize_and_clear_(self, size, sparse_dim: int, dense_dim: int):
+    """Give a COO tensor another size and no elements."""
+    if len(size) != sparse_dim + dense_dim:
+        raise RuntimeError(
+            "'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = "
+            f"{len(size)}, sparse_dim = {sparse_dim}, dense_dim = {dense_dim}"
+        )
+    places = self._index[0].new_zeros((sparse_dim, 0))
+    values = self._val.detach().new_zeros((0, *size[sparse_dim:]))
+    return self._become(coo(places, values, size, coalesced=True))
+
+
+def sparse_resize_(self, size, sparse_dim: int, dense_dim: int):
+    """Give a COO tensor another size; its elements must fit."""
+    if self._nnz() == 0:
+        return sparse_resize_and_clear_(self, size, sparse_dim, dense_dim)
+    if sparse_dim != self.sparse_dim() or dense_dim != self.dense_dim():
+        raise RuntimeError(
+            "sparse_resize_: changing the number of sparse or dense dimensions on a "
+            "non-empty sparse tensor is not supported"
+        )
+    if any(new < old for new, old in zip(size, self._size)):
+        raise RuntimeError(
+            "sparse_resize_: shrinking a dimension on a non-empty sparse tensor is not "
+            "supported"
+        )
+    if tuple(size[sparse_dim:]) != tuple(self._val.shape[1:]):
+        raise RuntimeError(
+            "sparse_resize_: changing the size of dense dimensions on a non-empty "
+            "sparse tensor is not supported"
+        )
+    return self._become(coo(self._index[0], self._val, size, False, self._checked))
+
+
+def _copied(part):
+    def copy(input: Tensor) -> Tensor:
+        return part(input).clone()
+
+    copy.__name__ = part.__name__ + "_copy"
+    copy.__doc__ = f"A copy of `{part.__name__}` of a sparse tensor."
+    return copy
+
+
+ccol_indices_copy, col_indices_copy = _copied(ccol_indices), _copied(col_indices)
+crow_indices_copy, row_indices_copy = _copied(crow_indices), _copied(row_indices)
+indices_copy, values_copy = _copied(indices), _copied(values)

@@ -1,0 +1,98 @@
+"""What training shows and writes: a progress bar (with `rich` if it is installed, else
+plain lines), a table, a loss curve."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from typing import Any
+
+
+class Progress:
+    """Shows epochs, batches and the loss; `quiet` shows nothing."""
+
+    def __init__(self, epochs: int, batches: int | None, quiet: bool = False) -> None:
+        self.epochs, self.batches, self.quiet = epochs, batches, quiet
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Progress:
+        if not self.quiet:
+            self._bar = _rich_bar()
+        if self._bar is not None:
+            self._bar.start()
+            self._task = self._bar.add_task("", total=self.batches, loss="")
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def batch_end(self, epoch: int, batch: int, losses: list[float]) -> None:
+        if self._bar is not None and (batch % 4 == 0 or batch == self.batches):
+            recent = losses[-20:]
+            mean = sum(recent) / len(recent)
+            self._bar.update(
+                self._task,
+                completed=batch,
+                description=f"epoch {epoch + 1}/{self.epochs}",
+                loss=f"loss {mean:.4f}",
+            )
+
+    def epoch_end(self, row: dict[str, float]) -> None:
+        if self.quiet:
+            return
+        numbers = "  ".join(
+            f"{name} {value:.4g}" for name, value in row.items() if name != "epoch"
+        )
+        text = f"epoch {row['epoch']:.0f}/{self.epochs}  {numbers}"
+        if self._bar is not None:
+            self._bar.console.print(text, highlight=False)
+        else:
+            print(text, file=sys.stderr)
+
+
+def _rich_bar() -> Any:
+    try:
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+    except ImportError:
+        return None
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[loss]}"),
+        TimeRemainingColumn(),
+        transient=True,
+    )
+
+
+def write_logs(
+    out: Path, history: list[dict[str, float]], losses: list[float], writer: Any
+) -> None:
+    """metrics.csv, loss.png and, with a writer, TensorBoard's scalars."""
+    row = history[-1]
+    with open(out / "metrics.csv", "w", newline="") as file:
+        table = csv.DictWriter(file, fieldnames=list(history[0]))
+        table.writeheader()
+        table.writerows(history)
+    if writer is not None:
+        for name, value in row.items():
+            writer.add_scalar(name, value, int(row["epoch"]))
+        writer.flush()
+    from ember.utils.plot import Line, save_plot
+
+    lines = [Line(losses, label="training loss")]
+    if "val_loss" in row:
+        per_epoch = len(losses) / len(history)
+        places = [per_epoch * (i + 1) for i in range(len(history))]
+        values = [each["val_loss"] for each in history]
+        lines.append(Line(values, places, label="validation loss"))
+    save_plot(out / "loss.png", lines, title="Loss", xlabel="batch", ylabel="loss")

@@ -1,0 +1,19 @@
+"""Timing of small pieces of code, with the care that takes.
+
+>>> from ember.utils.benchmark import Timer
+>>> timer = Timer("x + x", "import ember; x = ember.ones(8)", label="add")
+>>> measurement = timer.blocked_autorange(min_run_time=0.01)
+>>> measurement.median > 0
+True
+"""
+
+from ember.utils.benchmark.compare import Colorize as Colorize
+from ember.utils.benchmark.compare import Compare as Compare
+from ember.utils.benchmark.measurement import Measurement as Measurement
+from ember.utils.benchmark.measurement import TaskSpec as TaskSpec
+from ember.utils.benchmark.measurement import select_unit as select_unit
+from ember.utils.benchmark.measurement import trim_sigfig as trim_sigfig
+from ember.utils.benchmark.measurement import unit_to_english as unit_to_english
+from ember.utils.benchmark.timer import Language as Language
+from ember.utils.benchmark.timer import Timer as Timer
+from ember.utils.benchmark.timer import timer as timer

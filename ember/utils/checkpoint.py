@@ -1,0 +1,350 @@
+"""Parts of a model that are computed again in backward, to save memory.
+
+`checkpoint(f, x)` keeps the inputs of `f` only. With `use_reentrant=False` tensors that
+ops would save are replaced by placeholders, which run `f` again when they are first
+needed; with True, `f` is one node of the graph whose backward runs `f` and its own
+backward pass.
+"""
+
+from collections.abc import Callable
+from contextlib import contextmanager, nullcontext
+from typing import Any
+from weakref import ref
+
+import ember
+from ember import Tensor
+from ember.autograd.function import Function
+from ember.autograd.graph import saved_tensors_hooks
+
+_early_stop: bool | None = None
+_debug: bool | None = None
+
+
+class CheckpointError(RuntimeError):
+    """Running a function again did not give what it gave the first time."""
+
+
+class DefaultDeviceType:
+    """The type of device whose random numbers are kept with those of the CPU."""
+
+    _default_device_type = "cuda"
+
+    @staticmethod
+    def set_device_type(device: str = "cuda") -> None:
+        """Choose it."""
+        DefaultDeviceType._default_device_type = device
+
+    @staticmethod
+    def get_device_type() -> str:
+        """The type that is chosen."""
+        return DefaultDeviceType._default_device_type
+
+
+def noop_context_fn():
+    """Contexts for the first run and for later ones that do nothing."""
+    return nullcontext(), nullcontext()
+
+
+@contextmanager
+def set_checkpoint_early_stop(enable: bool):
+    """Whether a second run ends as soon as all that backward needs is there."""
+    global _early_stop
+    before, _early_stop = _early_stop, enable
+    try:
+        yield
+    finally:
+        _early_stop = before
+
+
+@contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None):
+    """Accepted for PyTorch's sake: errors always say what differed."""
+    global _debug
+    before, _debug = _debug, enabled
+    try:
+        yield
+    finally:
+        _debug = before
+
+
+def detach_variable(inputs: tuple) -> tuple:
+    """Tensors without history, requiring gradients as before."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(
+            "Only tuple of tensors is supported. Got Unsupported input type: "
+            + type(inputs).__name__
+        )
+    return tuple(
+        x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x
+        for x in inputs
+    )
+
+
+def check_backward_validity(inputs) -> None:
+    """Warn if no input requires a gradient: nothing would come back."""
+    if not any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
+        import warnings
+
+        warnings.warn(
+            "None of the inputs have requires_grad=True. Gradients will be None",
+            stacklevel=2,
+        )
+
+
+def get_device_states(*args) -> tuple[list, list]:
+    """Random states of accelerators: there are none beside the CPU's."""
+    return [], []
+
+
+def set_device_states(devices, states, *, device_type: str | None = None) -> None:
+    """The opposite of `get_device_states`."""
+
+
+class _Surroundings:
+    """Random state and autocast of the first run, for the later ones."""
+
+    def __init__(self, preserve_rng_state: bool) -> None:
+        self.random = ember.get_rng_state() if preserve_rng_state else None
+        self.autocast = None
+        import sys
+
+        amp = sys.modules.get("ember.amp.autocast_mode")
+        if amp is not None:  # else nobody can have switched it on
+            enabled = amp.is_autocast_enabled("cpu")
+            self.autocast = (amp, amp.get_autocast_dtype("cpu"), enabled)
+
+    @contextmanager
+    def restored(self):
+        before = ember.get_rng_state()
+        if self.random is not None:
+            ember.set_rng_state(self.random)
+        amp = nullcontext()
+        if self.autocast is not None:
+            module, dtype, enabled = self.autocast
+            amp = module.autocast("cpu", dtype, enabled)
+        try:
+            with amp:
+                yield
+        finally:
+            if self.random is not None:
+                ember.set_rng_state(before)
+
+
+class CheckpointFunction(Function):
+    """The node of `checkpoint(..., use_reentrant=True)`."""
+
+    @staticmethod
+    def forward(ctx, run_function, preserve_rng_state, *args):
+        check_backward_validity(args)
+        ctx.run_function = run_function
+        ctx.surroundings = _Surroundings(preserve_rng_state)
+        ctx.inputs = [None if isinstance(a, Tensor) else a for a in args]
+        ctx.tensor_indices = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        ctx.save_for_backward(*(args[i] for i in ctx.tensor_indices))
+        with ember.no_grad():
+            return run_function(*args)
+
+    @staticmethod
+    def backward(ctx, *args):
+        inputs = list(ctx.inputs)
+        for i, tensor in zip(ctx.tensor_indices, ctx.saved_tensors):
+            inputs[i] = tensor
+        detached = detach_variable(tuple(inputs))
+        with ctx.surroundings.restored(), ember.enable_grad():
+            outputs = ctx.run_function(*detached)
+        outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
+        pairs = [
+            (out, grad)
+            for out, grad in zip(outputs, args)
+            if isinstance(out, Tensor) and out.requires_grad
+        ]
+        if not pairs:
+            raise RuntimeError(
+                "none of output has requires_grad=True, this checkpoint() is not "
+                "necessary"
+            )
+        ember.autograd.backward([o for o, _ in pairs], [g for _, g in pairs])
+        grads = tuple(x.grad if isinstance(x, Tensor) else None for x in detached)
+        return (None, None, *grads)
+
+
+def checkpoint(
+    function: Callable,
+    *args,
+    use_reentrant: bool | None = None,
+    context_fn: Callable = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs,
+) -> Any:
+    """`function(*args)`, computed again in backward instead of kept.
+
+    >>> import ember
+    >>> from ember.utils.checkpoint import checkpoint
+    >>> x = ember.tensor([2.0], requires_grad=True)
+    >>> checkpoint(lambda x: (x * x).exp(), x, use_reentrant=False).backward()
+    >>> x.grad
+    tensor([218.3926])
+    """
+    if use_reentrant is None:
+        import warnings
+
+        warnings.warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed "
+            "explicitly. use_reentrant=False is recommended, but if you need to "
+            "preserve the current default behavior, you can pass use_reentrant=True.",
+            stacklevel=2,
+        )
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if not use_reentrant:
+        frame = _Frame(function, args, kwargs, context_fn, determinism_check)
+        frame.early_stop = early_stop if _early_stop is None else _early_stop
+        return frame.run(preserve)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    if context_fn is not noop_context_fn or debug:
+        raise ValueError(
+            "Passing `context_fn` or `debug` is only supported when "
+            "use_reentrant=False."
+        )
+    return CheckpointFunction.apply(function, preserve, *args)
+
+
+class _Holder:
+    """What the graph keeps in place of a saved tensor."""
+
+    __slots__ = ("__weakref__", "index")
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
+class _Stop(Exception):
+    """All tensors that were asked for are there."""
+
+
+class _Frame:
+    """One checkpointed call: how to run it again, and what that gave."""
+
+    def __init__(self, function, args, kwargs, context_fn, determinism_check) -> None:
+        if determinism_check not in ("default", "none"):
+            raise ValueError(
+                "determinism_check should be one of ['default', 'none'], but got "
+                f"{determinism_check}"
+            )
+        self.function, self.args, self.kwargs = function, args, kwargs
+        self.first, self.again = context_fn()
+        self.checked = determinism_check == "default"
+        self.holders: list = []  # weak references
+        self.kinds: list = []
+        self.values: dict[int, Tensor] = {}
+        self.early_stop = True
+
+    def run(self, preserve: bool):
+        if not ember.is_grad_enabled():
+            return self.function(*self.args, **self.kwargs)
+        self.surroundings = _Surroundings(preserve)
+        with saved_tensors_hooks(self.pack, self.unpack), self.first:
+            return self.function(*self.args, **self.kwargs)
+
+    def pack(self, tensor: Tensor) -> _Holder:
+        holder = _Holder(len(self.kinds))
+        self.holders.append(ref(holder))
+        self.kinds.append(_kind(tensor))
+        return holder
+
+    def unpack(self, holder: _Holder) -> Tensor:
+        if holder.index not in self.values:
+            self.recompute()
+        # Dropped at once: another backward pass computes it again.
+        return self.values.pop(holder.index)
+
+    def recompute(self) -> None:
+        found: list = []
+        wanted = [i for i, weak in enumerate(self.holders) if weak() is not None]
+        last = wanted[-1]
+
+        def pack(tensor: Tensor):
+            i = len(found)
+            found.append(_kind(tensor))
+            if i < len(self.holders) and self.holders[i]() is not None:
+                self.values[i] = tensor.detach()
+            if self.early_stop and i == last:
+                raise _Stop
+            return tensor
+
+        hooks = saved_tensors_hooks(pack, lambda tensor: tensor)
+        with self.surroundings.restored(), ember.enable_grad(), hooks, self.again:
+            try:
+                self.function(*self.args, **self.kwargs)
+            except _Stop:
+                pass
+        self.check(found)
+
+    def check(self, found: list) -> None:
+        count = len(self.kinds)
+        stopped = self.early_stop and len(found) <= count
+        if len(found) != count and not (stopped and self.values):
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during"
+                " the original forward and recomputation.\n"
+                f"Number of tensors saved during forward: {count}\n"
+                f"Number of tensors saved during recomputation: {len(found)}."
+            )
+        missing = [i for i, w in enumerate(self.holders) if w() and i >= len(found)]
+        if missing:
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during"
+                " the original forward and recomputation.\n"
+                f"Number of tensors saved during forward: {count}\n"
+                f"Number of tensors saved during recomputation: {len(found)}."
+            )
+        if not self.checked:
+            return
+        for i, (old, new) in enumerate(zip(self.kinds, found)):
+            if old != new:
+                raise CheckpointError(
+                    "torch.utils.checkpoint: Recomputed values for the following "
+                    "tensors have different metadata than during the forward pass.\n"
+                    f"tensor at position {i}:\nsaved metadata: {old}\n"
+                    f"recomputed metadata: {new}"
+                )
+
+
+def _kind(tensor: Tensor) -> dict:
+    return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
+
+
+def checkpoint_sequential(
+    functions, segments: int, input, use_reentrant: bool | None = None, **kwargs
+):
+    """A sequence of modules in segments, each but the last checkpointed.
+
+    >>> import ember
+    >>> model = ember.nn.Sequential(ember.nn.Linear(2, 2), ember.nn.Linear(2, 2))
+    >>> run = ember.utils.checkpoint.checkpoint_sequential
+    >>> run(model, 2, ember.ones(1, 2), use_reentrant=False).shape
+    torch.Size([1, 2])
+    """
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    if isinstance(functions, ember.nn.Sequential):
+        functions = list(functions.children())
+
+    def piece(start: int, stop: int) -> Callable:
+        def run(value):
+            for function in functions[start:stop]:
+                value = function(value)
+            return value
+
+        return run
+
+    size = len(functions) // segments
+    starts = range(0, size * (segments - 1), size) if size else ()
+    options = {"use_reentrant": use_reentrant, "preserve_rng_state": preserve}
+    for start in starts:
+        input = checkpoint(piece(start, start + size), input, **options)
+    return piece(size * (segments - 1), len(functions))(input)

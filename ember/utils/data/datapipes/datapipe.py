@@ -1,0 +1,158 @@
+"""The base classes of DataPipes, and the decorators for classes made from them."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar
+
+from ember.utils.data.dataset import Dataset, IterableDataset
+
+_state = {"deterministic": False, "validate": True}
+
+
+class _Chained:
+    """Steps registered by `functional_datapipe` are methods of every pipe."""
+
+    functions: ClassVar[dict[str, Callable]] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        step = type(self).functions.get(name)
+        if step is None or name.startswith("__"):
+            kind = type(self).__name__
+            raise AttributeError(f"'{kind}' object has no attribute '{name}'")
+        return partial(step, self)
+
+    @classmethod
+    def register_datapipe_as_function(
+        cls, function_name: str, cls_to_register: Callable, **options
+    ) -> None:
+        """Make a class of pipes a method of all pipes."""
+        if function_name in cls.functions:
+            raise Exception(
+                f"Unable to add DataPipe function name {function_name} as it is "
+                "already taken"
+            )
+        cls.functions[function_name] = cls_to_register
+
+    @classmethod
+    def register_function(cls, function_name: str, function: Callable) -> None:
+        """Make a function of a pipe a method of all pipes."""
+        cls.functions[function_name] = function
+
+    def __repr__(self) -> str:
+        return type(self).__qualname__
+
+
+class IterDataPipe(_Chained, IterableDataset):
+    """A pipe that is read by iteration.
+
+    >>> import ember
+    >>> pipe = ember.utils.data.datapipes.iter.IterableWrapper(range(5))
+    >>> list(pipe.map(lambda x: x * x).filter(lambda x: x % 2 == 0).batch(2))
+    [[0, 4], [16]]
+    """
+
+    functions: ClassVar[dict[str, Callable]] = {}
+
+    def reset(self) -> None:
+        """Called where a pass begins; a pipe with state of its own overrides it."""
+
+
+class DFIterDataPipe(IterDataPipe):
+    """A pipe of data frames."""
+
+
+class MapDataPipe(_Chained, Dataset):
+    """A pipe that is read by index."""
+
+    functions: ClassVar[dict[str, Callable]] = {}
+
+
+class DataChunk(list):
+    """A batch as a list."""
+
+    def __init__(self, items) -> None:
+        items = list(items)
+        super().__init__(items)
+        self.items = items
+
+    def as_str(self, indent: str = "") -> str:
+        """The items, indented."""
+        return indent + "[" + ", ".join(str(item) for item in self) + "]"
+
+    def raw_iterator(self):
+        """The items as they are."""
+        yield from self.items
+
+
+class functional_datapipe:
+    """Class decorator: the class becomes a method of all pipes of its kind."""
+
+    def __init__(self, name: str, enable_df_api_tracing: bool = False) -> None:
+        self.name = name
+
+    def __call__(self, cls: type) -> type:
+        for kind in (IterDataPipe, MapDataPipe):
+            if issubclass(cls, kind):
+                kind.register_datapipe_as_function(self.name, cls)
+                return cls
+        raise TypeError(
+            "`functional_datapipe` can only decorate IterDataPipe or MapDataPipe"
+        )
+
+
+class guaranteed_datapipes_determinism:
+    """A block in which pipes that are not deterministic cannot be made."""
+
+    def __init__(self) -> None:
+        self.before = _state["deterministic"]
+        _state["deterministic"] = True
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *exc) -> None:
+        _state["deterministic"] = self.before
+
+
+class non_deterministic:
+    """Class decorator: says that the order of a pipe may change from run to run.
+
+    Given a function instead of a class, that decides for each pipe.
+    """
+
+    def __init__(self, arg: Any) -> None:
+        self.cls = arg if isinstance(arg, type) else None
+        self.decides: Callable | None = None if self.cls else arg
+
+    def __call__(self, *args, **kwargs) -> Any:
+        if self.cls is None:
+            self.cls = args[0]
+            return self
+        doubtful = self.decides is None or self.decides(*args, **kwargs)
+        if doubtful and _state["deterministic"]:
+            raise TypeError(
+                f"{self.cls.__name__} is non-deterministic, but you set "
+                "'guaranteed_datapipes_determinism'."
+            )
+        return self.cls(*args, **kwargs)
+
+
+def argument_validation(f: Callable) -> Callable:
+    """Decorator of PyTorch's that checks pipes against type hints; hints are not
+    checked here.
+    """
+    return f
+
+
+def runtime_validation(f: Callable) -> Callable:
+    """Decorator of PyTorch's that checks what a pipe yields; not checked here."""
+    return f
+
+
+class runtime_validation_disabled:
+    """A block without the checks of `runtime_validation`."""
+
+    def __enter__(self) -> None:
+        self.before, _state["validate"] = _state["validate"], False
+
+    def __exit__(self, *exc) -> None:
+        _state["validate"] = self.before

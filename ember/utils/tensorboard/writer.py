@@ -1,0 +1,286 @@
+"""SummaryWriter: scalars, histograms, images, texts and hyperparameters."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ember.utils.plot import png
+from ember.utils.tensorboard.record import (
+    block,
+    double,
+    doubles,
+    integer,
+    record,
+    single,
+)
+
+
+class FileWriter:
+    """Appends events to one file, which TensorBoard finds by its name."""
+
+    _count = 0
+
+    def __init__(self, log_dir: str, filename_suffix: str = "") -> None:
+        os.makedirs(log_dir, exist_ok=True)
+        FileWriter._count += 1
+        place = f"{socket.gethostname()}.{os.getpid()}.{FileWriter._count}"
+        name = f"events.out.tfevents.{int(time.time())}.{place}{filename_suffix}"
+        self.path = Path(log_dir) / name
+        self._lock = threading.Lock()
+        self._file = open(self.path, "ab")  # noqa: SIM115 - closed by close()
+        self._write(block(3, "brain.Event:2"), None, None)
+
+    def _write(self, content: bytes, step: int | None, wall_time: float | None) -> None:
+        event = double(1, time.time() if wall_time is None else wall_time)
+        if step is not None:
+            event += integer(2, step)
+        with self._lock:
+            self._file.write(record(event + content))
+
+    def add_value(
+        self, value: bytes, step: int | None, wall_time: float | None
+    ) -> None:
+        """Append a summary of one value."""
+        self._write(block(5, block(1, value)), step, wall_time)
+
+    def flush(self) -> None:
+        """Hand what was written to the system."""
+        with self._lock:
+            self._file.flush()
+
+    def close(self) -> None:
+        """Flush, and end the file."""
+        with self._lock:
+            self._file.close()
+
+
+def _array(x: Any) -> np.ndarray:
+    return np.asarray(x.detach().cpu() if hasattr(x, "detach") else x)
+
+
+def _plugin(name: str, content: bytes = b"") -> bytes:
+    """Metadata that tells TensorBoard which of its tabs shows a value."""
+    data = block(1, name) + (block(2, content) if content else b"")
+    return block(9, block(1, data))
+
+
+class SummaryWriter:
+    """Writes what TensorBoard shows, into `log_dir`.
+
+    >>> import tempfile, ember
+    >>> from ember.utils.tensorboard import SummaryWriter
+    >>> writer = SummaryWriter(tempfile.mkdtemp())
+    >>> writer.add_histogram("weights", ember.randn(100), 0)
+    >>> writer.close()
+    """
+
+    def __init__(
+        self,
+        log_dir: str | os.PathLike | None = None,
+        comment: str = "",
+        purge_step: int | None = None,
+        max_queue: int = 10,
+        flush_secs: int = 120,
+        filename_suffix: str = "",
+    ) -> None:
+        if log_dir is None:
+            now = datetime.now().strftime("%b%d_%H-%M-%S")
+            log_dir = os.path.join("runs", f"{now}_{socket.gethostname()}{comment}")
+        self.log_dir = str(log_dir)
+        self.filename_suffix = filename_suffix
+        self._flush_seconds = flush_secs
+        self._flushed = time.monotonic()
+        self._writers: dict[str, FileWriter] = {}
+        self._writer(self.log_dir)
+
+    def get_logdir(self) -> str:
+        """Where the files are."""
+        return self.log_dir
+
+    def _writer(self, folder: str) -> FileWriter:
+        if folder not in self._writers:
+            self._writers[folder] = FileWriter(folder, self.filename_suffix)
+        return self._writers[folder]
+
+    def _add(
+        self,
+        tag: str,
+        content: bytes,
+        step: int | None,
+        wall_time: float | None,
+        folder: str | None = None,
+    ) -> None:
+        writer = self._writer(folder or self.log_dir)
+        writer.add_value(block(1, tag) + content, step, wall_time)
+        if time.monotonic() - self._flushed > self._flush_seconds:
+            self.flush()
+
+    def add_scalar(
+        self,
+        tag: str,
+        scalar_value: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        new_style: bool = False,
+        double_precision: bool = False,
+    ) -> None:
+        """A point of a curve."""
+        value = float(_array(scalar_value).reshape(()))
+        self._add(tag, single(2, value), global_step, walltime)
+
+    def add_scalars(
+        self,
+        main_tag: str,
+        tag_scalar_dict: dict[str, Any],
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Points of several curves in one plot; each gets a folder of its own."""
+        for tag, value in tag_scalar_dict.items():
+            folder = os.path.join(self.log_dir, main_tag.replace("/", "_") + "_" + tag)
+            number = float(_array(value).reshape(()))
+            self._add(main_tag, single(2, number), global_step, walltime, folder)
+
+    def add_histogram(
+        self,
+        tag: str,
+        values: Any,
+        global_step: int | None = None,
+        bins: int | str = "auto",
+        walltime: float | None = None,
+        max_bins: int | None = None,
+    ) -> None:
+        """How values are distributed."""
+        data = _array(values).astype(np.float64).ravel()
+        data = data[np.isfinite(data)]
+        if data.size == 0:
+            raise ValueError(f"add_histogram(): '{tag}' has no finite value")
+        if bins == "tensorflow" or (bins == "auto" and data.size > 1_000_000):
+            bins = 200
+        counts, edges = np.histogram(data, bins=bins)
+        if max_bins is not None and len(counts) > max_bins:
+            counts, edges = np.histogram(data, bins=max_bins)
+        histogram = (
+            double(1, data.min())
+            + double(2, data.max())
+            + double(3, data.size)
+            + double(4, data.sum())
+            + double(5, (data * data).sum())
+            + doubles(6, edges[1:].tolist())
+            + doubles(7, counts.astype(float).tolist())
+        )
+        self._add(tag, block(5, histogram), global_step, walltime)
+
+    def add_image(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        dataformats: str = "CHW",
+    ) -> None:
+        """A picture: values in 0..1, or bytes."""
+        pixels = _array(img_tensor)
+        if len(dataformats) != pixels.ndim or set(dataformats) - set("CHW"):
+            raise ValueError(
+                f"add_image(): dataformats '{dataformats}' does not fit an image of "
+                f"shape {pixels.shape}"
+            )
+        order = [dataformats.index(axis) for axis in "HWC" if axis in dataformats]
+        pixels = pixels.transpose(order)
+        if pixels.ndim == 2:
+            pixels = pixels[..., None]
+        scale = 255 if pixels.dtype == np.uint8 else 1
+        pixels = np.clip(pixels / scale, 0, 1)
+        if pixels.shape[2] == 1:
+            pixels = pixels.repeat(3, axis=2)
+        height, width = pixels.shape[:2]
+        picture = (
+            integer(1, height)
+            + integer(2, width)
+            + integer(3, 3)
+            + block(4, png(pixels[..., :3]))
+        )
+        self._add(tag, block(4, picture), global_step, walltime)
+
+    def add_images(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        dataformats: str = "NCHW",
+    ) -> None:
+        """A batch of pictures, side by side."""
+        pixels = _array(img_tensor)
+        order = [dataformats.index(axis) for axis in "NHWC"]
+        row = np.concatenate(list(pixels.transpose(order)), axis=1)
+        self.add_image(tag, row, global_step, walltime, dataformats="HWC")
+
+    def add_text(
+        self,
+        tag: str,
+        text_string: str,
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
+        """A text, in Markdown."""
+        self._add_string(
+            f"{tag}/text_summary", "text", text_string, global_step, walltime
+        )
+
+    def _add_string(
+        self,
+        tag: str,
+        plugin: str,
+        text: str,
+        step: int | None = None,
+        wall_time: float | None = None,
+    ) -> None:
+        kind_string = 7
+        shape = block(2, block(2, integer(1, 1)))
+        tensor = integer(1, kind_string) + shape + block(8, text)
+        self._add(tag, _plugin(plugin) + block(8, tensor), step, wall_time)
+
+    def add_hparams(
+        self,
+        hparam_dict: dict[str, Any],
+        metric_dict: dict[str, Any],
+        hparam_domain_discrete: dict | None = None,
+        run_name: str | None = None,
+        global_step: int | None = None,
+    ) -> None:
+        """Hyperparameters and what came of them, as a text and scalars."""
+        rows = [f"| {key} | {value} |" for key, value in hparam_dict.items()]
+        table = "\n".join(["| parameter | value |", "| --- | --- |", *rows])
+        self.add_text("hparams", table, global_step)
+        self.add_text("hparams_json", json.dumps(hparam_dict, default=str), global_step)
+        for tag, value in metric_dict.items():
+            self.add_scalar(tag, value, global_step)
+
+    def flush(self) -> None:
+        """Hand what was written to the system."""
+        self._flushed = time.monotonic()
+        for writer in self._writers.values():
+            writer.flush()
+
+    def close(self) -> None:
+        """Flush and end the files."""
+        for writer in self._writers.values():
+            writer.close()
+        self._writers.clear()
+
+    def __enter__(self) -> SummaryWriter:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()

@@ -1,0 +1,296 @@
+"""A training loop that can stop at any step and go on as if it had not.
+
+>>> import ember, tempfile
+>>> from ember import nn
+>>> from ember.utils.data import DataLoader, TensorDataset
+>>> from ember.utils.trainer import Trainer
+>>> x = ember.randn(64, 3)
+>>> loader = DataLoader(TensorDataset(x, x.sum(1, keepdim=True)), batch_size=16)
+>>> model = nn.Linear(3, 1)
+>>> optimizer = ember.optim.SGD(model.parameters(), lr=0.1)
+>>> folder = tempfile.mkdtemp()
+>>> trainer = Trainer(model, optimizer, nn.MSELoss(), out=folder, quiet=True)
+>>> history = trainer.fit(loader, epochs=2)
+>>> len(history)
+2
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import ember
+from ember import nn
+from ember.utils._progress import Progress, write_logs
+from ember.utils.callbacks import Callback as Callback
+from ember.utils.callbacks import EarlyStopping as EarlyStopping
+
+Metric = Callable[[ember.Tensor, ember.Tensor], Any]
+
+
+class Trainer:
+    """Fits a model to the batches of a loader.
+
+    A batch is (inputs, targets), and the loss is `loss(model(inputs), targets)`; with
+    another shape of batch, override `compute_loss`.
+
+    Args:
+        out: folder for `metrics.csv`, `loss.png`, TensorBoard's events and checkpoints.
+        metrics: name -> function of (outputs, targets), averaged over a pass.
+        scheduler: stepped after each update of the weights, or each epoch if
+            `schedule_by="epoch"`.
+        accumulate: batches whose gradients are added up before an update.
+        clip_norm: the longest that the gradient of all parameters may be.
+        checkpoint_every: updates between checkpoints; 0 means after each epoch.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizer: ember.optim.Optimizer,
+        loss: Callable[[Any, Any], ember.Tensor],
+        *,
+        scheduler: Any = None,
+        schedule_by: str = "step",
+        metrics: dict[str, Metric] | None = None,
+        callbacks: Iterable[Callback] = (),
+        accumulate: int = 1,
+        clip_norm: float | None = None,
+        checkpoint_every: int = 0,
+        out: str | os.PathLike = "runs/train",
+        device: Any = None,
+        tensorboard: bool = False,
+        quiet: bool = False,
+    ) -> None:
+        if accumulate < 1:
+            raise ValueError(f"Trainer: accumulate must be positive, got {accumulate}")
+        self.model, self.optimizer, self.loss = model, optimizer, loss
+        self.scheduler, self.schedule_by = scheduler, schedule_by
+        self.metrics, self.callbacks = dict(metrics or {}), list(callbacks)
+        self.accumulate, self.clip_norm = accumulate, clip_norm
+        self.checkpoint_every, self.out = checkpoint_every, Path(out)
+        self.device, self.tensorboard, self.quiet = device, tensorboard, quiet
+        self.epoch = self.step = self.batches_done = 0
+        self.stop = False
+        self.history: list[dict[str, float]] = []
+        self.losses: list[float] = []
+        self._epoch_rng: ember.Tensor | None = None
+        self._sums: dict[str, float] = {}
+        self._pending = 0
+
+    # --- what a subclass may change ---
+
+    def compute_loss(self, batch: Any) -> tuple[ember.Tensor, Any, Any]:
+        """The loss of a batch, with outputs and targets for the metrics."""
+        inputs, targets = batch
+        outputs = self.model(inputs)
+        return self.loss(outputs, targets), outputs, targets
+
+    # --- fit, evaluate, predict ---
+
+    def fit(
+        self,
+        loader: Iterable,
+        epochs: int,
+        validation: Iterable | None = None,
+        resume: bool | str = False,
+    ) -> list[dict[str, float]]:
+        """Train until `epochs` passes are done; returns a row of numbers for each.
+
+        `resume=True` goes on from the checkpoint in `out`, if there is one, exactly
+        where it was: same batches, same random numbers, same result.
+        """
+        self.out.mkdir(parents=True, exist_ok=True)
+        if resume and self.checkpoint_path.exists():
+            self.load(self.checkpoint_path)
+        writer = self._tensorboard_writer()
+        self._call("on_fit_start")
+        with Progress(epochs, self._length(loader), quiet=self.quiet) as progress:
+            while self.epoch < epochs and not self.stop:
+                self._run_epoch(loader, progress)
+                row = {"epoch": float(self.epoch), **self._means(self._sums)}
+                row["lr"] = float(self.optimizer.param_groups[0]["lr"])
+                if validation is not None:
+                    scores = self.evaluate(validation)
+                    row |= {f"val_{name}": value for name, value in scores.items()}
+                self.history.append(row)
+                self._sums, self.batches_done, self._epoch_rng = {}, 0, None
+                self._call("on_epoch_end")
+                write_logs(self.out, self.history, self.losses, writer)
+                progress.epoch_end(row)
+                if not self.checkpoint_every or self.stop or self.epoch == epochs:
+                    self.save(self.checkpoint_path)
+        self._call("on_fit_end")
+        if writer is not None:
+            writer.close()
+        return self.history
+
+    def evaluate(self, loader: Iterable) -> dict[str, float]:
+        """Mean loss and metrics, without training."""
+        sums: dict[str, float] = {}
+        was_training = self.model.training
+        self.model.eval()
+        with ember.no_grad():
+            for batch in loader:
+                self._add(sums, *self.compute_loss(self._move(batch)))
+        self.model.train(was_training)
+        return self._means(sums)
+
+    def predict(self, loader: Iterable) -> ember.Tensor:
+        """The model's outputs for all batches, joined; targets are left out."""
+        was_training = self.model.training
+        self.model.eval()
+        parts = []
+        with ember.no_grad():
+            for batch in loader:
+                batch = self._move(batch)
+                inputs = batch[0] if isinstance(batch, list | tuple) else batch
+                parts.append(self.model(inputs))
+        self.model.train(was_training)
+        return ember.cat(parts)
+
+    def _run_epoch(self, loader: Iterable, progress: Progress) -> None:
+        self.model.train()
+        if self._epoch_rng is None:
+            self._epoch_rng = ember.get_rng_state()
+            resumed_rng = None
+        else:
+            # The order of the batches was drawn from this state; what came after it is
+            # restored once the batches already seen are skipped.
+            resumed_rng = ember.get_rng_state()
+            ember.set_rng_state(self._epoch_rng)
+        self._call("on_epoch_start")
+        batches = iter(loader)
+        for _ in range(self.batches_done):
+            next(batches)
+        if resumed_rng is not None:
+            ember.set_rng_state(resumed_rng)
+        for batch in batches:
+            self._train_batch(self._move(batch))
+            self.batches_done += 1
+            progress.batch_end(self.epoch, self.batches_done, self.losses)
+            every = self.checkpoint_every
+            if every and not self._pending and self.step % every == 0:
+                self.save(self.checkpoint_path)
+            if self.stop:
+                break
+        if self._pending:
+            self._update()
+        self.epoch += 1
+        if self.scheduler is not None and self.schedule_by == "epoch":
+            self.scheduler.step()
+
+    def _train_batch(self, batch: Any) -> None:
+        if not self._pending:
+            self.optimizer.zero_grad()
+        loss, outputs, targets = self.compute_loss(batch)
+        (loss / self.accumulate if self.accumulate > 1 else loss).backward()
+        self._pending += 1
+        value = self._add(self._sums, loss.detach(), outputs, targets)
+        if not math.isfinite(value):
+            raise RuntimeError(f"Trainer: the loss is {value} at step {self.step}")
+        self.losses.append(value)
+        if self._pending == self.accumulate:
+            self._update()
+        self._call("on_step_end")
+
+    def _update(self) -> None:
+        if self.clip_norm is not None:
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.clip_norm)
+        self.optimizer.step()
+        if self.scheduler is not None and self.schedule_by == "step":
+            self.scheduler.step()
+        self._pending = 0
+        self.step += 1
+
+    # --- checkpoints ---
+
+    @property
+    def checkpoint_path(self) -> Path:
+        return self.out / "checkpoint.pt"
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that decides how training goes on."""
+        counters = ("epoch", "step", "batches_done", "history", "losses", "_sums")
+        scheduler = self.scheduler.state_dict() if self.scheduler is not None else None
+        return {
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "scheduler": scheduler,
+            "callbacks": [callback.state_dict() for callback in self.callbacks],
+            "counters": {name: getattr(self, name) for name in counters},
+            "rng": ember.get_rng_state(),
+            "epoch_rng": self._epoch_rng,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a `state_dict()`."""
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        if self.scheduler is not None:
+            self.scheduler.load_state_dict(state["scheduler"])
+        for callback, kept in zip(self.callbacks, state["callbacks"], strict=True):
+            callback.load_state_dict(kept)
+        for name, value in state["counters"].items():
+            setattr(self, name, value)
+        self._epoch_rng = state["epoch_rng"]
+        ember.set_rng_state(state["rng"])
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write a checkpoint; a crash meanwhile leaves the old one whole."""
+        ember.save(self.state_dict(), path)
+
+    def load(self, path: str | os.PathLike) -> None:
+        """Go on from a checkpoint."""
+        self.load_state_dict(ember.load(path, map_location=self.device))
+
+    # --- small things ---
+
+    def _call(self, moment: str) -> None:
+        for callback in self.callbacks:
+            getattr(callback, moment)(self)
+
+    def _move(self, batch: Any) -> Any:
+        if self.device is None:
+            return batch
+        if isinstance(batch, ember.Tensor):
+            return batch.to(self.device, non_blocking=True)
+        if isinstance(batch, dict):
+            return {key: self._move(value) for key, value in batch.items()}
+        if isinstance(batch, list | tuple):
+            return type(batch)(self._move(value) for value in batch)
+        return batch
+
+    def _add(
+        self, sums: dict[str, float], loss: Any, outputs: Any, targets: Any
+    ) -> float:
+        count = len(targets) if hasattr(targets, "__len__") else 1
+        value = float(loss)
+        numbers = {"loss": value}
+        for name, metric in self.metrics.items():
+            with ember.no_grad():
+                numbers[name] = float(metric(outputs, targets))
+        for name, number in numbers.items():
+            sums[name] = sums.get(name, 0.0) + number * count
+        sums["count"] = sums.get("count", 0.0) + count
+        return value
+
+    @staticmethod
+    def _means(sums: dict[str, float]) -> dict[str, float]:
+        count = sums.get("count", 0.0)
+        return {k: v / count for k, v in sums.items() if k != "count"} if count else {}
+
+    @staticmethod
+    def _length(loader: Iterable) -> int | None:
+        return len(loader) if hasattr(loader, "__len__") else None
+
+    def _tensorboard_writer(self) -> Any:
+        if not self.tensorboard:
+            return None
+        from ember.utils.tensorboard import SummaryWriter
+
+        return SummaryWriter(self.out)
