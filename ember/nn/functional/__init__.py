@@ -123,13 +123,11 @@ from ember.nn.functional.resample import (
 from ember.nn.functional.vision import (
     affine_grid,
     channel_shuffle,
-    fold,
     grid_sample,
     native_channel_shuffle,
     pdist,
     pixel_shuffle,
     pixel_unshuffle,
-    unfold,
 )
 
 # What the core has under these names takes the place of the composites above.
