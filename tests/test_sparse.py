@@ -251,6 +251,26 @@ def test_no_way_into_the_core_reads_what_is_not_there():
     assert x.tolist() == [[1, 1], [1, 1]]
 
 
+def test_devices_that_ops_mix_up_are_not_read():
+    x, meta = ember.ones(2, 2), ember.ones(2, 2, device="meta")
+    at = ember.zeros(2, 2, dtype=ember.int64)
+    for call in [
+        lambda: ember.addmm(meta, x, x),
+        lambda: ember.addmv(meta[0], x, x[0]),
+        lambda: ember.block_diag(x, meta),
+        lambda: ember.scatter(x, 0, at, meta),
+        lambda: ember.gather(x, 0, at.to("meta")),
+        lambda: ember.masked_select(x, meta > 0),
+        lambda: ember.linalg.solve(x, meta),
+        lambda: ember.isin(x, meta),
+        lambda: ember.nn.functional.linear(x, x, meta[0]),
+        lambda: ember.nn.functional.scaled_dot_product_attention(x, x, meta),
+        lambda: x.index_put([at], meta),
+    ]:
+        with pytest.raises(RuntimeError, match=r"same device|no data"):
+            call()
+
+
 def test_every_op_takes_a_sparse_tensor_or_refuses_it():
     s, x = ember.eye(2).to_sparse(), ember.ones(2, 2)
     refusals = (RuntimeError, TypeError, ValueError, IndexError)

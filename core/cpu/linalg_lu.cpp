@@ -21,6 +21,55 @@ void check_pivots(const char* op, const int* pivots, int64_t count, int64_t n, b
   }
 }
 
+// For matrices of a few rows, a call of LAPACK takes longer than the work.
+constexpr int kSmall = 8;
+
+// How LAPACK compares complex numbers.
+template <class T>
+auto magnitude(T x) {
+  if constexpr (is_complex_type<T>)
+    return std::abs(x.real()) + std::abs(x.imag());
+  else
+    return std::abs(x);
+}
+
+template <class T>
+int small_lu(int m, int n, T* a, int* pivots) {
+  int info = 0;
+  for (int j = 0; j < std::min(m, n); j++) {
+    T* column = a + j * m;
+    int best = j;
+    for (int i = j + 1; i < m; i++)
+      if (magnitude(column[i]) > magnitude(column[best])) best = i;
+    pivots[j] = best + 1;
+    if (column[best] == T(0)) {
+      if (!info) info = j + 1;
+      continue;
+    }
+    if (best != j)
+      for (int k = 0; k < n; k++) std::swap(a[k * m + j], a[k * m + best]);
+    for (int i = j + 1; i < m; i++) column[i] /= column[j];
+    for (int k = j + 1; k < n; k++) {
+      const T top = a[k * m + j];
+      for (int i = j + 1; i < m; i++) a[k * m + i] -= column[i] * top;
+    }
+  }
+  return info;
+}
+
+// One column of b at a time; a is P L U.
+template <class T>
+void small_lu_solve(int n, const T* a, const int* pivots, T* x) {
+  for (int i = 0; i < n; i++)
+    if (pivots[i] != i + 1) std::swap(x[i], x[pivots[i] - 1]);
+  for (int j = 0; j < n; j++)
+    for (int i = j + 1; i < n; i++) x[i] -= a[j * n + i] * x[j];
+  for (int j = n - 1; j >= 0; j--) {
+    x[j] /= a[j * n + j];
+    for (int i = 0; i < j; i++) x[i] -= a[j * n + i] * x[j];
+  }
+}
+
 }  // namespace
 
 void CpuLinalg::lu(const Tensor& a, const Tensor& pivots, const Tensor& info) {
@@ -33,8 +82,13 @@ void CpuLinalg::lu(const Tensor& a, const Tensor& pivots, const Tensor& info) {
     T* matrices = a.data<T>();
     int *rows = pivots.data<int32_t>(), *infos = info.data<int32_t>();
     over_batch(batch_count(a), double(step) * double(k), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; i++)
-        getrf(&m, &n, matrices + i * step, &m, rows + i * k, infos + i);
+      for (int64_t i = begin; i < end; i++) {
+        T* matrix = matrices + i * step;
+        if (m <= kSmall && n <= kSmall)
+          infos[i] = small_lu(m, n, matrix, rows + i * k);
+        else
+          getrf(&m, &n, matrix, &m, rows + i * k, infos + i);
+      }
     });
   });
 }
@@ -52,13 +106,25 @@ void CpuLinalg::lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b
     const int* rows = pivots.data<int32_t>();
     T* x = b.data<T>();
     check_pivots("linalg.lu_solve", rows, batch_count(b), n, false);
-    over_batch(batch_count(b), double(n) * n * columns, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; i++) {
-        int info = 0;
-        getrs(how, &n, &columns, factors + i * n * n, &n, rows + i * n, x + i * n * columns, &n,
-              &info, 1);
-      }
-    });
+    const bool small = n <= kSmall && op == Apply::Plain;
+    // A large system is shared among threads by columns of b, which lie one after the other.
+    const int64_t parts = std::clamp<int64_t>(columns / 64, 1, num_threads());
+    const int64_t share = (columns + parts - 1) / parts;
+    over_batch(batch_count(b) * parts, double(n) * n * double(share),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t piece = begin; piece < end; piece++) {
+                   const int64_t i = piece / parts, from = piece % parts * share;
+                   const int some = int(std::min(share, columns - from));
+                   T* to = x + (i * columns + from) * n;
+                   int info = 0;
+                   if (some <= 0) continue;
+                   if (small)
+                     for (int c = 0; c < some; c++)
+                       small_lu_solve(n, factors + i * n * n, rows + i * n, to + c * n);
+                   else
+                     getrs(how, &n, &some, factors + i * n * n, &n, rows + i * n, to, &n, &info, 1);
+                 }
+               });
   });
 }
 

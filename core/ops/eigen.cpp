@@ -23,7 +23,6 @@ Tensor diagonal_of(const Tensor& t) { return diagonal(t, 0, -2, -1); }
 
 // --- Hermitian ---------------------------------------------------------------------------------
 
-
 bool is_upper(const char* op, const std::string& uplo) {
   bool upper = uplo == "U" || uplo == "u";
   check(upper || uplo == "L" || uplo == "l", Kind::Runtime, op,
@@ -52,6 +51,7 @@ Eigen eigh(const char* op, const Tensor& a, const std::string& uplo, bool vector
   Eigen e{empty(batch_of(a, 1), real_of(a.dtype()), a.device()), by_columns(a)};
   if (LinalgKernels* kernels = kernels_for(op, a)) {
     Tensor info = info_for(a);
+    check_finite(op, upper ? triu(detach(a)) : tril(detach(a)));
     kernels->eigh(e.vectors, e.values, info, upper, vectors);
     check_info(op, info, no_convergence);
   }
@@ -65,7 +65,6 @@ Eigen eigh(const char* op, const Tensor& a, const std::string& uplo, bool vector
 }
 
 // --- general -----------------------------------------------------------------------------------
-
 
 // Boeddeker et al., "On the computation of complex-valued gradients" (2017), 4.77, and that the
 // vectors have length 1.

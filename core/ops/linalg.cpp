@@ -25,6 +25,9 @@ void check_linalg_dtype(const char* op, const Tensor& a, const char* name) {
 void check_same_dtype(const char* op, const Tensor& a, const Tensor& b) {
   check(a.dtype() == b.dtype(), Kind::Runtime, op,
         ": Expected A and B to have the same dtype, but found ", a.dtype(), " and ", b.dtype());
+  check(a.device().kind == b.device().kind, Kind::Runtime, op,
+        ": Expected all tensors to be on the same device, but found ", a.device(), " and ",
+        b.device());
 }
 
 void check_info(const char* op, const Tensor& info, std::string (*why)(int64_t)) {
@@ -37,6 +40,16 @@ void check_info(const char* op, const Tensor& info, std::string (*why)(int64_t))
     std::string where = info.dim() ? "(Batch element " + std::to_string(i) + "): " : "";
     fail(Kind::LinAlg, op, ": ", where, why(code));
   }
+}
+
+void check_finite(const char* op, const Tensor& a) {
+  if (a.device().is_meta() || a.numel() == 0) return;
+  NoGrad guard;
+  Tensor finite = all(isfinite(a), Dims(Shape{-2, -1}));
+  if (item(all(finite)).to<bool>()) return;
+  check_info(op, to(logical_not(finite), Dtype::Int32), [](int64_t) -> std::string {
+    return "The algorithm failed to converge because the input matrix contained non-finite values.";
+  });
 }
 
 Tensor spread_over(const Tensor& t, const Shape& batch) {

@@ -14,6 +14,8 @@ void check_linalg_dtype(const char* op, const Tensor& a, const char* name = "A")
 void check_same_dtype(const char* op, const Tensor& a, const Tensor& b);
 // Raises LinAlgError for the first matrix whose info is not 0; `why` makes the text from it.
 void check_info(const char* op, const Tensor& info, std::string (*why)(int64_t));
+// Raises LinAlgError for the first matrix with a NaN or infinity, on which LAPACK would print.
+void check_finite(const char* op, const Tensor& a);
 
 // --- shapes ------------------------------------------------------------------------------------
 inline Shape batch_of(const Tensor& t, int matrix_dims = 2) {

@@ -43,6 +43,8 @@ Fit fit_value(const Tensor& a, const Tensor& b, double rcond, LeastSquares drive
   Tensor values = zeros(valued ? with_sizes(batch, {k}) : Shape{0}, real_dtype, a.device());
   if (LinalgKernels* kernels = columns ? kernels_for(op, a) : nullptr) {
     Tensor matrices = by_columns(spread_over(a, batch)), info = info_for(matrices);
+    check_finite(op, a);
+    check_finite(op, b);
     if (matrices.numel())
       kernels->least_squares(driver, matrices, x, rcond, ranked ? rank : Tensor(),
                              valued ? values : Tensor(), info);
@@ -119,7 +121,6 @@ EMBER_OP(
     &lstsq, Function | Out, "The X of least norm that makes the norm of A @ X - B smallest.");
 
 // --- LDL ---------------------------------------------------------------------------------------
-
 
 namespace {
 

@@ -6,8 +6,6 @@ namespace ember {
 namespace {
 
 std::string no_convergence(int64_t code) {
-  if (code < 0)
-    return "The algorithm failed to converge because the input matrix contained non-finite values.";
   return "The algorithm failed to converge because the input matrix is ill-conditioned or has too "
          "many repeated singular values (error code: " +
          std::to_string(code) + ").";
@@ -26,6 +24,7 @@ Svd svd_value(const char* op, const Tensor& a, bool full, bool vectors) {
   }
   if (LinalgKernels* kernels = kernels_for(op, a)) {
     Tensor info = info_for(a);
+    check_finite(op, a);
     kernels->svd(by_columns(a), d.s, d.u, d.vh, info);
     check_info(op, info, no_convergence);
   } else if (vectors && full) {  // of a matrix without elements, any orthogonal ones

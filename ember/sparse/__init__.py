@@ -92,7 +92,12 @@ def sum(input: Tensor, dim=None, dtype=None) -> Tensor:
         return input.sum(dims, dtype=dtype)
     if not dims:
         return input.sum(dtype=dtype)
-    return _shape.sum_over(input, [wrap("sum", d, input) for d in dims], dtype)
+    dims = [wrap("sum", d, input) for d in dims]
+    if dtype is None and len(set(dims) & {*range(input.sparse_dim())}) < (
+        input.sparse_dim()
+    ):
+        dtype = input.dtype  # as in PyTorch: integers do not become wider here
+    return _shape.sum_over(input, dims, dtype)
 
 
 def softmax(input: Tensor, dim: int, *, dtype=None) -> Tensor:

@@ -78,11 +78,10 @@ from ember.nn.functional.dropout import (
     dropout3d,
     feature_alpha_dropout,
 )
-from ember.nn.functional.embedding_bag import embedding_bag
+from ember.nn.functional.embedding import embedding, embedding_bag
 from ember.nn.functional.layers import (
     bilinear,
     cosine_similarity,
-    embedding,
     normalize,
     one_hot,
     pairwise_distance,
