@@ -119,7 +119,6 @@ EMBER_OP("geqrf(Tensor self) -> (Tensor a, Tensor tau)", ([](const Tensor& a) {
 
 // --- products of reflectors --------------------------------------------------------------------
 
-
 namespace {
 
 // Column i of `a` as the vector of reflector i: 0 above place i, 1 there.
