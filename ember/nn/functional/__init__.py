@@ -5,6 +5,7 @@ the core has an op of that name, that one takes the composite's place.
 """
 
 from types import FunctionType
+from typing import TYPE_CHECKING, Any
 
 from ember import _C
 from ember.nn.functional._overridable import overridable
@@ -157,3 +158,7 @@ globals().update(
         if isinstance(globals()[name], FunctionType)
     }
 )
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...  # the ops of the core

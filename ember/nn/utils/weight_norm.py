@@ -93,7 +93,7 @@ def remove_weight_norm(module: M, name: str = "weight") -> M:
 def _hook_of(module: Module, kind: type, name: str):
     """The key of a module's hook of this kind for this parameter, or None."""
     for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, kind) and hook.name == name:
+        if isinstance(hook, kind) and getattr(hook, "name", None) == name:
             return key
     return None
 
