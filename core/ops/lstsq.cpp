@@ -1,6 +1,7 @@
 // Least squares by LAPACK's drivers, and systems solved by LDL factors.
 #include <limits>
 
+#include "ops/devices.h"
 #include "ops/linalg.h"
 
 namespace ember {
@@ -148,6 +149,7 @@ LdlFactors ldl_factor(const char* op, const Tensor& a, bool hermitian, bool chec
 
 Tensor ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool hermitian) {
   const char* op = "linalg.ldl_solve";
+  check_same_device(op, ld, {&pivots, &b});
   check_square(op, ld, "LD");
   check_linalg_dtype(op, ld, "LD");
   check_matrix(op, b, "B");

@@ -1,4 +1,5 @@
 // LU factors, packed (lu_factor) or apart (lu, lu_unpack), and systems solved with them.
+#include "ops/devices.h"
 #include "ops/linalg.h"
 
 namespace ember {
@@ -179,6 +180,7 @@ Tensor factors_rule(const Tensor& ga, const Tensor& lu, const Tensor& pivots) {
 
 Tensor lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool left, bool adjoint) {
   const char* op = "linalg.lu_solve";
+  check_same_device(op, lu, {&pivots, &b});
   check_linalg_dtype(op, lu, "LU");
   check_square(op, lu, "LU");
   check_matrix(op, b, "B");

@@ -1,4 +1,5 @@
 // QR factors, and products of Householder reflectors, which is how LAPACK keeps Q.
+#include "ops/devices.h"
 #include "ops/linalg.h"
 
 namespace ember {
@@ -159,6 +160,7 @@ Reflectors reflectors_rule(const Tensor& gy, const Tensor& result, const Tensor&
 
 Tensor householder_product(const Tensor& a, const Tensor& tau) {
   const char* op = "linalg.householder_product";
+  check_same_device(op, a, {&tau});
   check_matrix(op, a, "input");
   check(a.size(-2) >= a.size(-1), Kind::Runtime, op,
         ": input.shape[-2] must be greater than or equal to input.shape[-1], got ", a.shape());
@@ -186,6 +188,7 @@ Tensor householder_product(const Tensor& a, const Tensor& tau) {
 
 void check_ormqr(const Tensor& a, const Tensor& tau, const Tensor& c, bool left) {
   const char* op = "ormqr";
+  check_same_device(op, a, {&tau, &c});
   check_matrix(op, a, "input");
   check_matrix(op, c, "other");
   int64_t m = c.size(left ? -2 : -1);
