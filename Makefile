@@ -64,6 +64,7 @@ lint: build $(VENV)/.dev ## Check format, style, types, stubs and the layout rul
 	$(if $(CXX_FILES),$(BIN)/clang-format --dry-run -Werror $(CXX_FILES))
 	$(BIN)/python tools/check_layout.py
 	$(PY) tools/make_stubs.py --check
+	$(PY) tools/make_op_table.py --check
 	$(BIN)/mypy
 
 format: $(VENV)/.dev ## Format C++ and Python, and fix what ruff can
@@ -71,10 +72,12 @@ format: $(VENV)/.dev ## Format C++ and Python, and fix what ruff can
 	$(BIN)/ruff format .
 	$(if $(CXX_FILES),$(BIN)/clang-format -i $(CXX_FILES))
 
-stubs: build ## Write ember/_C.pyi from the schemas of the compiled module
+stubs: build ## Write ember/_C.pyi and docs/ops.md from the compiled module
 	$(PY) tools/make_stubs.py
+	$(PY) tools/make_op_table.py
 
 docs: build $(VENV)/.docs ## Build the documentation into build/docs
+	$(PY) tools/make_op_table.py
 	$(PY) -m sphinx -q -b html docs build/docs
 	@echo "build/docs/index.html"
 

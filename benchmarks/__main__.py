@@ -1,6 +1,6 @@
 """`python -m benchmarks [group ...]`: compares ember with torch; `make bench` does all.
 
-`--help` lists the groups.
+`--help` lists the groups; those that take minutes run only when they are named.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks import data, processes, report
-from benchmarks.cases import GROUPS, TITLES
+from benchmarks import data, models, processes, report
+from benchmarks.cases import GROUPS, SLOW, TITLES
 from benchmarks.timing import Result, measure
 
 OWN_PROCESS = {
@@ -21,6 +21,8 @@ OWN_PROCESS = {
     "import": (processes.import_time, 0.1),
     "size": (processes.size, 0.25),
     "memory": (processes.memory, 1.0),
+    "train_memory": (lambda: processes.training_memory(models.TRAIN), 1.0),
+    "models_memory": (lambda: processes.training_memory(models.MODELS), 1.0),
 }
 report.BUDGETS = {name: (budget, each) for name, (_, budget, each) in GROUPS.items()}
 report.BUDGETS |= {name: (budget, None) for name, (_, budget) in OWN_PROCESS.items()}
@@ -44,6 +46,7 @@ def run_cases(
     libs = libraries(options.threads)
     cases = [c for c in GROUPS[group][0] if options.only in c.name]
     slow = group in ("kernels", "gemm", "layers")
+    slow = group in ("kernels", "gemm", "conv")
     results = []
     for case in track(cases, group, console=console, transient=True):
         case.group = group
@@ -71,7 +74,7 @@ def main() -> None:
     console = Console()
     before = json.loads(report.RESULTS.read_text()) if report.RESULTS.exists() else None
     found: dict[str, list[Result]] = {}
-    for group in options.groups or TITLES:
+    for group in options.groups or [g for g in TITLES if g not in SLOW]:
         if group in OWN_PROCESS:
             found[group] = OWN_PROCESS[group][0]()
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchmarks import models
 from benchmarks.timing import Case
 
 SMALL = "a, b = t.ones(4), t.ones(4)"
@@ -92,6 +93,14 @@ STEP = [
         layers=TINY, optimizer=SGD, size=4) + "t.set_grad_enabled(False)",
     ),
 ]  # fmt: skip
+
+
+def _training(functions: list) -> list[Case]:
+    setup = "from benchmarks.models import make\nstep = make(t, {!r})"
+    return [Case(f.__doc__, "step()", setup.format(f.__name__)) for f in functions]
+
+
+TRAIN, MODELS = _training(models.TRAIN), _training(models.MODELS)
 
 
 def _pointwise(size: int, label: str) -> list[Case]:
@@ -198,6 +207,56 @@ FFT = [
     Case("stft, 10 s at 16 kHz", "t.stft(x, 512, 128, window=w, return_complex=True)",
          "x, w = t.rand(160_000), t.hann_window(512)"),
 ]  # fmt: skip
+CONV_SHAPES = {  # input, weight, options
+    "7x7/2, 3 to 64 at 224": ("4, 3, 224, 224", "64, 3, 7, 7", "stride=2, padding=3"),
+    "1x1, 64 to 256 at 56": ("4, 64, 56, 56", "256, 64, 1, 1", ""),
+    "1x1, 256 to 64 at 56": ("4, 256, 56, 56", "64, 256, 1, 1", ""),
+    "1x1/2, 256 to 512 at 56": ("4, 256, 56, 56", "512, 256, 1, 1", "stride=2"),
+    "3x3, 64 at 56": ("4, 64, 56, 56", "64, 64, 3, 3", "padding=1"),
+    "3x3, 128 at 28": ("4, 128, 28, 28", "128, 128, 3, 3", "padding=1"),
+    "3x3, 256 at 14": ("4, 256, 14, 14", "256, 256, 3, 3", "padding=1"),
+    "3x3, 512 at 7": ("4, 512, 7, 7", "512, 512, 3, 3", "padding=1"),
+    "depthwise 3x3, 144 at 56":
+        ("4, 144, 56, 56", "144, 1, 3, 3", "padding=1, groups=144"),
+    "depthwise 3x3/2, 96 at 112":
+        ("4, 96, 112, 112", "96, 1, 3, 3", "padding=1, groups=96, stride=2"),
+    "1x1, 144 to 24 at 56": ("4, 144, 56, 56", "24, 144, 1, 1", ""),
+    "5x5, 1 to 6 at 28, batch of 64": ("64, 1, 28, 28", "6, 1, 5, 5", "padding=2"),
+    "5x5, 6 to 16 at 14, batch of 64": ("64, 6, 14, 14", "16, 6, 5, 5", ""),
+    "3x3, 2 to 2 at 5": ("1, 2, 5, 5", "2, 2, 3, 3", ""),
+}  # fmt: skip
+CONV_SETUP = """
+f, x, w = t.nn.functional.conv2d, t.rand({}), t.rand({}, requires_grad=True)
+run = lambda: f(x, w, {})
+"""
+POOL_CALLS = {
+    "max_pool2d 3x3/2, 64 at 112": ("4, 64, 112, 112", "max_pool2d(x, 3, 2, 1)"),
+    "max_pool2d 2x2/2, 6 at 28, batch of 64": ("64, 6, 28, 28", "max_pool2d(x, 2)"),
+    "avg_pool2d 3x3, 64 at 28": ("4, 64, 28, 28", "avg_pool2d(x, 3, 1, 1)"),
+    "avg_pool2d 2x2/2, 64 at 56": ("4, 64, 56, 56", "avg_pool2d(x, 2)"),
+    "adaptive_avg_pool2d, 2048 at 7 to 1":
+        ("4, 2048, 7, 7", "adaptive_avg_pool2d(x, 1)"),
+    "adaptive_avg_pool2d, 256 at 13 to 6":
+        ("4, 256, 13, 13", "adaptive_avg_pool2d(x, 6)"),
+}  # fmt: skip
+POOL_SETUP = """
+x, F = t.rand({}), t.nn.functional
+run = lambda: F.{}
+"""
+
+
+def _layers() -> list[Case]:
+    setups = {name: CONV_SETUP.format(*args) for name, args in CONV_SHAPES.items()}
+    setups |= {name: POOL_SETUP.format(*args) for name, args in POOL_CALLS.items()}
+    cases = []
+    for name, setup in setups.items():
+        cases.append(Case(name, "run()", setup + "t.set_grad_enabled(False)"))
+        back = setup + "x.requires_grad_()\ng = t.ones_like(run())\n"
+        cases.append(Case(f"{name}, and back", "run().backward(g)", back))
+    return cases
+
+
+CONV = _layers()
 
 ALLOCATOR = [
     Case("empty(1e4)", "t.empty(10_000)"),
@@ -293,10 +352,13 @@ GROUPS: dict[str, tuple[list[Case], float, float | None]] = {
     "grad": (OVERHEAD_GRAD, 0.3, None),
     "backward": (BACKWARD, 0.15, None),
     "step": (STEP, 0.2, None),
+    "train": (TRAIN, 0.6, 1.0),
+    "models": (MODELS, 1.0, None),
     "kernels": (KERNELS, 0.8, 1.2),
     "gemm": (GEMM, 1.05, None),
     "layers": (LAYERS, 1.0, 1.3),
     "fft": (FFT, 1.0, 1.2),
+    "conv": (CONV, 1.0, 1.3),
     "allocator": (ALLOCATOR, 1.0, None),
 }
 TITLES = {
@@ -304,13 +366,19 @@ TITLES = {
     "grad": "The same, recorded for the backward pass",
     "backward": "Forward and backward of a few ops",
     "step": "A training step of a tiny network",
+    "train": "Training steps of small models",
+    "models": "Training steps of large models",
     "kernels": "Memory-bound work on 1e6 and 1e7 elements",
     "gemm": "Matrix products",
     "layers": "Layers, losses, indexing and sorting, forward and back",
     "fft": "Fourier transforms",
+    "conv": "Convolutions and pooling",
     "allocator": "Memory taken and given back",
     "data": "A pass over a dataset, two workers",
     "import": "Import, in fresh interpreters",
     "size": "Installed size, with dependencies",
     "memory": "Peak memory of a training step",
+    "train_memory": "Peak memory of training small models",
+    "models_memory": "Peak memory of training large models",
 }
+SLOW = {"models", "models_memory"}  # minutes: only when they are named

@@ -51,11 +51,9 @@ def import_time(rounds: int = 5) -> list[Result]:
 
 
 MEMORY = """
-import resource, {name} as t
+import {name} as t
+from benchmarks.processes import peak
 t.set_num_threads(2)
-def peak():
-    with open("/proc/self/status") as status:
-        return [int(l.split()[1]) for l in status if l.startswith("VmHWM")][0] / 1024
 nn = t.nn
 model = nn.Sequential(*[m for _ in "1234" for m in (nn.Linear(1024, 1024), nn.ReLU())])
 optimizer = t.optim.{optimizer}(model.parameters(), lr=1e-3)
@@ -69,23 +67,57 @@ print(peak() - {base})
 """
 
 
+TRAINING_MEMORY = """
+import {name} as t
+from benchmarks.models import make
+from benchmarks.processes import peak
+t.set_num_threads(2)
+t.ones(8, 8) @ t.ones(8, 8)
+before = peak()
+step = make(t, "{model}")
+for _ in range(3):
+    step()
+print(peak() - before)
+"""
+
+
+def peak() -> float:
+    """The most memory this process has had, in MB."""
+    with open("/proc/self/status") as status:
+        lines = [line for line in status if line.startswith("VmHWM")]
+    return int(lines[0].split()[1]) / 1024
+
+
+def _memory(label: str, code: str, group: str, **given: str) -> Result:
+    """What the code prints for both libraries."""
+    result = Result(Case(label, "", group=group))
+    for name in ("torch", "ember"):
+        try:
+            text = code.format(name=name, **given)
+            result.seconds[name] = min(run(text) for _ in range(2))
+        except subprocess.CalledProcessError as error:
+            result.missing = error.stderr.strip().splitlines()[-1]
+    return result
+
+
 def memory() -> list[Result]:
     """Peak resident memory, in MB."""
-    results = []
-    for label, optimizer, base in (
-        ("4 layers of 1024, SGD, above the start", "SGD", "before"),
-        ("4 layers of 1024, Adam, above the start", "Adam", "before"),
-        ("the whole process, SGD", "SGD", "0"),
-    ):
-        result = Result(Case(label, "", group="memory"))
-        for name in ("torch", "ember"):
-            code = MEMORY.format(name=name, optimizer=optimizer, base=base)
-            try:
-                result.seconds[name] = min(run(code) for _ in range(2))
-            except subprocess.CalledProcessError as error:
-                result.missing = error.stderr.strip().splitlines()[-1]
-        results.append(result)
-    return results
+    return [
+        _memory(label, MEMORY, "memory", optimizer=optimizer, base=base)
+        for label, optimizer, base in (
+            ("4 layers of 1024, SGD, above the start", "SGD", "before"),
+            ("4 layers of 1024, Adam, above the start", "Adam", "before"),
+            ("the whole process, SGD", "SGD", "0"),
+        )
+    ]
+
+
+def training_memory(functions: list) -> list[Result]:
+    """Peak resident memory of models above that of the imported library, in MB."""
+    return [
+        _memory(f.__doc__, TRAINING_MEMORY, "train_memory", model=f.__name__)
+        for f in functions
+    ]
 
 
 def _closure(names: list[str]) -> set[str]:

@@ -27,7 +27,7 @@ def amount(value: float | None, group: str) -> str:
     """A time, or a size in MB."""
     if value is None:
         return ""
-    if group in ("size", "memory"):
+    if group == "size" or group.endswith("memory"):
         return f"{value:.0f} MB"
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if value >= scale:

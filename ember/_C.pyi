@@ -19,6 +19,7 @@ _layout: TypeAlias = layout
 _DtypeLike: TypeAlias = _dtype | type
 _DeviceLike: TypeAlias = _device | _str | _int
 
+_global_hooks: Any
 _ops: Any
 _schemas: Any
 bfloat16: dtype
@@ -327,14 +328,18 @@ class Tensor:
     def cuda(self, *args: Any, **kwargs: Any) -> Any: ...
     def data_ptr(self, *args: Any, **kwargs: Any) -> Any: ...
     def dense_dim(self, *args: Any, **kwargs: Any) -> Any: ...
+    def dequantize(self, *args: Any, **kwargs: Any) -> Any: ...
     def detach_(self, *args: Any, **kwargs: Any) -> Any: ...
     def dim(self, *args: Any, **kwargs: Any) -> Any: ...
     def dim_order(self, *args: Any, **kwargs: Any) -> Any: ...
     def element_size(self, *args: Any, **kwargs: Any) -> Any: ...
     def get_device(self, *args: Any, **kwargs: Any) -> Any: ...
+    grad_dtype: Any
     def has_names(self, *args: Any, **kwargs: Any) -> Any: ...
     def indices(self, *args: Any, **kwargs: Any) -> Any: ...
+    def ipu(self, *args: Any, **kwargs: Any) -> Any: ...
     def is_coalesced(self, *args: Any, **kwargs: Any) -> Any: ...
+    def is_distributed(self, *args: Any, **kwargs: Any) -> Any: ...
     def is_inference(self, *args: Any, **kwargs: Any) -> Any: ...
     def is_pinned(self, *args: Any, **kwargs: Any) -> Any: ...
     def is_set_to(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -342,14 +347,21 @@ class Tensor:
     def lu(self, *args: Any, **kwargs: Any) -> Any: ...
     def map2_(self, *args: Any, **kwargs: Any) -> Any: ...
     def map_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def module_load(self, *args: Any, **kwargs: Any) -> Any: ...
+    def mtia(self, *args: Any, **kwargs: Any) -> Any: ...
+    name: Any
     def ndimension(self, *args: Any, **kwargs: Any) -> Any: ...
     def nelement(self, *args: Any, **kwargs: Any) -> Any: ...
     def new(self, *args: Any, **kwargs: Any) -> Any: ...
     def numel(self, *args: Any, **kwargs: Any) -> Any: ...
     def numpy(self, *args: Any, **kwargs: Any) -> Any: ...
+    def record_stream(self, *args: Any, **kwargs: Any) -> Any: ...
     def register_hook(self, *args: Any, **kwargs: Any) -> Any: ...
     def register_post_accumulate_grad_hook(self, *args: Any, **kwargs: Any) -> Any: ...
+    def reinforce(self, *args: Any, **kwargs: Any) -> Any: ...
     def requires_grad_(self, *args: Any, **kwargs: Any) -> Any: ...
+    def resize(self, *args: Any, **kwargs: Any) -> Any: ...
+    def resize_as(self, *args: Any, **kwargs: Any) -> Any: ...
     def resize_as_sparse_(self, *args: Any, **kwargs: Any) -> Any: ...
     def retain_grad(self, *args: Any, **kwargs: Any) -> Any: ...
     def row_indices(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -363,6 +375,7 @@ class Tensor:
     def sspaddmm(self, *args: Any, **kwargs: Any) -> Any: ...
     def storage(self, *args: Any, **kwargs: Any) -> Any: ...
     def storage_offset(self, *args: Any, **kwargs: Any) -> Any: ...
+    def storage_type(self, *args: Any, **kwargs: Any) -> Any: ...
     def stride(self, *args: Any, **kwargs: Any) -> Any: ...
     def to_sparse(self, *args: Any, **kwargs: Any) -> Any: ...
     def to_sparse_bsc(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -374,6 +387,8 @@ class Tensor:
     def type(self, *args: Any, **kwargs: Any) -> Any: ...
     def untyped_storage(self, *args: Any, **kwargs: Any) -> Any: ...
     def values(self, *args: Any, **kwargs: Any) -> Any: ...
+    volatile: Any
+    def xpu(self, *args: Any, **kwargs: Any) -> Any: ...
     def abs(self, *, out: Tensor | None = ...) -> Tensor:
         """Absolute value of each element; of a complex one, its modulus."""
     def abs_(self) -> Self:
@@ -747,6 +762,9 @@ class Tensor:
         """Fills the tensor with exponential numbers of rate `lambd`."""
     def fill_(self, value: _Operand) -> Self:
         """Sets every element to `value`."""
+    def fill_diagonal_(self, fill_value: _Number, wrap: _bool = ...) -> Self:
+        """Fills the main diagonal; of a tall matrix also what would follow it, if `wrap`.
+        """
     def fix(self, *, out: Tensor | None = ...) -> Tensor:
         """Alias of trunc()."""
     def fix_(self) -> Self:
@@ -830,6 +848,10 @@ class Tensor:
         """The tensor in another dtype, that of this name; itself if it has it."""
     def hardshrink(self, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
         """x outside [-lambd, lambd], 0 inside."""
+    def hash_tensor(self, dim: _Dims = ..., *, keepdim: _bool = ..., mode: _int = ..., out: Tensor | None = ...) -> Tensor:
+        """The exclusive or of all elements, as 64-bit floats or integers: a checksum
+        (uint64).
+        """
     def heaviside(self, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """0 below zero, 1 above it, `values` at zero."""
     def heaviside_(self, values: Tensor) -> Self:
@@ -1058,9 +1080,9 @@ class Tensor:
     def max(self, *, out: Tensor | None = ...) -> Tensor:
         """Largest of all elements."""
     @overload
-    def max(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
-    @overload
     def max(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def max(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
     def maximum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Larger of two elements; NaN if either is."""
     def maximum_(self, other: Tensor) -> Self:
@@ -1079,9 +1101,9 @@ class Tensor:
     def min(self, *, out: Tensor | None = ...) -> Tensor:
         """Smallest of all elements."""
     @overload
-    def min(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
-    @overload
     def min(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def min(self, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
     def minimum(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Smaller of two elements; NaN if either is."""
     def minimum_(self, other: Tensor) -> Self:
@@ -1688,6 +1710,9 @@ class _FunctionBase:
     @to_save.setter
     def to_save(self, value: Any) -> None: ...
 
+class _ModuleBase:
+    ...
+
 class device:
     def __init__(self, type: Any, index: _int | None = None) -> None: ...
     def __enter__(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -1745,6 +1770,7 @@ def _profile_stop(*args: Any, **kwargs: Any) -> Any: ...
 def _push_on_torch_function_stack(*args: Any, **kwargs: Any) -> Any: ...
 def _push_saved_tensors_hooks(*args: Any, **kwargs: Any) -> Any: ...
 def _queue_callback(*args: Any, **kwargs: Any) -> Any: ...
+def _quick_attributes(*args: Any, **kwargs: Any) -> Any: ...
 def _receive_message(*args: Any, **kwargs: Any) -> Any: ...
 def _register_backend(*args: Any, **kwargs: Any) -> Any: ...
 def _reset_peak_memory_stats(*args: Any, **kwargs: Any) -> Any: ...
@@ -1784,8 +1810,19 @@ def result_type(*args: Any, **kwargs: Any) -> Any: ...
 def set_default_dtype(*args: Any, **kwargs: Any) -> Any: ...
 def set_num_threads(*args: Any, **kwargs: Any) -> Any: ...
 
+def _adaptive_avg_pool(input: Tensor, output_size: _Dims) -> Tensor:
+    """The mean of windows that cover the last axes evenly."""
+
+def _adaptive_max_pool(input: Tensor, output_size: _Dims) -> tuple[Tensor, Tensor]:
+    """The maximum of windows that cover the last axes evenly, and its place."""
+
 def _batch_norm_with_update(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """native_batch_norm in training, with an empty tensor for its reserve."""
+
+def _chunk_cat(tensors: _Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | None = ...) -> Tensor:
+    """Tensors in `num_chunks` parts along `dim`, padded with zeros, and joined part by
+    part.
+    """
 
 def _csr_mm(start: Tensor, columns: Tensor, values: Tensor, dense: Tensor, width: _int, transposed: _bool = ...) -> Tensor:
     """The product of a sparse matrix of `width` columns, or of its transpose, and a
@@ -1818,6 +1855,12 @@ def _fused_sgd_(input: _Sequence[Tensor], grads: _Sequence[Tensor], momentum_buf
     one.
     """
 
+def _interpolate(input: Tensor, size: _Dims, scales: _Sequence[_float], mode: _str, align_corners: _bool, antialias: _bool) -> Tensor:
+    """(N, C, ...) resampled to `size`: what `interpolate` ends in."""
+
+def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _DtypeLike, *, out: Tensor | None = ...) -> Tensor:
+    """The gradient of log_softmax, from its output."""
+
 def _lu_with_info(input: Tensor, pivot: _bool = ..., check_errors: _bool = ...) -> _LU_pivots_info:
     """What `lu` returns, with the info."""
 
@@ -1830,8 +1873,17 @@ def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor 
 def _native_batch_norm_legit_no_training(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
     """native_batch_norm by the running statistics."""
 
+def _safe_softmax(input: Tensor, dim: _int, dtype: _DtypeLike | None = ...) -> Tensor:
+    """softmax, with zeros where all elements along `dim` are -inf."""
+
 def _sample_dirichlet(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Points of the simplex, with concentrations along the last dimension."""
+
+def _segment_reduce(data: Tensor, reduce: _str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _Number | None = ...) -> Tensor:
+    """The same as segment_reduce."""
+
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _DtypeLike, *, out: Tensor | None = ...) -> Tensor:
+    """The gradient of softmax, from its output."""
 
 def _standard_gamma(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Gamma numbers of rate 1 with the shapes in `input`."""
@@ -1841,6 +1893,12 @@ def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
 
 def _tensor_from_storage(storage: Any, dtype: _DtypeLike, offset: _int, size: _Size, stride: _Size) -> Tensor:
     """A tensor over a storage."""
+
+def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: _Sequence[Tensor], fill: _Number) -> Tensor:
+    """self[indices], with `fill` where the mask is False."""
+
+def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: _Sequence[Tensor], values: Tensor) -> Tensor:
+    """A copy with the values under the mask added to the elements at `indices`."""
 
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Absolute value of each element; of a complex one, its modulus."""
@@ -1882,6 +1940,9 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alp
     """beta * self + alpha * (mat1 @ mat2)."""
 
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
+    """beta * self + alpha * (mat @ vec)."""
+
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = ..., alpha: _Number = ...) -> Tensor:
     """beta * self + alpha * (mat @ vec)."""
 
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
@@ -2161,7 +2222,13 @@ def clamp_(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ...
 def clamp_max(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Elements above a bound replaced by it."""
 
+def clamp_max_(input: Tensor, other: _Operand) -> Tensor:
+    """Elements above a bound replaced by it."""
+
 def clamp_min(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """Elements below a bound replaced by it."""
+
+def clamp_min_(input: Tensor, other: _Operand) -> Tensor:
     """Elements below a bound replaced by it."""
 
 def clip(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -2255,6 +2322,9 @@ def det(input: Tensor) -> Tensor:
 def detach(input: Tensor) -> Tensor:
     """The same elements without history."""
 
+def detach_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A copy without history."""
+
 def diag(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """The diagonal of a matrix, or the matrix with the given diagonal."""
 
@@ -2316,6 +2386,12 @@ def dsplit(input: Tensor, *indices_or_sections: _int) -> tuple[Tensor, ...]: ...
 
 def dstack(tensors: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """The tensors behind each other."""
+
+def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
+    """Rows of `weight`; the row `padding_idx` gets no gradient."""
+
+def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: _float, norm_type: _float) -> Tensor:
+    """Scales the rows that are used down to a norm of `max_norm`, in place."""
 
 @overload
 def empty(size: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., memory_format: memory_format | None = ..., out: Tensor | None = ...) -> Tensor:
@@ -2477,6 +2553,9 @@ def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ...,
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Greatest common divisor."""
 
+def gcd_(input: Tensor, other: Tensor) -> Tensor:
+    """Greatest common divisor."""
+
 def ge(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """True where the first is at least the second."""
 
@@ -2520,6 +2599,11 @@ def gt(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
 
 def hardshrink(input: Tensor, lambd: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """x outside [-lambd, lambd], 0 inside."""
+
+def hash_tensor(input: Tensor, dim: _Dims = ..., *, keepdim: _bool = ..., mode: _int = ..., out: Tensor | None = ...) -> Tensor:
+    """The exclusive or of all elements, as 64-bit floats or integers: a checksum
+    (uint64).
+    """
 
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """0 below zero, 1 above it, `values` at zero."""
@@ -2668,7 +2752,13 @@ def layer_norm(input: Tensor, normalized_shape: _Size, weight: Tensor | None = .
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Least common multiple."""
 
+def lcm_(input: Tensor, other: Tensor) -> Tensor:
+    """Least common multiple."""
+
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The first times 2 to the power of the second."""
+
+def ldexp_(input: Tensor, other: Tensor) -> Tensor:
     """The first times 2 to the power of the second."""
 
 def le(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
@@ -2796,9 +2886,9 @@ def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
 def max(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Largest of all elements."""
 @overload
-def max(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
-@overload
 def max(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+@overload
+def max(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
 
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Larger of two elements; NaN if either is."""
@@ -2819,9 +2909,9 @@ def median(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Ten
 def min(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Smallest of all elements."""
 @overload
-def min(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
-@overload
 def min(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+@overload
+def min(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: _Sequence[Tensor] | None = ...) -> _values_indices: ...
 
 def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Smaller of two elements; NaN if either is."""
@@ -2899,6 +2989,9 @@ def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None,
 
 def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]:
     """dropout() that returns its mask too."""
+
+def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: _float, *, out: Tensor | None = ...) -> Tensor:
+    """The gradient of native_dropout."""
 
 def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float, *, out: _Sequence[Tensor] | None = ...) -> tuple[Tensor, Tensor, Tensor]:
     """group_norm, with the mean and the reciprocal deviation of each group."""
@@ -3217,6 +3310,11 @@ def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce:
 
 def searchsorted(sorted_sequence: Tensor, self: _Operand, *, out_int32: _bool = ..., right: _bool = ..., side: _str | None = ..., sorter: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
     """Where values would have to be put into sorted sequences to keep them sorted."""
+
+def segment_reduce(data: Tensor, reduce: _str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _Number | None = ...) -> Tensor:
+    """The sum, mean, product, maximum or minimum of each run of elements along `axis`,
+    given by the lengths of the runs or by their offsets.
+    """
 
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """A view of one index along a dimension."""
@@ -3585,6 +3683,9 @@ def where(condition: Tensor, self: _Operand, other: _Operand, *, out: Tensor | N
 def where(condition: Tensor) -> tuple[Tensor, ...]: ...
 
 def xlogy(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    """a * log(b), which is 0 where a is."""
+
+def xlogy_(input: _Operand, other: _Operand) -> Tensor:
     """a * log(b), which is 0 where a is."""
 
 def zero_(input: Tensor) -> Tensor:

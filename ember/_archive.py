@@ -110,7 +110,11 @@ class ArchiveReader:
     def _map(self):
         import mmap
 
-        return mmap.mmap(self.file.fileno(), 0, access=mmap.ACCESS_COPY)
+        from ember._checkpoint_options import get_default_mmap_options
+
+        shared = get_default_mmap_options() == mmap.MAP_SHARED
+        access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
+        return mmap.mmap(self.file.fileno(), 0, access=access)
 
     def _view(self, info) -> memoryview:
         if info.compress_type != zipfile.ZIP_STORED:

@@ -184,7 +184,7 @@ def _take_diagonals(t: Tensor, labels: Labels) -> Term:
 
 
 def _contract(terms: list[Term], output: Labels) -> Tensor:
-    terms = list(terms)
+    terms, product = list(terms), len(terms) > 1
     while len(terms) > 1:
         i, j = _cheapest_pair(terms)
         right, left = terms.pop(j), terms.pop(i)
@@ -192,8 +192,8 @@ def _contract(terms: list[Term], output: Labels) -> Tensor:
         terms.append(_pair(left, right, needed))
     t, labels = terms[0]
     gone = [d for d, x in enumerate(labels) if x not in output]
-    if gone:
-        t = t.sum(gone)
+    if gone:  # a sum of products has the dtype of products, unlike a sum
+        t = t.sum(gone, dtype=t.dtype if product else None)
         labels = [x for x in labels if x in output]
     for x in output:
         if x not in labels:  # an ellipsis of the output that no operand fills
@@ -314,7 +314,7 @@ def tensordot(
         b_labels[y] = a_labels[x]
     output = [x for d, x in enumerate(a_labels) if d not in a_dims]
     output += [x for d, x in enumerate(b_labels) if d not in b_dims]
-    result = _contract([(a, a_labels), (b, b_labels)], output)
+    result = _contract([(a, a_labels), (b, b_labels)], output).to(a.dtype)
     if out is None:
         return result
     return _into(out, result)

@@ -1,4 +1,4 @@
-"""Functions of the top level that are made of others: grids and combinations."""
+"""Functions of the top level that are made of others: grids, combinations, norms."""
 
 from itertools import combinations as _combinations
 from itertools import combinations_with_replacement as _with_replacement
@@ -126,3 +126,27 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     rows = list(choose(range(input.numel()), r))
     index = ember.tensor(rows, dtype=ember.int64).reshape(len(rows), r)
     return input[index.to(input.device)]
+
+
+def frobenius_norm(
+    input: Tensor, dim: int | tuple[int, ...] = (), keepdim: bool = False
+) -> Tensor:
+    """The square root of the sum of squares, over `dim` or everything.
+
+    >>> import ember
+    >>> ember.frobenius_norm(ember.tensor([[3.0, 4.0]]))
+    tensor(5.)
+    """
+    return ember.linalg.vector_norm(input, 2, dim if dim != () else None, keepdim)
+
+
+def nuclear_norm(
+    input: Tensor, dim: tuple[int, int] = (-2, -1), keepdim: bool = False
+) -> Tensor:
+    """The sum of the singular values of matrices.
+
+    >>> import ember
+    >>> ember.nuclear_norm(ember.eye(3))
+    tensor(3.)
+    """
+    return ember.linalg.matrix_norm(input, "nuc", dim, keepdim)

@@ -6,8 +6,9 @@ from importlib import import_module
 
 _SUBPACKAGES = """
     accelerator amp autograd backends compiler cpu cuda distributed distributions
-    fft func functional futures hub jit library linalg masked mps multiprocessing nested nn
-    onnx opencl optim overrides package profiler quantization quasirandom random
+    fft func functional futures hub jit legacy library linalg masked mps
+    multiprocessing nested nn onnx opencl ops optim overrides package profiler
+    quantization quasirandom random
     return_types serialization signal sparse special storage testing types utils
     version xpu
     """
@@ -21,7 +22,8 @@ _DEFINES = {
         """,
     "_runtime": """
         are_deterministic_algorithms_enabled get_deterministic_debug_mode
-        get_float32_matmul_precision get_num_interop_threads
+        get_float32_matmul_precision get_num_interop_threads has_lapack has_mkl
+        has_openmp
         is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled
         set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal
         set_num_interop_threads set_warn_always use_deterministic_algorithms
@@ -33,10 +35,17 @@ _DEFINES = {
         sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor
         sparse_csc_tensor sparse_csr_tensor
         """,
-    "sparse._matmul": "hspmm smm sspaddmm",
+    "sparse._matmul": "dsmm hsmm hspmm saddmm smm spmm sspaddmm",
+    "sparse._convert": """
+        ccol_indices_copy col_indices_copy crow_indices_copy indices_copy
+        row_indices_copy values_copy
+        """,
     "sparse._arithmetic": "resize_as_sparse_",
+    "_errors": "AcceleratorError OutOfMemoryError",
     "_tensor_str": "get_printoptions set_printoptions",
     "_type_info": "finfo iinfo",
+    "_tensor": "DisableTorchFunction DisableTorchFunctionSubclass",
+    "autograd.anomaly_mode": "set_anomaly_enabled",
     "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
     "nn.functional": """
         avg_pool1d adaptive_avg_pool1d bilinear celu celu_ channel_shuffle conv1d conv2d
@@ -52,7 +61,10 @@ _DEFINES = {
         """,
     "amp.grad_scaler": "GradScaler",
     "func": "vmap",
-    "nn.utils.weight_norm": "norm_except_dim",
+    "_odds": """
+        Event Future Stream fork from_file has_lapack has_mkl has_openmp is_distributed
+        legacy_contiguous_format set_anomaly_enabled wait
+        """,
     "random": "fork_rng get_rng_state initial_seed manual_seed seed set_rng_state",
     "serialization": "load save",
     "storage": """
@@ -65,7 +77,18 @@ _DEFINES = {
     "_einsum": "einsum tensordot",
     "_histogramdd": "histogramdd",
     "_lowrank": "lobpcg lu pca_lowrank svd_lowrank",
-    "_functional": "broadcast_shapes cartesian_prod combinations meshgrid",
+    "_functional": """
+        broadcast_shapes cartesian_prod combinations frobenius_norm meshgrid
+        nuclear_norm
+        """,
+    "_aten": """
+        adaptive_max_pool1d affine_grid_generator as_strided_ batch_norm
+        binary_cross_entropy_with_logits constant_pad_nd conv_tbc convolution
+        cosine_embedding_loss ctc_loss detach_ embedding embedding_renorm_ grid_sampler
+        grid_sampler_2d grid_sampler_3d
+        hinge_embedding_loss instance_norm kl_div margin_ranking_loss norm_except_dim
+        poisson_nll_loss triplet_margin_loss
+        """,
 }
 NAMES = {name: module for module, names in _DEFINES.items() for name in names.split()}
 

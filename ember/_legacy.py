@@ -13,7 +13,9 @@ class _TensorType(type):
     _legacy_name = ""
 
     def __instancecheck__(cls, obj: object) -> bool:
-        return isinstance(obj, ember.Tensor) and obj.is_cpu and obj.dtype == cls.dtype
+        if not isinstance(obj, ember.Tensor) or obj.layout is not ember.strided:
+            return False
+        return obj.is_cpu and obj.dtype == cls.dtype
 
     def __call__(cls, *args, **kwargs):
         return legacy_constructor(*args, dtype=cls.dtype, **kwargs)

@@ -13,6 +13,11 @@ _state: dict[str, Any] = {
     "precision": "highest",
 }
 
+# What ember is built on, by the names that programs ask for.
+has_lapack = True
+has_mkl = False
+has_openmp = True
+
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Ask for deterministic results; they always are."""

@@ -87,8 +87,8 @@ def _converted(value, cls: type):
 # Attributes that belong to another tensor, whatever its type is.
 _NOT_CONVERTED = {Tensor._base.__get__, Tensor.grad.__get__}
 
-_C.DisableTorchFunctionSubclass = DisableTorchFunctionSubclass
-_C.DisableTorchFunction = DisableTorchFunction
+_C.DisableTorchFunctionSubclass = DisableTorchFunctionSubclass  # type: ignore
+_C.DisableTorchFunction = DisableTorchFunction  # type: ignore
 
 # --- copies and pickles ---------------------------------------------------------------
 
@@ -270,6 +270,66 @@ def _lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple:
     return lu(self, pivot, get_infos)
 
 
+def _absent(kind: str):
+    """A method that would move to a device which there is not."""
+
+    def move(self: Tensor, device=None, non_blocking=False, memory_format=None):
+        raise AssertionError(f"Torch not compiled with {kind} enabled")
+
+    return move
+
+
+def _module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What `load_state_dict` makes of `other` for this tensor."""
+    return other.detach() if assign else self.copy_(other).detach()
+
+
+def _record_stream(self: Tensor, stream) -> None:
+    """Nothing: memory is used again only when all work on it is done."""
+
+
+def _resize(self: Tensor, *sizes) -> Tensor:
+    """Old: `reshape` says it better."""
+    return self.contiguous().view(*sizes)
+
+
+def _resize_as(self: Tensor, tensor: Tensor) -> Tensor:
+    """Old: `reshape_as` says it better."""
+    return self.contiguous().view(tensor.shape)
+
+
+def _reinforce(self: Tensor, reward):
+    """Gone: `ember.distributions` has the log-probabilities to use instead."""
+    raise RuntimeError("reinforce() was removed. Use torch.distributions instead.")
+
+
+def _storage_type(self: Tensor) -> type:
+    """The class of `storage()`."""
+    return type(self.storage())
+
+
+def _setstate(self: Tensor, state: tuple) -> None:
+    """Take over (storage, offset, size, stride), of old pickles."""
+    self.set_(*state[:4])
+
+
+def _is_distributed(self: Tensor) -> bool:
+    """Whether it lies on several devices: never."""
+    return False
+
+
+def _dequantize(self: Tensor) -> Tensor:
+    """In float32: there are no quantized tensors."""
+    return self.to(_C.float32)
+
+
+Tensor.__div__ = Tensor.__truediv__  # Python 2's names
+Tensor.__idiv__ = Tensor.__itruediv__
+Tensor.__rdiv__ = Tensor.__rtruediv__
+for _name, _value in {"name": None, "volatile": False}.items():
+    setattr(Tensor, _name, property(lambda self, value=_value: value))
+Tensor.grad_dtype = property(lambda self: self.dtype, doc="The dtype of `grad`.")
+
 _SPARSE_METHODS = {
     "_convert": """
         _coalesced_ _indices _nnz _values ccol_indices coalesce col_indices crow_indices
@@ -287,7 +347,7 @@ for _module, _names in _SPARSE_METHODS.items():
         _method.__qualname__ = f"Tensor.{_name}"
         setattr(Tensor, _name, _method)
 
-Tensor.__torch_function__ = classmethod(_torch_function)
+Tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore
 for _name, _method in {
     "__deepcopy__": _deepcopy,
     "__reduce_ex__": _reduce_ex,
@@ -295,6 +355,18 @@ for _name, _method in {
     "__reversed__": _reversed,
     "apply_": _apply,
     "cuda": _cuda,
+    "ipu": _absent("IPU"),
+    "mtia": _absent("MTIA"),
+    "xpu": _absent("XPU"),
+    "__setstate__": _setstate,
+    "dequantize": _dequantize,
+    "is_distributed": _is_distributed,
+    "module_load": _module_load,
+    "record_stream": _record_stream,
+    "reinforce": _reinforce,
+    "resize": _resize,
+    "resize_as": _resize_as,
+    "storage_type": _storage_type,
     "lu": _lu,
     "map2_": _map2,
     "map_": _map,
@@ -305,3 +377,4 @@ for _name, _method in {
         _method.__name__ = _name
         _method.__qualname__ = f"Tensor.{_name}"
         setattr(Tensor, _name, _method)
+Tensor.__rdiv__ = Tensor.__rtruediv__

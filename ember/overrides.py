@@ -148,7 +148,9 @@ def _modules() -> dict[str, object]:
 @functools.cache
 def _overridable() -> tuple[dict, dict]:
     """The overridable functions of each module, and the name of each function."""
-    ignored, functions, names = get_ignored_functions(), {}, {}
+    ignored = get_ignored_functions()
+    functions: dict[Any, list] = {}
+    names: dict[Any, str] = {}
     for path, module in _modules().items():
         kinds: tuple = (_C.Op,) if path == "" else (_C.Op, types.FunctionType)
         prefix = f"torch.{path}." if path else "torch."

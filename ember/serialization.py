@@ -9,6 +9,20 @@ import os
 import pickle
 import sys
 
+from ember._checkpoint_options import (
+    LoadEndianness,
+    SourceChangeWarning,
+    default_order,
+    default_restore_location,
+    get_crc32_options,
+    get_default_load_endianness,
+    get_default_mmap_options,
+    location_tag,
+    set_crc32_options,
+    set_default_load_endianness,
+    set_default_mmap_options,
+)
+
 
 def save(
     obj: object,
@@ -81,7 +95,7 @@ def load(
     safe = None if weights_only is False else _safe_names()
     reader = Reader(map_location, safe, pickle_load_args)
     if _is_path(f):
-        with open(f, "rb") as file:
+        with open(f, _mode(mmap)) as file:
             return _read(file, reader, bool(mmap))
     if not hasattr(f, "read"):
         raise AttributeError(
@@ -91,6 +105,13 @@ def load(
     from ember._archive import seekable
 
     return _read(seekable(f), reader, False)
+
+
+def _mode(mapped: bool | None) -> str:
+    import mmap
+
+    shared = mapped and get_default_mmap_options() == mmap.MAP_SHARED
+    return "r+b" if shared else "rb"
 
 
 def _is_path(f) -> bool:
@@ -197,7 +218,7 @@ def _read_archive(file, reader: Reader, mapped: bool):
     from ember._archive import ArchiveReader
 
     archive = ArchiveReader(file, mapped)
-    order: str = sys.byteorder
+    order = default_order()
     if "byteorder" in archive:
         order = bytes(archive.read("byteorder")).decode("latin1")
         if order not in ("little", "big"):
@@ -299,11 +320,21 @@ def register_package(priority: int, tagger, deserializer) -> None:
 
 
 __all__ = [
+    "LoadEndianness",
+    "SourceChangeWarning",
     "add_safe_globals",
     "clear_safe_globals",
+    "default_restore_location",
+    "get_crc32_options",
+    "get_default_load_endianness",
+    "get_default_mmap_options",
     "get_safe_globals",
     "get_unsafe_globals_in_checkpoint",
     "load",
+    "location_tag",
     "safe_globals",
     "save",
+    "set_crc32_options",
+    "set_default_load_endianness",
+    "set_default_mmap_options",
 ]

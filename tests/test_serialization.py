@@ -1,6 +1,7 @@
 """Checkpoints: what is kept, what is refused, and what happens to damaged files."""
 
 import io
+import mmap
 import os
 import pickle
 import struct
@@ -296,3 +297,34 @@ def test_a_killed_save_leaves_nothing(tmp_path):
     assert os.listdir(tmp_path) == ["a.pt"] and ember.load(path) == 1
     ember.save(2, path)
     assert os.stat(path).st_mode & 0o777 == 0o640 and ember.load(path) == 2
+
+
+def test_mapped_files_are_changed_only_if_asked_for(tmp_path):
+    path = tmp_path / "a.pt"
+    ember.save(ember.zeros(3), path)
+    ember.load(path, mmap=True).fill_(1)
+    assert ember.load(path).tolist() == [0, 0, 0]
+    with ember.serialization.set_default_mmap_options(mmap.MAP_SHARED):
+        ember.load(path, mmap=True).fill_(2)
+    assert ember.load(path, mmap=True).tolist() == [2, 2, 2]
+    with pytest.raises(ValueError, match="MAP_PRIVATE"):
+        ember.serialization.set_default_mmap_options(77)
+
+
+def test_files_of_the_other_byte_order():
+    sound = io.BytesIO(checkpoints.zipped(ember.arange(3)))
+    other = io.BytesIO()
+    with zipfile.ZipFile(sound) as z, zipfile.ZipFile(other, "w") as swapped:
+        for name in z.namelist():
+            data = z.read(name)
+            if name.endswith("data/0"):
+                data = struct.pack(">3q", 0, 1, 2)
+            if not name.endswith("byteorder"):
+                swapped.writestr(name, data)
+    data, options = other.getvalue(), ember.serialization
+    assert ember.load(io.BytesIO(data)).tolist() != [0, 1, 2]
+    options.set_default_load_endianness(options.LoadEndianness.BIG)
+    try:
+        assert ember.load(io.BytesIO(data)).tolist() == [0, 1, 2]
+    finally:
+        options.set_default_load_endianness(None)

@@ -5,7 +5,6 @@
 
 #include <limits>
 #include <memory>
-#include <vector>
 
 #include "cpu/dispatch.h"
 #include "cpu/gemm.h"
@@ -40,6 +39,11 @@ const AttentionKernelsOf<T>& kernels_for() {
     return table().f32;
   else
     return table().f64;
+}
+
+template <class T>
+std::unique_ptr<T[]> buffer(int64_t n) {  // not cleared: small calls would pay for it
+  return std::unique_ptr<T[]>(new T[size_t(n)]);
 }
 
 // A tensor (B, H, L, E) whose last dimension is contiguous.
@@ -146,7 +150,7 @@ void forward_of(const Problem<T>& p, const Heads<T>& out, T* logsumexp) {
   const int64_t cost = kQueries * p.keys * (p.width + p.depth);
   const int64_t grain = 1 + (1 << 17) / std::max<int64_t>(1, cost);
   parallel_for(p.batch * p.heads * blocks, grain, [&](int64_t begin, int64_t end) {
-    std::vector<T> scores(size_t(kQueries * kKeys)), result(size_t(kQueries * p.depth));
+    auto scores = buffer<T>(kQueries * kKeys), result = buffer<T>(kQueries * p.depth);
     Transposed<T> kt(p.keys, p.width);
     T max[kQueries], sum[kQueries];
     int64_t last = -1;
@@ -160,16 +164,16 @@ void forward_of(const Problem<T>& p, const Heads<T>& out, T* logsumexp) {
       }
       std::fill(max, max + rows, -std::numeric_limits<T>::infinity());
       std::fill(sum, sum + rows, T(0));
-      std::fill(result.begin(), result.end(), T(0));
+      std::fill_n(result.get(), rows * p.depth, T(0));
       const int64_t seen = p.seen_by(first + rows);
       for (int64_t from = 0; from < seen; from += kKeys) {
         const int64_t columns = std::min(kKeys, seen - from);
-        const ScoreBlock<T> block = p.scores(b, h, first, rows, from, columns, kt, scores.data());
-        kernel.accumulate(block, max, sum, result.data(), p.depth);
-        p.product(rows, p.depth, columns, scores.data(), kKeys, 1, p.v.at(b, group, from), p.v.row,
-                  1, result.data(), p.depth, 1, from ? 1 : 0);
+        const ScoreBlock<T> block = p.scores(b, h, first, rows, from, columns, kt, scores.get());
+        kernel.accumulate(block, max, sum, result.get(), p.depth);
+        p.product(rows, p.depth, columns, scores.get(), kKeys, 1, p.v.at(b, group, from), p.v.row,
+                  1, result.get(), p.depth, 1, from ? 1 : 0);
       }
-      kernel.finish(rows, p.depth, max, sum, result.data(), out.at(b, h, first), out.row,
+      kernel.finish(rows, p.depth, max, sum, result.get(), out.at(b, h, first), out.row,
                     logsumexp + (b * p.heads + h) * p.queries + first);
     }
   });
@@ -182,7 +186,7 @@ void backward_of(const Problem<T>& p, const Heads<const T>& g, const Heads<const
   const auto& kernel = kernels_for<T>();
   const int64_t shared = p.heads / p.groups;
   parallel_for(p.batch * p.groups, 1, [&](int64_t begin, int64_t end) {
-    std::vector<T> scores(size_t(kQueries * kKeys)), grads(size_t(kQueries * kKeys));
+    auto scores = buffer<T>(kQueries * kKeys), grads = buffer<T>(kQueries * kKeys);
     Transposed<T> kt(p.keys, p.width), vt(p.keys, p.depth);
     T delta[kQueries];
     for (int64_t task = begin; task < end; task++) {
@@ -201,7 +205,7 @@ void backward_of(const Problem<T>& p, const Heads<const T>& g, const Heads<const
           kernel.row_dots(rows, p.depth, up, g.row, out.at(b, h, first), out.row, delta);
           for (int64_t from = 0; from < seen; from += kKeys) {
             const int64_t columns = std::min(kKeys, seen - from);
-            T *s = scores.data(), *ds = grads.data();
+            T *s = scores.get(), *ds = grads.get();
             const ScoreBlock<T> block = p.scores(b, h, first, rows, from, columns, kt, s);
             kernel.normalize(block, logsumexp + (b * p.heads + h) * p.queries + first);
             p.product(columns, p.depth, rows, s, 1, kKeys, up, g.row, 1, dv.at(b, group, from),

@@ -3,20 +3,20 @@
 
 #include <cstring>
 
-#include "cpu/conv.h"
 #include "cpu/attention.h"
+#include "cpu/conv.h"
 #include "cpu/create.h"
 #include "cpu/fft.h"
 #include "cpu/gemm.h"
 #include "cpu/index.h"
 #include "cpu/lapack.h"
 #include "cpu/lines.h"
-#include "cpu/optim.h"
 #include "cpu/loss.h"
 #include "cpu/norm.h"
 #include "cpu/optim.h"
 #include "cpu/parallel.h"
 #include "cpu/pointwise.h"
+#include "cpu/pool.h"
 #include "cpu/recurrent.h"
 #include "cpu/reduce.h"
 #include "cpu/segment.h"
@@ -26,11 +26,24 @@ namespace ember::cpu {
 
 namespace {
 
+// Ops check that their operands are on one device; what one of them missed must not be read here.
+template <class... T>
+void on_cpu(const T&... tensors) {
+  auto one = [](const Tensor& t) {
+    if (!t || t.device().is_cpu()) return;
+    fail(Kind::Runtime,
+         "Expected all tensors to be on the same device, but found at least two devices, cpu and ",
+         t.device(), "!");
+  };
+  (one(tensors), ...);
+}
+
 // A primitive's operand as raw memory. A number becomes one element, repeated.
 class Raw {
  public:
   Raw(const Input& in, Dtype compute) {
     if (in.tensor) {
+      on_cpu(*in.tensor);
       operand = {in.tensor->data(), in.tensor->dtype(),
                  (in.strides ? *in.strides : in.tensor->strides()).data()};
     } else {
@@ -46,7 +59,10 @@ class Raw {
   alignas(16) char value_[16];
 };
 
-Operand raw(const Tensor& t) { return {t.data(), t.dtype(), t.strides().data()}; }
+Operand raw(const Tensor& t) {
+  on_cpu(t);
+  return {t.data(), t.dtype(), t.strides().data()};
+}
 
 ReduceInput reduced(const Tensor& x, const Shape& dims) {
   uint64_t mask = 0;
@@ -129,30 +145,39 @@ class CpuBackend final : public Backend {
     cpu::variance(reduced(x, dims), correction, root, result(out), result(mean));
   }
   void index_get(const Tensor& out, const Tensor& x, const Indexing& at) override {
+    on_cpu(x);
+    for (const Tensor& i : at.indices) on_cpu(i);
     cpu::index_get(out, x, at);
   }
   void index_put(const Tensor& self, const Indexing& at, const Tensor& values,
                  ScatterMode mode) override {
+    on_cpu(values);
+    for (const Tensor& i : at.indices) on_cpu(i);
     cpu::index_put(self, at, values, mode);
   }
   void gather(const Tensor& out, const Tensor& x, int dim, const Tensor& index) override {
+    on_cpu(x, index);
     cpu::gather(out, x, dim, index);
   }
   void scatter(const Tensor& self, int dim, const Tensor& index, const Tensor& src,
                ScatterMode mode) override {
+    on_cpu(self, index, src);
     cpu::scatter(self, dim, index, src, mode);
   }
   Tensor nonzero(const Tensor& x) override { return cpu::nonzero(x); }
   Tensor masked_select(const Tensor& x, const Tensor& mask) override {
+    on_cpu(mask);
     return cpu::masked_select(x, mask);
   }
   void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& src) override {
+    on_cpu(mask, src);
     cpu::masked_scatter(self, mask, src);
   }
   void flip(const Tensor& out, const Tensor& x, const Shape& dims) override {
     cpu::flip(out, x, dims);
   }
   void join(const Tensor& out, const TensorList& parts, int dim) override {
+    for (const Tensor& t : parts) on_cpu(t);
     cpu::join(out, parts, dim);
   }
   Tensor repeated_positions(const Tensor& counts) override {
@@ -171,6 +196,7 @@ class CpuBackend final : public Backend {
 
   void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha,
               const Scalar& beta) override {
+    on_cpu(out, a, b);
     int batch = out.dim() - 2;
     int64_t m = out.size(-2), n = out.size(-1), k = a.size(-1);
     Matrix x{a.data(), a.stride(-2), a.stride(-1)}, y{b.data(), b.stride(-2), b.stride(-1)};
@@ -186,6 +212,7 @@ class CpuBackend final : public Backend {
   }
   void solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left,
                         bool unit) override {
+    on_cpu(a, b);
     cpu::solve_triangular(a, b, upper, left, unit);
   }
   void scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int dim) override {
@@ -205,6 +232,7 @@ class CpuBackend final : public Backend {
   }
   void search(const Tensor& out, const Tensor& sorted, const Tensor& values, const Tensor& sorter,
               bool right) override {
+    on_cpu(sorted, values, sorter);
     cpu::search(out, sorted, values, sorter, right);
   }
   void softmax(const Tensor& out, const Tensor& x, int dim, bool log) override {
@@ -226,6 +254,7 @@ class CpuBackend final : public Backend {
   LossKernels* loss() override { return loss_family(); }
   SegmentKernels* segment() override { return segment_kernels(); }
   NormKernels* norm() override { return norm_family(); }
+  PoolKernels* pool() override { return pool_kernels(); }
 
  private:
   CpuLinalg linalg_;

@@ -4,8 +4,8 @@
 
 #include "backend.h"
 #include "cpu/depthwise.h"
-#include "cpu/index_support.h"
-#include "cpu/lines.h"
+#include "cpu/gemm.h"
+#include "cpu/layout.h"
 
 namespace ember::cpu {
 
@@ -31,12 +31,9 @@ bool ConvSizes::pointwise() const {
 namespace {
 
 constexpr int64_t kSmallWork = 1 << 18;  // below, oneDNN's calls cost more than they save
+constexpr int64_t kFewChannels = 4;      // of an input, whose gradient oneDNN is slow to compute
 
-enum class Way { Columns, Depthwise, OneDnn };
-
-bool is_channels_last(const Tensor& t) {
-  return !t.is_contiguous() && t.strides() == channels_last_strides(t.shape());
-}
+enum class Way { Columns, Rows, Depthwise, OneDnn };
 
 // oneDNN counts in 32 bits, and wants no fewer places than the inputs have room for.
 bool onednn_can(const ConvSizes& s) {
@@ -48,44 +45,12 @@ bool onednn_can(const ConvSizes& s) {
 
 Way way_of(Dtype dtype, const ConvSizes& s) {
   if (s.depthwise() && depthwise::can(dtype, s)) return Way::Depthwise;
+  if (s.channels_last && s.groups == 1 && s.pointwise()) return Way::Rows;
   if (dtype != Dtype::Float32 || !onednn_can(s)) return Way::Columns;
-  if (!s.channels_last && s.groups == 1 && (s.pointwise() || s.work() < kSmallWork))
+  if (!s.channels_last && ((s.groups == 1 && s.taps() == 1) || s.work() < kSmallWork))
     return Way::Columns;
   return Way::OneDnn;
 }
-
-// The tensor itself if it lies in memory as wanted, else a copy that does.
-Tensor laid_out(const Tensor& t, Dtype dtype, bool channels_last) {
-  if (!t || !channels_last) return t ? dense(t, dtype) : t;
-  Shape strides = channels_last_strides(t.shape());
-  if (t.dtype() == dtype && t.strides() == strides) return t;
-  Tensor copy = empty_strided(t.shape(), strides, dtype, t.device());
-  backend_of(t).copy(copy, t);
-  return copy;
-}
-
-class Output {
- public:
-  Output(const Tensor& out, Dtype dtype, bool channels_last) : out_(out) {
-    if (!out) return;
-    const bool as_is = channels_last ? is_channels_last(out) : out.is_contiguous();
-    memory_ = as_is && out.dtype() == dtype
-                  ? out
-                  : empty_strided(out.shape(),
-                                  channels_last ? channels_last_strides(out.shape())
-                                                : contiguous_strides(out.shape()),
-                                  dtype, out.device());
-  }
-  void* data() const { return memory_ ? memory_.data() : nullptr; }
-  const Tensor& tensor() const { return memory_; }
-  void store() const {
-    if (memory_ && !memory_.same(out_)) backend_of(out_).copy(out_, memory_);
-  }
-
- private:
-  const Tensor& out_;
-  Tensor memory_;
-};
 
 void* data_of(const Tensor& t) { return t ? t.data() : nullptr; }
 
@@ -117,12 +82,17 @@ class CpuConv final : public ConvKernels {
     } else if (way == Way::Depthwise) {
       depthwise::forward(dtype, s, from.data(), weights.data(), data_of(add), to.data());
     } else {
+      // One product for all places if channels come last, else one for each sample.
       if (add) {
         Tensor b = along_channels(add, y.dim());
         Shape repeated = broadcast_strides(b.shape(), b.strides(), y.shape());
         backend_of(y).copy(to.tensor(), alias(b, y.shape(), repeated, b.offset()));
       }
-      column_conv::forward(dtype, s, from.data(), weights.data(), to.data(), bool(add));
+      if (way == Way::Rows)
+        gemm(dtype, s.n * s.places(), s.o, s.c, {from.data(), s.c, 1}, {weights.data(), 1, s.c},
+             {to.data(), s.o, 1}, 1.0, add ? 1.0 : 0.0);
+      else
+        column_conv::forward(dtype, s, from.data(), weights.data(), to.data(), bool(add));
     }
     to.store();
   }
@@ -133,7 +103,12 @@ class CpuConv final : public ConvKernels {
     ConvSizes s(in, kernel, g.shape(), moves);
     const Dtype dtype = compute_of(g.dtype());
     s.channels_last = dtype == Dtype::Float32 && is_channels_last(dx ? dx : x);
-    const Way way = way_of(dtype, s);
+    Way way = way_of(dtype, s);
+    if (dx && way == Way::OneDnn && s.c / s.groups <= kFewChannels) {
+      if (dw) backward({}, dw, dbias, g, x, {}, moves);
+      if (dw) return backward(dx, {}, {}, g, {}, w, moves);
+      way = Way::Columns;
+    }
     if (way == Way::Columns) s.channels_last = false;
     Tensor grad = laid_out(g, dtype, s.channels_last);
     Tensor from = dw ? laid_out(x, dtype, s.channels_last) : Tensor();
@@ -150,6 +125,14 @@ class CpuConv final : public ConvKernels {
     } else if (way == Way::Depthwise) {
       if (dx) depthwise::backward_data(dtype, s, grad.data(), weights.data(), to_x.data());
       if (dw) depthwise::backward_weights(dtype, s, grad.data(), from.data(), to_w.data());
+    } else if (way == Way::Rows) {
+      const int64_t rows = s.n * s.places();
+      if (dx)
+        gemm(dtype, rows, s.c, s.o, {grad.data(), s.o, 1}, {weights.data(), s.c, 1},
+             {to_x.data(), s.c, 1});
+      if (dw)
+        gemm(dtype, s.o, s.c, rows, {grad.data(), 1, s.o}, {from.data(), s.c, 1},
+             {to_w.data(), s.c, 1});
     } else {
       if (dx) column_conv::backward_data(dtype, s, grad.data(), weights.data(), to_x.data());
       if (dw) weights_by_columns(dtype, s, grad, from, to_w.tensor());
@@ -160,7 +143,30 @@ class CpuConv final : public ConvKernels {
     to_b.store();
   }
 
+  void unfold(const Tensor& columns, const Tensor& x, const Shape& kernel, const Shape& size,
+              const Moves& moves) override {
+    const Tensor from = dense(x, x.dtype());
+    const Output to(columns, x.dtype(), false);
+    column_conv::unfold(x.dtype(), window_sizes(x, kernel, size, moves), from.data(), to.data());
+    to.store();
+  }
+  void fold(const Tensor& x, const Tensor& columns, const Shape& kernel, const Shape& size,
+            const Moves& moves) override {
+    const Dtype dtype = compute_of(x.dtype());
+    const Tensor from = dense(columns, dtype);
+    const Output to(x, dtype, false);
+    column_conv::fold(dtype, window_sizes(x, kernel, size, moves), from.data(), to.data());
+    to.store();
+  }
+
  private:
+  static ConvSizes window_sizes(const Tensor& x, const Shape& kernel, const Shape& size,
+                                const Moves& moves) {
+    Shape w{1, x.size(1)}, y{x.size(0), 1};
+    for (int64_t k : kernel) w.push_back(k);
+    for (int64_t n : size) y.push_back(n);
+    return ConvSizes(x.shape(), w, y, moves);
+  }
   static void weights_by_columns(Dtype dtype, const ConvSizes& s, const Tensor& g, const Tensor& x,
                                  const Tensor& dw) {
     const int parts = column_conv::part_count(s);

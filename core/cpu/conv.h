@@ -2,23 +2,19 @@
 // columns for every dtype, and loops of their own where each channel has its own kernel.
 #pragma once
 
+#include "cpu/planes.h"
 #include "families/conv.h"
 
 namespace ember::cpu {
 
-// One convolution in numbers. There are always three axes; those that the tensors lack come first
-// and have size 1.
-struct ConvSizes {
+// One convolution in numbers.
+struct ConvSizes : Slide {
   int axes;
   int64_t n, c, o, groups;
-  int64_t in[3], kernel[3], out[3], stride[3], pad[3], dilation[3];
   bool channels_last = false;  // how x, dx, y and g lie in memory
   bool weights_last = false;   // how w does; both only for oneDNN
 
   ConvSizes(const Shape& x, const Shape& w, const Shape& y, const Moves& moves);
-  int64_t places() const { return out[0] * out[1] * out[2]; }
-  int64_t inputs() const { return in[0] * in[1] * in[2]; }
-  int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
   int64_t work() const { return n * o * (c / groups) * taps() * places(); }
   // Less than 0 where the last inputs are not read.
   int64_t pad_after(int i) const {
@@ -47,6 +43,9 @@ void backward_data(Dtype dtype, const ConvSizes& s, const void* g, const void* w
 // `parts` has room for part_count(s) tensors like w, which are to be added up.
 int part_count(const ConvSizes& s);
 void backward_weights(Dtype dtype, const ConvSizes& s, const void* g, const void* x, void* parts);
+// One group. All columns of a sample lie together.
+void unfold(Dtype dtype, const ConvSizes& s, const void* x, void* columns);
+void fold(Dtype dtype, const ConvSizes& s, const void* columns, void* x);
 }  // namespace column_conv
 
 ConvKernels* conv_kernels();

@@ -5,7 +5,7 @@
 
 namespace ember::cpu::depthwise {
 
-bool can(Dtype dtype, const ConvSizes& s);  // float32 and float64, contiguous, up to two axes
+bool can(Dtype dtype, const ConvSizes& s);  // float32 and float64, contiguous
 void forward(Dtype dtype, const ConvSizes& s, const void* x, const void* w, const void* bias,
              void* y);
 void backward_data(Dtype dtype, const ConvSizes& s, const void* g, const void* w, void* dx);

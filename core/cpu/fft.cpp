@@ -43,14 +43,20 @@ class Groups {
   int64_t count() const {
     return beside_ ? outer_ * blocks_ : (outer_ * inner_ + k_.lanes - 1) / k_.lanes;
   }
+  bool contiguous() const { return inner_ == 1; }
+  // The lines of a group, the last one repeated in lanes that have none; how many there are.
+  int find(int64_t group, const Side<T>& s, void** lines) const {
+    const int used = width(group);
+    for (int l = 0; l < k_.lanes; l++)
+      lines[l] = start(group * k_.lanes + std::min(l, used - 1), s);
+    return used;
+  }
   void load(int64_t group, const Side<T>& s, T* block) const {
     if (beside_)
       return k_.load_columns(s.length, s.parts, inner_ * s.parts, corner(group, s), width(group),
                              block);
-    const void* lines[kFftMostLanes];
-    const int used = width(group);
-    for (int l = 0; l < k_.lanes; l++)
-      lines[l] = start(group * k_.lanes + std::min(l, used - 1), s);
+    void* lines[kFftMostLanes];
+    find(group, s, lines);
     if (inner_ == 1)
       k_.load_lines(s.length * s.parts, lines, block);
     else
@@ -61,8 +67,7 @@ class Groups {
       return k_.store_columns(s.length, s.parts, inner_ * s.parts, block, corner(group, s),
                               width(group), scale);
     void* lines[kFftMostLanes];
-    const int used = width(group);
-    for (int l = 0; l < used; l++) lines[l] = start(group * k_.lanes + l, s);
+    const int used = find(group, s, lines);
     if (inner_ == 1)
       k_.store_lines(s.length * s.parts, block, lines, used, scale);
     else
@@ -97,6 +102,8 @@ bool in_lanes(int64_t n, int64_t lines) {
   return 2 * lines >= lanes && n * 2 * lanes * int64_t(sizeof(T)) <= kLaneBytes;
 }
 
+bool fusable(int radix) { return radix >= 3 && radix <= 8; }
+
 template <class T>
 void run_lanes(Kind kind, const Groups<T>& groups, const Side<T>& x, const Side<T>& out,
                bool inverse, double scale) {
@@ -105,32 +112,41 @@ void run_lanes(Kind kind, const Groups<T>& groups, const Side<T>& x, const Side<
   const bool packed = kind != Kind::Complex && n % 2 == 0;
   const auto plan = plan_for<LanePlan<T>>(packed ? n / 2 : n);
   const auto half = packed ? plan_for<HalfPlan<T>>(n) : nullptr;
+  const FftSteps& steps = plan->steps;
+  const bool inv = kind == Kind::Complex ? inverse : kind == Kind::Inverse;
+  const bool pairs = groups.contiguous() && steps.count >= 2 && (kind == Kind::Complex || packed);
+  const bool from_lines = pairs && kind != Kind::Inverse && fusable(steps.radix[0]);
+  const bool to_lines = pairs && kind != Kind::Forward && fusable(steps.radix[steps.count - 1]);
   const int64_t room = (n + 2) * 2 * k.lanes;
   parallel_for(groups.count(), 1 + kFftGrain / (n * k.lanes), [&](int64_t begin, int64_t end) {
     const Buffer<T> first(room), second(room);
     T *a = first.data(), *b = second.data();
-    auto transform = [&](bool inv) {
-      if (k.run(plan->steps, a, b, inv) != a) std::swap(a, b);
-    };
+    void* lines[kFftMostLanes];
     // The result of `f` is in b; make it a.
     auto through = [&](auto f) {
       f();
       std::swap(a, b);
     };
     for (int64_t g = begin; g < end; g++) {
-      groups.load(g, x, a);
-      if (kind == Kind::Complex) {
-        transform(inverse);
-      } else if (kind == Kind::Forward) {
-        if (!packed) through([&] { k.widen(n, a, b); });
-        transform(false);
-        if (packed) through([&] { k.unpack_real(n / 2, a, b, half->roots.data()); });
+      if (from_lines) {
+        groups.find(g, x, lines);
+        k.first_of_lines(steps, lines, a, inv);
       } else {
-        through([&] { packed ? k.pack_real(n / 2, a, b, half->roots.data()) : k.mirror(n, a, b); });
-        transform(true);
-        if (!packed) through([&] { k.narrow(n, a, b); });
+        groups.load(g, x, a);
       }
-      groups.store(g, out, a, scale);
+      if (kind == Kind::Forward && !packed) through([&] { k.widen(n, a, b); });
+      if (kind == Kind::Inverse)
+        through([&] { packed ? k.pack_real(n / 2, a, b, half->roots.data()) : k.mirror(n, a, b); });
+      if (k.run_some(steps, from_lines, steps.count - to_lines, a, b, inv) != a) std::swap(a, b);
+      if (kind == Kind::Forward && packed)
+        through([&] { k.unpack_real(n / 2, a, b, half->roots.data()); });
+      if (kind == Kind::Inverse && !packed) through([&] { k.narrow(n, a, b); });
+      if (to_lines) {
+        const int used = groups.find(g, out, lines);
+        k.last_to_lines(steps, a, lines, used, inv, scale);
+      } else {
+        groups.store(g, out, a, scale);
+      }
     }
   });
 }

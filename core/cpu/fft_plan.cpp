@@ -93,8 +93,9 @@ class Cache {
 FftTable load_table() {
   FftTable table;
   switch (cpu_level()) {
-#define EMBER_LOAD(level) \
-  level::add_fft(table), level::add_fft_layout(table), level::add_fft_lines(table)
+#define EMBER_LOAD(level)                                                           \
+  level::add_fft(table), level::add_fft_layout(table), level::add_fft_fused(table), \
+      level::add_fft_lines(table)
 #ifdef EMBER_HAVE_AVX512
     case Level::Avx512: EMBER_LOAD(avx512); break;
 #endif

@@ -74,16 +74,31 @@ void over_rows(int64_t rows, int64_t units, F body) {
   parallel_for(rows, std::max<int64_t>(1, kGateGrain / std::max<int64_t>(1, units)), body);
 }
 
-// Calls body(first row, rows) for each step, in order or against it.
+// Calls body(first, last) on ranges of sequences. These do not depend on each other: a thread that
+// has some of its own never waits for another. But it reads all weights for them, which pays while
+// these stay in its cache or meet enough rows; otherwise each product is shared out.
 template <class F>
-void each_step(const Steps& steps, int64_t total, bool backwards, F body) {
+void over_sequences(const Steps& steps, const Tensor& weight, F body) {
+  constexpr int64_t kCacheBytes = 1 << 20, kEnoughRows = 16, kEnoughWork = 1 << 19;
+  const int64_t count = steps.sizes[0], each = (count + num_threads() - 1) / num_threads();
+  const bool cached = weight.numel() * weight.item_size() <= kCacheBytes;
+  const int64_t work = count * int64_t(steps.sizes.size()) * weight.numel();
+  const bool split = work >= kEnoughWork && (cached || each >= kEnoughRows);
+  parallel_for(count, split ? each : count, body);
+}
+
+// Calls body(first row, rows) for the rows of sequences first ... last - 1 at each step, in order
+// or against it.
+template <class F>
+void each_step(const Steps& steps, bool backwards, int64_t first, int64_t last, F body) {
   const bool down = steps.reverse != backwards;
   const int64_t count = int64_t(steps.sizes.size());
-  int64_t at = down ? total : 0;
+  int64_t at = 0;
+  for (int64_t n : steps.sizes) at += down ? n : 0;
   for (int64_t i = 0; i < count; i++) {
     const int64_t n = steps.sizes[size_t(down ? count - 1 - i : i)];
     if (down) at -= n;
-    body(at, n);
+    if (n > first) body(at + first, std::min(n, last) - first);
     if (!down) at += n;
   }
 }
@@ -92,42 +107,43 @@ template <class T>
 void forward(const Steps& steps, const RecurrentForward& f) {
   const auto& loops = loops_of<T>();
   const int64_t p = f.weight.size(1), wide = f.weight.size(0), units = wide / gates_of(steps.cell);
-  T *gates = raw<T>(f.gates), *h = raw<T>(f.h), *c = raw<T>(f.c), *y = raw<T>(f.y);
-  T *before = raw<T>(f.before), *hidden = raw<T>(f.hidden);
+  const bool gru = steps.cell == Cell::Gru;
+  T *gates = raw<T>(f.gates), *y = raw<T>(f.y), *before = raw<T>(f.before);
+  T* hidden = raw<T>(f.hidden);
   const T *weight = raw<T>(f.weight), *projection = raw<T>(f.projection);
-  std::vector<T> sums(steps.cell == Cell::Gru ? size_t(f.h.size(0) * wide) : 0);
   std::vector<T> none(f.bias && f.bias_h ? 0 : size_t(wide));
   const T* bias = f.bias ? raw<T>(f.bias) : none.data();
   const T* bias_h = f.bias_h ? raw<T>(f.bias_h) : none.data();
   const Products<T> recur(steps, p, wide, {weight, 1, p});
   std::optional<Products<T>> project;
   if (projection) project.emplace(steps, units, p, Matrix{projection, 1, units});
-  each_step(steps, f.gates.size(0), false, [&](int64_t at, int64_t n) {
-    T *in = gates + at * wide, *out = y + at * p;
-    if (steps.cell == Cell::Gru)
-      recur.run(n, h, sums.data(), 0.0);
-    else
-      recur.run(n, h, in, 1.0);
-    over_rows(n, units, [&](int64_t begin, int64_t end) {
-      const int64_t rows = end - begin, from = begin * units, at_unit = (at + begin) * units;
-      T* mine = in + begin * wide;
-      switch (steps.cell) {
-        case Cell::Lstm:
-          loops.lstm(rows, units, bias, mine, c + from, before ? before + at_unit : nullptr,
-                     projection ? hidden + at_unit : h + from);
-          break;
-        case Cell::Gru:
-          loops.gru(rows, units, bias, bias_h, mine, sums.data() + begin * wide, h + from,
-                    hidden ? hidden + at_unit : nullptr);
-          break;
-        case Cell::Tanh: loops.tanh(rows, units, bias, mine, h + from); break;
-        case Cell::Relu: loops.relu(rows, units, bias, mine, h + from); break;
-      }
-      if (!projection) copy(rows * p, h + begin * p, out + begin * p);
+  over_sequences(steps, f.weight, [&](int64_t first, int64_t last) {
+    T *h = raw<T>(f.h) + first * p, *c = raw<T>(f.c) + first * units;
+    std::vector<T> sums(gru ? size_t((last - first) * wide) : 0);
+    each_step(steps, false, first, last, [&](int64_t at, int64_t n) {
+      T *in = gates + at * wide, *out = y + at * p;
+      recur.run(n, h, gru ? sums.data() : in, gru ? 0.0 : 1.0);
+      over_rows(n, units, [&](int64_t begin, int64_t end) {
+        const int64_t rows = end - begin, from = begin * units, at_unit = (at + begin) * units;
+        T* mine = in + begin * wide;
+        switch (steps.cell) {
+          case Cell::Lstm:
+            loops.lstm(rows, units, bias, mine, c + from, before ? before + at_unit : nullptr,
+                       projection ? hidden + at_unit : h + from);
+            break;
+          case Cell::Gru:
+            loops.gru(rows, units, bias, bias_h, mine, sums.data() + begin * wide, h + from,
+                      hidden ? hidden + at_unit : nullptr);
+            break;
+          case Cell::Tanh: loops.tanh(rows, units, bias, mine, h + from); break;
+          case Cell::Relu: loops.relu(rows, units, bias, mine, h + from); break;
+        }
+        if (!projection) copy(rows * p, h + begin * p, out + begin * p);
+      });
+      if (!projection) return;
+      project->run(n, hidden + at * units, out, 0.0);
+      copy(n * p, out, h);
     });
-    if (!projection) return;
-    project->run(n, hidden + at * units, out, 0.0);
-    copy(n * p, out, h);
   });
 }
 
@@ -135,45 +151,47 @@ template <class T>
 void backward(const Steps& steps, const RecurrentBackward& b) {
   const auto& loops = loops_of<T>();
   const int64_t p = b.weight.size(1), wide = b.weight.size(0), units = wide / gates_of(steps.cell);
+  const bool gru = steps.cell == Cell::Gru;
   const T *gates = raw<T>(b.gates), *y = raw<T>(b.y), *dy = raw<T>(b.dy);
   const T *before = raw<T>(b.before), *hidden = raw<T>(b.hidden), *before_h = raw<T>(b.before_h);
   const T *weight = raw<T>(b.weight), *projection = raw<T>(b.projection);
-  T *dh = raw<T>(b.dh), *dc = raw<T>(b.dc), *dgates = raw<T>(b.dgates);
-  T *dsums = raw<T>(b.dgates_h), *dprojected = raw<T>(b.dprojected);
-  std::vector<T> unprojected(projection ? size_t(b.dh.size(0) * units) : 0);
+  T *dgates = raw<T>(b.dgates), *dsums = raw<T>(b.dgates_h), *dprojected = raw<T>(b.dprojected);
   const Products<T> recur(steps, wide, p, {weight, p, 1});
   std::optional<Products<T>> unproject;
   if (projection) unproject.emplace(steps, p, units, Matrix{projection, units, 1});
-  each_step(steps, b.dgates.size(0), true, [&](int64_t at, int64_t n) {
-    loops.add(n * p, dy + at * p, dh);
-    T* from_above = dh;
-    if (projection) {
-      copy(n * p, dh, dprojected + at * p);
-      from_above = unprojected.data();
-      unproject->run(n, dh, from_above, 0.0);
-    }
-    over_rows(n, units, [&](int64_t begin, int64_t end) {
-      const int64_t rows = end - begin, from = begin * units, at_unit = (at + begin) * units;
-      const int64_t at_gate = (at + begin) * wide;
-      switch (steps.cell) {
-        case Cell::Lstm:
-          loops.lstm_grad(rows, units, gates + at_gate, before + at_unit, from_above + from,
-                          dc + from, dgates + at_gate);
-          break;
-        case Cell::Gru:
-          loops.gru_grad(rows, units, gates + at_gate, before_h + at_unit, hidden + at_unit,
-                         dh + from, dgates + at_gate, dsums + at_gate);
-          break;
-        case Cell::Tanh:
-          loops.tanh_grad(rows * units, y + at_unit, dh + from, dgates + at_gate);
-          break;
-        case Cell::Relu:
-          loops.relu_grad(rows * units, y + at_unit, dh + from, dgates + at_gate);
-          break;
+  over_sequences(steps, b.weight, [&](int64_t first, int64_t last) {
+    T *dh = raw<T>(b.dh) + first * p, *dc = raw<T>(b.dc) + first * units;
+    std::vector<T> unprojected(projection ? size_t((last - first) * units) : 0);
+    each_step(steps, true, first, last, [&](int64_t at, int64_t n) {
+      loops.add(n * p, dy + at * p, dh);
+      T* from_above = dh;
+      if (projection) {
+        copy(n * p, dh, dprojected + at * p);
+        from_above = unprojected.data();
+        unproject->run(n, dh, from_above, 0.0);
       }
+      over_rows(n, units, [&](int64_t begin, int64_t end) {
+        const int64_t rows = end - begin, from = begin * units, at_unit = (at + begin) * units;
+        const int64_t at_gate = (at + begin) * wide;
+        switch (steps.cell) {
+          case Cell::Lstm:
+            loops.lstm_grad(rows, units, gates + at_gate, before + at_unit, from_above + from,
+                            dc + from, dgates + at_gate);
+            break;
+          case Cell::Gru:
+            loops.gru_grad(rows, units, gates + at_gate, before_h + at_unit, hidden + at_unit,
+                           dh + from, dgates + at_gate, dsums + at_gate);
+            break;
+          case Cell::Tanh:
+            loops.tanh_grad(rows * units, y + at_unit, dh + from, dgates + at_gate);
+            break;
+          case Cell::Relu:
+            loops.relu_grad(rows * units, y + at_unit, dh + from, dgates + at_gate);
+            break;
+        }
+      });
+      recur.run(n, (gru ? dsums : dgates) + at * wide, dh, gru ? 1.0 : 0.0);
     });
-    const bool gru = steps.cell == Cell::Gru;
-    recur.run(n, (gru ? dsums : dgates) + at * wide, dh, gru ? 1.0 : 0.0);
   });
 }
 

@@ -30,20 +30,16 @@ const SegmentTable& table() {
 
 // Kernels follow the positions blindly, so each is looked at before.
 Csr checked(const CsrRows& a) {
-  const auto* start = a.start.data<int64_t>();
-  const auto* columns = a.columns.data<int64_t>();
-  int64_t rows = a.start.numel() - 1, nnz = a.columns.numel();
-  bool ordered = start[0] == 0 && start[rows] == nnz;
-  for (int64_t r = 0; r < rows; r++) ordered = ordered && start[r] <= start[r + 1];
-  check(ordered, Kind::Runtime,
+  int64_t nnz = a.columns.numel();
+  Csr rows{a.start.data<int64_t>(), a.columns.data<int64_t>(), a.start.numel() - 1};
+  check(table().ordered(rows, nnz), Kind::Runtime,
         "sparse matrix: row pointers must begin with 0, not decrease, and end with ", nnz,
         ", the number of elements");
-  bool inside = true;
-  for (int64_t k = 0; k < nnz; k++) inside = inside && uint64_t(columns[k]) < uint64_t(a.width);
-  for (int64_t k = 0; !inside && k < nnz; k++)
-    check(uint64_t(columns[k]) < uint64_t(a.width), Kind::Runtime, "sparse matrix: column ",
-          columns[k], " is out of bounds for ", a.width, " columns");
-  return {start, columns, rows};
+  if (table().inside(rows, nnz, a.width)) return rows;
+  int64_t k = 0;
+  while (uint64_t(rows.columns[k]) < uint64_t(a.width)) k++;
+  fail(Kind::Runtime, "sparse matrix: column ", rows.columns[k], " is out of bounds for ", a.width,
+       " columns");
 }
 
 // Rows worth a thread of their own, if each element costs n steps.

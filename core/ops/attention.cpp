@@ -138,6 +138,12 @@ void check_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Te
   check(q.dtype() == k.dtype() && q.dtype() == v.dtype(), Kind::Runtime,
         "Expected query, key, and value to have the same dtype, but got query.dtype: ", q.dtype(),
         " key.dtype: ", k.dtype(), " and value.dtype: ", v.dtype(), " instead.");
+  for (const Tensor* t : {&k, &v, &mask})
+    if (*t)
+      check(t->device().kind == q.device().kind, Kind::Runtime,
+            "scaled_dot_product_attention(): Expected all tensors to be on the same device, but "
+            "found ",
+            q.device(), " and ", t->device());
   check(q.dim() >= 2 && k.dim() >= 2 && v.dim() >= 2, Kind::Runtime,
         "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim(): ",
         q.dim(), ", key.dim(): ", k.dim(), " and value.dim(): ", v.dim(), " instead.");

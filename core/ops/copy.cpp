@@ -213,5 +213,8 @@ EMBER_OP("item(Tensor self) -> Scalar", &item, Method,
          "The value of a tensor with one element, as a Python number.");
 
 EMBER_OP("detach(Tensor self) -> Tensor", &detach, kForms, "The same elements without history.");
+EMBER_OP("detach_copy(Tensor self) -> Tensor",
+         ([](const Tensor& self) { return clone(detach(self), MemoryFormat::Contiguous); }),
+         Function | Out, "A copy without history.");
 
 }  // namespace ember

@@ -114,7 +114,8 @@ EMBER_OP("argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", &ar
 EMBER_OP("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", &argmax, kForms | Out,
          "Index of the largest element, of all or along `dim`.");
 
-// min and max have three meanings each: of all elements, along a dimension, and of two tensors.
+// min and max have three meanings each: of all elements, of two tensors (tried before the next, as
+// a 0-d tensor could be an int), and along a dimension.
 #define EMBER_EXTREME(name, most, pair, what)                                                     \
   EMBER_OP(#name "(Tensor self) -> Tensor", ([](const Tensor& self) {                             \
              check(self.numel(), Kind::Runtime,                                                   \
@@ -124,14 +125,14 @@ EMBER_OP("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", &ar
              return extreme(#name, most, self, {}, false);                                        \
            }),                                                                                    \
            kForms | Out, what " of all elements.");                                               \
+  EMBER_OP(#name "(Tensor self, Tensor other) -> Tensor",                                         \
+           ([](const Tensor& self, const Tensor& other) { return pair(self, other); }),           \
+           kForms | Out, what " of two tensors, element by element.");                            \
   EMBER_OP(#name "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", \
            ([](const Tensor& self, int64_t dim, bool keepdim) {                                   \
              return extreme_along(#name, most, self, dim, keepdim);                               \
            }),                                                                                    \
-           kForms | Out, what " along `dim`, and where it is.");                                  \
-  EMBER_OP(#name "(Tensor self, Tensor other) -> Tensor",                                         \
-           ([](const Tensor& self, const Tensor& other) { return pair(self, other); }),           \
-           kForms | Out, what " of two tensors, element by element.")
+           kForms | Out, what " along `dim`, and where it is.")
 EMBER_EXTREME(min, false, minimum, "Smallest");
 EMBER_EXTREME(max, true, maximum, "Largest");
 

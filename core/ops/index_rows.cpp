@@ -56,6 +56,13 @@ void put_rows(const Tensor& out, int d, const Tensor& line, const Tensor& source
 
 }  // namespace
 
+Tensor rows_back(const Tensor& g, const Shape& shape, int64_t dim, const Tensor& line) {
+  Tensor out = zeros(shape, g.dtype(), g.device());
+  if (grad_enabled()) return index_add(out, dim, line, g);
+  put_rows(out, int(dim), line, g, ScatterMode::Add);  // no copy of the zeros
+  return out;
+}
+
 Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   int d = wrap_dim("index_select", dim, self.dim());
   Tensor line = line_of("index_select", index), x = as_line(self);
@@ -69,7 +76,7 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   if (!grad_needed(self)) return out;
   return tape(out, "index_select",
               wrt(self, [d, shape = self.shape(), line = Saved(line)](const Tensor& g) {
-                return index_add(zeros(shape, g.dtype(), g.device()), d, line, g);
+                return rows_back(g, shape, d, line);
               }));
 }
 EMBER_OP("index_select(Tensor self, int dim, Tensor index) -> Tensor",

@@ -25,6 +25,9 @@ void check_linalg_dtype(const char* op, const Tensor& a, const char* name) {
 void check_same_dtype(const char* op, const Tensor& a, const Tensor& b) {
   check(a.dtype() == b.dtype(), Kind::Runtime, op,
         ": Expected A and B to have the same dtype, but found ", a.dtype(), " and ", b.dtype());
+  check(a.device().kind == b.device().kind, Kind::Runtime, op,
+        ": Expected all tensors to be on the same device, but found ", a.device(), " and ",
+        b.device());
 }
 
 void check_info(const char* op, const Tensor& info, std::string (*why)(int64_t)) {
@@ -84,7 +87,7 @@ Tensor transposed(const Tensor& t) {
 LinalgKernels* kernels_for(const char* op, const Tensor& x, std::initializer_list<Tensor> others) {
   if (x.device().is_meta() || x.numel() == 0) return nullptr;
   for (const Tensor& t : others)
-    check(t.device() == x.device(), Kind::Runtime, op,
+    check(t.device().kind == x.device().kind, Kind::Runtime, op,
           ": Expected all tensors to be on the same device, but found at least two devices, ",
           x.device(), " and ", t.device());
   LinalgKernels* kernels = backend_of(x).linalg();

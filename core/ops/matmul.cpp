@@ -142,16 +142,21 @@ Scalar conj_of(const Scalar& s) {
 
 Tensor scaled(const Tensor& t, const Scalar& by) { return by.equal(1) ? t : t * by; }
 
+bool is_whole(const Scalar& s) { return !s.is_float() && !s.is_complex(); }
+// As a factor of integers, a number loses what is behind the point.
+Scalar whole_part(const char* op, const Scalar& s) {
+  check(!s.is_complex(), Kind::Runtime, op, "(): ", s, " is no factor for integers");
+  return Scalar(s.to<int64_t>());
+}
+
 // `input` broadcasts to the shape of the product.
 Tensor add_product(const char* op, const Tensor& input, const Tensor& a, const Tensor& b,
                    const Scalar& beta, const Scalar& alpha) {
   check_types(op, a, b);
   check(input.dtype() == a.dtype(), Kind::Runtime, op,
         "(): self and mat2 must have the same dtype, but got ", input.dtype(), " and ", a.dtype());
-  bool whole = is_integral(a.dtype());
-  check(!whole || (!alpha.is_float() && !beta.is_float()), Kind::Runtime, op,
-        "(): For integral input tensors, argument beta and alpha must not be a floating point "
-        "number.");
+  if (is_integral(a.dtype()) && (!is_whole(beta) || !is_whole(alpha)))
+    return add_product(op, input, a, b, whole_part(op, beta), whole_part(op, alpha));
   Shape shape = a.shape();
   shape.back() = b.size(-1);
   Tensor out = empty(shape, a.dtype(), a.device());
@@ -232,7 +237,7 @@ EMBER_OP("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar al
            Tensor row = self.dim() == 1 ? unsqueeze(self, 1) : self;
            return squeeze(add_product("addmv", row, mat, unsqueeze(vec, 1), beta, alpha), Dims(1));
          }),
-         kAllForms, "beta * self + alpha * (mat @ vec).");
+         kAllForms | FunctionInPlace, "beta * self + alpha * (mat @ vec).");
 
 EMBER_OP("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
          ([](const Tensor& self, const Tensor& u, const Tensor& v, const Scalar& beta,
@@ -244,6 +249,12 @@ EMBER_OP("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar a
            check(!whole || (!alpha.is_float() && !beta.is_float()), Kind::Runtime,
                  "addr(): For integral input tensors, argument beta and alpha must not be a "
                  "floating point number.");
+           if (self.dtype() == Dtype::Bool && u.dtype() == Dtype::Bool &&
+               v.dtype() == Dtype::Bool) {
+             Tensor both = bitwise_and(unsqueeze(u, 1), v);
+             Tensor none = zeros({}, Dtype::Bool, self.device());
+             return bitwise_or(beta.equal(0) ? none : self, alpha.equal(0) ? both & none : both);
+           }
            Tensor outer = scaled(unsqueeze(u, 1) * v, alpha);
            expand(self, outer.shape());
            if (beta.equal(0)) return to(outer, promote(self.dtype(), outer.dtype()));
@@ -319,6 +330,6 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
   return flat ? y : reshape(y, shape);
 }
 EMBER_OP("nn.functional.linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", &linear,
-         Function, "input @ weight.T + bias.");
+         Function | Out, "input @ weight.T + bias.");
 
 }  // namespace ember

@@ -117,7 +117,9 @@ EMBER_OP(
         fits = size[size.size() - i] == 1 || size[size.size() - i] == self.size(-i);
       check(fits, Kind::Runtime, "size {", size, "} is not expandable to size {", self.shape(),
             "}.");
-      return self.shape() == size ? self : sum_to(self, size);
+      if (size.empty()) return sum(self);
+      if (self.shape() == size) return self;
+      return sum_to(is_integral(self.dtype(), true) ? to(self, Dtype::Int64) : self, size);
     }),
     Method,
     "The sum over the dimensions along which `size` would be broadcast to the tensor's shape.");

@@ -179,6 +179,8 @@ Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, cons
                       const std::string& reduce, bool include_self = true);
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim);
 Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index);
+// The gradient of index_select: zeros of `shape` with the rows of g added at their places.
+Tensor rows_back(const Tensor& g, const Shape& shape, int64_t dim, const Tensor& line);
 Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                  const Scalar& alpha = 1);
 Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Operand& value);

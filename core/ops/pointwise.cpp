@@ -85,6 +85,8 @@ constexpr unsigned row_forms(std::string_view name, unsigned forms) {
   if (is_one_of(name, {"trunc_divide", "isclose", "angle", "xlog1py", "heaviside", "square",
                        "frexp_mantissa", "frexp_exponent"}))
     return 0;
+  if (is_one_of(name, {"gcd", "lcm", "ldexp", "xlogy", "clamp_min", "clamp_max"}))
+    return forms | FunctionInPlace;
   return name == "logical_not" ? forms | InPlace : forms;
 }
 // PyTorch takes numbers for both operands of some, for the second of others, and for none of the

@@ -29,8 +29,8 @@ Tensor sampled(const Tensor& like, const Shape& shape, Dtype dtype, F&& fill) {
 }
 
 // The result of a draw hangs in the graph, but nothing flows through it.
-template <class... T>
-Tensor without_gradient(const Tensor& out, const char* op, const T&... inputs) {
+template <class... Inputs>
+Tensor without_gradient(const Tensor& out, const char* op, const Inputs&... inputs) {
   if (!grad_needed(inputs...)) return out;
   return tape(out, op,
               wrt(inputs, [shape = inputs.shape(), dtype = inputs.dtype()](const Tensor& g) {
@@ -77,6 +77,8 @@ EMBER_OP("normal(Tensor mean, Tensor std, *, Generator? generator=None) -> Tenso
            {
              NoGrad guard;
              out = to(standard_normal(mean, shape, g, 1.0) * std + mean, mean.dtype());
+             Tensor z = standard_normal(mean, shape, g, 1.0);
+             out = to(z * std + mean, mean.dtype());
            }
            return without_gradient(out, "normal", mean, std);
          }),
@@ -334,6 +336,15 @@ Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement,
 EMBER_OP(
     "multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? "
     "generator=None) -> Tensor",
-    &multinomial, kForms | Out, "Indices drawn with the weights in each row of `input`.");
+    ([](const Tensor& self, int64_t num_samples, bool replacement, Generator* g, Dest dest) {
+      check(!dest.tensor || dest.tensor->dtype() == Dtype::Int64, Kind::Runtime,
+            "multinomial expects Long tensor out, got: ",
+            dest.tensor ? dest.tensor->dtype() : Dtype::Int64);
+      Tensor result = multinomial(self, num_samples, replacement, g);
+      if (!dest.tensor) return result;
+      copy_to_out("multinomial", *dest.tensor, result);
+      return *dest.tensor;
+    }),
+    kForms | Out, "Indices drawn with the weights in each row of `input`.");
 
 }  // namespace ember

@@ -251,4 +251,32 @@ EMBER_OP(
     &as_strided_scatter, kForms | Out,
     "A copy with the part that as_strided() shows replaced by `src`.");
 
+namespace {
+
+Tensor fill_diagonal_(const Tensor& self, const Scalar& value, bool wrap) {
+  check(self.dim() >= 2, Kind::Runtime, "fill_diagonal_(): dimensions must larger than 1, got ",
+        self.dim());
+  if (self.dim() == 2) {
+    const int64_t rows = self.size(0), columns = self.size(1);
+    // Where it wraps, a tall matrix is squares with a row between them.
+    for (int64_t first = 0; first < rows && (wrap || first == 0); first += columns + 1)
+      fill_(diagonal(narrow(self, 0, first, std::min(columns, rows - first))), value);
+    return self;
+  }
+  int64_t step = 0;
+  for (int d = 0; d < self.dim(); d++) {
+    check(self.size(d) == self.size(0), Kind::Runtime,
+          "fill_diagonal_(): all dimensions of input must be of equal length, got ", self.shape());
+    step += self.stride(d);
+  }
+  fill_(as_strided(self, {self.size(0)}, {step}, self.offset()), value);
+  return self;
+}
+
+}  // namespace
+
+EMBER_OP("fill_diagonal_(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor",
+         &fill_diagonal_, Method,
+         "Fills the main diagonal; of a tall matrix also what would follow it, if `wrap`.");
+
 }  // namespace ember

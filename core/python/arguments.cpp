@@ -170,7 +170,11 @@ bool fits(const Param& p, PyObject* o) {
     case ArgType::Device: return is_device(o);
     case ArgType::Format: return Py_TYPE(o) == format_type;
     case ArgType::Generator: return is_generator(o);
-    case ArgType::Any: return true;
+    case ArgType::Any:
+      check(Py_TYPE(o) != layout_type || p.name != "layout" || o == imported("ember._C", "strided"),
+            Kind::NotImplemented, "layout: only dense tensors are made here; to_sparse() and ",
+            "sparse_coo_tensor() give sparse ones");
+      return true;
   }
   return false;
 }

@@ -20,7 +20,7 @@ void set_python_error() {
       case Kind::Type: type = PyExc_TypeError; break;
       case Kind::Index: type = PyExc_IndexError; break;
       case Kind::NotImplemented: type = PyExc_NotImplementedError; break;
-      case Kind::OutOfMemory: break;  // torch raises RuntimeError here
+      case Kind::OutOfMemory: type = imported("ember._errors", "OutOfMemoryError"); break;
       case Kind::Overflow: type = PyExc_OverflowError; break;
       case Kind::ZeroDivision: type = PyExc_ZeroDivisionError; break;
       case Kind::LinAlg: type = imported("ember._errors", "LinAlgError"); break;
@@ -84,6 +84,7 @@ PyMODINIT_FUNC PyInit__C() {
     add_sparse(module.get());
     add_backends(module.get());
     add_profile(module.get());
+    add_module_base(module.get());
     return module.release();
   });
 }

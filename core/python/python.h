@@ -150,6 +150,7 @@ void add_runtime(PyObject* module);
 void add_profile(PyObject* module);
 void add_backends(PyObject* module);
 void add_sparse(PyObject* module);
+void add_module_base(PyObject* module);
 
 // Attributes of ember modules, imported on first use and cached.
 PyObject* imported(const char* module, const char* name);  // borrowed

@@ -201,7 +201,8 @@ GET(output_nr,
     return PyLong_FromUnsignedLong(t.impl()->autograd ? t.impl()->autograd->output_nr : 0))
 GET(base, return t.is_view() ? wrap(Tensor(t.impl()->base)) : Py_NewRef(Py_None))
 GET(retains_grad, return PyBool_FromLong(t.impl()->autograd && t.impl()->autograd->retains_grad))
-GET(layout, (void)t; return Py_NewRef(imported("ember._C", "strided")))
+GET(layout, (void)t; static PyObject* const strided = imported("ember._C", "strided");
+    return Py_NewRef(strided))
 GET(false, (void)t; Py_RETURN_FALSE)
 GET(is_cpu, return PyBool_FromLong(t.device().is_cpu()))
 GET(is_meta, return PyBool_FromLong(t.device().is_meta()))

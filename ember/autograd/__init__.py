@@ -21,6 +21,38 @@ from ember.autograd.graph import GradientEdge
 Variable = _C.Tensor
 
 
+def is_multithreading_enabled() -> bool:
+    """Whether backward may use several threads: ops do, the engine itself does not."""
+    return _multithreading[-1]
+
+
+class set_multithreading_enabled:
+    """Accepted, for a block or for good; see `is_multithreading_enabled`."""
+
+    def __init__(self, mode: bool) -> None:
+        self.prev, _multithreading[-1] = _multithreading[-1], mode
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *error) -> None:
+        _multithreading[-1] = self.prev
+
+
+_multithreading = [True]
+
+
+def is_view_replay_enabled() -> bool:
+    """Whether views are made again by their ops instead of by strides: no."""
+    return False
+
+
+def variable(*args, **kwargs):
+    """Gone: tensors are made by `ember.tensor`."""
+    raise RuntimeError(
+        "torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead"
+    )
+
+
 def backward(
     tensors: "ember.Tensor | Sequence[ember.Tensor]",
     grad_tensors: "ember.Tensor | Sequence[ember.Tensor | None] | None" = None,
@@ -177,7 +209,7 @@ def _grads_tuple(grads, count: int) -> tuple:
 
 
 def __getattr__(name: str):
-    if name == "functional":
+    if name in ("forward_ad", "functional"):
         from importlib import import_module
 
         return import_module(f"ember.autograd.{name}")
@@ -196,7 +228,11 @@ __all__ = [
     "gradgradcheck",
     "graph",
     "inference_mode",
+    "is_multithreading_enabled",
+    "is_view_replay_enabled",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
+    "variable",
 ]

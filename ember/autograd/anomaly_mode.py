@@ -51,4 +51,13 @@ class set_detect_anomaly:
         _C._set_anomaly_enabled(self.prev, self.prev_check_nan)
 
 
-__all__ = ["detect_anomaly", "set_detect_anomaly"]
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Switch anomaly detection on or off for the thread.
+
+    >>> import ember
+    >>> ember.set_anomaly_enabled(False)
+    """
+    _C._set_anomaly_enabled(enabled, check_nan)
+
+
+__all__ = ["detect_anomaly", "set_anomaly_enabled", "set_detect_anomaly"]

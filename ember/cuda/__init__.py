@@ -10,6 +10,7 @@ device(type='cpu')
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, NoReturn
 
 has_half = False
@@ -140,7 +141,5 @@ class device:
 
 def __getattr__(name: str) -> Any:
     if name == "amp":
-        from ember.cuda import amp
-
-        return amp
+        return import_module("ember.cuda.amp")
     raise AttributeError(f"module 'ember.cuda' has no attribute '{name}'")

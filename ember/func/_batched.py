@@ -93,6 +93,7 @@ def lifted(x: Tensor, below: int | None = None) -> Tensor:
     return wrap(inner.expand(size_at(top), *inner.shape), top)
 
 
+_OP = type(_C.add)
 Rule = Callable[..., Any]
 RULES: dict[str, Rule] = {}  # by name: (Call) -> result on values, batch first
 
@@ -179,12 +180,24 @@ _FORBIDDEN = frozenset(
 )
 
 
+_names: dict = {}
+
+
 def name_of(func) -> str:
-    """The name of what was called: of the attribute, for its getter."""
+    """The name of what was called: of the attribute, for its getter; with its module,
+    where the same name means something else there ("linalg.norm")."""
     name = func.__name__
     if name in ("__get__", "__set__"):
         return func.__self__.__name__
-    return name
+    if type(func) is not _OP:
+        return name
+    full = _names.get(func)
+    if full is None:
+        full = repr(func)[4:-1] if repr(func).startswith("<op ") else name
+        if not full.startswith(("linalg.", "fft.", "sparse.")):
+            full = name
+        _names[func] = full
+    return full
 
 
 def dispatch(func, args: tuple, kwargs: dict):

@@ -159,8 +159,11 @@ def reduce_several(call: Call):
     if "axis" in kwargs:
         kwargs["dim"] = kwargs.pop("axis")
     dim = args[0] if args else kwargs.pop("dim", None)
-    if isinstance(dim, bool) or rank == 0 or "out" in kwargs:
+    if isinstance(dim, bool) or "out" in kwargs:
         raise Loop
+    if rank == 0 and dim in (None, 0, -1) and not args[1:]:
+        kwargs.pop("keepdim", None)
+        return call.func(value.unsqueeze(1), 1, **kwargs)
     if dim is None or dim == () or dim == []:
         dim = tuple(range(1, rank + 1))
     else:
@@ -269,7 +272,7 @@ def norm(call: Call):
     return call.func(value, p, dim, keepdim, dtype=dtype)
 
 
-@rule("vector_norm")
+@rule("linalg.vector_norm")
 def vector_norm(call: Call):
     """`linalg.vector_norm`."""
     x, order, dim, keepdim, dtype = call.bind(

@@ -271,7 +271,7 @@ def along_index(call: Call):
 # --- matrix products ------------------------------------------------------------------
 
 
-@rule("matmul", "mm", "bmm", "mv", "dot", "__matmul__", "__rmatmul__")
+@rule("matmul", "linalg.matmul", "mm", "bmm", "mv", "dot", "__matmul__", "__rmatmul__")
 def matmul(call: Call):
     a, b = call.bind("self", "other") if not call.kwargs else call.args
     if call.name == "__rmatmul__":
@@ -366,6 +366,113 @@ def convolution(call: Call):
     made = call.func(x, weight.flatten(0, 1), flat, **given)
     made = made.unflatten(1, (call.size, -1)).movedim(1, 0)
     return made.squeeze(1) if alone else made
+
+
+def _call_full(call: Call):
+    """The op itself on whole batches: it leaves leading dimensions alone."""
+    args = [call.full(a) if isinstance(a, Tensor) else a for a in call.args]
+    kwargs = {
+        key: call.full(a) if isinstance(a, Tensor) else a
+        for key, a in call.kwargs.items()
+    }
+    return call.func(*args, **kwargs)
+
+
+@rule(
+    *"""
+    det slogdet logdet inverse cholesky qr svd geqrf matrix_exp matrix_power
+    linalg.det linalg.slogdet linalg.inv linalg.inv_ex linalg.cholesky
+    linalg.cholesky_ex linalg.qr linalg.svd linalg.svdvals linalg.eig linalg.eigvals
+    linalg.eigh linalg.eigvalsh linalg.matrix_exp linalg.matrix_power linalg.pinv
+    linalg.lu linalg.lu_factor linalg.lu_factor_ex
+    """.split()
+)
+def of_matrices(call: Call):
+    if any(isinstance(a, Tensor) for a in call.args[1:]) or call.args[0].dim() < 2:
+        raise Loop
+    return _call_full(call)
+
+
+@rule("view_as_real", "view_as_complex", "frexp", "diag_embed")
+def of_last_dimensions(call: Call):
+    if call.name == "diag_embed" and len(call.args) + len(call.kwargs) > 1:
+        raise Loop
+    return _call_full(call)
+
+
+@rule("zero_")
+def zero(call: Call):
+    _own(call).value.zero_()
+    return call.args[0]
+
+
+@rule("scaled_dot_product_attention")
+def attention(call: Call):
+    q, k, v, mask, *rest = call.bind(
+        "query",
+        "key",
+        "value",
+        attn_mask=None,
+        dropout_p=0.0,
+        is_causal=False,
+        scale=None,
+        enable_gqa=False,
+    )
+    if call.batched(mask):
+        (mask,) = broadcast_values(call, [mask], q.dim())
+    drop, causal, scale, grouped = rest
+    values = [call.full(t) for t in (q, k, v)]
+    return call.func(*values, mask, drop, causal, scale=scale, enable_gqa=grouped)
+
+
+@rule("cross_entropy", "nll_loss")
+def class_loss(call: Call):
+    """The loss of every element, reduced sample by sample."""
+    names = {
+        "weight": None,
+        "size_average": None,
+        "ignore_index": -100,
+        "reduce": None,
+        "reduction": "mean",
+    }
+    if call.name == "cross_entropy":
+        names["label_smoothing"] = 0.0
+    x, target, weight, size_average, ignored, reduce, how, *rest = call.bind(
+        "input", "target", **names
+    )
+    given = (size_average, reduce)
+    if weight is not None or given != (None, None) or target.is_floating_point():
+        raise Loop
+    values, targets = call.full(x), call.full(target)
+    alone = x.dim() == 1
+    if not alone:
+        values, targets = values.flatten(0, 1), targets.flatten(0, 1)
+    options = {"label_smoothing": rest[0]} if rest else {}
+    losses = call.func(
+        values, targets, ignore_index=ignored, reduction="none", **options
+    )
+    losses = losses if alone else losses.unflatten(0, (call.size, -1))
+    if how == "none":
+        return losses
+    total = losses.reshape(call.size, -1).sum(1)
+    if how == "sum":
+        return total
+    counted = (call.full(target) != ignored).reshape(call.size, -1).sum(1)
+    return total / counted
+
+
+@rule("group_norm", "instance_norm")
+def fold_into_batch(call: Call):
+    """Norms of each entry of a batch: a batch of batches is a larger one."""
+    others = [*call.args[1:], *call.kwargs.values()]
+    statistics = call.name == "instance_norm" and any(
+        isinstance(a, Tensor) for a in call.args[1:3]
+    )
+    if statistics or any(map(call.batched, others)):
+        raise Loop
+    value = call.args[0].value.flatten(0, 1)
+    made = call.func(value, *call.args[1:], **call.kwargs)
+    return made.unflatten(0, (call.size, -1))
 
 
 @rule("layer_norm", "rms_norm")

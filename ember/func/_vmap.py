@@ -20,7 +20,8 @@ _RANDOM = _FACTORIES | frozenset(
     rand_like randn_like randint_like bernoulli bernoulli_ binomial poisson multinomial
     dropout dropout_ alpha_dropout feature_dropout feature_alpha_dropout native_dropout
     rrelu rrelu_ uniform_ normal_ exponential_ cauchy_ geometric_ log_normal_ random_
-    _standard_gamma _sample_dirichlet
+    _standard_gamma _sample_dirichlet scaled_dot_product_attention
+    lstm gru rnn_tanh rnn_relu
     """.split()
 )
 
@@ -254,6 +255,10 @@ class _Randomness:
 
 def _switched_off(name: str, args: tuple, kwargs: dict) -> bool:
     """Whether a dropout is not to drop anything."""
+    if name in ("scaled_dot_product_attention", "lstm", "gru", "rnn_tanh", "rnn_relu"):
+        # The only numbers above zero that are no ints; a scale is given by name.
+        shares = [*args, kwargs.get("dropout_p", 0.0), kwargs.get("dropout", 0.0)]
+        return not any(type(a) is float and a > 0 for a in shares)
     if "dropout" not in name and "rrelu" not in name:
         return False
     return kwargs.get("train", kwargs.get("training", True)) is False or (

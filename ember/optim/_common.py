@@ -3,6 +3,8 @@
 import ember
 from ember import Tensor
 
+_strided = ember.strided
+
 
 def check(ok: bool, what: str, value) -> None:
     """Raise PyTorch's error for an option out of range."""
@@ -48,7 +50,7 @@ def collect(optimizer, group: dict, start) -> tuple[list, list, list[dict]]:
         grad = p.grad
         if grad is None:
             continue
-        if grad.layout != ember.strided:
+        if grad.layout is not _strided:
             name = type(optimizer).__name__
             other = ", please consider SparseAdam instead" * (name in ("Adam", "AdamW"))
             raise RuntimeError(f"{name} does not support sparse gradients{other}")

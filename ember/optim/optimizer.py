@@ -42,6 +42,8 @@ class Optimizer:
     tensor([-0.5000])
     """
 
+    OptimizerPreHook = Callable
+    OptimizerPostHook = Callable
     _hooked = False
 
     def __init__(self, params: Iterable, defaults: dict) -> None:

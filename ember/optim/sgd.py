@@ -5,6 +5,8 @@ from ember import _C
 from ember.optim._common import check, check_lr, number
 from ember.optim.optimizer import Optimizer
 
+_strided = ember.strided
+
 
 class SGD(Optimizer):
     """Gradient descent with momentum, Nesterov's form and L2 decay.
@@ -50,30 +52,34 @@ class SGD(Optimizer):
 
     def _update(self, group: dict) -> None:
         momentum = group["momentum"]
-        params = [p for p in group["params"] if p.grad is not None]
+        params, grads = [], []
+        for p in group["params"]:
+            if (grad := p.grad) is not None:
+                params.append(p)
+                grads.append(grad)
         if not momentum:
-            return self._step_of(params, [], False, group)
-        name = "momentum_buffer"
-        buffers = [self.state[p].get(name) for p in params]
-        old = [(p, b) for p, b in zip(params, buffers) if b is not None]
-        new = [p for p, b in zip(params, buffers) if b is None]
+            return self._change(params, grads, [], False, group)
+        buffers = [self.state[p].get("momentum_buffer") for p in params]
+        old = [found for found in zip(params, grads, buffers) if found[2] is not None]
+        new = [found[:2] for found in zip(params, grads, buffers) if found[2] is None]
         if new:
-            made = [ember.empty_like(p.grad, requires_grad=False) for p in new]
-            self._step_of(new, made, True, group)
-            for p, buffer in zip(new, made):
-                self.state[p][name] = buffer
+            params, grads = map(list, zip(*new))
+            buffers = [ember.empty_like(grad, requires_grad=False) for grad in grads]
+            self._change(params, grads, buffers, True, group)
+            for p, buffer in zip(params, buffers):
+                self.state[p]["momentum_buffer"] = buffer
         if old:
-            params, buffers = map(list, zip(*old))
-            self._step_of(params, buffers, False, group)
+            params, grads, buffers = map(list, zip(*old))
+            self._change(params, grads, buffers, False, group)
 
     @staticmethod
-    def _step_of(params: list, buffers: list, first: bool, group: dict) -> None:
-        """Change parameters; their buffers have values unless this is the first step."""
+    def _change(params, grads, buffers: list, first: bool, group: dict) -> None:
+        """Change parameters whose buffers have values, unless this is their first."""
         lr, momentum = number(group["lr"]), group["momentum"]
         decay, maximize = number(group["weight_decay"]), group["maximize"]
-        grads = [p.grad for p in params]
         nesterov, dampening = group["nesterov"], group["dampening"]
-        if all(g.layout == ember.strided for g in grads) and _C._fused_sgd_(
+        dense = [grad.layout is _strided for grad in grads]
+        if all(dense) and _C._fused_sgd_(
             params,
             grads,
             buffers,

@@ -28,8 +28,10 @@ from ember.profiler.events import from_core
 
 __all__ = [
     "DeviceType",
+    "ExecutionTraceObserver",
     "ProfilerAction",
     "ProfilerActivity",
+    "RecordScope",
     "kineto_available",
     "profile",
     "record_function",
@@ -53,6 +55,14 @@ class DeviceType(Enum):
     CUDA = 1
 
 
+class RecordScope(Enum):
+    """What a span stands for."""
+
+    FUNCTION = 0
+    BACKWARD_FUNCTION = 1
+    USER_SCOPE = 7
+
+
 class ProfilerAction(Enum):
     """What a schedule asks for at a step."""
 
@@ -60,6 +70,59 @@ class ProfilerAction(Enum):
     WARMUP = 1
     RECORD = 2
     RECORD_AND_SAVE = 3
+
+
+class ExecutionTraceObserver:
+    """Writes a trace of what runs between `start()` and `stop()` to a file.
+
+    >>> import ember, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "trace.json")
+    >>> observer = ember.profiler.ExecutionTraceObserver().register_callback(path)
+    >>> observer.start()
+    >>> y = ember.ones(2).exp()
+    >>> observer.stop()
+    >>> os.path.getsize(path) > 0
+    True
+    """
+
+    def __init__(self) -> None:
+        self._path: str | None = None
+        self._profile: profile | None = None
+
+    def register_callback(self, output_file_path: str) -> ExecutionTraceObserver:
+        """Choose the file."""
+        self._path = output_file_path
+        return self
+
+    def unregister_callback(self) -> None:
+        """Stop, and forget the file."""
+        self.stop()
+        self._path = None
+
+    cleanup = unregister_callback
+
+    @property
+    def is_registered(self) -> bool:
+        return self._path is not None
+
+    def is_running(self) -> bool:
+        return self._profile is not None
+
+    def get_output_file_path(self) -> str | None:
+        return self._path
+
+    def start(self) -> None:
+        """Begin, if a file has been chosen."""
+        if self._path is not None and self._profile is None:
+            self._profile = profile(record_shapes=True)
+            self._profile.start()
+
+    def stop(self) -> None:
+        """End, and write the file."""
+        if self._profile is not None and self._path is not None:
+            self._profile.stop()
+            self._profile.export_chrome_trace(self._path)
+            self._profile = None
 
 
 def supported_activities() -> set[ProfilerActivity]:

@@ -45,7 +45,7 @@ class FunctionEvent:
 
     @property
     def cpu_memory_usage(self) -> int:
-        """Bytes taken and not given back meanwhile; negative if more were given back."""
+        """Bytes taken and not given back; negative if more were given back."""
         return self.bytes_after - self.bytes_before
 
     @property

@@ -14,10 +14,30 @@ import ember
 from ember import Tensor
 from ember.sparse import _matmul, _shape
 from ember.sparse._create import check_sparse_tensor_invariants
+from ember.sparse._legacy import (
+    BFloat16Tensor,
+    ByteTensor,
+    CharTensor,
+    DoubleTensor,
+    FloatTensor,
+    HalfTensor,
+    IntTensor,
+    LongTensor,
+    ShortTensor,
+)
 from ember.sparse._matmul import sampled_addmm
 from ember.sparse._tensor import SparseTensor, handles, wrap
 
 __all__ = [
+    "BFloat16Tensor",
+    "ByteTensor",
+    "CharTensor",
+    "DoubleTensor",
+    "FloatTensor",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
+    "ShortTensor",
     "SparseTensor",
     "addmm",
     "as_sparse_gradcheck",
@@ -72,7 +92,12 @@ def sum(input: Tensor, dim=None, dtype=None) -> Tensor:
         return input.sum(dims, dtype=dtype)
     if not dims:
         return input.sum(dtype=dtype)
-    return _shape.sum_over(input, [wrap("sum", d, input) for d in dims], dtype)
+    dims = [wrap("sum", d, input) for d in dims]
+    if dtype is None and len(set(dims) & {*range(input.sparse_dim())}) < (
+        input.sparse_dim()
+    ):
+        dtype = input.dtype  # as in PyTorch: integers do not become wider here
+    return _shape.sum_over(input, dims, dtype)
 
 
 def softmax(input: Tensor, dim: int, *, dtype=None) -> Tensor:

@@ -30,6 +30,8 @@ def like(result: Tensor, t: SparseTensor) -> Tensor:
     if t._layout in BLOCKS:
         batch = t._index[0].dim() - 1
         blocksize = tuple(t._val.shape[batch + 1 : batch + 3])
+        if any(n % b for n, b in zip(result._size[batch:], blocksize)):
+            return result
     return to_compressed(result, t._layout, blocksize)
 
 
@@ -408,6 +410,12 @@ for _name in (
     _conversion(_name)
 
 
+@handles("as_tensor asarray")
+def as_tensor(data, dtype=None, device=None, **options) -> Tensor:
+    """The tensor itself, or in another dtype."""
+    return to(data, device or data.device, dtype or data.dtype)
+
+
 @handles("type_as")
 def type_as(input, other) -> Tensor:
     """The tensor in the dtype of another."""
@@ -533,9 +541,13 @@ def _written(result: Tensor, out) -> Tensor:
     """A result in the tensor of out=."""
     if out is None:
         return result
+    if isinstance(out, SparseTensor) != isinstance(result, SparseTensor):
+        raise RuntimeError(
+            f"expected an out= tensor of layout {result.layout}, got {out.layout}"
+        )
     if isinstance(out, SparseTensor):
         return out._become(result)
-    return out.resize_(result.shape).copy_(_convert.to_dense(result))
+    return out.resize_(result.shape).copy_(result)
 
 
 handles("to_dense _to_dense")(_convert.to_dense)

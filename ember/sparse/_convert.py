@@ -146,7 +146,7 @@ def _compress(indices: Tensor, values: Tensor, size, layout, batch: int, whole):
     counts = counts.reshape(count, lines)
     sums = counts.cumsum(1)
     nnz = along.numel() // max(count, 1)
-    if count and bool((counts.sum(1) != nnz).any()):
+    if batch and count and bool((counts.sum(1) != nnz).any()):
         raise RuntimeError(
             "Expect the same number of specified elements per batch; the matrices have "
             f"{counts.sum(1).tolist()}"
@@ -228,6 +228,10 @@ def to_sparse(
     layout = ember.sparse_coo if layout is None else layout
     if layout is ember.strided:
         return to_dense(self)
+    if layout not in _NAMES:
+        raise TypeError(
+            f"to_sparse(): argument 'layout' must be torch.layout, not {layout!r}"
+        )
     if layout is not ember.sparse_coo:
         return to_compressed(self, layout, blocksize, dense_dim)
     if isinstance(self, SparseTensor):
@@ -431,3 +435,17 @@ def sparse_resize_(self, size, sparse_dim: int, dense_dim: int):
             "sparse tensor is not supported"
         )
     return self._become(coo(self._index[0], self._val, size, False, self._checked))
+
+
+def _copied(part):
+    def copy(input: Tensor) -> Tensor:
+        return part(input).clone()
+
+    copy.__name__ = part.__name__ + "_copy"
+    copy.__doc__ = f"A copy of `{part.__name__}` of a sparse tensor."
+    return copy
+
+
+ccol_indices_copy, col_indices_copy = _copied(ccol_indices), _copied(col_indices)
+crow_indices_copy, row_indices_copy = _copied(crow_indices), _copied(row_indices)
+indices_copy, values_copy = _copied(indices), _copied(values)

@@ -51,7 +51,7 @@ def _check(a: Tensor, b: Tensor) -> None:
         )
 
 
-@handles("mm spmm")
+@handles("mm")
 def mm(input, mat2, *, out=None) -> Tensor:
     """The product of two matrices: dense, unless both are sparse."""
     _check(input, mat2)
@@ -190,6 +190,19 @@ def linear(input, weight, bias=None) -> Tensor:
 def hspmm(mat1, mat2, *, out=None) -> Tensor:
     """sparse @ dense as a COO tensor with one sparse dimension."""
     return _convert.dense_to_coo(mm(mat1, mat2), 1)
+
+
+def spmm(input, mat2) -> Tensor:
+    """The product of two matrices, sparse or not."""
+    return ember.mm(input, mat2)
+
+
+def saddmm(input, mat1, mat2, *, beta=1, alpha=1) -> Tensor:
+    """beta * input + alpha * (mat1 @ mat2)."""
+    return ember.addmm(input, mat1, mat2, beta=beta, alpha=alpha)
+
+
+dsmm, hsmm = spmm, hspmm
 
 
 def smm(input, mat2) -> Tensor:

@@ -43,10 +43,11 @@ def handles(names: str):
 
 def name_of(func) -> str:
     """A function as messages call it."""
-    from ember.overrides import resolve_name
-
-    name = resolve_name(func) or getattr(func, "__name__", str(func))
-    return name.removeprefix("torch.").removeprefix("Tensor.").removesuffix(".__get__")
+    name = getattr(func, "__name__", str(func))
+    if name == "__get__":
+        return func.__self__.__name__
+    text = repr(func)  # ops of submodules have their full name there
+    return text[4:-1] if text.startswith("<op ") else name
 
 
 class SparseTensor(Tensor):
@@ -57,6 +58,7 @@ class SparseTensor(Tensor):
 
     _layout: "ember.layout"
     _index: tuple[Tensor, ...]
+    _size: "ember.Size"
     _val: Tensor
     _coalesced: bool  # sorted and without repetition
     _checked: bool  # the indices are known to be within bounds
@@ -64,17 +66,21 @@ class SparseTensor(Tensor):
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        implementation = _table.get(func)
+        implementation, cause = _table.get(func), None
         if implementation is not None:
-            return implementation(*args, **(kwargs or {}))
-        if func in _harmless:
+            try:
+                return implementation(*args, **(kwargs or {}))
+            except AttributeError as error:  # an argument is dense, or no tensor at all
+                cause = error
+        elif func in _harmless:
             with _C.DisableTorchFunctionSubclass():
                 return func(*args, **(kwargs or {}))
         layouts = {str(t.layout) for t in _sparse_in((args, kwargs or {}))}
+        where = " in these places" if implementation is not None else ""
         raise NotImplementedError(
             f"{name_of(func)}(): not implemented for tensors of layout "
-            f"{' and '.join(sorted(layouts))}; to_dense() gives a dense tensor"
-        )
+            f"{' and '.join(sorted(layouts))}{where}; to_dense() gives a dense tensor"
+        ) from cause
 
     # --- what it is -------------------------------------------------------------------
 
@@ -160,6 +166,20 @@ class SparseTensor(Tensor):
             "Cannot access data pointer of Tensor that doesn't have storage; use "
             "to_dense().tolist()"
         )
+
+    def get_device(self) -> int:
+        """Index of the device of the values; -1 for the CPU."""
+        return self._val.get_device()
+
+    def is_shared(self) -> bool:
+        """Whether the memory of the values is shared with other processes."""
+        return self._val.is_shared()
+
+    def share_memory_(self) -> "SparseTensor":
+        """Move the parts to memory shared between processes."""
+        for part in (*self._index, self._val):
+            part.share_memory_()
+        return self
 
     def data_ptr(self) -> int:
         """Not for sparse tensors."""
@@ -477,7 +497,10 @@ for _name in (
     "is_mtia is_vulkan itemsize names"
 ).split():
     _harmless.add(getattr(Tensor, _name).__get__)
-for _name in "is_complex is_floating_point is_signed is_inference has_names".split():
+for _name in (
+    "is_complex is_floating_point is_signed is_inference has_names is_conj is_neg "
+    "is_pinned"
+).split():
     for _holder in (_C._ops.get(_name), getattr(Tensor, _name, None)):
         if _holder is not None:
             _harmless.add(_holder)

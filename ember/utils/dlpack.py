@@ -5,7 +5,30 @@
 tensor([0, 1, 2])
 """
 
+from enum import IntEnum
+
 from ember._C import _to_dlpack as to_dlpack
 from ember._C import from_dlpack
 
-__all__ = ["from_dlpack", "to_dlpack"]
+
+class DLDeviceType(IntEnum):
+    """Where the memory of a capsule is: the numbers of the DLPack standard."""
+
+    kDLCPU = 1
+    kDLCUDA = 2
+    kDLCUDAHost = 3
+    kDLOpenCL = 4
+    kDLVulkan = 7
+    kDLMetal = 8
+    kDLVPI = 9
+    kDLROCM = 10
+    kDLROCMHost = 11
+    kDLExtDev = 12
+    kDLCUDAManaged = 13
+    kDLOneAPI = 14
+    kDLWebGPU = 15
+    kDLHexagon = 16
+    kDLMAIA = 17
+
+
+__all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]

@@ -45,3 +45,24 @@ def add_hook(hooks: dict, hook, prepend: bool = False, marks=()) -> RemovableHan
     for mark in marks:
         mark[handle.id] = True
     return handle
+
+
+def unserializable_hook(f):
+    """Mark a hook that a pickle of its tensor loses, without a warning."""
+    f.__torch_unserializable__ = True
+    return f
+
+
+def warn_if_has_hooks(tensor) -> None:
+    """Warn about hooks of a tensor that its pickle loses."""
+    hooks = getattr(tensor, "_backward_hooks", None) or {}
+    for hook in hooks.values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            import warnings
+
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is "
+                "expected, you can decorate the function with "
+                "@torch.utils.hooks.unserializable_hook to suppress this warning",
+                stacklevel=2,
+            )

@@ -166,7 +166,7 @@ def memory_timeline(prof: profile, path: str | os.PathLike) -> None:
     moments = prof.events().memory_in_use()
     if len(moments) < 2:
         raise ValueError(
-            "memory_timeline(): no memory was recorded; use profile(profile_memory=True)"
+            "memory_timeline(): no memory was recorded: use profile_memory=True"
         )
     first, last = moments[0][0], events[-1].end
     width, height, left, top = 900.0, 360.0, 80.0, 30.0

@@ -1,6 +1,7 @@
 """Convolutions, pooling, padding and resampling against plain loops over NumPy."""
 
 import itertools
+import multiprocessing
 
 import numpy as np
 import pytest
@@ -99,6 +100,23 @@ def test_kernels_of_convolutions_agree(case, channels_last):
         )
 
 
+def _trained_step(_=None):
+    ember.manual_seed(0)
+    conv = nn.Conv2d(16, 32, 3, padding=1)
+    x = ember.rand(4, 16, 24, 24, requires_grad=True)
+    conv(x).square().mean().backward()
+    return [t.tolist() for t in (conv.weight.grad[0, 0], x.grad[0, 0, 0])]
+
+
+def test_convolution_in_a_forked_process():
+    """The threads of the parent, which its kernels were made for, are not there."""
+    expected = _trained_step()
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        found = pool.map_async(_trained_step, [0]).get(timeout=60)[0]
+    for one, other in zip(expected, found):
+        np.testing.assert_allclose(other, one, rtol=1e-4, atol=1e-6)
+
+
 @pytest.mark.parametrize("size", [(0, 2, 5, 5), (2, 0, 5, 5)])
 def test_convolution_of_nothing(size):
     x = ember.ones(*size, requires_grad=True)
@@ -110,6 +128,65 @@ def test_convolution_of_nothing(size):
     y.sum().backward()
     assert x.grad.shape == x.shape
     assert (w.grad == 0).all()
+
+
+POOLS = {
+    "max, stride 2": ((2, 5, 19, 23), lambda x: F.max_pool2d(x, 3, 2, 1)),
+    "max, dilated": ((2, 5, 19, 40), lambda x: F.max_pool2d(x, 3, 1, 1, (1, 2))),
+    "max, stride 3": ((2, 5, 9, 20), lambda x: F.max_pool2d(x, 2, 3, ceil_mode=True)),
+    "max, one axis": ((2, 5, 100), lambda x: F.max_pool1d(x, 3, 2)),
+    "max, three axes": ((2, 3, 5, 6, 17), lambda x: F.max_pool3d(x, 2, 2, 1)),
+    "mean": ((2, 5, 19, 23), lambda x: F.avg_pool2d(x, 3, 1, 1)),
+    "mean, stride 2": ((2, 5, 18, 23), lambda x: F.avg_pool2d(x, 3, 2, 1, True, False)),
+    "mean, stride 3": ((2, 5, 19, 23), lambda x: F.avg_pool2d(x, (2, 4), 3)),
+    "mean of all": ((2, 5, 7, 7), lambda x: F.adaptive_avg_pool2d(x, 1)),
+    "adaptive mean": ((2, 5, 13, 20), lambda x: F.adaptive_avg_pool2d(x, (6, None))),
+    "adaptive max": ((2, 5, 13, 20), lambda x: F.adaptive_max_pool2d(x, (6, 7))),
+}
+
+
+@pytest.mark.parametrize("channels_last", [False, True], ids=["first", "last"])
+@pytest.mark.parametrize("case", POOLS)
+def test_kernels_of_pooling_agree(case, channels_last):
+    """float32 against float64, whose vectors end elsewhere, in both memory formats."""
+    shape, pool = POOLS[case]
+    if channels_last and len(shape) != 4:
+        pytest.skip("the format is one of images")
+    ember.manual_seed(0)
+    base = ember.rand(*shape).double()  # the same order in both dtypes
+    found = []
+    for dtype in (ember.float64, ember.float32):
+        x = base.to(dtype)
+        if channels_last and dtype == ember.float32:
+            x = x.contiguous(memory_format=ember.channels_last)
+        x = x.detach().requires_grad_()
+        y = pool(x)
+        (dx,) = ember.autograd.grad(y, x, y.detach(), create_graph=True)
+        weights = ember.arange(y.numel(), dtype=dtype).reshape(y.shape).sin()
+        (again,) = ember.autograd.grad(pool(x), x, weights)
+        found.append([y, dx, again])
+    for one, other in zip(*found):
+        np.testing.assert_allclose(
+            other.detach().numpy(), one.detach().numpy(), rtol=1e-5, atol=1e-6
+        )
+
+
+def test_max_pool_of_nothing_but_the_smallest():
+    """The first position inside the input stands for a window without a maximum."""
+    x = ember.full((1, 1, 4, 4), -float("inf"))
+    values, places = F.max_pool2d(x, 3, 2, 1, return_indices=True)
+    assert values.tolist() == x[:, :, :2, :2].tolist()
+    assert places.tolist() == [[[[0, 1], [4, 5]]]]
+    x[0, 0, 3, 3] = float("nan")
+    assert F.max_pool2d(x, 3, 2, 1)[0, 0].isnan().tolist() == [[0, 0], [0, 1]]
+
+
+def test_pooling_of_nothing():
+    x = ember.ones(0, 2, 5, 5, requires_grad=True)
+    y = F.max_pool2d(x, 2) + F.avg_pool2d(x, 2) + F.adaptive_avg_pool2d(x, 2)
+    assert y.shape == (0, 2, 2, 2)
+    y.sum().backward()
+    assert x.grad.shape == x.shape
 
 
 @pytest.mark.parametrize("dims", [1, 2, 3])

@@ -309,3 +309,142 @@ def test_a_converted_module_forgets_graphs_made_before():
     del before
     layer(ember.ones(1, 2).double()).sum().backward()
     assert layer.weight.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+# --- attributes and calls, which are found and made in C++ ----------------------------
+
+
+class Wrapped(nn.Module):
+    """Asks its inner module for what it has not, as wrappers do."""
+
+    kind = "wrapper"
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(2, 3)
+        self.register_buffer("scale", ember.ones(1))
+
+    def __getattr__(self, name):
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(self.inner, name)
+
+    def forward(self, x, times=1):
+        return x * times
+
+
+def test_members_are_found_where_they_are():
+    layer = nn.Linear(2, 3)
+    assert layer.weight is layer._parameters["weight"]
+    layer.weight_copy = 5
+    assert layer.weight_copy == 5
+    del layer._parameters["weight"]
+    with pytest.raises(
+        AttributeError, match="'Linear' object has no attribute 'weight'"
+    ):
+        _ = layer.weight
+    assert getattr(layer, "weight", None) is None
+    assert not hasattr(layer, "weight")
+
+
+def test_a_class_may_have_a_getattr_of_its_own():
+    m = Wrapped()
+    assert m.inner.weight is m.weight
+    assert m.scale is m._buffers["scale"]
+    assert m.kind == "wrapper"
+    with pytest.raises(AttributeError, match="'Linear' object has no attribute 'none'"):
+        _ = m.none
+
+
+def test_a_getattr_may_come_later_and_go():
+    class Late(nn.Module):
+        pass
+
+    m = Late()
+    Late.__getattr__ = lambda self, name: name + "!"
+    assert m.anything == "anything!"
+    del Late.__getattr__
+    with pytest.raises(AttributeError):
+        _ = m.anything
+
+
+def test_properties_and_class_attributes_come_first():
+    class Own(nn.Module):
+        size = 1
+
+        @property
+        def twice(self):
+            return 2 * self.size
+
+    m = Own()
+    assert (m.size, m.twice) == (1, 2)
+    m.size = 4
+    assert m.twice == 8
+    assert Own.size == 1
+
+
+def test_a_property_that_fails_is_reported():
+    class Broken(nn.Module):
+        @property
+        def broken(self):
+            return self.missing
+
+    with pytest.raises(AttributeError):
+        _ = Broken().broken
+
+
+def test_before_init_there_are_no_members():
+    m = nn.Linear.__new__(nn.Linear)
+    with pytest.raises(AttributeError, match="no attribute 'weight'"):
+        _ = m.weight
+
+
+def test_calls_reach_the_right_forward():
+    m = Wrapped()
+    x = ember.ones(2)
+    assert m(x).tolist() == [1.0, 1.0]
+    assert m(x, 2).tolist() == m(x, times=2).tolist() == m(x=x, times=2).tolist()
+    m.forward = lambda x: x + 10  # of this object alone
+    assert m(x).tolist() == [11.0, 11.0]
+    del m.forward
+    assert nn.Module.__call__(m, x).tolist() == [1.0, 1.0]
+    with pytest.raises(TypeError, match="forward"):
+        m()
+    with pytest.raises(NotImplementedError, match="forward"):
+        nn.Module()(1)
+
+
+def test_many_arguments_and_static_forwards():
+    class Many(nn.Module):
+        def forward(self, *args, **kwargs):
+            return args, kwargs
+
+    class Static(nn.Module):
+        @staticmethod
+        def forward(x):
+            return x + 1
+
+    assert Many()(*range(20), a=1) == (tuple(range(20)), {"a": 1})
+    assert Static()(1) == 2
+
+
+def test_a_call_of_super():
+    class Loud(Wrapped):
+        def __call__(self, *args):
+            return super().__call__(*args) * 3
+
+    assert Loud()(ember.ones(1)).tolist() == [3.0]
+
+
+def test_a_global_hook_sees_calls():
+    seen = []
+    hook = nn.modules.module.register_module_forward_hook(
+        lambda module, args, output: seen.append(type(module).__name__)
+    )
+    try:
+        nn.ReLU()(ember.ones(1))
+    finally:
+        hook.remove()
+    nn.ReLU()(ember.ones(1))
+    assert seen == ["ReLU"]

@@ -47,6 +47,29 @@ def test_interchange(tmp_path, writer, reader, weights_only):
     check(reader.load(path, weights_only=weights_only), reader)
 
 
+def sparse(lib):
+    x = lib.tensor([[0.0, 2, 0, 0], [3, 0, 0, 4]])
+    return {
+        "coo": x.to_sparse(),
+        "repeated": lib.sparse_coo_tensor([[1, 1, 0]], [1.0, 2, 3], (3,)),
+        "rows": x.to_sparse(1),
+        "csr": x.to_sparse_csr(),
+        "csc": x.to_sparse_csc(),
+        "bsr": x.to_sparse_bsr((2, 2)),
+    }
+
+
+@pytest.mark.parametrize(("writer", "reader"), [(ember, torch), (torch, ember)])
+@pytest.mark.filterwarnings("ignore:Sparse")
+def test_interchange_of_sparse_tensors(tmp_path, writer, reader):
+    path = tmp_path / "a.pt"
+    writer.save(sparse(writer), path)
+    got, want = reader.load(path), sparse(reader)
+    assert {name: repr(t) for name, t in got.items()} == {
+        name: repr(t) for name, t in want.items()
+    }
+
+
 def test_torchs_older_format(tmp_path):
     path = tmp_path / "a.pt"
     torch.save(make(torch), path, _use_new_zipfile_serialization=False)

@@ -167,3 +167,42 @@ def test_loader_options():
     assert [b.tolist() for b in loader] == [[2, 0], [1]]
     with pytest.raises(ValueError, match="should not be set"):
         loader.batch_size = 3
+
+
+def test_collation_of_own_types():
+    class Point:
+        def __init__(self, x):
+            self.x = x
+
+    from ember.utils.data._utils.collate import collate, default_collate_fn_map
+
+    def points(batch, *, collate_fn_map=None):
+        return collate([p.x for p in batch], collate_fn_map=collate_fn_map)
+
+    batch = [(Point(1), "a"), (Point(2), "b")]
+    with pytest.raises(TypeError, match="found <class"):
+        default_collate(batch)
+    default_collate_fn_map[Point] = points
+    try:
+        got = default_collate(batch)
+        assert got[0].tolist() == [1, 2] and got[1] == ["a", "b"]
+    finally:
+        del default_collate_fn_map[Point]
+    lists = {ember.Tensor: lambda batch, **options: batch}
+    x = ember.ones(2)
+    assert collate([(x,), (x,)], collate_fn_map=lists) == [[x, x]]
+    with pytest.raises(TypeError):
+        collate([1, 2], collate_fn_map=lists)
+
+
+def test_large_samples_follow_the_functions_for_types():
+    from ember.utils.data._utils.collate import default_collate_fn_map
+
+    before = default_collate_fn_map[ember.Tensor]
+    default_collate_fn_map[ember.Tensor] = lambda batch, **options: list(batch)
+    try:
+        data = [ember.ones(100, 100 + i) for i in range(4)]
+        (batch,) = DataLoader(data, 4)
+        assert [t.shape[1] for t in batch] == [100, 101, 102, 103]
+    finally:
+        default_collate_fn_map[ember.Tensor] = before

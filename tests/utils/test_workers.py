@@ -16,6 +16,7 @@ from ember.utils.data import (
     DataLoader,
     Dataset,
     IterableDataset,
+    Subset,
     TensorDataset,
     default_collate,
     get_worker_info,
@@ -385,3 +386,40 @@ def test_interrupt_leaves_no_process_behind():
     assert "KeyboardInterrupt" in errors and errors.count("Traceback") == 1
     assert len(pids) == 2
     assert not any(os.path.exists(f"/proc/{pid}") for pid in pids)
+
+
+def test_large_tensor_datasets_and_parts_of_datasets():
+    x = ember.arange(64.0 * 2000).view(64, 2000)
+    for workers in (0, 2):
+        loader = DataLoader(TensorDataset(x), 16, num_workers=workers)
+        assert ember.equal(ember.cat([b for (b,) in loader]), x)
+        part = Subset(Images(100), range(10, 30))
+        for i, batch in enumerate(DataLoader(part, 4, num_workers=workers)):
+            assert batch["y"].tolist() == list(range(10 + 4 * i, 14 + 4 * i))
+            assert (batch["x"][1] == 11 + 4 * i).all()
+
+
+def test_samples_that_differ():
+    class Odd(Numbers):
+        def __getitem__(self, i):
+            return np.zeros((100, 100 + (i == 3)), np.float32)
+
+    class Mixed(Numbers):
+        def __getitem__(self, i):
+            return np.ones(10_000, np.float32 if i < 2 else np.float64)
+
+    class Ragged(Numbers):
+        def __getitem__(self, i):
+            return [ember.ones(10_000)] * (1 + i % 2)
+
+    for workers in (0, 1):
+        with pytest.raises(RuntimeError, match="stack"):
+            list(DataLoader(Odd(8), 4, num_workers=workers))
+        assert next(iter(DataLoader(Mixed(4), 4, num_workers=workers))).sum() == 40_000
+        with pytest.raises(RuntimeError, match="equal size"):
+            list(DataLoader(Ragged(8), 4, num_workers=workers))
+
+
+def test_pinned_memory_is_accepted():
+    with pytest.warns(UserWarning, match="pin_memory"):
+        assert flat(DataLoader(Numbers(3), num_workers=1, pin_memory=True)) == [0, 1, 2]

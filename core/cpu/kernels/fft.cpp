@@ -1,109 +1,23 @@
 // The steps of a Fourier transform on a block of lines, Note [Lanes]: Stockham's algorithm, which
 // reads one buffer and writes the other and needs no reordering.
 //
-// A step of radix R takes the block as (l1, R, ido) and writes (R, l1, ido): for each of l1 * ido
-// places a transform of length R, times the twiddles exp(-2 pi i j k / (R ido)).
+// Note [Steps]: a step of radix R takes the block as (l1, R, ido) and writes (R, l1, ido): for each
+// of l1 * ido places a transform of length R, times the twiddles exp(-2 pi i j k / (R ido)).
 #include "cpu/kernels/fft_kernels.h"
-#include "cpu/kernels/fft_vector.h"
+#include "cpu/kernels/fft_steps.h"
 
 namespace ember::cpu::EMBER_ISA {
 namespace {
 
-template <class T>
-EMBER_INLINE void butterfly2(Complex<T>& a, Complex<T>& b) {
-  const Complex<T> sum = a + b;
-  b = a - b;
-  a = sum;
-}
-// In place: a, b, c, d are results 0 ... 3.
-template <class T>
-EMBER_INLINE void butterfly4(Complex<T>& a, Complex<T>& b, Complex<T>& c, Complex<T>& d) {
-  const Complex<T> s = a + c, t = a - c, u = b + d, v = (b - d).times_minus_i();
-  a = s + u, b = t + v, c = s - u, d = t - v;
-}
-
-template <class T, int R>
-struct Butterfly {  // odd R: sums and differences of the elements m and R - m share their products
-  static EMBER_INLINE void run(Complex<T>* x, const T* roots) {
-    constexpr int H = R / 2;
-    Complex<T> sum[H + 1], dif[H + 1], first = x[0];
-#pragma GCC unroll 8
-    for (int m = 1; m <= H; m++) {
-      sum[m] = x[m] + x[R - m], dif[m] = x[m] - x[R - m];
-      x[0] = x[0] + sum[m];
-    }
-#pragma GCC unroll 8
-    for (int j = 1; j <= H; j++) {
-      Complex<T> even = first, odd = {};
-#pragma GCC unroll 8
-      for (int m = 1; m <= H; m++) {
-        const T c = roots[2 * (j * m % R)], s = roots[2 * (j * m % R) + 1];
-        even.re += sum[m].re * c, even.im += sum[m].im * c;
-        odd.re -= dif[m].im * s, odd.im += dif[m].re * s;
-      }
-      x[j] = even + odd, x[R - j] = even - odd;
-    }
-  }
-};
-template <class T>
-struct Butterfly<T, 2> {
-  static EMBER_INLINE void run(Complex<T>* x, const T*) { butterfly2(x[0], x[1]); }
-};
-template <class T>
-struct Butterfly<T, 4> {
-  static EMBER_INLINE void run(Complex<T>* x, const T*) { butterfly4(x[0], x[1], x[2], x[3]); }
-};
-template <class T>
-struct Butterfly<T, 8> {
-  static EMBER_INLINE void run(Complex<T>* x, const T*) {
-    constexpr T h = T(0.70710678118654752440L);
-    butterfly4(x[0], x[2], x[4], x[6]);
-    butterfly4(x[1], x[3], x[5], x[7]);
-    const Complex<T> b = x[3], d = x[7];
-    x[3] = {(b.re + b.im) * h, (b.im - b.re) * h};
-    x[5] = x[5].times_minus_i();
-    x[7] = {(d.im - d.re) * h, -(d.re + d.im) * h};
-    // Results k and k + 4 come from elements 2 k and 2 k + 1.
-    butterfly2(x[0], x[1]);
-    butterfly2(x[2], x[3]);
-    butterfly2(x[4], x[5]);
-    butterfly2(x[6], x[7]);
-    const Complex<T> y[8] = {x[0], x[2], x[4], x[6], x[1], x[3], x[5], x[7]};
-#pragma GCC unroll 8
-    for (int j = 0; j < 8; j++) x[j] = y[j];
-  }
-};
-
 template <class T, int R, bool Swap>
 void step(int64_t l1, int64_t ido, const Vec<T>* in, Vec<T>* out, const T* w, const T* roots) {
-  T local[2 * R];
-  for (int j = 0; j < 2 * R; j++) local[j] = roots[j];
-  Complex<T> x[R];
-  if (ido == 1) {  // the last step: no twiddles
-    for (int64_t k = 0; k < l1; k++, in += 2 * R, out += 2) {
-#pragma GCC unroll 16
-      for (int j = 0; j < R; j++) x[j] = element<Swap>(in + 2 * j, T());
-      Butterfly<T, R>::run(x, local);
-#pragma GCC unroll 16
-      for (int j = 0; j < R; j++) set_element<Swap>(out + 2 * l1 * j, x[j]);
-    }
-    return;
-  }
-  const int64_t from = 2 * ido, to = 2 * ido * l1;
-  for (int64_t k = 0; k < l1; k++, in += from * R, out += from) {
-    const Vec<T>* a = in;
-    Vec<T>* b = out;
-    const T* by = w;
-    for (int64_t i = 0; i < ido; i++, a += 2, b += 2, by += 2 * (R - 1)) {
-#pragma GCC unroll 16
-      for (int j = 0; j < R; j++) x[j] = element<Swap>(a + from * j, T());
-      Butterfly<T, R>::run(x, local);
-      set_element<Swap>(b, x[0]);
-#pragma GCC unroll 16
-      for (int j = 1; j < R; j++)
-        set_element<Swap>(b + to * j, x[j].times(by[2 * j - 2], by[2 * j - 1]));
-    }
-  }
+  const LocalRoots<T, R> local(roots);
+  if (ido == 1)  // the last step: no twiddles
+    return butterflies<T, R, Swap, false>(l1, in, 2, 2 * R, out, 2 * l1, w, local.value);
+  const int64_t from = 2 * ido;
+  for (int64_t k = 0; k < l1; k++)
+    butterflies<T, R, Swap, true>(ido, in + k * from * R, from, 2, out + k * from, from * l1, w,
+                                  local.value);
 }
 
 // Any odd prime up to kFftLargestPrime.
@@ -140,9 +54,10 @@ void step_of(int r, int64_t l1, int64_t ido, Block<T> in, Block<T> out, const T*
 }
 
 template <class T, bool Swap>
-void* run_as(const FftSteps& steps, void* a, void* b) {
+void* run_as(const FftSteps& steps, int begin, int end, void* a, void* b) {
   int64_t l1 = 1;
-  for (int s = 0; s < steps.count; s++) {
+  for (int s = 0; s < begin; s++) l1 *= steps.radix[s];
+  for (int s = begin; s < end; s++) {
     const int r = steps.radix[s];
     const int64_t ido = steps.n / (l1 * r);
     const Vec<T>* in = static_cast<const Vec<T>*>(a);
@@ -168,8 +83,13 @@ void* run_as(const FftSteps& steps, void* a, void* b) {
 }
 
 template <class T>
+void* run_some(const FftSteps& steps, int begin, int end, void* a, void* b, bool inverse) {
+  return inverse ? run_as<T, true>(steps, begin, end, a, b)
+                 : run_as<T, false>(steps, begin, end, a, b);
+}
+template <class T>
 void* run(const FftSteps& steps, void* a, void* b, bool inverse) {
-  return inverse ? run_as<T, true>(steps, a, b) : run_as<T, false>(steps, a, b);
+  return run_some<T>(steps, 0, steps.count, a, b, inverse);
 }
 
 // x[k] = (z[k] + conj z[h - k]) / 2 - i / 2 w^k (z[k] - conj z[h - k]), and x[h - k] likewise.
@@ -241,6 +161,7 @@ template <class T>
 void add(FftLaneKernels& k) {
   k.lanes = kLanes<T>;
   k.run = run<T>;
+  k.run_some = run_some<T>;
   k.unpack_real = unpack_real<T>;
   k.pack_real = pack_real<T>;
   k.widen = widen<T>;

@@ -28,6 +28,13 @@ struct FftLaneKernels {
   int lanes;
   // Transforms the block `a`; returns where the result is, in `a` or in `b`.
   void* (*run)(const FftSteps& steps, void* a, void* b, bool inverse);
+  // Only steps `begin` to `end`.
+  void* (*run_some)(const FftSteps& steps, int begin, int end, void* a, void* b, bool inverse);
+  // The first step, from contiguous complex lines, and the last, to lines, of transforms of two
+  // steps and more whose first (last) radix is 3, 4, 5, 7 or 8 (kernels/fft_fused.cpp).
+  void (*first_of_lines)(const FftSteps& steps, const void* const* lines, void* out, bool inverse);
+  void (*last_to_lines)(const FftSteps& steps, const void* in, void* const* lines, int count,
+                        bool inverse, double scale);
   // From the transform z (n / 2 elements) of real lines taken as complex pairs to theirs
   // (n / 2 + 1 elements), and back; roots (n / 4 + 1, 2) of exp(-2 pi i k / n).
   void (*unpack_real)(int64_t half, const void* z, void* out, const void* roots);
@@ -74,6 +81,7 @@ struct FftTable {
   namespace level {                     \
   void add_fft(FftTable& table);        \
   void add_fft_layout(FftTable& table); \
+  void add_fft_fused(FftTable& table);  \
   void add_fft_lines(FftTable& table);  \
   }
 EMBER_DECLARE_LEVEL(baseline)

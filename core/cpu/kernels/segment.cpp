@@ -39,10 +39,22 @@ inline void gather_strip(const Csr& a, const T* values, const T* x, T* out, int6
   for (int p = 0; p < kPacks; p++) *reinterpret_cast<PackOf<T>*>(out + p * w) = sum[p];
 }
 
+// The product with a vector.
+template <class T>
+void multiply_vector(const Csr& a, const T* values, const T* x, T* out, int64_t begin,
+                     int64_t end) {
+  for (int64_t r = begin; r < end; r++) {
+    T sum = 0;
+    for (int64_t k = a.start[r]; k < a.start[r + 1]; k++) sum += values[k] * x[a.columns[k]];
+    out[r] = sum;
+  }
+}
+
 template <class T>
 void multiply(const Csr& a, const T* values, const T* x, T* out, int64_t n, int64_t begin,
               int64_t end) {
   constexpr int64_t w = Pack<T>::width;
+  if (n == 1) return multiply_vector(a, values, x, out, begin, end);
   for (int64_t r = begin; r < end; r++) {
     int64_t from = a.start[r], to = a.start[r + 1], j = 0;
     T* row = out + r * n;
@@ -85,10 +97,23 @@ void sample(const Csr& a, const T* x, const T* y, T* out, int64_t n, int64_t beg
       out[k] = dot(x + r * n, y + a.columns[k] * n, n);
 }
 
+bool ordered(const Csr& a, int64_t nnz) {
+  int64_t falls = 0;
+  for (int64_t r = 0; r < a.rows; r++) falls += a.start[r] > a.start[r + 1];
+  return a.start[0] == 0 && a.start[a.rows] == nnz && !falls;
+}
+bool inside(const Csr& a, int64_t nnz, int64_t width) {
+  int64_t out = 0;
+  for (int64_t k = 0; k < nnz; k++) out += uint64_t(a.columns[k]) >= uint64_t(width);
+  return !out;
+}
+
 }  // namespace
 
 const SegmentTable& segment_loops() {
   static const SegmentTable table = {
+      ordered,
+      inside,
       {multiply<float>, scatter<float>, sample<float>},
       {multiply<double>, scatter<double>, sample<double>},
   };

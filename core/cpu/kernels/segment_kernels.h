@@ -25,6 +25,9 @@ struct SegmentLoops {
                  int64_t end);
 };
 struct SegmentTable {
+  // Whether the rows follow each other from 0 to nnz; and all columns lie within the width.
+  bool (*ordered)(const Csr& a, int64_t nnz);
+  bool (*inside)(const Csr& a, int64_t nnz, int64_t width);
   SegmentLoops<float> floats;
   SegmentLoops<double> doubles;
 };

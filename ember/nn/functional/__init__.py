@@ -78,11 +78,10 @@ from ember.nn.functional.dropout import (
     dropout3d,
     feature_alpha_dropout,
 )
-from ember.nn.functional.embedding_bag import embedding_bag
+from ember.nn.functional.embedding import embedding, embedding_bag
 from ember.nn.functional.layers import (
     bilinear,
     cosine_similarity,
-    embedding,
     normalize,
     one_hot,
     pairwise_distance,
@@ -101,18 +100,9 @@ from ember.nn.functional.loss import (
 from ember.nn.functional.normalization import local_response_norm
 from ember.nn.functional.padding import pad
 from ember.nn.functional.pooling import (
-    avg_pool1d,
-    avg_pool2d,
-    avg_pool3d,
     lp_pool1d,
     lp_pool2d,
     lp_pool3d,
-    max_pool1d,
-    max_pool1d_with_indices,
-    max_pool2d,
-    max_pool2d_with_indices,
-    max_pool3d,
-    max_pool3d_with_indices,
     max_unpool1d,
     max_unpool2d,
     max_unpool3d,
@@ -133,13 +123,11 @@ from ember.nn.functional.resample import (
 from ember.nn.functional.vision import (
     affine_grid,
     channel_shuffle,
-    fold,
     grid_sample,
     native_channel_shuffle,
     pdist,
     pixel_shuffle,
     pixel_unshuffle,
-    unfold,
 )
 
 # What the core has under these names takes the place of the composites above.

@@ -3,9 +3,11 @@
 import math
 
 import ember
-from ember import Tensor
+from ember import _C, Tensor
 from ember.nn.functional._sizes import expanded
-from ember.nn.functional.pooling import max_over, with_indices
+
+_average = _C._ops["_adaptive_avg_pool"]
+_maximum = _C._ops["_adaptive_max_pool"]
 
 
 def _target(input: Tensor, output_size, dims: int, name: str) -> list[int]:
@@ -29,41 +31,12 @@ def _target(input: Tensor, output_size, dims: int, name: str) -> list[int]:
             f"{len(output_size)}"
         )
     given = input.shape[-dims:]
-    size = [n if o is None else int(o) for o, n in zip(output_size, given)]
-    if any(o < 0 for o in size):
-        raise RuntimeError(
-            f"{name}(): elements of output_size must be greater than or equal to 0 "
-            f"but received {size}"
-        )
-    if 0 in input.shape[1 if input.dim() == dims + 2 else 0 :]:
-        raise RuntimeError(
-            f"{name}(): Expected input to have non-zero size for non-batch dimensions,"
-            f" but input has sizes {list(input.shape)}"
-        )
-    return size
-
-
-def _windows(size: int, count: int) -> list[tuple[int, int]]:
-    """First and one after last position of `count` windows over `size` elements."""
-    return [(i * size // count, -((-(i + 1) * size) // count)) for i in range(count)]
+    return [n if o is None else o for o, n in zip(output_size, given)]
 
 
 def _adaptive_avg(dims: int, input: Tensor, output_size) -> Tensor:
     size = _target(input, output_size, dims, f"adaptive_avg_pool{dims}d")
-    first = input.dim() - dims
-    for axis, count in enumerate(size, first):
-        n = input.shape[axis]
-        if count and n % count == 0:
-            input = input.unflatten(axis, (count, n // count)).mean(axis + 1)
-        elif count == 0:
-            input = input.narrow(axis, 0, 0)
-        else:
-            parts = [
-                input.narrow(axis, start, stop - start).mean(axis)
-                for start, stop in _windows(n, count)
-            ]
-            input = ember.stack(parts, axis)
-    return input
+    return _average(input, size)
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size) -> Tensor:
@@ -88,16 +61,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size) -> Tensor:
 
 def _adaptive_max(dims: int, input: Tensor, output_size, return_indices: bool):
     size = _target(input, output_size, dims, f"adaptive_max_pool{dims}d")
-    rest = input.shape[:-dims]
-    if 0 in size:
-        values = input.new_empty((*rest, *size))
-        places = values.new_empty(values.shape, dtype=ember.int64)
-    else:
-        positions = [
-            [list(range(*window)) for window in _windows(n, count)]
-            for n, count in zip(input.shape[-dims:], size)
-        ]
-        values, places = max_over(input, dims, positions)
+    values, places = _maximum(input, size)
     return (values, places) if return_indices else values
 
 
@@ -212,8 +176,20 @@ def fractional_max_pool3d(
     return _fractional(3, input, *sizes, return_indices, _random_samples)
 
 
-adaptive_max_pool1d_with_indices = with_indices(adaptive_max_pool1d)
-adaptive_max_pool2d_with_indices = with_indices(adaptive_max_pool2d)
-adaptive_max_pool3d_with_indices = with_indices(adaptive_max_pool3d)
-fractional_max_pool2d_with_indices = with_indices(fractional_max_pool2d)
-fractional_max_pool3d_with_indices = with_indices(fractional_max_pool3d)
+def _with_indices(function):
+    """A pooling function that always returns the places of the maxima too."""
+
+    def pool(*args, **kwargs):
+        kwargs["return_indices"] = True
+        return function(*args, **kwargs)
+
+    pool.__name__ = pool.__qualname__ = function.__name__ + "_with_indices"
+    pool.__doc__ = f"`{function.__name__}` with `return_indices=True`."
+    return pool
+
+
+adaptive_max_pool1d_with_indices = _with_indices(adaptive_max_pool1d)
+adaptive_max_pool2d_with_indices = _with_indices(adaptive_max_pool2d)
+adaptive_max_pool3d_with_indices = _with_indices(adaptive_max_pool3d)
+fractional_max_pool2d_with_indices = _with_indices(fractional_max_pool2d)
+fractional_max_pool3d_with_indices = _with_indices(fractional_max_pool3d)

@@ -1,4 +1,4 @@
-"""Bilinear maps, embeddings and distances."""
+"""Bilinear maps, one-hot vectors and distances."""
 
 import ember
 from ember import Tensor
@@ -22,73 +22,6 @@ def bilinear(
     if bias is not None:
         result = result + bias
     return result.reshape(*batch, out)
-
-
-def embedding(
-    input: Tensor,
-    weight: Tensor,
-    padding_idx: int | None = None,
-    max_norm: float | None = None,
-    norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False,
-    sparse: bool = False,
-) -> Tensor:
-    """Rows of `weight`; the row `padding_idx` gets no gradient.
-
-    >>> import ember
-    >>> ember.nn.functional.embedding(ember.tensor([1, 0]), ember.eye(2))
-    tensor([[0., 1.],
-            [1., 0.]])
-    """
-    if padding_idx is not None:
-        rows = weight.shape[0]
-        if not -rows <= padding_idx < rows:
-            raise AssertionError("Padding_idx must be within num_embeddings")
-        padding_idx %= rows
-    if weight.dim() != 2:
-        raise RuntimeError(f"'weight' must be 2-D, got {weight.dim()}-D")
-    if max_norm is not None:
-        _renormalize(input, weight, max_norm, norm_type)
-    if scale_grad_by_freq:
-        weight = _scaled_by_frequency(input, weight, sparse)
-    rows = _rows_of(weight, input.reshape(-1), sparse, padding_idx)
-    rows = rows.view(*input.shape, -1)
-    if sparse or padding_idx is None or not rows.requires_grad:
-        return rows
-    padding = (input == padding_idx).unsqueeze(-1)
-    return ember.where(padding, rows.detach(), rows)
-
-
-def _rows_of(
-    weight: Tensor, index: Tensor, sparse: bool, padding_idx: int | None = None
-) -> Tensor:
-    """weight[index]; `sparse`: with a sparse gradient, that has no padding."""
-    if not sparse or not (weight.requires_grad and ember.is_grad_enabled()):
-        return weight.index_select(0, index)
-    from ember.sparse._engine import Rows
-
-    return Rows.apply(weight, index, padding_idx)
-
-
-def _scaled_by_frequency(input: Tensor, weight: Tensor, sparse: bool) -> Tensor:
-    """`weight`, but a row used n times gets 1/n of the sum of its gradients."""
-    if sparse:
-        from ember.sparse._engine import NoSparseGradient
-
-        return NoSparseGradient.apply(weight)
-    counts = ember.bincount(input.reshape(-1), minlength=weight.shape[0])
-    scale = (1.0 / counts.clamp(min=1)).to(weight.dtype).unsqueeze(1)
-    return weight * scale + (weight - weight * scale).detach()
-
-
-def _renormalize(input: Tensor, weight: Tensor, max_norm: float, norm_type: float):
-    """Scale the rows in use down to `max_norm`, in place."""
-    with ember.no_grad():
-        used = ember.unique(input)
-        rows = weight.detach().index_select(0, used)
-        norms = rows.norm(norm_type, dim=1, keepdim=True)
-        scale = ember.where(norms > max_norm, max_norm / (norms + 1e-7), 1.0)
-        weight.detach().index_copy_(0, used, rows * scale)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
@@ -143,6 +76,7 @@ def cosine_similarity(
     x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8
 ) -> Tensor:
     """The cosine of the angle between x1 and x2 along `dim`."""
+    x1, x2 = ember.broadcast_tensors(x1, x2)
     norm1 = x1.norm(2, dim, keepdim=True).clamp_min(eps)
     norm2 = x2.norm(2, dim, keepdim=True).clamp_min(eps)
     return ((x1 / norm1) * (x2 / norm2)).sum(dim)

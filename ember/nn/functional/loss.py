@@ -3,7 +3,9 @@
 import math
 
 import ember
-from ember import Tensor
+from ember import _C, Tensor
+
+logsigmoid = _C._ops["nn.functional.logsigmoid"]
 
 
 def _reduction(size_average, reduce, reduction: str) -> str:
@@ -71,8 +73,7 @@ def mse_loss(
     """
     reduction = _reduction(size_average, reduce, reduction)
     _warn_sizes(input, target)
-    difference = input - target
-    return _weighted(difference * difference, weight, reduction)
+    return _weighted((input - target).square(), weight, reduction)
 
 
 def l1_loss(
@@ -165,7 +166,7 @@ def binary_cross_entropy_with_logits(
             f"Target size ({target.size()}) must be the same as input size "
             f"({input.size()})"
         )
-    logp = input.clamp(max=0) - (-input.abs()).exp().log1p()
+    logp = logsigmoid(input)
     if pos_weight is None:
         loss = (1 - target) * input - logp
     else:

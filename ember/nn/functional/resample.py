@@ -1,19 +1,15 @@
-"""Images made larger or smaller: interpolation along one axis after the other.
-
-An axis of the output is described by taps: for every output position a few input
-positions and their weights.
-"""
+"""Images made larger or smaller: the arguments of `interpolate`, an op of the core."""
 
 import math
 
-import ember
-from ember import Tensor
+from ember import _C, Tensor
 from ember.nn.functional.adaptive_pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
 )
 
+_interpolate = _C._ops["_interpolate"]
 _AXES = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
 
 
@@ -46,25 +42,11 @@ def interpolate(
     if mode == "area":
         pools = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
         return pools[dims - 1](input, size)
-    if mode in ("nearest", "nearest-exact"):
-        for axis, n in enumerate(size, 2):
-            offset = 0.5 if mode == "nearest-exact" else 0.0
-            step = _step(input.shape[axis], n, scales[axis - 2], False)
-            source = (ember.arange(n, dtype=ember.float32) + offset) * step
-            source = source.floor().long().clamp(max=input.shape[axis] - 1)
-            input = input.index_select(axis, source.to(input.device))
-        return input
-    for axis, n in enumerate(size, 2):
-        old = input.shape[axis]
-        step = _step(old, n, scales[axis - 2], bool(align_corners))
-        taps = _smooth_taps if antialias else _taps
-        index, weights = taps(mode, input, old, n, step, bool(align_corners))
-        input = _combined(input, axis, index, weights)
-    return input
+    return _interpolate(input, size, scales, mode, bool(align_corners), antialias)
 
 
 def _sizes(input: Tensor, size, scale_factor, recompute) -> tuple[list[int], list]:
-    """The output sizes, and the scales that were given and count."""
+    """The output sizes, and the scales that were given and count, or 0."""
     dims = input.dim() - 2
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
@@ -77,12 +59,12 @@ def _sizes(input: Tensor, size, scale_factor, recompute) -> tuple[list[int], lis
                     f"and output size of {size}. Please provide input tensor in (N, C, "
                     "d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format."
                 )
-            return [int(n) for n in size], [None] * dims
+            return [int(n) for n in size], [0.0] * dims
         if recompute:
             raise ValueError(
                 "recompute_scale_factor is not meaningful with an explicit size."
             )
-        return [int(size)] * dims, [None] * dims
+        return [int(size)] * dims, [0.0] * dims
     if scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
     scales = scale_factor
@@ -96,7 +78,7 @@ def _sizes(input: Tensor, size, scale_factor, recompute) -> tuple[list[int], lis
         )
     given = input.shape[2:]
     sizes = [math.floor(float(n) * float(s)) for n, s in zip(given, scales)]
-    return sizes, [None] * dims if recompute else [float(s) for s in scales]
+    return sizes, [0.0] * dims if recompute else [float(s) for s in scales]
 
 
 def _check_mode(input: Tensor, mode: str, align_corners, antialias: bool) -> None:
@@ -127,74 +109,6 @@ def _check_mode(input: Tensor, mode: str, align_corners, antialias: bool) -> Non
             "Anti-alias option is restricted to bilinear and bicubic modes and "
             "requires a 4-D tensor as input"
         )
-
-
-def _step(old: int, new: int, scale: float | None, align: bool) -> float:
-    """How far the source moves for one output position."""
-    if align:
-        return (old - 1) / (new - 1) if new > 1 else 0.0
-    return 1.0 / scale if scale is not None and scale > 0 else old / new
-
-
-def _taps(mode: str, input: Tensor, old: int, new: int, step: float, align: bool):
-    """Two neighbours for linear, four for cubic interpolation: [new, taps]."""
-    dtype = input.dtype if input.dtype == ember.float64 else ember.float32
-    place = ember.arange(new, dtype=dtype, device=input.device)
-    source = place * step if align else (place + 0.5) * step - 0.5
-    if mode != "bicubic":
-        source = source.clamp(min=0)
-        low = source.floor().long().clamp(max=old - 1)
-        part = (source - low.to(dtype)).clamp(min=0, max=1)
-        index = ember.stack([low, (low + 1).clamp(max=old - 1)], 1)
-        return index, ember.stack([1 - part, part], 1)
-    low = source.floor()
-    part = (source - low).unsqueeze(1)
-    near = ember.tensor([-1, 0, 1, 2], device=input.device)
-    index = (low.long().unsqueeze(1) + near).clamp(min=0, max=old - 1)
-    return index, _cubic((part - near.to(dtype)).abs(), -0.75)
-
-
-def _cubic(x: Tensor, a: float) -> Tensor:
-    """Keys' convolution kernel, for distances that are not negative."""
-    inner = ((a + 2) * x - (a + 3)) * x * x + 1
-    outer = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-    return ember.where(x <= 1, inner, ember.where(x < 2, outer, 0.0))
-
-
-def _smooth_taps(mode: str, input: Tensor, old, new, step: float, align: bool):
-    """Taps of a filter that widens when the image shrinks."""
-    dtype = input.dtype if input.dtype == ember.float64 else ember.float32
-    radius = 2.0 if mode == "bicubic" else 1.0
-    widen = max(step, 1.0)
-    reach = radius * widen
-    rows, weights, most = [], [], 0
-    for i in range(new):
-        centre = step * (i + 0.5)
-        first = max(int(centre - reach + 0.5), 0)
-        stop = min(int(centre + reach + 0.5), old)
-        rows.append(list(range(first, stop)))
-        weights.append([abs(j - centre + 0.5) / widen for j in rows[-1]])
-        most = max(most, stop - first)
-    far = radius + 1.0  # beyond the filter, so its weight is zero
-    index = ember.tensor([r + [0] * (most - len(r)) for r in rows], device=input.device)
-    kind = {"dtype": dtype, "device": input.device}
-    x = ember.tensor([w + [far] * (most - len(w)) for w in weights], **kind)
-    value = _cubic(x, -0.5) if mode == "bicubic" else (1 - x).clamp(min=0)
-    return index, value / value.sum(1, keepdim=True)
-
-
-def _combined(input: Tensor, axis: int, index: Tensor, weights: Tensor) -> Tensor:
-    """The weighted sum of the taps along an axis."""
-    small = input.dtype in (ember.float16, ember.bfloat16)
-    x = input.float() if small or not input.is_floating_point() else input
-    shape = [-1] + [1] * (x.dim() - axis - 1)
-    total = None
-    for tap in range(index.shape[1]):
-        part = x.index_select(axis, index[:, tap]) * weights[:, tap].reshape(shape)
-        total = part if total is None else total + part
-    if not input.is_floating_point():
-        total = total.round().clamp(min=0, max=255)
-    return total.to(input.dtype)
 
 
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):

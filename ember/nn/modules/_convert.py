@@ -60,6 +60,18 @@ class ConversionMethods:
         """Move to a CUDA device."""
         return self._apply(lambda t: t.cuda(device))
 
+    def xpu(self, device=None) -> Self:
+        """Move to an XPU: there is none."""
+        return self._apply(lambda t: t.xpu(device))
+
+    def ipu(self, device=None) -> Self:
+        """Move to an IPU: there is none."""
+        return self._apply(lambda t: t.ipu(device))
+
+    def mtia(self, device=None) -> Self:
+        """Move to an MTIA device: there is none."""
+        return self._apply(lambda t: t.mtia(device))
+
     def to_empty(self, *, device, recurse: bool = True) -> Self:
         """Move to a device without copying values."""
         return self._apply(

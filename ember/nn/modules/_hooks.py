@@ -5,16 +5,17 @@ some. A module without hooks never comes here; see `Module.__call__`.
 from collections.abc import Callable
 
 import ember
+from ember import _C
 from ember.autograd.function import Function
 from ember.utils.hooks import RemovableHandle, add_hook
 
-# Hooks for every module, by kind; `Module.__call__` looks at `active` only.
+# Hooks for every module, by kind; a call of a module looks at `active` only.
 GLOBAL: dict[str, dict] = {
     kind: {}
     for kind in "forward_pre forward backward_pre backward always_called".split()
 }
 REGISTRATION: dict[str, dict] = {"parameter": {}, "buffer": {}, "module": {}}
-active: list = []  # non-empty once a global hook was ever registered
+active: list = _C._global_hooks  # non-empty once a global hook was ever registered
 
 
 class HookMethods:

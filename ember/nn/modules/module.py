@@ -1,18 +1,17 @@
 """`Module`: a tree of parameters, buffers and submodules with a `forward`.
 
 Hooks are in `_hooks`, saving and loading in `_state`, moving between devices and
-dtypes in `_convert`.
+dtypes in `_convert`; calls and attributes are quick by `core/python/module_base.cpp`.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import ember
-from ember._C import Tensor
+from ember._C import Tensor, _ModuleBase, _quick_attributes
 from ember.nn.modules._convert import ConversionMethods
 from ember.nn.modules._hooks import (  # noqa: F401 (the global hooks are public here)
     HookMethods,
-    active,
     register_module_backward_hook,
     register_module_buffer_registration_hook,
     register_module_forward_hook,
@@ -34,7 +33,7 @@ _HOOK_TABLES = (
 ).split()
 
 
-class Module(HookMethods, StateMethods, ConversionMethods):
+class Module(_ModuleBase, HookMethods, StateMethods, ConversionMethods):
     """Base of all layers and models. Subclasses assign parameters and submodules in
     `__init__` and define `forward`.
 
@@ -47,6 +46,8 @@ class Module(HookMethods, StateMethods, ConversionMethods):
     """
 
     _version: int = 1
+    dump_patches: bool = False
+    T_destination = TypeVar("T_destination", bound=dict)
     training: bool
     call_super_init: bool = False
     # Whether __call__ must look for hooks; set by registering one.
@@ -70,12 +71,14 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
-    def __call__(self, *args, **kwargs):
-        if self._hooked or active:
-            return self._call_with_hooks(args, kwargs)
-        return self.forward(*args, **kwargs)
+    _call_impl = _ModuleBase.__call__
+    if TYPE_CHECKING:
 
-    _call_impl = __call__
+        def __call__(self, *args, **kwargs) -> Any: ...
+
+    def __init_subclass__(cls, **kwargs) -> None:
+        super().__init_subclass__(**kwargs)
+        _quick_attributes(cls, Module.__getattr__)
 
     def forward(self, *args, **kwargs):
         """What the module computes. Subclasses define it."""
@@ -85,6 +88,8 @@ class Module(HookMethods, StateMethods, ConversionMethods):
 
     # --- attributes -----------------------------------------------------------------
 
+    # _ModuleBase finds members; this is for classes that call it from a __getattr__ of
+    # their own, for tables that are no dict, and for the error.
     def __getattr__(self, name: str):
         own = self.__dict__
         for table in ("_parameters", "_buffers", "_modules"):
@@ -424,6 +429,9 @@ def _type_name(value) -> str:
     kind = type(value)
     name = f"{kind.__module__}.{kind.__qualname__}"
     return name.removeprefix("builtins.")
+
+
+_quick_attributes(Module, Module.__getattr__)
 
 
 def _expect(ok: bool, name: str, what: str, wanted: str, value) -> None:

@@ -5,6 +5,8 @@ Checks and parameters are here; what is computed is in the ops (core/ops/recurre
 
 import math
 import warnings
+from collections.abc import Callable
+from typing import ClassVar
 
 import ember
 from ember import _C, Tensor
@@ -18,7 +20,7 @@ class RNNBase(Module):
     """Base: the parameters of all layers and directions, and the checks."""
 
     _kinds = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
-    _ops = {
+    _ops: ClassVar[dict[str, Callable]] = {
         "LSTM": _C.lstm,
         "GRU": _C.gru,
         "RNN_TANH": _C.rnn_tanh,

@@ -11,16 +11,6 @@ from ember.nn.parallel.data_parallel import (
     scatter,
 )
 
-
-def __getattr__(name: str):
-    if name in ("DistributedDataParallel", "DistributedDataParallelCPU"):
-        from importlib import import_module
-
-        module = import_module("ember.nn.parallel.distributed")
-        return module.DistributedDataParallel
-    raise AttributeError(f"module 'ember.nn.parallel' has no attribute '{name}'")
-
-
 __all__ = [
     "DataParallel",
     "data_parallel",

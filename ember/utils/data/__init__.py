@@ -39,9 +39,11 @@ _PIPES = (
 
 
 def __getattr__(name: str):
-    if name in _PIPES or name == "datapipes":
-        from importlib import import_module
+    from importlib import import_module
 
+    if name == "_utils":
+        return import_module("ember.utils.data._utils")
+    if name in _PIPES or name == "datapipes":
         pipes = import_module("ember.utils.data.datapipes")
         return pipes if name == "datapipes" else getattr(pipes, name)
     raise AttributeError(f"module 'ember.utils.data' has no attribute '{name}'")

@@ -1,6 +1,8 @@
 """Making a batch of samples: `default_collate` and `default_convert`."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import ember
 from ember import Tensor
@@ -38,31 +40,89 @@ def default_collate(batch: list):
     >>> ember.utils.data.default_collate([(1, 2.0), (3, 4.0)])
     [tensor([1, 3]), tensor([2., 4.], dtype=torch.float64)]
     """
-    first = batch[0]
-    if isinstance(first, Tensor):
-        return _stack(batch)
-    if _is_numpy(first):
-        return _collate_numpy(batch)
-    if isinstance(first, float):
-        return ember.tensor(batch, dtype=ember.float64)
-    if isinstance(first, int):
-        return ember.tensor(batch)
-    if isinstance(first, (str, bytes)):
-        return batch
+    return collate(batch, collate_fn_map=default_collate_fn_map)
+
+
+def collate(batch: list, *, collate_fn_map: dict | None = None):
+    """A batch by functions for types, which may be new or replace the default ones.
+
+    A function is called as `fn(batch, collate_fn_map=...)`. Mappings and sequences of
+    types that have none are collated item by item.
+
+    >>> import ember
+    >>> from ember.utils.data._utils.collate import collate
+    >>> collate([1, 2], collate_fn_map={int: lambda batch, **options: sum(batch)})
+    3
+    """
+    first, map = batch[0], collate_fn_map
+    fn = _function_for(first, map) if map else None
+    if fn is not None:
+        return fn(batch, collate_fn_map=map)
     if isinstance(first, Mapping):
-        columns = {key: default_collate([row[key] for row in batch]) for key in first}
+        columns = {
+            key: collate([row[key] for row in batch], collate_fn_map=map)
+            for key in first
+        }
         return _like_mapping(first, columns)
     if isinstance(first, tuple) and hasattr(first, "_fields"):
-        return type(first)(*(default_collate(list(c)) for c in zip(*batch)))
+        return type(first)(*(collate(list(c), collate_fn_map=map) for c in zip(*batch)))
     if isinstance(first, Sequence):
         if any(len(row) != len(first) for row in batch):
             raise RuntimeError("each element in list of batch should be of equal size")
-        parts = [default_collate(list(column)) for column in zip(*batch)]
+        parts = [collate(list(column), collate_fn_map=map) for column in zip(*batch)]
         return parts if isinstance(first, tuple) else _like_sequence(first, parts)
     raise TypeError(
         "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or "
         f"lists; found {type(first)}"
     )
+
+
+def _function_for(value, map: dict) -> Callable | None:
+    kind = type(value)
+    if kind in map:
+        return map[kind]
+    if map is default_collate_fn_map and _is_numpy(value):
+        return collate_numpy_fn
+    for known, fn in map.items():
+        if isinstance(value, known):
+            return fn
+    return None
+
+
+def collate_tensor_fn(batch: list, *, collate_fn_map: dict | None = None):
+    """A stack of tensors."""
+    return _stack(batch)
+
+
+def collate_numpy_fn(batch: list, *, collate_fn_map: dict | None = None):
+    """A stack of arrays, or a tensor of NumPy's numbers."""
+    return _collate_numpy(batch)
+
+
+def collate_float_fn(batch: list, *, collate_fn_map: dict | None = None):
+    """A tensor of numbers, in double precision."""
+    return ember.tensor(batch, dtype=ember.float64)
+
+
+def collate_int_fn(batch: list, *, collate_fn_map: dict | None = None):
+    """A tensor of integers."""
+    return ember.tensor(batch)
+
+
+def collate_str_fn(batch: list, *, collate_fn_map: dict | None = None):
+    """Text stays as it is."""
+    return batch
+
+
+# Programs add types of their own. NumPy's are looked up by name (`_function_for`), so
+# that it need not be imported; `_utils.collate` puts them here too.
+default_collate_fn_map: dict[Any, Callable] = {
+    Tensor: collate_tensor_fn,
+    float: collate_float_fn,
+    int: collate_int_fn,
+    str: collate_str_fn,
+    bytes: collate_str_fn,
+}
 
 
 def _collate_numpy(batch: list):
@@ -85,6 +145,15 @@ def _stack(batch: list[Tensor]) -> Tensor:
     return ember.stack(batch, 0, out=out)
 
 
+def take_rows(t: Tensor, rows: Tensor) -> Tensor:
+    """A batch of the rows of a tensor."""
+    size = (len(rows), *t.shape[1:])
+    plain = type(t) is Tensor and t.is_cpu and not t.requires_grad
+    if allocate is None or not plain or math.prod(size) * t.element_size() < LARGE:
+        return t.index_select(0, rows.to(t.device))
+    return ember.index_select(t, 0, rows, out=allocate(size, t.dtype))
+
+
 def _alike(batch: list[Tensor]) -> bool:
     shape, dtype = batch[0].shape, batch[0].dtype
     return all(
@@ -105,7 +174,7 @@ def collate_one_by_one(samples: Iterator, count: int):
     """
     first = next(samples)
     parts, build = _parts_of(first)
-    if not any(map(_is_large, parts)):
+    if not any(map(_is_large, parts)) or not _is_default():
         return default_collate([first, *samples])
     columns: list = [_Rows(p, count) if _is_large(p) else [p] for p in parts]
     del parts
@@ -122,6 +191,17 @@ def collate_one_by_one(samples: Iterator, count: int):
             column.append(value)
     made = [c.batch() if isinstance(c, _Rows) else default_collate(c) for c in columns]
     return made[0] if build is None else build(made)
+
+
+def _is_default() -> bool:
+    """Whether types are collated as they always were."""
+    own = (collate_tensor_fn, collate_numpy_fn)
+    arrays = ("Tensor", "ndarray", "tuple", "list", "dict")
+    return all(
+        fn in own
+        for kind, fn in default_collate_fn_map.items()
+        if getattr(kind, "__name__", "") in arrays
+    )
 
 
 def _parts_of(sample) -> tuple[Sequence, Callable | None]:
@@ -153,14 +233,12 @@ class _Rows:
     """A batch of large arrays, filled row by row; a list if they turn out to differ."""
 
     def __init__(self, first, count: int) -> None:
-        self.like = first if isinstance(first, Tensor) else ember.as_tensor(first)
-        self.shape, self.dtype = self.like.shape, self.like.dtype
-        size = (count, *self.shape)
-        self.out = (allocate or _empty)(size, self.dtype)
+        row = first if isinstance(first, Tensor) else ember.as_tensor(first)
+        self.shape, self.dtype = row.shape, row.dtype
+        self.out = (allocate or _empty)((count, *self.shape), self.dtype)
         self.filled = 0
         self.rest: list | None = None
-        self.append(self.like)
-        del self.like
+        self.append(row)
 
     def __len__(self) -> int:
         return self.filled if self.rest is None else len(self.rest)
@@ -174,7 +252,7 @@ class _Rows:
         if self.rest is not None or not same:
             if self.rest is None:
                 self.rest = list(self.out[: self.filled])
-            self.rest.append(value)
+            self.rest.append(t)
             return
         self.out[self.filled].copy_(t)
         self.filled += 1

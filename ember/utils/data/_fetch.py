@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from ember.utils.data import _collate
+from ember.utils.data.dataset import Subset
 
 
 class _DatasetKind:
@@ -28,13 +29,20 @@ def make_fetcher(
     if whole is not None and plain:
         return whole
     many = getattr(dataset, "__getitems__", None)
-    if many is not None:
+    if many is not None and not (plain and _reads_one_by_one(dataset)):
         return lambda indices: collate_fn(many(indices))
     if plain:
         return lambda indices: _collate.collate_one_by_one(
             (dataset[i] for i in indices), len(indices)
         )
     return lambda indices: collate_fn([dataset[i] for i in indices])
+
+
+def _reads_one_by_one(dataset) -> bool:
+    """Whether it is a part of one that does: then there is nothing to gain."""
+    while type(dataset) is Subset:
+        dataset = dataset.dataset
+    return not hasattr(dataset, "__getitems__")
 
 
 def _stream_fetcher(

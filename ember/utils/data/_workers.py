@@ -21,7 +21,7 @@ from ember import _C
 from ember.multiprocessing import reductions
 from ember.multiprocessing._connection import Connection, Pipe
 from ember.utils.data._transfer import Mapped
-from ember.utils.data._worker import BATCH, ENDED, Job, run_worker
+from ember.utils.data._worker import ENDED, Job, run_worker
 
 _JOIN_SECONDS = 5.0  # that a worker gets to finish what it is doing
 _CHECK_SECONDS = 2.0
@@ -115,7 +115,6 @@ class Crew:
         self._timeout = loader.timeout
         self._in_order = loader.in_order
         self._prefetch = loader.prefetch_factor
-        self._streams = bool(loader._dataset_kind)
         context = loader.multiprocessing_context or mp.get_context()
         try:
             for i in range(loader.num_workers):
@@ -179,6 +178,11 @@ class Crew:
         """Kind and content of the next batch. Raises StopIteration at the end."""
         if self._error is not None:
             raise RuntimeError(self._error)
+        if os.getpid() != self._owner:
+            raise RuntimeError(
+                "next(): this DataLoader iterator belongs to another process; make one "
+                "in this process with iter()"
+            )
         deadline = time.monotonic() + self._timeout if self._timeout else None
         while True:
             self._skip_ended()
@@ -284,6 +288,3 @@ def _job(loader, base_seed: int, number: int) -> Job:
         number,
         loader.num_workers,
     )
-
-
-__all__ = ["BATCH", "Crew"]

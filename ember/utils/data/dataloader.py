@@ -41,6 +41,9 @@ class DataLoader:
 
     __initialized = False
 
+    def __class_getitem__(cls, item) -> type:
+        return cls
+
     def __init__(
         self,
         dataset: Dataset,
@@ -251,6 +254,12 @@ class _BaseDataLoaderIter:
         self._index_sampler = loader._index_sampler
         self._kind = loader._dataset_kind
         self._pin = loader.pin_memory and _can_pin()
+        if loader.pin_memory and not self._pin:
+            warnings.warn(
+                "'pin_memory' argument is set as true but no accelerator is found, "
+                "then device pinned memory won't be used.",
+                stacklevel=4,
+            )
         self._start(loader)
         # Drawn for workers' seeds also without workers, so that what the program
         # draws afterwards is what it draws in PyTorch.

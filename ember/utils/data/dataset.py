@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import ember
 from ember import Tensor
+from ember.utils.data import _collate
 
 
 class Dataset:
@@ -73,7 +74,7 @@ class TensorDataset(Dataset):
     def collated(self, indices: list[int]) -> list[Tensor]:
         """The batch of these samples, as collating them one by one would give it."""
         rows = ember.tensor(indices, dtype=ember.int64)
-        return [t.index_select(0, rows.to(t.device)) for t in self.tensors]
+        return [_collate.take_rows(t, rows) for t in self.tensors]
 
 
 class StackDataset(Dataset):

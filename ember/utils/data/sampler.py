@@ -3,6 +3,7 @@ seeds.
 """
 
 from collections.abc import Iterator, Sequence, Sized
+from itertools import islice
 from typing import Any
 
 import ember
@@ -10,6 +11,9 @@ import ember
 
 class Sampler:
     """Base of samplers: an iterable over indices, or over lists of them."""
+
+    def __init__(self, data_source=None) -> None:
+        """PyTorch once wanted the dataset here; it is not used."""
 
     def __class_getitem__(cls, item) -> type:
         return cls
@@ -173,14 +177,10 @@ class BatchSampler(Sampler):
         self.drop_last = drop_last
 
     def __iter__(self) -> Iterator[list[int]]:
-        batch = []
-        for index in self.sampler:
-            batch.append(index)
-            if len(batch) == self.batch_size:
+        indices = iter(self.sampler)
+        while batch := list(islice(indices, self.batch_size)):
+            if len(batch) == self.batch_size or not self.drop_last:
                 yield batch
-                batch = []
-        if batch and not self.drop_last:
-            yield batch
 
     def __len__(self) -> int:
         extra = 0 if self.drop_last else self.batch_size - 1

@@ -21,6 +21,7 @@ op("copy_", S(T(2, 3, grad=False), T(2, 3)), S(T(2, 3, grad=False), T(3)),
 op("item", T(), T(1, 1), ref=lambda x: x.reshape(())[()], dtypes=ANY, skip="meta",
    errors=[(S(T(2)), RuntimeError, "2 elements")])
 op("detach", T(2, 3), ref=np.copy, dtypes=ANY, result="same", grad=False)
+op("detach_copy", T(2, 3), ref=np.copy, dtypes=ANY, result="same", grad=False)
 op("fill_", S(T(2, 3, grad=False), 3), S(T(2, 3, grad=False), T()), dtypes="ifhc", result="same",
    ref=lambda x, v: np.full_like(x, v), errors=[(S(T(2), T(1)), RuntimeError, "0-dim")])
 op("fill", S(T(2, 3), 3), S(T(2, 3), T()), dtypes="ifhc", result="same",

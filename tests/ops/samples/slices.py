@@ -90,3 +90,14 @@ op("as_strided_scatter", S(T(6), T(2, 2), (2, 2), (3, 1)),
    skip="noncontiguous meta")  # it reads the memory itself
 for name in ("select", "diagonal", "unfold"):
     view_forms(name, "copy")
+
+
+def fill_diagonal(x, value, wrap=False):
+    x = x.copy()
+    np.fill_diagonal(x, value, wrap)
+    return x
+
+
+op("fill_diagonal_", S(T(3, 3), 5.0), S(T(7, 3), 5.0, True), S(T(7, 3), 5.0), S(T(2, 4), 1.0),
+   S(T(3, 3, 3), 2.0), ref=fill_diagonal, dtypes="fhc", grad=False,
+   errors=[(S(T(3), 1.0), RuntimeError, "larger than 1"), (S(T(2, 2, 3), 1.0), RuntimeError, "equal length")])

@@ -1,0 +1,142 @@
+"""Names of the top level that are little more than themselves: what the build has,
+files, futures, streams of the CPU.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import ember
+from ember import _C, Tensor
+from ember.futures import Future
+
+has_lapack = True
+has_mkl = False
+has_openmp = True
+legacy_contiguous_format = _C.contiguous_format
+
+
+def is_distributed(input: Tensor) -> bool:
+    """Whether a tensor lies on several devices: never."""
+    return False
+
+
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Switch anomaly detection on or off."""
+    _C._set_anomaly_enabled(enabled, check_nan)
+
+
+def from_file(
+    filename, shared: bool | None = None, size: int = 0, *, dtype=None, **options
+) -> Tensor:
+    """`size` elements of a file as a tensor; with `shared`, writes reach the file.
+
+    >>> import ember, tempfile, os
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "numbers")
+    ...     t = ember.from_file(path, shared=True, size=3, dtype=ember.int32)
+    ...     _ = t.fill_(7)
+    ...     ember.from_file(path, size=3, dtype=ember.int32)
+    tensor([7, 7, 7], dtype=torch.int32)
+    """
+    import os
+
+    import numpy as np
+
+    dtype = ember.get_default_dtype() if dtype is None else dtype
+    needed = size * dtype.itemsize
+    path = os.fspath(filename)
+    present = os.path.getsize(path) if os.path.exists(path) else 0
+    if shared and present < needed:
+        with open(path, "ab") as file:
+            file.truncate(needed)
+        present = needed
+    if present < needed:
+        raise RuntimeError(
+            f"from_file(): {path} has {present} bytes, but {size} elements of {dtype} "
+            f"need {needed}"
+        )
+    mode: Any = "r+" if shared else "c"
+    raw = np.memmap(path, np.uint8, mode, shape=(needed,)) if needed else np.empty(0)
+    return ember.from_numpy(raw.astype(np.uint8, copy=False).view()).view(dtype)
+
+
+def fork(func: Callable, *args, **kwargs):
+    """A future with the result of `func(*args)`, which runs now.
+
+    >>> import ember
+    >>> ember.wait(ember.fork(ember.add, ember.ones(1), 2))
+    tensor([3.])
+    """
+    future = Future()
+    try:
+        future.set_result(func(*args, **kwargs))
+    except Exception as error:
+        future.set_exception(error)
+    return future
+
+
+def wait(future) -> Any:
+    """The result of a future."""
+    return future.wait()
+
+
+class Stream:
+    """A queue of work on a device; the CPU's work is done when a call returns."""
+
+    def __init__(self, device=None, *, priority: int = 0) -> None:
+        self.device = _C.device("cpu" if device is None else device)
+        self.priority = priority
+
+    def query(self) -> bool:
+        """Whether all work is done."""
+        return True
+
+    def synchronize(self) -> None:
+        """Wait for all work."""
+
+    def wait_event(self, event: "Event") -> None:
+        """Let later work wait for an event."""
+
+    def wait_stream(self, stream: "Stream") -> None:
+        """Let later work wait for another stream."""
+
+    def record_event(self, event: "Event | None" = None) -> "Event":
+        """An event that happens when all work so far is done."""
+        event = Event() if event is None else event
+        event.record(self)
+        return event
+
+    def __enter__(self) -> "Stream":
+        return self
+
+    def __exit__(self, *error) -> None: ...
+
+
+class Event:
+    """A moment in a stream."""
+
+    def __init__(self, device=None, *, enable_timing=False, blocking=False, **options):
+        self.device = _C.device("cpu" if device is None else device)
+        self._time: float | None = None
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Happen now."""
+        from time import perf_counter
+
+        self._time = perf_counter()
+
+    def query(self) -> bool:
+        """Whether it has happened."""
+        return True
+
+    def synchronize(self) -> None:
+        """Wait for it."""
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """Let later work of a stream wait for it."""
+
+    def elapsed_time(self, end_event: "Event") -> float:
+        """Milliseconds from this event to another."""
+        if self._time is None or end_event._time is None:
+            raise RuntimeError("Both events must be recorded before calculating time")
+        return (end_event._time - self._time) * 1000

@@ -1,0 +1,111 @@
+"""Dual numbers: tensors with a direction, which ops carry along.
+
+The direction of a result is computed when it is asked for, by differentiating the
+backward pass (Note [Derivatives of functions], ember/func/_grad.py); so every op with a
+second derivative takes part, and a tensor keeps its history while the level is entered.
+
+>>> import ember
+>>> from ember.autograd import forward_ad
+>>> with forward_ad.dual_level():
+...     x = forward_ad.make_dual(ember.tensor([1.0, 2.0]), ember.ones(2))
+...     forward_ad.unpack_dual(x * x).tangent
+tensor([2., 4.])
+"""
+
+from typing import NamedTuple
+
+import ember
+from ember import Tensor
+from ember.func._batched import run_grad
+from ember.func._grad import fresh
+
+_levels: list[list[tuple[Tensor, Tensor]]] = []
+
+
+class UnpackedDualTensor(NamedTuple):
+    """A tensor and its direction, None if it has none."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+def enter_dual_level() -> int:
+    """Enter a level, in which tensors can be made dual."""
+    if _levels:
+        raise RuntimeError(
+            "Nested forward mode AD is not supported at the moment; use ember.func.jvp"
+        )
+    _levels.append([])
+    return len(_levels) - 1
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Leave the level; its directions are forgotten."""
+    if not _levels or (level is not None and level != len(_levels) - 1):
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was "
+            "created. This is not supported."
+        )
+    _levels.pop()
+
+
+class dual_level:
+    """A context in which tensors can be made dual."""
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, *error) -> None:
+        exit_dual_level()
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """`tensor` with a direction."""
+    if not _levels:
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make "
+            "sure to enter_dual_level() first."
+        )
+    if not (tensor.is_floating_point() or tensor.is_complex()):
+        raise ValueError(
+            f"Expected primal to be floating point or complex, but got: {tensor.dtype}"
+        )
+    if not (tangent.is_floating_point() or tangent.is_complex()):
+        raise ValueError(
+            "Expected tangent to be floating point or complex, but got: "
+            f"{tangent.dtype}"
+        )
+    if tensor.shape != tangent.shape:
+        raise RuntimeError(
+            f"Expected tangent of shape {tuple(tensor.shape)}, got "
+            f"{tuple(tangent.shape)}"
+        )
+    with ember.enable_grad():
+        dual = fresh(tensor)
+    _levels[-1].append((dual, tangent))
+    return dual
+
+
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """A tensor and the direction that ops gave it."""
+    if not _levels:
+        return UnpackedDualTensor(tensor, None)
+    for dual, tangent in _levels[-1]:
+        if dual is tensor:
+            return UnpackedDualTensor(dual.detach(), tangent)
+    if not tensor.requires_grad or not _levels[-1]:
+        return UnpackedDualTensor(tensor, None)
+    inputs = [dual for dual, _ in _levels[-1]]
+    with ember.enable_grad():
+        probe = fresh(ember.zeros_like(tensor))
+        pulled = run_grad([tensor], inputs, [probe], True, True)
+    pairs = [
+        (p, t)
+        for p, (_, t) in zip(pulled, _levels[-1])
+        if p is not None and p.requires_grad
+    ]
+    if not pairs:
+        return UnpackedDualTensor(tensor.detach(), None)
+    given = [p for p, _ in pairs], [probe], [t for _, t in pairs]
+    (tangent,) = run_grad(*given, False, True)
+    return UnpackedDualTensor(tensor.detach(), tangent)

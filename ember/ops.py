@@ -1,0 +1,81 @@
+"""Ops by the names PyTorch's operators have: `ember.ops.aten.add.Tensor(a, b)`.
+
+Overloads of one name are one function here, which finds the right one by its arguments.
+
+>>> import ember
+>>> ember.ops.aten.linalg_vector_norm.default(ember.tensor([3.0, 4.0]))
+tensor(5.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+_PREFIXES = ("linalg", "fft", "special")
+
+
+class OpOverloads:
+    """All overloads of an operator; each attribute of it is the operator itself."""
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self.__name__ = name
+        self._function = function
+        self.__doc__ = function.__doc__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
+
+    def __getattr__(self, overload: str) -> OpOverloads:
+        if overload.startswith("__"):
+            raise AttributeError(overload)
+        return self
+
+    def __repr__(self) -> str:
+        return f"<operator aten::{self.__name__}>"
+
+
+class _Namespace:
+    def __getattr__(self, name: str) -> OpOverloads:
+        function = None if name.startswith("__") else _find(name)
+        if function is None:
+            raise AttributeError(f"ember.ops.aten has no operator '{name}'")
+        op = OpOverloads(name, function)
+        setattr(self, name, op)
+        return op
+
+
+def _slice(self, dim=0, start=None, end=None, step=1):
+    """A view of every `step`-th index from `start` to `end` along a dimension."""
+    if not -self.dim() <= dim < self.dim():
+        raise IndexError(
+            f"slice(): dim {dim} is out of range for a tensor with {self.dim()} "
+            "dimensions"
+        )
+    return self[(slice(None),) * (dim % self.dim()) + (slice(start, end, step),)]
+
+
+_ONLY_HERE = {"slice": _slice}
+
+
+def _find(name: str) -> Callable[..., Any] | None:
+    import ember
+    from ember._C import _ops
+
+    if name in _ONLY_HERE:
+        return _ONLY_HERE[name]
+    head, _, tail = name.partition("_")
+    names = [name, f"nn.functional.{name}"]
+    if head in _PREFIXES:
+        names.insert(0, f"{head}.{tail}")
+    for full in names:
+        if full in _ops:
+            return _ops[full]
+    for space in (ember, ember.Tensor, ember.nn.functional):
+        function = getattr(space, name, None)
+        if callable(function):
+            return function
+    return None
+
+
+aten = _Namespace()

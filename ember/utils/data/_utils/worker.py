@@ -1,0 +1,5 @@
+"""What workers know about themselves."""
+
+from ember.utils.data._info import WorkerInfo, get_worker_info
+
+__all__ = ["WorkerInfo", "get_worker_info"]

@@ -1,0 +1,12 @@
+"""What all tests share: processes that they start import the ember under test."""
+
+import os
+from pathlib import Path
+
+import ember
+
+# In a source tree the folder of the tests would come first and hide another build.
+os.environ["PYTHONSAFEPATH"] = "1"
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    [str(Path(ember.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
+).rstrip(os.pathsep)
