@@ -24,7 +24,7 @@ Tensor solve_by_lu(const char* op, const Tensor& lu, const Tensor& pivots, const
   Tensor rhs = detach(spread_over(conjugate ? conj(b) : b, batch));
   if (!left) apply = apply == Apply::Plain ? Apply::Transpose : Apply::Plain;
   Tensor x = by_columns(left ? rhs : transposed(rhs));
-  if (LinalgKernels* kernels = kernels_for(op, x)) {
+  if (LinalgKernels* kernels = kernels_for(op, x, {lu, pivots})) {
     Shape columns = empty_by_columns(factors.shape(), Dtype::Bool, Device()).strides();
     if (!(factors.strides() == columns)) factors = by_columns(factors);
     Tensor rows = contiguous(expand(detach(pivots), with_sizes(batch, {pivots.size(-1)})));
