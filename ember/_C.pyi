@@ -2387,6 +2387,12 @@ def dsplit(input: Tensor, *indices_or_sections: _int) -> tuple[Tensor, ...]: ...
 def dstack(tensors: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """The tensors behind each other."""
 
+def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
+    """Rows of `weight`; the row `padding_idx` gets no gradient."""
+
+def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: _float, norm_type: _float) -> Tensor:
+    """Scales the rows that are used down to a norm of `max_norm`, in place."""
+
 @overload
 def empty(size: _Size, *, dtype: _DtypeLike | None = ..., layout: Any = ..., device: _DeviceLike | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., memory_format: memory_format | None = ..., out: Tensor | None = ...) -> Tensor:
     """A tensor with uninitialised elements."""
