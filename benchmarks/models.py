@@ -97,15 +97,15 @@ def lenet(t: Any) -> Step:
 
 
 def characters(t: Any) -> Step:
-    """LSTM of characters, 2 x 512, batch 32 x 100"""
+    """LSTM of characters, 2 x 256, batch 32 x 100"""
     nn, symbols = t.nn, 96
 
     class Model(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.embed = nn.Embedding(symbols, 512)
-            self.lstm = nn.LSTM(512, 512, 2, batch_first=True)
-            self.head = nn.Linear(512, symbols)
+            self.embed = nn.Embedding(symbols, 256)
+            self.lstm = nn.LSTM(256, 256, 2, batch_first=True)
+            self.head = nn.Linear(256, symbols)
 
         def forward(self, x: Any) -> Any:
             return self.head(self.lstm(self.embed(x))[0])

@@ -181,6 +181,58 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     return lines.flatten(1).norm(pow, 1).view(shape).transpose(0, dim)
 
 
+def conv_tbc(input, weight, bias, pad: int = 0) -> Tensor:
+    """A convolution of [time, batch, channels]; the weight is [time, in, out].
+
+    >>> import ember
+    >>> x, w = ember.ones(5, 1, 2), ember.ones(3, 2, 4)
+    >>> ember.conv_tbc(x, w, ember.zeros(4)).shape
+    torch.Size([3, 1, 4])
+    """
+    from ember.nn import functional as F
+
+    made = F.conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
+    return made.permute(2, 0, 1)
+
+
+def convolution(
+    input,
+    weight,
+    bias,
+    stride,
+    padding,
+    dilation,
+    transposed: bool,
+    output_padding,
+    groups: int,
+) -> Tensor:
+    """A convolution, or a transposed one, over as many axes as the weight has."""
+    axes = weight.dim() - 2
+    if not 1 <= axes <= 3:
+        raise RuntimeError(
+            f"convolution(): the weight has {weight.dim()} dimensions; 3 to 5 expected"
+        )
+    from ember.nn import functional as F
+
+    strides, pads, steps = tuple(stride), tuple(padding), tuple(dilation)
+    if transposed:
+        run = getattr(F, f"conv_transpose{axes}d")
+        more = (tuple(output_padding), groups, steps)
+        return run(input, weight, bias, strides, pads, *more)
+    run = getattr(F, f"conv{axes}d")
+    return run(input, weight, bias, strides, pads, steps, groups)
+
+
+def embedding_renorm_(input, indices, max_norm: float, norm_type: float) -> Tensor:
+    """Scale the rows that `indices` name down to a norm of `max_norm`, in place."""
+    table = input.detach()
+    rows = indices.unique()
+    picked = table[rows]
+    norms = picked.norm(norm_type, 1, keepdim=True)
+    table[rows] = picked * (max_norm / (norms + 1e-7)).masked_fill(norms <= max_norm, 1)
+    return input
+
+
 def as_strided_(
     input: Tensor,
     size: Sequence[int],

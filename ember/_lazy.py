@@ -61,19 +61,9 @@ _DEFINES = {
         """,
     "amp.grad_scaler": "GradScaler",
     "func": "vmap",
-    "nn.utils.weight_norm": "norm_except_dim",
-    "_numbered": """
-        adaptive_max_pool1d affine_grid_generator binary_cross_entropy_with_logits
-        constant_pad_nd conv_tbc convolution cosine_embedding_loss ctc_loss embedding
-        embedding_renorm_ frobenius_norm grid_sampler grid_sampler_2d grid_sampler_3d
-        hinge_embedding_loss kl_div margin_ranking_loss nuclear_norm poisson_nll_loss
-        triplet_margin_loss
-        """,
     "_odds": """
-        DisableTorchFunction DisableTorchFunctionSubclass Event Future Stream
-        addmv_ as_strided_ clamp_max_ clamp_min_ detach_
-        detach_copy fork from_file gcd_ has_lapack has_mkl has_openmp is_distributed
-        lcm_ ldexp_ legacy_contiguous_format set_anomaly_enabled wait xlogy_
+        Event Future Stream fork from_file has_lapack has_mkl has_openmp is_distributed
+        legacy_contiguous_format set_anomaly_enabled wait
         """,
     "random": "fork_rng get_rng_state initial_seed manual_seed seed set_rng_state",
     "serialization": "load save",
@@ -93,8 +83,9 @@ _DEFINES = {
         """,
     "_aten": """
         adaptive_max_pool1d affine_grid_generator as_strided_ batch_norm
-        binary_cross_entropy_with_logits constant_pad_nd cosine_embedding_loss ctc_loss
-        detach_ embedding grid_sampler grid_sampler_2d grid_sampler_3d
+        binary_cross_entropy_with_logits constant_pad_nd conv_tbc convolution
+        cosine_embedding_loss ctc_loss detach_ embedding embedding_renorm_ grid_sampler
+        grid_sampler_2d grid_sampler_3d
         hinge_embedding_loss instance_norm kl_div margin_ranking_loss norm_except_dim
         poisson_nll_loss triplet_margin_loss
         """,

@@ -1,5 +1,5 @@
-"""Names of the top level that are little more than themselves: in-place functions,
-what the build has, futures, streams of the CPU.
+"""Names of the top level that are little more than themselves: what the build has,
+files, futures, streams of the CPU.
 """
 
 from collections.abc import Callable
@@ -7,38 +7,12 @@ from typing import Any
 
 import ember
 from ember import _C, Tensor
-from ember._tensor import DisableTorchFunction, DisableTorchFunctionSubclass  # noqa: F401
 from ember.futures import Future
 
 has_lapack = True
 has_mkl = False
 has_openmp = True
 legacy_contiguous_format = _C.contiguous_format
-
-
-def _in_place(name: str) -> Callable:
-    def function(input: Tensor, *args, **kwargs) -> Tensor:
-        return getattr(input, name)(*args, **kwargs)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`input.{name}(...)`."
-    return function
-
-
-addmv_ = _in_place("addmv_")
-as_strided_ = _in_place("as_strided_")
-clamp_max_ = _in_place("clamp_max_")
-clamp_min_ = _in_place("clamp_min_")
-detach_ = _in_place("detach_")
-gcd_ = _in_place("gcd_")
-lcm_ = _in_place("lcm_")
-ldexp_ = _in_place("ldexp_")
-xlogy_ = _in_place("xlogy_")
-
-
-def detach_copy(input: Tensor) -> Tensor:
-    """A copy without history."""
-    return input.detach().clone()
 
 
 def is_distributed(input: Tensor) -> bool:

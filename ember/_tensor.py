@@ -323,11 +323,11 @@ def _dequantize(self: Tensor) -> Tensor:
     return self.to(_C.float32)
 
 
-Tensor.__div__ = Tensor.__truediv__  # Python 2's names
-Tensor.__idiv__ = Tensor.__itruediv__
-Tensor.__rdiv__ = Tensor.__rtruediv__
+for _name in ("div", "idiv", "rdiv"):  # Python 2's names
+    _operator = getattr(Tensor, f"__{_name.replace('div', 'truediv')}__")
+    setattr(Tensor, f"__{_name}__", _operator)
 for _name, _value in {"name": None, "volatile": False}.items():
-    setattr(Tensor, _name, property(lambda self, value=_value: value))
+    setattr(Tensor, _name, property(lambda self, value=_value: value))  # type: ignore
 Tensor.grad_dtype = property(lambda self: self.dtype, doc="The dtype of `grad`.")
 
 _SPARSE_METHODS = {
@@ -377,4 +377,3 @@ for _name, _method in {
         _method.__name__ = _name
         _method.__qualname__ = f"Tensor.{_name}"
         setattr(Tensor, _name, _method)
-Tensor.__rdiv__ = Tensor.__rtruediv__

@@ -24,7 +24,7 @@ import multiprocessing
 import os
 import runpy
 import sys
-from collections.abc import Sequence
+from collections.abc import MutableSequence
 from multiprocessing import spawn
 from pathlib import Path
 from types import ModuleType
@@ -41,7 +41,7 @@ class Torch(ModuleType):
     """The module `torch`: ember under another name and version."""
 
     __version__ = VERSION
-    __path__: Sequence[str] = []
+    __path__: MutableSequence[str] = []
 
     def __getattr__(self, name: str) -> object:
         try:

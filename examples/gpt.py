@@ -1,6 +1,6 @@
 """A small GPT that learns to write, character by character.
 
-    python examples/gpt.py --steps 200
+    python examples/gpt.py
 
 Learns from the source of a module of Python's library, or any other text (--text), and
 then writes a few lines of its own.
@@ -93,7 +93,7 @@ def loss_of(model: nn.Module, batch):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--text", type=Path, help="what to learn from")
-    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--steps", type=int, default=600)
     parser.add_argument("--batch-size", type=int, default=8)
     parser.add_argument("--context", type=int, default=64)
     parser.add_argument("--width", type=int, default=96)
@@ -114,7 +114,7 @@ def main() -> None:
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        if step % 20 == 0 or step == 1:
+        if step % 100 == 0 or step == 1:
             print(f"step {step:4}  loss {loss.item():.4f}")
     written = model.eval().write(data[None, :1], 300)
     print("".join(letters[i] for i in written[0].tolist()))

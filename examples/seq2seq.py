@@ -82,7 +82,7 @@ def spelled(symbols) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=250)
+    parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--longest", type=int, default=8)
     parser.add_argument("--lr", type=float, default=3e-3)
@@ -98,7 +98,7 @@ def main() -> None:
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        if step % 50 == 0 or step == 1:
+        if step % 100 == 0 or step == 1:
             print(f"step {step:4}  loss {loss.item():.4f}")
     source, target = batch_of(200, args.longest)
     with ember.no_grad():

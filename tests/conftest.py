@@ -1,11 +1,19 @@
-"""What all tests share: processes that they start import the ember under test."""
+"""What all tests share: they, and processes that they start, import the same ember.
+
+pytest puts the root of the source tree first; PYTHONPATH, which names another build
+(as `make asan` does), must come before it.
+"""
 
 import os
+import sys
 from pathlib import Path
 
-import ember
+for path in reversed(os.environ.get("PYTHONPATH", "").split(os.pathsep)):
+    if path:
+        sys.path.insert(0, path)
 
-# In a source tree the folder of the tests would come first and hide another build.
+import ember  # noqa: E402
+
 os.environ["PYTHONSAFEPATH"] = "1"
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(Path(ember.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]

@@ -251,3 +251,22 @@ def test_lu_under_its_old_name():
     assert ember.equal(places[0], factors)
     with pytest.raises(TypeError, match="2 elements"):
         ember.lu(x, out=(factors,))
+
+
+@pytest.mark.parametrize("first", ["cpu", "meta"])
+def test_operands_of_two_devices(first):
+    a = ember.eye(3, device=first)
+    b = ember.ones(3, 2, device="meta" if first == "cpu" else "cpu")
+    pivots = ember.ones(3, dtype=ember.int32)
+    for f in (
+        lambda: linalg.solve(a, b),
+        lambda: linalg.lstsq(a, b),
+        lambda: linalg.lu_solve(a, pivots, b),
+        lambda: linalg.ldl_solve(a, pivots, b),
+        lambda: ember.ormqr(a, a[0], b),
+        lambda: linalg.solve_triangular(a, b, upper=True),
+    ):
+        try:
+            assert f() is not None  # shapes, if the result is on meta
+        except (RuntimeError, NotImplementedError) as error:
+            assert "device" in str(error) or "meta" in str(error)

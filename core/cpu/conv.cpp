@@ -47,7 +47,7 @@ Way way_of(Dtype dtype, const ConvSizes& s) {
   if (s.depthwise() && depthwise::can(dtype, s)) return Way::Depthwise;
   if (s.channels_last && s.groups == 1 && s.pointwise()) return Way::Rows;
   if (dtype != Dtype::Float32 || !onednn_can(s)) return Way::Columns;
-  if (!s.channels_last && s.groups == 1 && (s.taps() == 1 || s.work() < kSmallWork))
+  if (!s.channels_last && ((s.groups == 1 && s.taps() == 1) || s.work() < kSmallWork))
     return Way::Columns;
   return Way::OneDnn;
 }
@@ -143,7 +143,30 @@ class CpuConv final : public ConvKernels {
     to_b.store();
   }
 
+  void unfold(const Tensor& columns, const Tensor& x, const Shape& kernel, const Shape& size,
+              const Moves& moves) override {
+    const Tensor from = dense(x, x.dtype());
+    const Output to(columns, x.dtype(), false);
+    column_conv::unfold(x.dtype(), window_sizes(x, kernel, size, moves), from.data(), to.data());
+    to.store();
+  }
+  void fold(const Tensor& x, const Tensor& columns, const Shape& kernel, const Shape& size,
+            const Moves& moves) override {
+    const Dtype dtype = compute_of(x.dtype());
+    const Tensor from = dense(columns, dtype);
+    const Output to(x, dtype, false);
+    column_conv::fold(dtype, window_sizes(x, kernel, size, moves), from.data(), to.data());
+    to.store();
+  }
+
  private:
+  static ConvSizes window_sizes(const Tensor& x, const Shape& kernel, const Shape& size,
+                                const Moves& moves) {
+    Shape w{1, x.size(1)}, y{x.size(0), 1};
+    for (int64_t k : kernel) w.push_back(k);
+    for (int64_t n : size) y.push_back(n);
+    return ConvSizes(x.shape(), w, y, moves);
+  }
   static void weights_by_columns(Dtype dtype, const ConvSizes& s, const Tensor& g, const Tensor& x,
                                  const Tensor& dw) {
     const int parts = column_conv::part_count(s);

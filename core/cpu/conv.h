@@ -43,6 +43,9 @@ void backward_data(Dtype dtype, const ConvSizes& s, const void* g, const void* w
 // `parts` has room for part_count(s) tensors like w, which are to be added up.
 int part_count(const ConvSizes& s);
 void backward_weights(Dtype dtype, const ConvSizes& s, const void* g, const void* x, void* parts);
+// One group. All columns of a sample lie together.
+void unfold(Dtype dtype, const ConvSizes& s, const void* x, void* columns);
+void fold(Dtype dtype, const ConvSizes& s, const void* columns, void* x);
 }  // namespace column_conv
 
 ConvKernels* conv_kernels();

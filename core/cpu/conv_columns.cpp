@@ -101,6 +101,19 @@ void of_kind(Dtype dtype, F f) {
   }
 }
 
+void fill_columns(int64_t size, const ConvSizes& s, const void* x, void* columns) {
+  of_size(size, [&](auto t) {
+    using T = decltype(t);
+    to_columns(s, static_cast<const T*>(x), static_cast<T*>(columns));
+  });
+}
+void sum_columns(Dtype dtype, const ConvSizes& s, const void* columns, void* dx) {
+  of_kind(dtype, [&](auto t) {
+    using T = decltype(t);
+    add_columns(s, static_cast<const T*>(columns), static_cast<T*>(dx));
+  });
+}
+
 // One convolution as matrices: w (out, taps) times columns (taps, places), of each sample and
 // group.
 struct Matrices {
@@ -140,10 +153,7 @@ void forward(Dtype dtype, const ConvSizes& s, const void* x, const void* w, void
     for (int64_t i = begin; i < end; i++) {
       const char* source = at(x, i, m.inputs * m.size);
       if (!m.direct) {
-        of_size(m.size, [&](auto t) {
-          using T = decltype(t);
-          to_columns(s, reinterpret_cast<const T*>(source), reinterpret_cast<T*>(columns.data));
-        });
+        fill_columns(m.size, s, source, columns.data);
         source = columns.data;
       }
       gemm(dtype, m.out, m.places, m.taps,
@@ -164,10 +174,7 @@ void backward_data(Dtype dtype, const ConvSizes& s, const void* g, const void* w
            {at(g, i, m.out * m.places * m.size), m.places, 1},
            {m.direct ? result : columns.data, m.places, 1});
       if (m.direct) continue;
-      of_kind(dtype, [&](auto t) {
-        using T = decltype(t);
-        add_columns(s, reinterpret_cast<const T*>(columns.data), reinterpret_cast<T*>(result));
-      });
+      sum_columns(dtype, s, columns.data, result);
     }
   });
 }
@@ -190,10 +197,7 @@ void backward_weights(Dtype dtype, const ConvSizes& s, const void* g, const void
       for (int64_t i = first * s.groups; i < last * s.groups; i++) {
         const char* source = at(x, i, m.inputs * m.size);
         if (!m.direct) {
-          of_size(m.size, [&](auto t) {
-            using T = decltype(t);
-            to_columns(s, reinterpret_cast<const T*>(source), reinterpret_cast<T*>(columns.data));
-          });
+          fill_columns(m.size, s, source, columns.data);
           source = columns.data;
         }
         gemm(dtype, m.out, m.taps, m.places, {at(g, i, m.out * m.places * m.size), m.places, 1},
@@ -201,6 +205,27 @@ void backward_weights(Dtype dtype, const ConvSizes& s, const void* g, const void
              i < (first + 1) * s.groups ? 0.0 : 1.0);
       }
     }
+  });
+}
+
+// A channel at a time: each has its own rows of columns.
+void unfold(Dtype dtype, const ConvSizes& s, const void* x, void* columns) {
+  const int64_t size = item_size(dtype), each = s.taps() * s.places();
+  ConvSizes one = s;
+  one.c = 1;
+  parallel_for(s.n * s.c, 1 + kGrain / each, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++)
+      fill_columns(size, one, at(x, i, s.inputs() * size), at(columns, i, each * size));
+  });
+}
+
+void fold(Dtype dtype, const ConvSizes& s, const void* columns, void* x) {
+  const int64_t size = item_size(dtype), each = s.taps() * s.places();
+  ConvSizes one = s;
+  one.c = 1;
+  parallel_for(s.n * s.c, 1 + kGrain / each, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++)
+      sum_columns(dtype, one, at(columns, i, each * size), at(x, i, s.inputs() * size));
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include "cpu/conv.h"
 #include "cpu/onednn.h"
+#include "cpu/parallel.h"
 #include "tensor/allocator.h"
 
 namespace ember::cpu::onednn_conv {
@@ -27,10 +28,11 @@ class Buffer {
   void* data_;
 };
 
+// A primitive is made for a number of threads; with more than there are (after a fork) it hangs.
 PrimitiveKey key_of(const ConvSizes& s, dnnl_prop_kind_t kind, bool bias) {
   PrimitiveKey key(dnnl_convolution, kType);
-  key << kind << s.axes << s.n << s.c << s.o << s.groups << s.channels_last << s.weights_last
-      << bias;
+  key << kind << num_threads() << s.axes << s.n << s.c << s.o << s.groups;
+  key << s.channels_last << s.weights_last << bias;
   for (const int64_t* row : {s.in, s.kernel, s.out, s.stride, s.pad, s.dilation}) key.add(row, 3);
   return key;
 }

@@ -227,7 +227,8 @@ class CpuPool final : public PoolKernels {
   void mean(const Tensor& y, const Tensor& x, const PoolWindows& windows,
             int64_t divisor) override {
     const Plan p(x.shape(), windows, divisor);
-    if (is_whole(p) && is_floating(x.dtype())) return mean_of_planes(y, x);
+    const bool whole = is_whole(p);
+    if (whole && is_channels_last(x) && is_floating(x.dtype())) return mean_of_planes(y, x);
     const Dtype dtype = pooled_as(x.dtype());
     const int64_t size = item_size(dtype);
     const PoolKernelsOf& k = kernels_of(dtype);
@@ -243,7 +244,9 @@ class CpuPool final : public PoolKernels {
     } else {
       each_plane(p, reads, [&](int64_t begin, int64_t end) {
         Scratch scratch(mean_scratch(p) * size);
-        for (int64_t i = begin; i < end; i++)
+        for (int64_t i = begin; i < end && whole; i++)
+          k.mean_of_all(p.inputs(), at(in.data(), i * p.inputs() * size), at(to.data(), i * size));
+        for (int64_t i = begin; i < end && !whole; i++)
           k.mean(p, at(in.data(), i * p.inputs() * size), at(to.data(), i * p.places() * size),
                  scratch.data);
       });

@@ -25,6 +25,12 @@ class ConvKernels {
   // is a transposed convolution of g, and then x is undefined.
   virtual void backward(const Tensor& dx, const Tensor& dw, const Tensor& dbias, const Tensor& g,
                         const Tensor& x, const Tensor& w, const Moves& moves) = 0;
+  // columns (N, C * taps, places): the elements of x under the kernel at each place; and x as the
+  // sum of the columns that hold an element. `size` is that of the last axes of y.
+  virtual void unfold(const Tensor& columns, const Tensor& x, const Shape& kernel,
+                      const Shape& size, const Moves& moves) = 0;
+  virtual void fold(const Tensor& x, const Tensor& columns, const Shape& kernel, const Shape& size,
+                    const Moves& moves) = 0;
 };
 
 }  // namespace ember

@@ -90,9 +90,10 @@ struct ChannelGrad {
     std::vector<Tensor> dx(3);
     NormKernels& k = *backend_of(from).norm();
     Tensor m = mean.get(), r = rstd.get(), xs = dense_channels(from), gs = g;
-    // The gradient in the layout of x.
-    if (!(g.strides() == from.strides() || (from.is_contiguous() && g.is_contiguous()))) {
-      gs = is_channels_last(from) ? empty_like(from, g.dtype())
+    // The gradient in the layout of xs.
+    const bool last = is_channels_last(from);
+    if (last ? g.strides() != from.strides() : !g.is_contiguous()) {
+      gs = last ? empty_like(from, g.dtype())
                                   : empty(g.shape(), g.dtype(), g.device());
       backend_of(g).copy(gs, g);
     }

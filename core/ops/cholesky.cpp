@@ -95,7 +95,6 @@ EMBER_OP(
 
 // --- under older names -------------------------------------------------------------------------
 
-
 EMBER_OP("cholesky(Tensor self, bool upper=False) -> Tensor", ([](const Tensor& self, bool upper) {
            Factor f = lower_factor("cholesky", self);
            check_info("cholesky", f.info, not_positive);

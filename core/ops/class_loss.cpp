@@ -1,6 +1,7 @@
 // cross_entropy and nll_loss: with class indices fused where the device can; with probabilities,
 // and where the gradient itself must be differentiable, in ops.
 #include "families/loss.h"
+#include "ops/devices.h"
 #include "ops/ops.h"
 
 namespace ember {
@@ -27,6 +28,7 @@ Reduced reduction_of(std::optional<bool> size_average, std::optional<bool> reduc
 }
 
 void check_weight(const Tensor& weight, const Tensor& x, int64_t classes) {
+  check_same_device("nll_loss", x, {&weight});
   check(!weight || (weight.dim() == 1 && weight.numel() == classes), Kind::Runtime,
         "weight tensor should be defined either for all ", classes,
         " classes or no classes but got weight tensor of shape: ",
@@ -36,6 +38,7 @@ void check_weight(const Tensor& weight, const Tensor& x, int64_t classes) {
 }
 
 void check_target(const Tensor& x, const Tensor& target) {
+  check_same_device("nll_loss", x, {&target});
   check(x.dim() > 0, Kind::Value, "Expected 1 or more dimensions (got 0)");
   if (x.dim() == 1) {
     check(target.dim() <= 1, Kind::Runtime,

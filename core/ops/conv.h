@@ -23,6 +23,16 @@ Tensor convolution_in_steps(const Tensor& x, const Tensor& w, const Shape& size,
 Tensor convolution_data_in_steps(const Tensor& g, const Tensor& w, const Shape& size,
                                  const Moves& moves);
 
+// x (N, C, ...) as columns (N, C * taps, places), and columns added up to x of (N, C, size).
+Tensor unfold_windows(const Tensor& x, const Shape& kernel, const Shape& places,
+                      const Moves& moves);
+Tensor fold_windows(const Tensor& columns, const Shape& size, const Shape& kernel,
+                    const Shape& places, const Moves& moves);
+Tensor unfold_in_steps(const Tensor& x, const Shape& kernel, const Shape& places,
+                       const Moves& moves);
+Tensor fold_in_steps(const Tensor& columns, const Shape& size, const Shape& kernel,
+                     const Shape& places, const Moves& moves);
+
 // True if the tensor is laid out channels-last, and not ambiguously so.
 bool prefers_channels_last(const Tensor& t);
 // A new tensor, laid out that way or contiguous.

@@ -37,7 +37,9 @@ Tensor by_columns(const Tensor& t);
 // The transposes of matrices without history, not as a view.
 Tensor transposed(const Tensor& t);
 // The device's kernels; nullptr if there is nothing to compute (meta, or no elements in `x`).
-LinalgKernels* kernels_for(const char* op, const Tensor& x);
+// What else they read must be on the same device.
+LinalgKernels* kernels_for(const char* op, const Tensor& x,
+                           std::initializer_list<Tensor> others = {});
 inline Tensor info_for(const Tensor& a) { return zeros(batch_of(a), Dtype::Int32, a.device()); }
 
 // --- small matrices of ops ---------------------------------------------------------------------

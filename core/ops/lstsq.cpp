@@ -1,6 +1,7 @@
 // Least squares by LAPACK's drivers, and systems solved by LDL factors.
 #include <limits>
 
+#include "ops/devices.h"
 #include "ops/linalg.h"
 
 namespace ember {
@@ -41,7 +42,7 @@ Fit fit_value(const Tensor& a, const Tensor& b, double rcond, LeastSquares drive
   copy_(narrow(x, -2, 0, m), b);
   Tensor rank = zeros(ranked ? batch : Shape{0}, Dtype::Int32, a.device());
   Tensor values = zeros(valued ? with_sizes(batch, {k}) : Shape{0}, real_dtype, a.device());
-  if (LinalgKernels* kernels = columns ? kernels_for(op, a) : nullptr) {
+  if (LinalgKernels* kernels = columns ? kernels_for(op, a, {b}) : nullptr) {
     Tensor matrices = by_columns(spread_over(a, batch)), info = info_for(matrices);
     check_finite(op, a);
     check_finite(op, b);
@@ -148,6 +149,7 @@ LdlFactors ldl_factor(const char* op, const Tensor& a, bool hermitian, bool chec
 
 Tensor ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool hermitian) {
   const char* op = "linalg.ldl_solve";
+  check_same_device(op, ld, {&pivots, &b});
   check_square(op, ld, "LD");
   check_linalg_dtype(op, ld, "LD");
   check_matrix(op, b, "B");
@@ -163,7 +165,7 @@ Tensor ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool h
   NoGrad guard;
   Shape batch = common_batch(op, ld, b);
   Tensor x = by_columns(spread_over(b, batch));
-  if (LinalgKernels* kernels = kernels_for(op, x)) {
+  if (LinalgKernels* kernels = kernels_for(op, x, {ld, pivots})) {
     Tensor rows = contiguous(expand(pivots, with_sizes(batch, {ld.size(-1)})));
     kernels->ldl_solve(by_columns(spread_over(ld, batch)), rows, x, hermitian);
   }

@@ -1,4 +1,5 @@
 // LU factors, packed (lu_factor) or apart (lu, lu_unpack), and systems solved with them.
+#include "ops/devices.h"
 #include "ops/linalg.h"
 
 namespace ember {
@@ -23,7 +24,7 @@ Tensor solve_by_lu(const char* op, const Tensor& lu, const Tensor& pivots, const
   Tensor rhs = detach(spread_over(conjugate ? conj(b) : b, batch));
   if (!left) apply = apply == Apply::Plain ? Apply::Transpose : Apply::Plain;
   Tensor x = by_columns(left ? rhs : transposed(rhs));
-  if (LinalgKernels* kernels = kernels_for(op, x)) {
+  if (LinalgKernels* kernels = kernels_for(op, x, {lu, pivots})) {
     Shape columns = empty_by_columns(factors.shape(), Dtype::Bool, Device()).strides();
     if (!(factors.strides() == columns)) factors = by_columns(factors);
     Tensor rows = contiguous(expand(detach(pivots), with_sizes(batch, {pivots.size(-1)})));
@@ -179,6 +180,7 @@ Tensor factors_rule(const Tensor& ga, const Tensor& lu, const Tensor& pivots) {
 
 Tensor lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool left, bool adjoint) {
   const char* op = "linalg.lu_solve";
+  check_same_device(op, lu, {&pivots, &b});
   check_linalg_dtype(op, lu, "LU");
   check_square(op, lu, "LU");
   check_matrix(op, b, "B");

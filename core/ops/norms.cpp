@@ -14,7 +14,8 @@ using MaybeDtype = std::optional<Dtype>;
 Tensor norm_rule(const Tensor& g, const Tensor& x, const Tensor& y, double p, const Shape& dims) {
   if (p == 0) return zeros_like(x);
   if (p == 1) return sgn(x) * g;
-  if (x.numel() == 0) return x * g;
+  if (p == 2 && grad_enabled())  // in an order that keeps the gradient of g finite
+    return g * where(y == Scalar(0), Scalar(0.0), x / y);
   if (p == 2) return x * where(y == Scalar(0), Scalar(0.0), g / y);
   Tensor size = abs(x);
   if (std::isinf(p)) {  // equal parts to all extremes

@@ -1,4 +1,5 @@
 // QR factors, and products of Householder reflectors, which is how LAPACK keeps Q.
+#include "ops/devices.h"
 #include "ops/linalg.h"
 
 namespace ember {
@@ -27,7 +28,7 @@ Tensor first_columns(const char* op, const Reflectors& r, int64_t columns) {
   if (r.a.numel() && have) copy_(narrow(q, -1, 0, have), narrow(r.a, -1, 0, have));
   if (r.tau.size(-1) == 0) {
     copy_(q, narrow(identity(m, q), -1, 0, columns));
-  } else if (LinalgKernels* kernels = kernels_for(op, q)) {
+  } else if (LinalgKernels* kernels = kernels_for(op, q, {r.tau})) {
     kernels->reflect_identity(q, r.tau);
   }
   return q;
@@ -119,7 +120,6 @@ EMBER_OP("geqrf(Tensor self) -> (Tensor a, Tensor tau)", ([](const Tensor& a) {
 
 // --- products of reflectors --------------------------------------------------------------------
 
-
 namespace {
 
 // Column i of `a` as the vector of reflector i: 0 above place i, 1 there.
@@ -160,6 +160,7 @@ Reflectors reflectors_rule(const Tensor& gy, const Tensor& result, const Tensor&
 
 Tensor householder_product(const Tensor& a, const Tensor& tau) {
   const char* op = "linalg.householder_product";
+  check_same_device(op, a, {&tau});
   check_matrix(op, a, "input");
   check(a.size(-2) >= a.size(-1), Kind::Runtime, op,
         ": input.shape[-2] must be greater than or equal to input.shape[-1], got ", a.shape());
@@ -187,6 +188,7 @@ Tensor householder_product(const Tensor& a, const Tensor& tau) {
 
 void check_ormqr(const Tensor& a, const Tensor& tau, const Tensor& c, bool left) {
   const char* op = "ormqr";
+  check_same_device(op, a, {&tau, &c});
   check_matrix(op, a, "input");
   check_matrix(op, c, "other");
   int64_t m = c.size(left ? -2 : -1);
@@ -223,7 +225,7 @@ Tensor ormqr(const Tensor& a, const Tensor& tau, const Tensor& c, bool left, boo
   check_ormqr(a, tau, c, left);
   Tensor y = by_columns(c);
   if (tau.numel())
-    if (LinalgKernels* kernels = kernels_for("ormqr", y))
+    if (LinalgKernels* kernels = kernels_for("ormqr", y, {a, tau}))
       kernels->reflect(by_columns(a), contiguous(detach(tau)), y, left, adjoint);
   if (!grad_needed(a, tau, c)) return y;
   return tape_list(y, "ormqr", {a, tau, c},

@@ -1,5 +1,6 @@
 // Elements repeated and put in another order: repeat, tile, repeat_interleave, flip, roll, rot90,
 // kron.
+#include "ops/devices.h"
 #include "ops/ops.h"
 
 namespace ember {
@@ -53,6 +54,7 @@ Tensor repeat_interleave(const Tensor& self, const Tensor& repeats, std::optiona
         "repeats has to be Long or Int tensor, got ", repeats.dtype());
   check(repeats.dim() <= 1, Kind::Runtime, "repeats must be 0-dim or 1-dim tensor, got ",
         repeats.dim(), " dimensions");
+  check_same_device("repeat_interleave", x, {&repeats});
   Tensor counts = detach(repeats);
   if (repeats.numel() == 1) counts = expand(reshape(counts, {1}), {x.size(d)});
   check(counts.numel() == x.size(d), Kind::Runtime,

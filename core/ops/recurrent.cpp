@@ -1,5 +1,6 @@
 // RNN, LSTM and GRU over whole sequences, and their cells: checks, layers, directions, dropout.
 #include "ops/recurrent.h"
+#include "ops/devices.h"
 
 namespace ember {
 
@@ -41,6 +42,7 @@ void check_layer(const char* op, Cell cell, const Tensor& x, const Tensor& h, co
   if (w.hr) check_matrix(op, "the projection", w.hr, outputs, units, x);
   check_matrix(op, "the input weight", w.ih, wide, x.size(-1), x);
   check_matrix(op, "the recurrent weight", w.hh, wide, outputs, x);
+  check_same_device(op, x, {&w.b_ih, &w.b_hh});
   for (const Tensor* bias : {&w.b_ih, &w.b_hh})
     if (*bias)
       check(bias->dim() == 1 && bias->size(0) == wide && bias->dtype() == x.dtype(), Kind::Runtime,

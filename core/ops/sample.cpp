@@ -76,7 +76,6 @@ EMBER_OP("normal(Tensor mean, Tensor std, *, Generator? generator=None) -> Tenso
            Tensor out;
            {
              NoGrad guard;
-             out = to(standard_normal(mean, shape, g, 1.0) * std + mean, mean.dtype());
              Tensor z = standard_normal(mean, shape, g, 1.0);
              out = to(z * std + mean, mean.dtype());
            }

@@ -107,7 +107,6 @@ EMBER_OP("inverse(Tensor self) -> Tensor", &inv, kForms | Out, "The inverses of 
 
 // --- systems shaped as tensors -----------------------------------------------------------------
 
-
 EMBER_OP("linalg.tensorinv(Tensor self, int ind=2) -> Tensor",
          ([](const Tensor& self, int64_t ind) {
            check(ind > 0, Kind::Runtime,

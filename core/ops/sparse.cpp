@@ -5,6 +5,7 @@
 // product of dense matrices at their positions, and the other way round.
 #include "backend.h"
 #include "families/segment.h"
+#include "ops/devices.h"
 #include "ops/ops.h"
 
 namespace ember {
@@ -32,6 +33,7 @@ Tensor row_of_each(const Tensor& start) {
 
 Tensor csr_mm(const Tensor& start, const Tensor& columns, const Tensor& values, const Tensor& dense,
               int64_t width, bool transposed) {
+  check_same_device("_csr_mm", start, {&columns, &values, &dense});
   check_rows("_csr_mm", start, columns);
   int64_t rows = start.numel() - 1;
   check(values.shape() == columns.shape() && dense.dim() == 2 && width >= 0 &&
@@ -74,6 +76,7 @@ Tensor csr_mm(const Tensor& start, const Tensor& columns, const Tensor& values, 
 }
 
 Tensor csr_sample(const Tensor& start, const Tensor& columns, const Tensor& a, const Tensor& b) {
+  check_same_device("_csr_sample", start, {&columns, &a, &b});
   check_rows("_csr_sample", start, columns);
   check(a.dim() == 2 && b.dim() == 2 && a.size(0) == start.numel() - 1 && a.size(1) == b.size(1),
         Kind::Runtime, "_csr_sample(): expected matrices of ", start.numel() - 1,

@@ -1,4 +1,6 @@
 // Reading Python arguments for ops: which objects fit a parameter, and their C++ values.
+#include <limits>
+
 #include "python/python.h"
 
 namespace ember {
@@ -9,6 +11,12 @@ namespace {
 
 PyObject* value(const Args& a, int i) { return static_cast<PyObject*>(a.values[i]); }
 const Param& param(const Args& a, int i) { return a.op->params[size_t(i)]; }
+
+// Sizes and places of parts are no shape: there may be any number of them.
+Py_ssize_t most_ints(const Param& p) {
+  const bool parts = p.name.starts_with("split_") || p.name.starts_with("indices");
+  return parts ? std::numeric_limits<int>::max() : kMaxDims;
+}
 
 }  // namespace
 
@@ -86,11 +94,11 @@ Dims Args::dims(int i) const {
     const Param& p = param(*this, i);
     return p.default_text == "None" ? Dims() : Dims(p.default_size);
   }
-  return v == Py_None ? Dims() : Dims(shape_of(v));
+  return v == Py_None ? Dims() : Dims(shape_of(v, most_ints(param(*this, i))));
 }
 Shape Args::size(int i) const {
   PyObject* v = value(*this, i);
-  return v ? shape_of(v) : param(*this, i).default_size;
+  return v ? shape_of(v, most_ints(param(*this, i))) : param(*this, i).default_size;
 }
 Dtype Args::dtype(int i) const { return dtype_of_object(value(*this, i)); }
 Device Args::device(int i) const { return device_of_object(value(*this, i)); }

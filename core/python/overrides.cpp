@@ -1,6 +1,8 @@
 // Calls that arguments take over: who is asked, in which order, and what they are told.
 #include "python/overrides.h"
 
+#include <cstring>
+
 #include <vector>
 
 namespace ember::python {
@@ -91,10 +93,20 @@ PyObject* attribute_of_tensor(const char* name) {  // borrowed: the type keeps i
 
 }  // namespace
 
+// A tensor of PyTorch itself would only call us again.
+static bool is_of_pytorch(PyTypeObject* type) {
+  PyObject* bases = type->tp_mro;
+  for (Py_ssize_t i = 0; bases && i < PyTuple_GET_SIZE(bases); i++) {
+    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(bases, i));
+    if (!std::strcmp(base->tp_name, "torch._C.TensorBase")) return true;
+  }
+  return false;
+}
+
 bool type_overrides(PyTypeObject* type) {
   if (override_state.types_off) return false;
   PyObject* found = _PyType_Lookup(type, text_torch_function);
-  return found && found != disabled;
+  return found && found != disabled && !is_of_pytorch(type);
 }
 
 bool list_overrides(PyObject* list, int depth) {

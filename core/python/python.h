@@ -109,7 +109,7 @@ bool is_dtype(PyObject* o);
 Device device_of_object(PyObject* o);
 bool is_device(PyObject* o);
 MemoryFormat format_of_object(PyObject* o);
-Shape shape_of(PyObject* o);  // an int or a sequence of ints
+Shape shape_of(PyObject* o, Py_ssize_t most = kMaxDims);  // an int or a sequence of ints
 void add_value_types(PyObject* module);
 
 // --- ops (op_type.cpp, arguments.cpp) ---

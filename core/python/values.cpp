@@ -402,11 +402,11 @@ int64_t int_of(PyObject* o) {
   return v;
 }
 
-Shape shape_of(PyObject* o) {
+Shape shape_of(PyObject* o, Py_ssize_t most) {
   if (PyTuple_Check(o) || PyList_Check(o)) {
     Shape s;
     Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-    check(n <= kMaxDims, Kind::Runtime, "a shape has at most ", kMaxDims, " dimensions, got ", n);
+    check(n <= most, Kind::Runtime, "a shape has at most ", most, " dimensions, got ", n);
     for (Py_ssize_t i = 0; i < n; i++) {
       PyObject* item = PySequence_Fast_GET_ITEM(o, i);
       check(is_int(item), Kind::Type, "expected a sequence of ints, but found ",

@@ -69,7 +69,7 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict, dict]:
         raise RuntimeError(
             "stack_module_state: Expected all models to be of the same class."
         )
-    tables = [dict(m.named_parameters()) for m in models]
+    tables: list[dict] = [dict(m.named_parameters()) for m in models]
     params = {name: _stacked([t[name] for t in tables]) for name in tables[0]}
     tables = [dict(m.named_buffers()) for m in models]
     buffers = {name: _stacked([t[name] for t in tables]) for name in tables[0]}

@@ -4,6 +4,8 @@ A rule gets a `Call` and works on the values, whose first dimension is the batch
 raises `Loop` for arguments that it does not know.
 """
 
+from typing import Any
+
 import ember
 from ember import Tensor
 from ember.func._batched import Call, Loop, rule
@@ -232,7 +234,7 @@ _NAMED = {"flip": "dims", "roll": "dims", "unfold": "dimension"}
 @rule(*_ALONG)
 def along(call: Call):
     """Ops that work along one dimension and leave the others alone."""
-    x = call.args[0] if call.args else None
+    x: Any = call.args[0] if call.args else None
     value, rank = _alone(call, x), x.dim()
     place, default = _ALONG[call.name]
     args, kwargs = list(call.args), dict(call.kwargs)

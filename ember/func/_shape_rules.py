@@ -428,7 +428,7 @@ def attention(call: Call):
 @rule("cross_entropy", "nll_loss")
 def class_loss(call: Call):
     """The loss of every element, reduced sample by sample."""
-    names = {
+    names: dict = {
         "weight": None,
         "size_average": None,
         "ignore_index": -100,

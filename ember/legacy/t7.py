@@ -185,7 +185,7 @@ def _finish(value: Any, done: dict[int, Any]) -> Any:
 def _object(value: TorchObject, done: dict[int, Any]) -> Any:
     from ember.legacy import nn
 
-    known = getattr(nn, value.torch_typename.removeprefix("nn."), None)
+    known: Any = getattr(nn, value.torch_typename.removeprefix("nn."), None)
     is_module = isinstance(known, type) and issubclass(known, nn.Module | nn.Criterion)
     if not value.torch_typename.startswith("nn.") or not is_module:
         done[id(value)] = value

@@ -71,8 +71,8 @@ class UninitializedTensorMixin:
 
     def materialize(self, shape, device=None, dtype=None) -> None:
         """Become an ordinary tensor of this shape, its values not yet set."""
-        device = self.device if device is None else device  # type: ignore[has-type]
-        dtype = self.dtype if dtype is None else dtype  # type: ignore[has-type]
+        device = self.device if device is None else device  # type: ignore
+        dtype = self.dtype if dtype is None else dtype  # type: ignore
         self.data = ember.empty(shape, device=device, dtype=dtype)
         self.__class__ = self.cls_to_become  # type: ignore[assignment]
 

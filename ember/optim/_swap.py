@@ -41,7 +41,8 @@ def swap_in_optimizer_params_and_state(
             f"the optimizer has {len(groups)} parameter groups but the state has "
             f"{len(saved_groups)}"
         )
-    rest, by_id, new_groups = iter(given), {}, []
+    by_id: dict = {}
+    rest, new_groups = iter(given), []
     for group, saved in zip(groups, saved_groups):
         params = [next(rest) for _ in group["params"]]
         by_id.update(zip(saved["params"], params))

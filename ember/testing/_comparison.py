@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import ember
@@ -19,9 +20,7 @@ _TOLERANCES = {
 }
 
 
-class _Options:
-    def __init__(self, **values: Any) -> None:
-        self.__dict__.update(values)
+_Options = SimpleNamespace
 
 
 def assert_close(

@@ -285,16 +285,9 @@ class _Frame:
 
     def check(self, found: list) -> None:
         count = len(self.kinds)
-        stopped = self.early_stop and len(found) <= count
-        if len(found) != count and not (stopped and self.values):
-            raise CheckpointError(
-                "torch.utils.checkpoint: A different number of tensors was saved during"
-                " the original forward and recomputation.\n"
-                f"Number of tensors saved during forward: {count}\n"
-                f"Number of tensors saved during recomputation: {len(found)}."
-            )
-        missing = [i for i, w in enumerate(self.holders) if w() and i >= len(found)]
-        if missing:
+        missing = any(weak() for weak in self.holders[len(found) :])
+        # A run that stopped early may have saved fewer, but all that were asked for.
+        if missing or (len(found) != count and not self.early_stop):
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during"
                 " the original forward and recomputation.\n"

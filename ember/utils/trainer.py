@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sized
 from pathlib import Path
 from typing import Any
 
@@ -286,7 +286,7 @@ class Trainer:
 
     @staticmethod
     def _length(loader: Iterable) -> int | None:
-        return len(loader) if hasattr(loader, "__len__") else None
+        return len(loader) if isinstance(loader, Sized) else None
 
     def _tensorboard_writer(self) -> Any:
         if not self.tensorboard:

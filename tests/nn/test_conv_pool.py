@@ -1,6 +1,7 @@
 """Convolutions, pooling, padding and resampling against plain loops over NumPy."""
 
 import itertools
+import multiprocessing
 
 import numpy as np
 import pytest
@@ -97,6 +98,23 @@ def test_kernels_of_convolutions_agree(case, channels_last):
         np.testing.assert_allclose(
             other.detach().numpy(), one.detach().numpy(), rtol=1e-4, atol=2e-5 * scale
         )
+
+
+def _trained_step(_=None):
+    ember.manual_seed(0)
+    conv = nn.Conv2d(16, 32, 3, padding=1)
+    x = ember.rand(4, 16, 24, 24, requires_grad=True)
+    conv(x).square().mean().backward()
+    return [t.tolist() for t in (conv.weight.grad[0, 0], x.grad[0, 0, 0])]
+
+
+def test_convolution_in_a_forked_process():
+    """The threads of the parent, which its kernels were made for, are not there."""
+    expected = _trained_step()
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        found = pool.map_async(_trained_step, [0]).get(timeout=60)[0]
+    for one, other in zip(expected, found):
+        np.testing.assert_allclose(other, one, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("size", [(0, 2, 5, 5), (2, 0, 5, 5)])

@@ -165,3 +165,10 @@ def test_index_results_do_not_depend_on_threads() -> None:
 def test_geometry_that_overflows_is_refused(size, stride, offset):
     with pytest.raises(RuntimeError, match="out of bounds"):
         ember.ones(4).as_strided(size, stride, offset)
+
+
+def test_any_number_of_parts():
+    x = ember.arange(200)
+    assert [len(part) for part in x.split([1] * 200)] == [1] * 200
+    assert len(x.tensor_split(list(range(1, 200)))) == 200
+    assert len(ember.split(x, [150] + [1] * 50)) == 51

@@ -60,6 +60,7 @@ struct PoolKernelsOf {
                       int64_t* indices);
   void (*max)(const PoolPlan& p, const void* x, void* y, int64_t* indices);
   void (*max_grad)(int64_t inputs, int64_t places, const void* g, const int64_t* indices, void* dx);
+  void (*mean_of_all)(int64_t inputs, const void* x, void* y);
   void (*mean)(const PoolPlan& p, const void* x, void* y, void* scratch);
   void (*mean_grad)(const PoolPlan& p, const void* g, void* dx, void* scratch);
   // One sample, channels last: the channels [begin, end) of it.

@@ -128,6 +128,29 @@ EMBER_INLINE T divided(T sum, int64_t by) {
 }
 
 template <class T>
+EMBER_INLINE T sum_of(const T* x, int64_t n) {
+  constexpr int L = kLanes<T>;
+  Vector<T> sum[2] = {};
+  int64_t i = 0;
+  for (; i + 2 * L <= n; i += 2 * L) sum[0] += load(x + i), sum[1] += load(x + i + L);
+  for (; i + L <= n; i += L) sum[0] += load(x + i);
+  sum[0] += sum[1];
+  T lanes[L];
+  *reinterpret_cast<Vector<T>*>(lanes) = sum[0];
+#pragma GCC unroll 8
+  for (int step = L / 2; step; step /= 2)
+#pragma GCC unroll 8
+    for (int l = 0; l < step; l++) lanes[l] += lanes[l + step];
+  for (; i < n; i++) lanes[0] += x[i];
+  return lanes[0];
+}
+
+template <class T>
+void mean_of_all(int64_t n, const void* from, void* to) {
+  *static_cast<T*>(to) = sum_of(static_cast<const T*>(from), n) / T(n);
+}
+
+template <class T>
 void mean(const PoolPlan& p, const void* from, void* to, void* scratch) {
   const T* x = static_cast<const T*>(from);
   T* y = static_cast<T*>(to);
@@ -324,9 +347,10 @@ void mean_grad_last(const PoolPlan& p, int64_t begin, int64_t end, const void* f
 }
 
 template <class T>
-constexpr PoolKernelsOf kKernels = {kLanes<T>,   copy_in<T>,       fill<T>,      max_sliding<T>,
-                                    max<T>,      max_grad<T>,      mean<T>,      mean_grad<T>,
-                                    max_last<T>, max_grad_last<T>, mean_last<T>, mean_grad_last<T>};
+constexpr PoolKernelsOf kKernels = {kLanes<T>,        copy_in<T>,  fill<T>,          max_sliding<T>,
+                                    max<T>,           max_grad<T>, mean_of_all<T>,   mean<T>,
+                                    mean_grad<T>,     max_last<T>, max_grad_last<T>, mean_last<T>,
+                                    mean_grad_last<T>};
 
 }  // namespace
 

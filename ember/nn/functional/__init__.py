@@ -5,6 +5,7 @@ the core has an op of that name, that one takes the composite's place.
 """
 
 from types import FunctionType
+from typing import TYPE_CHECKING, Any
 
 from ember import _C
 from ember.nn.functional._overridable import overridable
@@ -123,13 +124,11 @@ from ember.nn.functional.resample import (
 from ember.nn.functional.vision import (
     affine_grid,
     channel_shuffle,
-    fold,
     grid_sample,
     native_channel_shuffle,
     pdist,
     pixel_shuffle,
     pixel_unshuffle,
-    unfold,
 )
 
 # What the core has under these names takes the place of the composites above.
@@ -159,3 +158,7 @@ globals().update(
         if isinstance(globals()[name], FunctionType)
     }
 )
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...  # the ops of the core

@@ -1,12 +1,9 @@
-"""Channels and pixels rearranged, windows as columns, and sampling on a grid."""
+"""Channels and pixels rearranged, and sampling on a grid."""
 
 import itertools
-import math
 
 import ember
 from ember import Tensor
-from ember.nn.functional._sizes import expanded, text
-from ember.nn.functional.padding import pad
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
@@ -82,101 +79,6 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 
 
 native_channel_shuffle = channel_shuffle
-
-
-def _window_sizes(kernel_size, dilation, padding, stride):
-    names = ("kernel_size", "dilation", "padding", "stride")
-    given = (kernel_size, dilation, padding, stride)
-    sizes = [expanded(name, value, 2) for name, value in zip(names, given)]
-    for name, values in zip(names, sizes):
-        if any(v < (0 if name == "padding" else 1) for v in values):
-            raise RuntimeError(
-                f"{name} should be greater than zero, but got {list(values)}"
-                if name != "padding"
-                else f"padding should be non-negative, but got {list(values)}"
-            )
-    return sizes
-
-
-def unfold(input: Tensor, kernel_size, dilation=1, padding=0, stride=1) -> Tensor:
-    """Windows of [N, C, H, W] as columns, [N, C * kernel, windows].
-
-    >>> import ember
-    >>> ember.nn.functional.unfold(ember.ones(1, 3, 4, 4), 2).shape
-    torch.Size([1, 12, 9])
-    """
-    kernel, dilation, around, stride = _window_sizes(
-        kernel_size, dilation, padding, stride
-    )
-    if input.dim() not in (3, 4):
-        raise RuntimeError(
-            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and "
-            f"other non-zero dimensions for input, but got: {list(input.shape)}"
-        )
-    batched = input.dim() == 4
-    x = input if batched else input.unsqueeze(0)
-    x = pad(x, (around[1], around[1], around[0], around[0]))
-    for axis in (0, 1):
-        reach = dilation[axis] * (kernel[axis] - 1) + 1
-        if reach > x.shape[2 + axis]:
-            raise RuntimeError(
-                f"Given input with spatial size {text(input.shape[-2:])}, kernel_size="
-                f"{text(kernel)}, dilation={text(dilation)}, padding={text(around)}, "
-                "calculated shape of the array of sliding blocks is too small"
-            )
-    for axis in (0, 1):
-        reach = dilation[axis] * (kernel[axis] - 1) + 1
-        x = x.unfold(2 + axis, reach, stride[axis])[..., :: dilation[axis]]
-    columns = x.permute(0, 1, 4, 5, 2, 3).flatten(4).flatten(1, 3)
-    return columns if batched else columns.squeeze(0)
-
-
-def fold(
-    input: Tensor, output_size, kernel_size, dilation=1, padding=0, stride=1
-) -> Tensor:
-    """Columns [N, C * kernel, windows] added up to [N, C, H, W]: the sum of windows."""
-    kernel, dilation, around, stride = _window_sizes(
-        kernel_size, dilation, padding, stride
-    )
-    size = expanded("output_size", output_size, 2)
-    if input.dim() not in (2, 3):
-        raise RuntimeError(
-            f"Expected 2D or 3D (batch mode) tensor for input, but got: "
-            f"{list(input.shape)}"
-        )
-    batched = input.dim() == 3
-    x = input if batched else input.unsqueeze(0)
-    area = math.prod(kernel)
-    if x.shape[1] % area:
-        raise RuntimeError(
-            "Expected size of input's dimension 1 to be divisible by the product of "
-            f"kernel_size, but got input.size(1)={x.shape[1]} and kernel_size="
-            f"{text(kernel)}"
-        )
-    places = []
-    for n, k, d, p, s in zip(size, kernel, dilation, around, stride):
-        places.append((n + 2 * p - d * (k - 1) - 1) // s + 1)
-    if any(n < 1 for n in places) or math.prod(places) != x.shape[2]:
-        raise RuntimeError(
-            f"Given output_size={text(size)}, kernel_size={text(kernel)}, dilation="
-            f"{text(dilation)}, padding={text(around)}, stride={text(stride)}, "
-            f"expected input's size at dimension 2 to match the calculated number of "
-            f"sliding blocks {text(places)} = {math.prod(places)}, but got "
-            f"input.size(2)={x.shape[2]}."
-        )
-    high, wide = (n + 2 * p for n, p in zip(size, around))
-    parts = x.reshape(x.shape[0], -1, *kernel, *places)
-    rows, columns = (
-        ember.arange(k).unsqueeze(1) * d + ember.arange(n) * s
-        for k, d, n, s in zip(kernel, dilation, places, stride)
-    )
-    index = rows.reshape(kernel[0], 1, places[0], 1) * wide
-    index = (index + columns.reshape(1, kernel[1], 1, places[1])).reshape(-1)
-    total = x.new_zeros((*parts.shape[:2], high * wide))
-    total = total.index_add(2, index.to(x.device), parts.flatten(2))
-    total = total.reshape(*parts.shape[:2], high, wide)
-    total = total[..., around[0] : high - around[0], around[1] : wide - around[1]]
-    return total.contiguous() if batched else total.contiguous().squeeze(0)
 
 
 def affine_grid(theta: Tensor, size, align_corners: bool | None = None) -> Tensor:

@@ -1,6 +1,7 @@
 """`DataParallel` and the steps it consists of: scatter, replicate, apply, gather."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import ember
 from ember import Tensor
@@ -106,7 +107,7 @@ def parallel_apply(
             f"The number of modules {len(modules)} is not equal to the number of "
             f"inputs {len(inputs)}"
         )
-    keywords = kwargs_tup or ({},) * len(modules)
+    keywords: Any = kwargs_tup or ({},) * len(modules)
     return [
         module(*(given if isinstance(given, (list, tuple)) else (given,)), **kwargs)
         for module, given, kwargs in zip(modules, inputs, keywords)

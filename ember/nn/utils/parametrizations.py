@@ -4,11 +4,12 @@ from enum import Enum, auto
 
 import ember
 from ember import Tensor
+from ember._aten import norm_except_dim
 from ember.nn.functional import normalize
 from ember.nn.modules.module import Module
 from ember.nn.utils import parametrize
 from ember.nn.utils.spectral_norm import as_matrix, default_dim
-from ember.nn.utils.weight_norm import norm_except_dim, scale_to
+from ember.nn.utils.weight_norm import scale_to
 
 
 class _Maps(Enum):

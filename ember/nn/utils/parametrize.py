@@ -5,6 +5,7 @@ modules makes of `module.parametrizations.weight.original`.
 from collections.abc import Sequence
 from contextlib import contextmanager
 from copy import deepcopy
+from typing import Any
 
 import ember
 from ember import Tensor
@@ -63,7 +64,7 @@ class ParametrizationList(ModuleList):
             )
         self.is_tensor = isinstance(new, Tensor)
         self.ntensors = 1 if self.is_tensor else len(new)
-        if self.is_tensor:
+        if isinstance(new, Tensor):
             if original.dtype != new.dtype:
                 raise ValueError(
                     "When `right_inverse` outputs one tensor, it may not change the "
@@ -202,7 +203,7 @@ def _inject_class(module: Module) -> None:
             made.__dict__ = deepcopy(self.__dict__, memo)
         return made
 
-    members = {"__getstate__": getstate}
+    members: dict[str, Any] = {"__getstate__": getstate}
     if not hasattr(cls, "__deepcopy__"):
         members["__deepcopy__"] = deep_copy
     module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), members)

@@ -56,7 +56,7 @@ class BasePruningMethod(ABC):
         ]
         for key, old in found:
             del module._forward_pre_hooks[key]
-            container = old
+            container: Any = old
             if not isinstance(old, PruningContainer):
                 container = PruningContainer(old)
             container.add_pruning_method(method)
@@ -127,7 +127,7 @@ class PruningContainer(BasePruningMethod):
             self._tensor_name = args[0]._tensor_name
             self.add_pruning_method(args[0])
         else:
-            methods = args[0] if len(args) == 1 else args
+            methods: Any = args[0] if len(args) == 1 else args
             for method in methods:
                 self.add_pruning_method(method)
 
@@ -433,7 +433,7 @@ def _validate_pruning_amount_init(amount) -> None:
 
 
 def _validate_pruning_amount(amount, tensor_size: int) -> None:
-    if isinstance(amount, numbers.Integral) and amount > tensor_size:
+    if isinstance(amount, numbers.Integral) and int(amount) > tensor_size:
         raise ValueError(
             f"amount={amount} should be smaller than the number of parameters to "
             f"prune={tensor_size}"

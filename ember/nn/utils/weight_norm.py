@@ -5,24 +5,11 @@
 from typing import TypeVar
 
 from ember import Tensor
+from ember._aten import norm_except_dim
 from ember.nn.modules.module import Module
 from ember.nn.parameter import Parameter, is_lazy
 
 M = TypeVar("M", bound=Module)
-
-
-def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
-    """The norm over all dimensions but one, which stays; over all for `dim=-1`.
-
-    >>> import ember
-    >>> ember.norm_except_dim(ember.tensor([[3.0, 4.0], [0.0, 2.0]]), 2, 0)
-    tensor([[5.],
-            [2.]])
-    """
-    if dim == -1:
-        return v.norm(pow)
-    rest = [d for d in range(v.dim()) if d != dim]
-    return v.norm(pow, rest, keepdim=True) if rest else v.abs()
 
 
 def scale_to(v: Tensor, g: Tensor, dim: int) -> Tensor:
@@ -106,7 +93,7 @@ def remove_weight_norm(module: M, name: str = "weight") -> M:
 def _hook_of(module: Module, kind: type, name: str):
     """The key of a module's hook of this kind for this parameter, or None."""
     for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, kind) and hook.name == name:
+        if isinstance(hook, kind) and getattr(hook, "name", None) == name:
             return key
     return None
 

@@ -1,0 +1,126 @@
+"""Functions by their numbered choices, futures, files, dual numbers, old names."""
+
+import threading
+
+import pytest
+
+import ember
+import ember.nn.functional as F
+from ember.autograd import forward_ad
+
+
+@pytest.fixture
+def x():
+    ember.manual_seed(0)
+    return ember.randn(3, 4)
+
+
+@pytest.mark.parametrize("number, name", [*enumerate(["none", "mean", "sum"])])
+def test_reductions_by_number(x, number, name):
+    y = ember.rand(3, 4)
+    numbered = ember.binary_cross_entropy_with_logits(x, y, reduction=number)
+    named = F.binary_cross_entropy_with_logits(x, y, reduction=name)
+    assert ember.equal(numbered, named)
+    numbered = ember.triplet_margin_loss(x, y, y + 1, reduction=number)
+    assert ember.equal(numbered, F.triplet_margin_loss(x, y, y + 1, reduction=name))
+    numbered = ember.poisson_nll_loss(x, y, True, False, 1e-8, number)
+    assert ember.equal(numbered, F.poisson_nll_loss(x, y, reduction=name))
+
+
+def test_reductions_have_three_numbers(x):
+    with pytest.raises(ValueError, match="valid value"):
+        ember.kl_div(x, x, reduction=3)
+
+
+def test_layers_of_the_top_level(x):
+    rows = ember.tensor([2, 0])
+    assert ember.equal(ember.embedding(x, rows), x[rows])
+    image, weight = ember.randn(1, 2, 5, 5), ember.randn(3, 2, 3, 3)
+    options = ((1, 1), (1, 1), (1, 1), False, (0, 0), 1)
+    made = ember.convolution(image, weight, None, *options)
+    assert ember.equal(made, F.conv2d(image, weight, padding=1))
+    assert ember.constant_pad_nd(x, (1, 1), 2.0)[0, 0] == 2
+    assert ember.allclose(ember.frobenius_norm(x, (0, 1)), x.norm())
+    table = ember.ones(3, 4) * 5
+    ember.embedding_renorm_(table, ember.tensor([1, 1]), 1.0, 2.0)
+    assert table[1].norm().item() == pytest.approx(1.0) and table[0, 0] == 5
+
+
+def test_functions_in_place(x):
+    y = x.clone()
+    assert ember.clamp_min_(y, 0.0) is y and (y >= 0).all()
+    assert ember.xlogy_(y, 2.0) is y
+
+
+def test_files(tmp_path):
+    path = tmp_path / "numbers"
+    t = ember.from_file(path, shared=True, size=4)
+    t.copy_(ember.arange(4.0))
+    again = ember.from_file(path, shared=False, size=4)
+    assert again.tolist() == [0, 1, 2, 3]
+    again.zero_()
+    assert ember.from_file(path, size=4).sum() == 6
+    with pytest.raises(RuntimeError, match="bytes"):
+        ember.from_file(path, size=5)
+
+
+def test_futures():
+    future = ember.futures.Future()
+    seen = []
+    future.add_done_callback(lambda f: seen.append(f.value()))
+    thread = threading.Timer(0.01, future.set_result, (3,))
+    thread.start()
+    assert future.wait() == 3 and future.done()
+    thread.join()
+    assert seen == [3]
+    with pytest.raises(RuntimeError, match="once"):
+        future.set_result(4)
+    failed = ember.fork(lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        ember.wait(failed)
+    with pytest.raises(ZeroDivisionError):
+        failed.then(lambda f: f.value()).wait()
+    assert ember.futures.wait_all([ember.fork(int, "7"), future]) == [7, 3]
+
+
+def test_dual_numbers(x):
+    direction = ember.ones_like(x)
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, direction)
+        primal, tangent = forward_ad.unpack_dual(dual.sin() * 2)
+        assert ember.allclose(tangent, 2 * x.cos())
+        assert ember.allclose(primal, 2 * x.sin()) and not primal.requires_grad
+        assert forward_ad.unpack_dual(x).tangent is None
+        with pytest.raises(RuntimeError, match="Nested"):
+            forward_ad.enter_dual_level()
+    with pytest.raises(RuntimeError, match="no level"):
+        forward_ad.make_dual(x, direction)
+
+
+def test_events_and_streams():
+    start, end = ember.Event(enable_timing=True), ember.Event(enable_timing=True)
+    with pytest.raises(RuntimeError, match="recorded"):
+        start.elapsed_time(end)
+    with ember.Stream() as stream:
+        start.record(stream)
+        stream.record_event(end)
+    assert start.elapsed_time(end) >= 0 and stream.query()
+
+
+def test_old_names(x):
+    assert ember.equal(x.resize(4, 3), x.reshape(4, 3))
+    assert x.name is None and not x.volatile and x.grad_dtype == ember.float32
+    assert ember.equal(x.__div__(2), x / 2) and not x.is_distributed()
+    with pytest.raises(AssertionError, match="XPU"):
+        x.xpu()
+    with pytest.raises(RuntimeError, match="removed"):
+        x.reinforce(1)
+
+
+def test_sizes_add_and_repeat(x):
+    size = x.shape
+    for made in ((1,) + size, size + (1,), size * 2, 2 * size):
+        assert type(made) is ember.Size
+    assert (1,) + size == (1, 3, 4) and size * 2 == (3, 4, 3, 4)
+    with pytest.raises(TypeError):
+        size + [1]
