@@ -15,6 +15,16 @@ import ember
 from ember import Tensor
 from ember.autograd.function import Function
 from ember.autograd.graph import saved_tensors_hooks
+from ember.utils._selective import (
+    SAC_IGNORED_OPS as SAC_IGNORED_OPS,
+)
+from ember.utils._selective import CheckpointPolicy as CheckpointPolicy
+from ember.utils._selective import (
+    SelectiveCheckpointContext as SelectiveCheckpointContext,
+)
+from ember.utils._selective import (
+    create_selective_checkpoint_contexts as create_selective_checkpoint_contexts,
+)
 
 _early_stop: bool | None = None
 _debug: bool | None = None

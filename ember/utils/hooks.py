@@ -66,3 +66,23 @@ def warn_if_has_hooks(tensor) -> None:
                 "@torch.utils.hooks.unserializable_hook to suppress this warning",
                 stacklevel=2,
             )
+
+
+class BackwardHook:
+    """Calls hooks with the gradients of a module's inputs and outputs.
+
+    `setup_input_hook` and `setup_output_hook` are given what goes into the module and
+    what comes out of it, and return what to use instead.
+    """
+
+    def __init__(self, module, user_hooks, user_pre_hooks) -> None:
+        from ember.nn.modules._hooks import _Boundary
+
+        self.module = module
+        self._boundary = _Boundary(module, list(user_pre_hooks), list(user_hooks))
+
+    def setup_input_hook(self, args: tuple) -> tuple:
+        return self._boundary.around_inputs(args)
+
+    def setup_output_hook(self, args):
+        return self._boundary.around_outputs(args)

@@ -145,3 +145,46 @@ def test_autocast_is_as_it_was():
         y = checkpoint(f, x, use_reentrant=False)
     y.sum().backward()
     assert seen == [ember.bfloat16, ember.bfloat16]
+
+
+def test_selective_checkpoints_keep_what_they_are_told_to():
+    from functools import partial
+
+    from ember.utils.checkpoint import (
+        CheckpointPolicy,
+        checkpoint,
+        create_selective_checkpoint_contexts,
+    )
+
+    runs = {"mm": 0, "tanh": 0}
+
+    class Count(ember.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            name = getattr(func, "__name__", "")
+            if name in runs:
+                runs[name] += 1
+            return func(*args, **(kwargs or {}))
+
+    w = ember.randn(4, 4, requires_grad=True, dtype=ember.float64)
+
+    def block(x):
+        return ember.mm(x, w).tanh().mm(w).tanh()
+
+    x = ember.randn(3, 4, requires_grad=True, dtype=ember.float64)
+    wanted = ember.autograd.grad(block(x).sum(), (x, w))
+
+    def policy(context, op, *args, **kwargs):
+        saves = getattr(op, "__name__", "") == "mm"
+        return CheckpointPolicy.MUST_SAVE if saves else CheckpointPolicy.MUST_RECOMPUTE
+
+    context = partial(create_selective_checkpoint_contexts, policy)
+    with Count():
+        y = checkpoint(block, x, use_reentrant=False, context_fn=context).sum()
+        assert runs == {"mm": 2, "tanh": 2}
+        found = ember.autograd.grad(y, (x, w))
+    assert runs["mm"] == 2
+    assert runs["tanh"] > 2
+    for a, b in zip(found, wanted, strict=True):
+        assert ember.allclose(a, b)
+    with pytest.raises(TypeError, match="expected ops"):
+        create_selective_checkpoint_contexts([1])

@@ -4,8 +4,9 @@ They are written in terms of ordinary tensor operations, one file for each famil
 the core has an op of that name, that one takes the composite's place.
 """
 
+from importlib import import_module
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ember import _C
 from ember.nn.functional._overridable import overridable
@@ -159,6 +160,8 @@ globals().update(
     }
 )
 
-if TYPE_CHECKING:
 
-    def __getattr__(name: str) -> Any: ...  # the ops of the core
+def __getattr__(name: str) -> Any:
+    if name == "conv_tbc":  # made of functions of this module
+        return import_module("ember._aten").conv_tbc
+    raise AttributeError(f"module 'ember.nn.functional' has no attribute '{name}'")
