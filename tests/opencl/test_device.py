@@ -159,6 +159,71 @@ def network(kind):
     ), ember.randn(16, 1, 12, 12)
 
 
+class Sequence(nn.Module):
+    """Predicts the next of some symbols, by an LSTM or a Transformer layer."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.embedding = nn.Embedding(20, 16)
+        self.body = (
+            nn.LSTM(16, 16, batch_first=True)
+            if kind == "lstm"
+            else nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
+        )
+        self.head = nn.Linear(16, 20)
+
+    def forward(self, x):
+        x = self.embedding(x)
+        if isinstance(self.body, nn.LSTM):
+            return self.head(self.body(x)[0])
+        size = x.shape[1]
+        mask = nn.Transformer.generate_square_subsequent_mask(size, device=x.device)
+        return self.head(self.body(x, src_mask=mask, is_causal=True))
+
+
+@pytest.mark.parametrize("kind", ["lstm", "transformer"])
+def test_sequence_models_follow_the_cpu(kind):
+    curves = []
+    for device in ("cpu", "opencl"):
+        ember.manual_seed(0)
+        model = Sequence(kind)
+        x = ember.randint(0, 20, (8, 13)).to(device)
+        model.to(device)
+        optimizer = ember.optim.AdamW(model.parameters(), lr=1e-2)
+        losses = []
+        for _ in range(6):
+            optimizer.zero_grad()
+            scores = model(x[:, :-1]).flatten(0, 1)
+            loss = nn.functional.cross_entropy(scores, x[:, 1:].flatten())
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            losses.append(loss.item())
+        curves.append(losses)
+    assert curves[0][-1] < curves[0][0]
+    assert curves[1] == pytest.approx(curves[0], rel=1e-4)
+
+
+def test_a_forked_process_is_told():
+    code = """
+import os
+import ember
+
+x = ember.ones(3, device="opencl")
+pid = os.fork()
+if pid == 0:
+    try:
+        x + 1
+    except RuntimeError as error:
+        os._exit(0 if "forked process" in str(error) else 1)
+    os._exit(2)
+assert os.waitpid(pid, 0)[1] == 0
+assert (x + 1).sum().item() == 6
+"""
+    done = run(code)
+    assert done.returncode == 0, done.stderr
+
+
 def train(kind, device):
     ember.manual_seed(0)
     model, x = network(kind)
