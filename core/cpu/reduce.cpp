@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kReduceGrain = 32768;
 constexpr int64_t kLoadChunk = 1024;  // elements brought to the computing type at a time
-constexpr int64_t kRowBlock = 32;     // rows folded before they join the wide accumulator
+constexpr int64_t kRowBlock = 128;    // rows folded before they join the wide accumulator
 
 struct Tables {
   const ReduceKernels& reduce;

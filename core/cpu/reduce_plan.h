@@ -89,14 +89,18 @@ struct ReduceSchedule {
     const int64_t threads =
         in_parallel_region() ? 1 : std::clamp<int64_t>(work / grain, 1, num_threads());
     const int64_t smallest = plan.by_runs() ? 1 : 64;
-    chunk = std::clamp<int64_t>((width + threads - 1) / threads, smallest, kReduceChunk);
+    // The columns of a tall matrix: threads take rows, which lie together.
+    const bool tall = !plan.by_runs() && plan.kept.outer_total() == 1 && width > kReduceChunk / 2 &&
+                      width <= 8 * kReduceChunk && plan.reduced.total >= 64 * threads;
+    const int64_t sharing = tall ? 1 : threads;
+    chunk = std::clamp<int64_t>((width + sharing - 1) / sharing, smallest, kReduceChunk);
     chunks = (width + chunk - 1) / chunk;
     tasks = plan.kept.outer_total() * chunks;
-    if (tasks >= threads || threads == 1) return;
+    if ((tasks >= threads && !tall) || threads == 1) return;
     for (int d = 1; d < plan.reduced.count; d++)
       if (plan.reduced.at[d].size > plan.reduced.at[split].size) split = d;
     const int64_t size = plan.reduced.at[split].size,
-                  wanted = std::min((threads + tasks - 1) / tasks, size);
+                  wanted = std::min(tall ? threads : (threads + tasks - 1) / tasks, size);
     piece = (size + wanted - 1) / wanted;
     // Whole blocks, so that sums do not depend on how many threads share them more than they must.
     if (piece > 4096) piece = (piece + 1023) / 1024 * 1024;

@@ -93,8 +93,7 @@ struct ChannelGrad {
     // The gradient in the layout of xs.
     const bool last = is_channels_last(from);
     if (last ? g.strides() != from.strides() : !g.is_contiguous()) {
-      gs = last ? empty_like(from, g.dtype())
-                                  : empty(g.shape(), g.dtype(), g.device());
+      gs = last ? empty_like(from, g.dtype()) : empty(g.shape(), g.dtype(), g.device());
       backend_of(g).copy(gs, g);
     }
     gs = as_channels(gs);

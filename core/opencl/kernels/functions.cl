@@ -1,5 +1,6 @@
-// What formulas of core/scalar_functions.h call, for the element type T. The program defines T_FLOAT,
-// T_SIGNED or T_UNSIGNED (and T_BOOL with it), U (the unsigned type of the same size) and T_BITS.
+// What formulas of core/scalar_functions.h call, for the element type T. The program defines
+// T_FLOAT, T_SIGNED or T_UNSIGNED (and T_BOOL with it), U (the unsigned type of the same size) and
+// T_BITS.
 #define where(c, t, f) ((c) != 0 ? (t) : (f))
 #define conj(x) (x)
 #define isreal(x) (1)
@@ -60,9 +61,7 @@ DEVICE T f_rsqrt(T x) { return 1 / sqrt(x); }
 #ifndef SPECIAL
 DEVICE T ndtr(T x) { return (T)0.5 * erfc((T)-0.70710678118654752440 * x); }
 DEVICE T log1p_exp(T x) { return (x > 0 ? x : (T)0) + log1p(exp(-fabs(x))); }
-DEVICE T entr(T x) {
-  return x > 0 ? -x * log(x) : x == 0 ? (T)0 : x < 0 ? -(T)INFINITY : x;
-}
+DEVICE T entr(T x) { return x > 0 ? -x * log(x) : x == 0 ? (T)0 : x < 0 ? -(T)INFINITY : x; }
 #endif
 #undef abs
 #define abs fabs
@@ -133,7 +132,7 @@ DEVICE T f_pow(T a, T n) {
 #ifdef T_BOOL
 #define bitwise_not(x) (!(x))
 #else
-#define bitwise_not(x) ((T)~(x))
+#define bitwise_not(x) ((T) ~(x))
 #endif
 #undef abs
 #define abs f_abs

@@ -2,8 +2,8 @@
 // geometry: 0 written, 1 read, 2 the offsets.
 #ifdef OFFSETS
 // offsets (+)= position * step. `bad` gets 1 and a position that is out of bounds.
-KERNEL offsets(GLOBAL i64* out, GLOBAL const i64* index, Geometry g, GLOBAL i64* bad, i64 row, i64 size,
-               i64 step, i32 wraps, i32 adds) {
+KERNEL offsets(GLOBAL i64* out, GLOBAL const i64* index, Geometry g, GLOBAL i64* bad, i64 row,
+               i64 size, i64 step, i32 wraps, i32 adds) {
   i64 i = GLOBAL_ID;
   if (i >= g.n) return;
   i64 rest = i, at = g.offset[1];
@@ -23,16 +23,16 @@ KERNEL offsets(GLOBAL i64* out, GLOBAL const i64* index, Geometry g, GLOBAL i64*
 #endif
 
 #ifdef MOVE
-#define PLACES                                             \
-  i64 i = GLOBAL_ID;                                       \
-  if (i >= g.n) return;                                    \
+#define PLACES                                                 \
+  i64 i = GLOBAL_ID;                                           \
+  if (i >= g.n) return;                                        \
   i64 at0 = g.offset[0], at1 = g.offset[1], at2 = g.offset[2]; \
-  for (int d = 0; d < g.ndim; d++) {                       \
-    i64 next = i / g.size[d], j = i - next * g.size[d];    \
-    i = next;                                              \
-    at0 += j * g.stride[0][d];                             \
-    at1 += j * g.stride[1][d];                             \
-    at2 += j * g.stride[2][d];                             \
+  for (int d = 0; d < g.ndim; d++) {                           \
+    i64 next = i / g.size[d], j = i - next * g.size[d];        \
+    i = next;                                                  \
+    at0 += j * g.stride[0][d];                                 \
+    at1 += j * g.stride[1][d];                                 \
+    at2 += j * g.stride[2][d];                                 \
   }
 
 KERNEL take(GLOBAL M* out, GLOBAL const M* x, GLOBAL const i64* offsets, Geometry g) {

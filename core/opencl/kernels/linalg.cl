@@ -32,8 +32,9 @@ KERNEL cholesky(GLOBAL T* matrices, i64 at, GLOBAL i32* info, i64 at_info, i64 n
 
 #ifdef SOLVE
 // One work-item per right-hand side, a line of `b` with `step`; rows go up or down.
-KERNEL solve_triangular(GLOBAL const T* a, i64 at_a, GLOBAL T* b, i64 at_b, i64 total, i64 n, i64 sides,
-                        i64 a_row, i64 a_column, i64 b_step, i64 side_step, i32 upper, i32 unit) {
+KERNEL solve_triangular(GLOBAL const T* a, i64 at_a, GLOBAL T* b, i64 at_b, i64 total, i64 n,
+                        i64 sides, i64 a_row, i64 a_column, i64 b_step, i64 side_step, i32 upper,
+                        i32 unit) {
   i64 t = GLOBAL_ID;
   if (t >= total) return;
   i64 batch = t / sides, side = t - batch * sides;

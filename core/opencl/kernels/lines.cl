@@ -13,8 +13,8 @@ DEVICE i64 place(const Geometry* g, int operand, i64 i) {
 }
 
 #ifdef SCAN
-KERNEL scan(GLOBAL M_OUT* out, GLOBAL i64* indices, GLOBAL const M_IN* x, Geometry g, i64 n, i64 step0,
-            i64 step1, i64 step2, i32 wants) {
+KERNEL scan(GLOBAL M_OUT* out, GLOBAL i64* indices, GLOBAL const M_IN* x, Geometry g, i64 n,
+            i64 step0, i64 step1, i64 step2, i32 wants) {
   i64 line = GLOBAL_ID;
   if (line >= g.n) return;
   i64 at0 = place(&g, 0, line), at1 = place(&g, 1, line), at2 = place(&g, 2, line);
@@ -45,8 +45,8 @@ DEVICE int goes_after(KEY a, i64 i, KEY b, i64 j) {
   if (a == b) return i > j;
   return DESCENDING ? a < b : a > b;
 }
-KERNEL sort_load(GLOBAL KEY* keys, GLOBAL i64* places, GLOBAL const M_IN* x, Geometry g, i64 n, i64 padded,
-                 i64 step1) {
+KERNEL sort_load(GLOBAL KEY* keys, GLOBAL i64* places, GLOBAL const M_IN* x, Geometry g, i64 n,
+                 i64 padded, i64 step1) {
   i64 i = GLOBAL_ID;
   if (i >= g.n * padded) return;
   i64 line = i / padded, j = i - line * padded;
@@ -69,7 +69,8 @@ KERNEL sort_step(GLOBAL KEY* keys, GLOBAL i64* places, i64 total, i64 padded, i6
   }
 }
 KERNEL sort_store(GLOBAL M_OUT* values, GLOBAL i64* indices, GLOBAL const KEY* keys,
-                  GLOBAL const i64* places, Geometry g, i64 n, i64 padded, i64 step0, i64 step2, i32 wants) {
+                  GLOBAL const i64* places, Geometry g, i64 n, i64 padded, i64 step0, i64 step2,
+                  i32 wants) {
   i64 i = GLOBAL_ID;
   if (i >= g.n * n) return;
   i64 line = i / n, j = i - line * n, from = line * padded + j;
@@ -81,8 +82,8 @@ KERNEL sort_store(GLOBAL M_OUT* values, GLOBAL i64* indices, GLOBAL const KEY* k
 
 #ifdef PICK
 // From lines sorted upwards (contiguous): the rank wanted.
-KERNEL pick(GLOBAL M_IN* values, GLOBAL i64* indices, GLOBAL const M_IN* sorted, GLOBAL const i64* places,
-            Geometry g, i64 n, i64 k, i32 rank, i32 wants) {
+KERNEL pick(GLOBAL M_IN* values, GLOBAL i64* indices, GLOBAL const M_IN* sorted,
+            GLOBAL const i64* places, Geometry g, i64 n, i64 k, i32 rank, i32 wants) {
   i64 line = GLOBAL_ID;
   if (line >= g.n) return;
   GLOBAL const M_IN* v = sorted + line * n;
@@ -169,8 +170,8 @@ KERNEL softmax(GLOBAL M_OUT* out, GLOBAL const M_IN* x, Geometry g, i64 n, i64 s
   }
 }
 // Operand 2 is the softmax y, operand 1 the gradient.
-KERNEL softmax_grad(GLOBAL M_OUT* out, GLOBAL const M_IN* grad, GLOBAL const M_Y* y, Geometry g, i64 n,
-                    i64 step0, i64 step1, i64 step2) {
+KERNEL softmax_grad(GLOBAL M_OUT* out, GLOBAL const M_IN* grad, GLOBAL const M_Y* y, Geometry g,
+                    i64 n, i64 step0, i64 step1, i64 step2) {
   LOCAL ACC shared[GROUP];
   i64 at0 = place(&g, 0, GROUP_ID), at1 = place(&g, 1, GROUP_ID), at2 = place(&g, 2, GROUP_ID);
   ACC sum = 0;

@@ -1,7 +1,7 @@
-// out = beta * out + alpha * (a @ b). A work-group of SIDE x SIDE items makes one tile of the output,
-// each item BLOCK x BLOCK of its elements, from pieces of a and b in local memory. Operands 0, 1, 2
-// of the geometry are out, a and b over the batch dimensions; strides of rows and columns come apart.
-// The program defines ACC, BLOCK, M_OUT, M_A, M_B, LOAD_OUT, LOAD_A, LOAD_B and STORE.
+// out = beta * out + alpha * (a @ b). A work-group of SIDE x SIDE items makes one tile of the
+// output, each item BLOCK x BLOCK of its elements, from pieces of a and b in local memory. Operands
+// 0, 1, 2 of the geometry are out, a and b over the batch dimensions; strides of rows and columns
+// come apart. The program defines ACC, BLOCK, M_OUT, M_A, M_B, LOAD_OUT, LOAD_A, LOAD_B and STORE.
 #define SIDE 8
 #define TILE (SIDE * BLOCK)
 #define DEPTH 16

@@ -4,9 +4,11 @@ KERNEL pointwise(BUFFERS Geometry geometry SCALARS) {
   i64 i = GLOBAL_ID;
   if (i >= geometry.n) return;
 #ifdef CONTIGUOUS
-  i64 at0 = geometry.offset[0] + i, at1 = geometry.offset[1] + i, at2 = geometry.offset[2] + i, at3 = geometry.offset[3] + i;
+  i64 at0 = geometry.offset[0] + i, at1 = geometry.offset[1] + i, at2 = geometry.offset[2] + i,
+      at3 = geometry.offset[3] + i;
 #else
-  i64 at0 = geometry.offset[0], at1 = geometry.offset[1], at2 = geometry.offset[2], at3 = geometry.offset[3];
+  i64 at0 = geometry.offset[0], at1 = geometry.offset[1], at2 = geometry.offset[2],
+      at3 = geometry.offset[3];
   for (int d = 0; d < geometry.ndim; d++) {
     i64 next = d + 1 < geometry.ndim ? i / geometry.size[d] : 0, j = i - next * geometry.size[d];
     i = next;
@@ -16,6 +18,5 @@ KERNEL pointwise(BUFFERS Geometry geometry SCALARS) {
     at3 += j * geometry.stride[3][d];
   }
 #endif
-  READ
-  WRITE
+  READ WRITE
 }

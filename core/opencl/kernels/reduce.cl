@@ -71,8 +71,8 @@ DEVICE ACC sum_group(LOCAL ACC* shared, ACC mine) {
   BARRIER();
   return all;
 }
-KERNEL variance(GLOBAL M_OUT* out, GLOBAL M_OUT* means, GLOBAL const M_IN* x, Geometry g, Geometry r,
-                ACC correction, i32 root, i32 wants) {
+KERNEL variance(GLOBAL M_OUT* out, GLOBAL M_OUT* means, GLOBAL const M_IN* x, Geometry g,
+                Geometry r, ACC correction, i32 root, i32 wants) {
   LOCAL ACC shared[GROUP];
   i64 base = g.offset[1] + place(&g, 1, GROUP_ID);
   ACC sum = 0;
@@ -106,8 +106,8 @@ DEVICE int better(ACC a, i64 i, ACC b, i64 j) {
   if (a == b) return i < j;
   return MOST ? a > b : a < b;
 }
-KERNEL extremes(GLOBAL M_OUT* values, GLOBAL i64* indices, GLOBAL const M_IN* x, Geometry g, Geometry r,
-                i32 wants) {
+KERNEL extremes(GLOBAL M_OUT* values, GLOBAL i64* indices, GLOBAL const M_IN* x, Geometry g,
+                Geometry r, i32 wants) {
   LOCAL ACC shared[GROUP];
   LOCAL i64 places[GROUP];
   i64 base = g.offset[1] + place(&g, 1, GROUP_ID);
