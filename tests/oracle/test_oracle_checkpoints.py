@@ -126,6 +126,23 @@ def test_shapes_and_strides(tmp_path, writer, reader):
 
 NETWORKS = {
     "Linear": (3, 2),
+    "Conv1d": (3, 4, 3),
+    "Conv3d": (2, 4, 3),
+    "ConvTranspose2d": (3, 4, 3),
+    "ConvTranspose3d": (2, 4, 3),
+    "BatchNorm1d": (4,),
+    "BatchNorm3d": (4,),
+    "InstanceNorm1d": (4, 1e-5, 0.1, True, True),
+    "InstanceNorm2d": (4, 1e-5, 0.1, True, True),
+    "InstanceNorm3d": (4, 1e-5, 0.1, True, True),
+    "RMSNorm": (4,),
+    "RNN": (3, 4, 2),
+    "RNNCell": (3, 4),
+    "LSTMCell": (3, 4),
+    "Transformer": (8, 2, 1, 1, 16),
+    "TransformerDecoderLayer": (8, 2, 16),
+    "AdaptiveLogSoftmaxWithLoss": (8, 20, [5, 10]),
+    "CrossEntropyLoss": (),
     "Conv2d": (3, 4, 3),
     "ConvTranspose1d": (3, 4, 3),
     "BatchNorm2d": (4,),
@@ -161,7 +178,10 @@ def test_states_of_modules(tmp_path, writer, reader, name):
         assert np.array_equal(got[key].numpy(), value.numpy())
 
 
-OPTIMIZERS = "SGD Adam AdamW Adagrad Adadelta RMSprop Adamax NAdam RAdam ASGD Rprop"
+OPTIMIZERS = """
+    SGD Adam AdamW Adagrad Adadelta RMSprop Adamax NAdam RAdam ASGD Rprop Adafactor Muon
+    LBFGS SparseAdam
+    """
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS.split())
@@ -176,10 +196,16 @@ def test_states_of_optimizers(tmp_path, writer, reader, name):
         return w, getattr(lib.optim, name)([w], **options)
 
     def train(lib, w, optimizer, steps):
-        for _ in range(steps):
+        def closure():
             optimizer.zero_grad()
-            ((w - 1) ** 2 * lib.arange(1.0, 7.0).view(2, 3)).sum().backward()
-            optimizer.step()
+            loss = ((w - 1) ** 2 * lib.arange(1.0, 7.0).view(2, 3)).sum()
+            loss.backward()
+            if name == "SparseAdam":
+                w.grad = w.grad.to_sparse(1)
+            return loss
+
+        for _ in range(steps):
+            optimizer.step(closure)
         return w.detach().numpy()
 
     w, optimizer = start(writer)
