@@ -194,7 +194,8 @@ def name_of(func) -> str:
     full = _names.get(func)
     if full is None:
         full = repr(func)[4:-1] if repr(func).startswith("<op ") else name
-        if not full.startswith(("linalg.", "fft.", "sparse.")):
+        apart = ("linalg.", "fft.", "sparse.", "nn.functional.unfold")
+        if not full.startswith(apart):
             full = name
         _names[func] = full
     return full

@@ -357,8 +357,9 @@ def test_a_length_that_is_wrong_is_noticed():
 
 def test_interrupt_leaves_no_process_behind():
     script = """
-        import os, time, ember
+        import os, signal, time, ember
         from ember.utils.data import DataLoader, Dataset
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may ignore it
         class Slow(Dataset):
             def __getitem__(self, i):
                 time.sleep(0.05)
