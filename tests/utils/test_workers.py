@@ -359,7 +359,7 @@ def test_interrupt_leaves_no_process_behind():
     script = """
         import os, signal, time, ember
         from ember.utils.data import DataLoader, Dataset
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may ignore it
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # not ignored
         class Slow(Dataset):
             def __getitem__(self, i):
                 time.sleep(0.05)
