@@ -173,7 +173,10 @@ class FuzzedTensor:
             dim = params[self._dim_parameter]
 
         def resolve(values: tuple[str | int, ...]) -> tuple[int, ...]:
-            given = tuple(int(params.get(value, value)) for value in values[:dim])
+            given = tuple(
+                int(params[value]) if isinstance(value, str) else value
+                for value in values[:dim]
+            )
             return given + (1,) * (dim - len(given))
 
         size, steps = resolve(self._size), resolve(self._steps)
