@@ -40,7 +40,7 @@ _DEFINES = {
         ccol_indices_copy col_indices_copy crow_indices_copy indices_copy
         row_indices_copy values_copy
         """,
-    "sparse._arithmetic": "resize_as_sparse_",
+    "sparse._copies": "resize_as_sparse_",
     "_errors": "AcceleratorError OutOfMemoryError",
     "_tensor_str": "get_printoptions set_printoptions",
     "_type_info": "finfo iinfo",
