@@ -65,6 +65,10 @@ _DEFINES = {
         Event Future Stream fork from_file has_lapack has_mkl has_openmp is_distributed
         legacy_contiguous_format set_anomaly_enabled wait
         """,
+    "_symbolic": """
+        cond sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum
+        while_loop
+        """,
     "random": "fork_rng get_rng_state initial_seed manual_seed seed set_rng_state",
     "serialization": "load save",
     "storage": """
