@@ -64,31 +64,24 @@ struct Tile {
   T* c;
   int64_t c_row;
   T alpha, beta;
-  T* copy;  // where a copying tile leaves its part of B
+  const T* next;  // the rows of A that a fetching tile brings near
 };
 
-// One tile of M x N vectors. Packed A holds kRows elements of a column side by side. A copying tile
-// packs B as it goes, so that the first rows of C are computed while B comes from memory.
-template <class T, int M, int N, bool Packed, bool Copy = false>
+// One tile of M x N vectors. Packed A holds kRows elements of a column side by side. A fetching
+// tile also asks for the rows of A that come after these, or the next tiles would wait for them.
+template <class T, int M, int N, bool Packed, bool Fetch = false>
 void tile(const Tile<T>& t) {
   using V = Vector<T>;
   constexpr int L = kLanes<T>;
   V sum[M][N] = {};
   const T* a = t.a;
   const T* b = t.b;
-  T* copy = t.copy;
   const int64_t a_row = t.a_row, b_row = t.b_row;
   for (int64_t p = 0; p < t.k; p++) {
+    if (Fetch) __builtin_prefetch(t.next + p % kRows * a_row + p / kRows * kRows);
     V y[N];
 #pragma GCC unroll 8
-    for (int j = 0; j < N; j++) {
-      y[j] = *(const V*)(b + j * L);
-      if (Copy) {
-        *(V*)(copy + j * L) = y[j];
-        __builtin_prefetch(b + (N + j) * L);  // the next tile's
-      }
-    }
-    if (Copy) copy += kVectors * L;
+    for (int j = 0; j < N; j++) y[j] = *(const V*)(b + j * L);
 #pragma GCC unroll 8
     for (int i = 0; i < M; i++) {
       T x = Packed ? a[i] : a[i * a_row];
@@ -99,13 +92,16 @@ void tile(const Tile<T>& t) {
     b += b_row;
   }
   T* c = t.c;
+  const int64_t c_row = t.c_row;
+  const T alpha = t.alpha, beta = t.beta;
+  const bool adds = beta != T(0);
 #pragma GCC unroll 8
-  for (int i = 0; i < M; i++, c += t.c_row) {
+  for (int i = 0; i < M; i++, c += c_row) {
 #pragma GCC unroll 8
     for (int j = 0; j < N; j++) {
       V* out = (V*)(c + j * L);
-      V r = sum[i][j] * t.alpha;
-      if (t.beta != T(0)) r += t.beta * *out;
+      V r = sum[i][j] * alpha;
+      if (adds) r += beta * *out;
       *out = r;
     }
   }
@@ -116,10 +112,10 @@ using TileFunction = void (*)(const Tile<T>&);
 
 template <class T, bool Packed>
 struct Tiles {
-  TileFunction<T> at[kRows][kVectors], copying;
+  TileFunction<T> at[kRows][kVectors], fetching;
   template <int... I>
   constexpr explicit Tiles(std::integer_sequence<int, I...>)
-      : at{}, copying(tile<T, kRows, kVectors, Packed, true>) {
+      : at{}, fetching(tile<T, kRows, kVectors, Packed, true>) {
     ((at[I / kVectors][I % kVectors] = tile<T, I / kVectors + 1, I % kVectors + 1, Packed>), ...);
   }
 };
@@ -242,6 +238,29 @@ constexpr int64_t next_width(int64_t left) {
   return left < kWidth ? left : kWidth;
 }
 
+// A block of B into panels, each as wide as its tile. Rows that lie in memory in one piece are read
+// in one piece: the processor foresees that, but not a panel's steps from row to row.
+template <class T>
+void pack_block(const T* b, int64_t b_row, int64_t b_col, int64_t deep, int64_t columns, T* out) {
+  using V = Vector<T>;
+  constexpr int L = kLanes<T>;
+  constexpr int64_t kWidth = int64_t(kVectors) * L;
+  const bool by_rows = b_col == 1;
+  for (int64_t p = 0; by_rows && p < deep; p++) {
+    const T* from = b + p * b_row;
+    T* to = out + p * kWidth;
+    for (int64_t j = 0, w; j < columns; j += w, to += kWidth * deep) {
+      w = next_width<T>(columns - j);
+      if (w % L) break;
+      for (int64_t q = 0; q < w; q += L) *(V*)(to + q) = *(const V*)(from + j + q);
+    }
+  }
+  for (int64_t j = 0, w; j < columns; j += w, out += kWidth * deep) {
+    w = next_width<T>(columns - j);
+    if (!by_rows || w % L) pack_b(b + j * b_col, b_row, b_col, deep, w, kWidth, out);
+  }
+}
+
 template <class T>
 void gemm(const GemmTask<T>& task) {
   constexpr int L = kLanes<T>;
@@ -251,10 +270,10 @@ void gemm(const GemmTask<T>& task) {
   // rows of B are visited at once, because each is on a page of its own.
   const bool fits = k * n * int64_t(sizeof(T)) <= kBlockBytes &&
                     k * task.b_row * int64_t(sizeof(T)) <= kReachBytes;
-  const bool aligned = task.b_row * int64_t(sizeof(T)) % kBytes == 0;
+  const bool aligned =
+      task.b_row * int64_t(sizeof(T)) % kBytes == 0 && uintptr_t(task.b) % kBytes == 0;
   const bool b_in_place =
       task.b_col == 1 && (m < 2 * kRows || (aligned && (fits || m <= kFewRows)));
-  const bool copying = task.b_col == 1 && !b_in_place;
   const bool a_packed = task.a_col != 1 && k > 1;
   const int64_t deepest = b_in_place && !fits ? kDepthInPlace : kDepth;
   const int64_t blocks_k = (k + deepest - 1) / deepest;
@@ -276,12 +295,7 @@ void gemm(const GemmTask<T>& task) {
       const T* b = task.b + p0 * task.b_row + j0 * task.b_col;
       const int64_t whole = columns / L * L;  // columns in full vectors
       if (!b_in_place) {
-        T* to = block;
-        for (int64_t j = 0, w; j < columns; j += w, to += kWidth * deep) {
-          w = next_width<T>(columns - j);
-          if (copying && w == kWidth) continue;  // the first rows' tiles will
-          pack_b(b + j * task.b_col, task.b_row, task.b_col, deep, w, kWidth, to);
-        }
+        pack_block(b, task.b_row, task.b_col, deep, columns, block);
       } else if (whole < columns) {
         pack_b(b + whole, task.b_row, 1, deep, columns - whole, L, block);
       }
@@ -292,28 +306,25 @@ void gemm(const GemmTask<T>& task) {
             task.a_row, nullptr,
             0,          nullptr,
             task.c_row, task.alpha,
-            beta,       nullptr};
+            beta,       a0 + (i + kRows) * task.a_row};
         const auto& run = a_packed ? tiles<T, true>.at[rows - 1] : tiles<T, false>.at[rows - 1];
-        const bool copy = copying && i == 0;
+        bool fetch = !a_packed && i + 2 * kRows <= m;
         T* c = task.c + i * task.c_row + j0;
         T* packed = block;
         for (int64_t j = 0, w; j < columns; j += w, packed += kWidth * deep) {
           w = next_width<T>(columns - j);
           t.c = c + j;
-          if (copy && w == kWidth) {
-            t.b = b + j;
-            t.b_row = task.b_row;
-            t.copy = packed;
-            (a_packed ? tiles<T, true>.copying : tiles<T, false>.copying)(t);
-            continue;
-          }
           if (!b_in_place) {
             t.b = packed;
             t.b_row = kWidth;
-            if (w % L == 0)
+            if (fetch && w == kWidth && j > 0) {
+              fetch = false;
+              tiles<T, false>.fetching(t);
+            } else if (w % L == 0) {
               run[w / L - 1](t);
-            else
+            } else {
               tile_through_buffer(run[w / L], t, rows, w);
+            }
             continue;
           }
           t.b = b + j;
