@@ -217,6 +217,8 @@ class OpenClBackend final : public Backend {
     to_device(b, y);
   }
 
+  ConvKernels* conv() override { return conv_kernels(); }
+
  private:
   // Runs a pointwise primitive that has no kernel here (complex numbers) on the host, if asked to.
   template <class F>

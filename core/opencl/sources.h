@@ -13,5 +13,6 @@ extern const char* const matmul;
 extern const char* const index;
 extern const char* const lines;
 extern const char* const linalg;
+extern const char* const conv;
 
 }  // namespace ember::opencl::sources
