@@ -218,6 +218,7 @@ class OpenClBackend final : public Backend {
   }
 
   ConvKernels* conv() override { return conv_kernels(); }
+  PoolKernels* pool() override { return pool_kernels(); }
 
  private:
   // Runs a pointwise primitive that has no kernel here (complex numbers) on the host, if asked to.
