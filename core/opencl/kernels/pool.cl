@@ -2,7 +2,7 @@
 // is 0, are adaptive. The program defines ACC, M, LOAD, STORE and LOWEST.
 typedef struct {
   i64 n, channels, last;  // what the items make; whether neighbours are channels
-  i64 in[3], out[3], kernel[3], stride[3], pad[3], step[3], pads[3], divisor;
+  i64 in[3], out[3], taps[3], stride[3], pad[3], gap[3], pads[3], divisor;
   i64 x_at, x_n, x_c, x_axis[3];
   i64 y_at, y_n, y_c, y_axis[3];
   i64 i_at, i_n, i_c, i_axis[3];
@@ -38,9 +38,9 @@ DEVICE void window(const Pool* s, int d, i64 i, i64* first, i64* last, i64* coun
     *count = *last - *first;
     return;
   }
-  i64 start = i * s->stride[d] - s->pad[d], step = s->step[d];
-  i64 end = start + step * (s->kernel[d] - 1) + 1;
-  i64 low = start >= 0 ? start : start + (-start + step - 1) / step * step;
+  i64 start = i * s->stride[d] - s->pad[d], gap = s->gap[d];
+  i64 end = start + gap * (s->taps[d] - 1) + 1;
+  i64 low = start >= 0 ? start : start + (-start + gap - 1) / gap * gap;
   i64 high = end < size ? end : size;
   i64 padded = end < size + s->pad[d] ? end : size + s->pad[d];
   *count = s->pads[d] ? padded - start : high - low;
@@ -58,9 +58,9 @@ KERNEL pool_max(GLOBAL M* y, GLOBAL i64* indices, GLOBAL const M* x, Pool s, i32
   i64 base = s.x_at + n * s.x_n + c * s.x_c;
   i64 at = (first[0] * s.in[1] + first[1]) * s.in[2] + first[2];
   ACC best = LOWEST;
-  for (i64 i = first[0]; i < last[0]; i += s.step[0])
-    for (i64 j = first[1]; j < last[1]; j += s.step[1])
-      for (i64 k = first[2]; k < last[2]; k += s.step[2]) {
+  for (i64 i = first[0]; i < last[0]; i += s.gap[0])
+    for (i64 j = first[1]; j < last[1]; j += s.gap[1])
+      for (i64 k = first[2]; k < last[2]; k += s.gap[2]) {
         ACC v = (ACC)LOAD(x, base + i * s.x_axis[0] + j * s.x_axis[1] + k * s.x_axis[2]);
         if (v > best || v != v) best = v, at = (i * s.in[1] + j) * s.in[2] + k;
       }
@@ -99,9 +99,9 @@ KERNEL pool_mean(GLOBAL M* y, GLOBAL const M* x, Pool s) {
   for (int d = 0; d < 3; d++) window(&s, d, o[d], first + d, last + d, count + d);
   i64 base = s.x_at + n * s.x_n + c * s.x_c;
   ACC sum = 0;
-  for (i64 i = first[0]; i < last[0]; i += s.step[0])
-    for (i64 j = first[1]; j < last[1]; j += s.step[1])
-      for (i64 k = first[2]; k < last[2]; k += s.step[2])
+  for (i64 i = first[0]; i < last[0]; i += s.gap[0])
+    for (i64 j = first[1]; j < last[1]; j += s.gap[1])
+      for (i64 k = first[2]; k < last[2]; k += s.gap[2])
         sum += (ACC)LOAD(x, base + i * s.x_axis[0] + j * s.x_axis[1] + k * s.x_axis[2]);
   i64 to = s.y_at + n * s.y_n + c * s.y_c;
   for (int d = 0; d < 3; d++) to += o[d] * s.y_axis[d];
@@ -118,7 +118,7 @@ KERNEL pool_mean_grad(GLOBAL M* x, GLOBAL const M* y, Pool s) {
       low[d] = q[d] * s.out[d] / s.in[d];
       high[d] = ((q[d] + 1) * s.out[d] + s.in[d] - 1) / s.in[d];
     } else {
-      i64 t = q[d] + s.pad[d], reach = t - s.step[d] * (s.kernel[d] - 1);
+      i64 t = q[d] + s.pad[d], reach = t - s.gap[d] * (s.taps[d] - 1);
       low[d] = reach > 0 ? (reach + s.stride[d] - 1) / s.stride[d] : 0;
       high[d] = t / s.stride[d] + 1;
     }
@@ -128,13 +128,13 @@ KERNEL pool_mean_grad(GLOBAL M* x, GLOBAL const M* y, Pool s) {
   ACC sum = 0;
   for (i64 i = low[0]; i < high[0]; i++) {
     window(&s, 0, i, &first, &last, counts);
-    if (q[0] < first || q[0] >= last || (q[0] - first) % s.step[0]) continue;
+    if (q[0] < first || q[0] >= last || (q[0] - first) % s.gap[0]) continue;
     for (i64 j = low[1]; j < high[1]; j++) {
       window(&s, 1, j, &first, &last, counts + 1);
-      if (q[1] < first || q[1] >= last || (q[1] - first) % s.step[1]) continue;
+      if (q[1] < first || q[1] >= last || (q[1] - first) % s.gap[1]) continue;
       for (i64 k = low[2]; k < high[2]; k++) {
         window(&s, 2, k, &first, &last, counts + 2);
-        if (q[2] < first || q[2] >= last || (q[2] - first) % s.step[2]) continue;
+        if (q[2] < first || q[2] >= last || (q[2] - first) % s.gap[2]) continue;
         ACC g = (ACC)LOAD(y, base + i * s.y_axis[0] + j * s.y_axis[1] + k * s.y_axis[2]);
         sum += g / (ACC)(s.divisor ? s.divisor : counts[0] * counts[1] * counts[2]);
       }
