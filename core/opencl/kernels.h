@@ -53,5 +53,6 @@ void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim, 
 // The families of core/families/, each in the file of its name.
 ConvKernels* conv_kernels();
 PoolKernels* pool_kernels();
+NormKernels* norm_kernels();
 
 }  // namespace ember::opencl
