@@ -54,5 +54,6 @@ void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim, 
 ConvKernels* conv_kernels();
 PoolKernels* pool_kernels();
 NormKernels* norm_kernels();
+OptimKernels* optim_kernels();
 
 }  // namespace ember::opencl
