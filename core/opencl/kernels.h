@@ -55,5 +55,6 @@ ConvKernels* conv_kernels();
 PoolKernels* pool_kernels();
 NormKernels* norm_kernels();
 OptimKernels* optim_kernels();
+LossKernels* loss_kernels();
 
 }  // namespace ember::opencl
