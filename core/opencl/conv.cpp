@@ -9,13 +9,13 @@
 #include "opencl/kernels.h"
 #include "opencl/launch.h"
 #include "opencl/sources.h"
+#include "opencl/text.h"
 
 namespace ember::opencl {
 
 namespace {
 
 constexpr int64_t kDots = 64, kItems = 64;
-constexpr uint64_t kCpu = 2;  // CL_DEVICE_TYPE_CPU
 
 struct Conv {  // the struct of kernels/conv.cl
   int64_t groups = 1, rows = 1, columns = 1, depth = 1, chunk = 1;
@@ -27,17 +27,9 @@ struct Conv {  // the struct of kernels/conv.cl
   int64_t bias_at = 0, bias_row = 0, has_bias = 0;
 };
 
-Dtype accumulator(Dtype d) { return is_floating(d) ? compute_of(d) : Dtype::Int64; }
-
 std::string types(Dtype in, Dtype out) {
   const Dtype acc = accumulator(in);
-  return std::string("#define ACC ") + value_type(acc) + "\n#define M " + memory_type(in) +
-         "\n#define M_OUT " + memory_type(out) + "\n#define LOAD " + load_macro(in) +
-         "\n#define STORE(p, i, v) " + store_macro(out) + "(p, i, " + stored(acc, out, "v") + ")\n";
-}
-
-std::string define(const char* name, int64_t value) {
-  return std::string("#define ") + name + " " + std::to_string(value) + "\n";
+  return define("ACC", value_type(acc)) + element("", in, acc) + element("_OUT", out, acc);
 }
 
 // The last axes of t, as the last of three.
@@ -60,16 +52,12 @@ void check_range(const Conv& s) {
           s.size[d]);
 }
 
-bool is_cpu() { return (context().properties.type & kCpu) != 0; }
-
-// How a work-group shares a tile. A CPU runs the items of a group one after another: one item with
-// a large block keeps its vectors busy. 64 items of 8 x 8 are what a GPU likes.
+// How a work-group shares a tile: 64 items of 8 x 8 elements, or one that has it all.
 struct Tile {
   int64_t rows, columns = 64, lanes_y = 8, lanes_x = 8, depth = 16, piece_y, piece_x = 8;
   Tile(int64_t wanted, Dtype acc) {
-    const bool cpu = is_cpu();
     rows = wanted > 16 ? 64 : 16;
-    if (cpu) {
+    if (items_work_alone()) {
       lanes_y = lanes_x = 1;
       depth = 32;
       piece_x = acc == Dtype::Float32 ? 16 : 8;
@@ -114,14 +102,14 @@ void multiply(const Tensor& out, const Tensor& from, const Tensor& left, const T
     return launch.run(results * kDots, kDots);
   }
   if (s.rows <= 2) {
-    const int64_t columns = is_cpu() ? 16 : 1;
+    const int64_t columns = items_work_alone() ? 16 : 1;
     Launch launch(key_of("conv_direct:", out, from, columns), "conv_direct", [&] {
       return types(from.dtype(), out.dtype()) + define("COLUMNS", columns) + "#define DIRECT 1\n" +
              sources::conv;
     });
     launch.tensor(out).tensor(from).tensor(left).tensor(bias ? bias : left).value(s);
     return launch.run((s.columns + columns - 1) / columns * s.rows * s.groups,
-                      is_cpu() ? 8 : kItems);
+                      items_work_alone() ? 8 : kItems);
   }
   // A long depth for few results is shared out to work-groups, whose sums are added up.
   const int64_t tiles = s.groups * ((s.rows + 63) / 64) * ((s.columns + 63) / 64);

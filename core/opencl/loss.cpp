@@ -5,13 +5,13 @@
 #include "opencl/kernels.h"
 #include "opencl/launch.h"
 #include "opencl/sources.h"
+#include "opencl/text.h"
 
 namespace ember::opencl {
 
 namespace {
 
 constexpr int64_t kGroup = 64;
-constexpr uint64_t kCpu = 2;  // CL_DEVICE_TYPE_CPU
 
 struct Lines {  // ClassLoss of kernels/loss.cl
   int64_t lines = 0, classes = 0, step = 0;
@@ -38,16 +38,13 @@ struct Problem {
     if (weight) s.weight_at = weight.offset(), s.has_weight = 1;
     if (sums) s.sums_at = sums.offset(), s.logits = 1;
     s.ignored = l.ignored;
-    const bool cpu = context().properties.type & kCpu;
-    group = cpu || s.step > 1 || s.classes < 2 * kGroup ? 1 : kGroup;
+    group = items_work_alone() || s.step > 1 || s.classes < 2 * kGroup ? 1 : kGroup;
   }
   Launch start(const char* name, Dtype dtype) const {
     return Launch(name + std::to_string(int(dtype)) + (group > 1 ? "g" : "i"), name, [&] {
       const Dtype acc = compute_of(dtype);
-      return std::string("#define ACC ") + value_type(acc) + "\n#define M " + memory_type(dtype) +
-             "\n#define LOAD " + load_macro(dtype) + "\n#define STORE(p, i, v) " +
-             store_macro(dtype) + "(p, i, " + stored(acc, dtype, "v") + ")\n#define GROUP " +
-             std::to_string(group) + "\n" + sources::loss;
+      return define("ACC", value_type(acc)) + element("", dtype, acc) + define("GROUP", group) +
+             sources::loss;
     });
   }
   // Few lines for an item each still reach several work-groups.

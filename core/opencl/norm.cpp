@@ -6,39 +6,28 @@
 #include "opencl/kernels.h"
 #include "opencl/launch.h"
 #include "opencl/sources.h"
+#include "opencl/text.h"
 
 namespace ember::opencl {
 
 namespace {
 
 constexpr int64_t kItems = 64;
-constexpr uint64_t kCpu = 2;  // CL_DEVICE_TYPE_CPU
 
 // How work is shared: a CPU has few threads with wide vectors, a GPU many narrow ones.
 struct Sharing {
   int64_t group = 64, lanes = 1, run = 1;
   Sharing() {
-    if (context().properties.type & kCpu) group = 1, lanes = 16, run = 512;
+    if (items_work_alone()) group = 1, lanes = 16, run = 512;
   }
 };
-
-std::string define(const char* name, const std::string& value) {
-  return std::string("#define ") + name + " " + value + "\n";
-}
 
 std::string text_of(Dtype data, Dtype weight, bool small, const char* part) {
   const Dtype acc = compute_of(data);
   const Sharing by;
-  auto store = [&](const char* name, Dtype d) {
-    return std::string("#define ") + name + "(p, i, v) " + store_macro(d) + "(p, i, " +
-           stored(acc, d, "v") + ")\n";
-  };
-  return define("ACC", value_type(acc)) + define("M", memory_type(data)) +
-         define("LOAD", load_macro(data)) + store("STORE", data) +
-         define("M_W", memory_type(weight)) + define("LOAD_W", load_macro(weight)) +
-         store("STORE_W", weight) + define("GROUP", std::to_string(by.group)) +
-         define("LANES", std::to_string(by.lanes)) + define("RUN", std::to_string(by.run)) +
-         define("INDEX", small ? "u32" : "i64") + define(part, "1") + sources::norm;
+  return define("ACC", value_type(acc)) + element("", data, acc) + element("_W", weight, acc) +
+         define("GROUP", by.group) + define("LANES", by.lanes) + define("RUN", by.run) +
+         define("INDEX", small ? "u32" : "i64") + define(part, 1) + sources::norm;
 }
 
 // A launch, to which tensors are added with where they begin.

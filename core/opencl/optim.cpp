@@ -8,6 +8,7 @@
 #include "opencl/kernels.h"
 #include "opencl/launch.h"
 #include "opencl/sources.h"
+#include "opencl/text.h"
 
 namespace ember::opencl {
 
@@ -23,16 +24,10 @@ struct Step {
   std::string defines;  // of the parts of a step
 };
 
-std::string flag(const char* name, bool on) {
-  return std::string("#define ") + name + (on ? " 1\n" : " 0\n");
-}
-
 std::string text_of(const Step& step, Dtype dtype) {
   const Dtype acc = compute_of(dtype);
-  return std::string("#define ACC ") + value_type(acc) + "\n#define M " + memory_type(dtype) +
-         "\n#define LOAD " + load_macro(dtype) + "\n#define STORE(p, i, v) " + store_macro(dtype) +
-         "(p, i, " + stored(acc, dtype, "v") + ")\n#define " + step.part + " 1\n" + step.defines +
-         sources::optim;
+  return define("ACC", value_type(acc)) + element("", dtype, acc) + define(step.part, 1) +
+         step.defines + sources::optim;
 }
 
 // Runs the step for parameter i; lists that are empty become null pointers.
@@ -63,8 +58,8 @@ class OpenClOptim final : public OptimKernels {
   void sgd(const TensorList& params, const TensorList& grads, const TensorList& buffers,
            const SgdStep& s) override {
     const Step step{"sgd", "SGD",
-                    flag("DECAY", s.weight_decay != 0) + flag("MOMENTUM", s.momentum != 0) +
-                        flag("NESTEROV", s.nesterov) + flag("FIRST", s.first)};
+                    define("DECAY", s.weight_decay != 0) + define("MOMENTUM", s.momentum != 0) +
+                        define("NESTEROV", s.nesterov) + define("FIRST", s.first)};
     const Numbers numbers{s.lr, 0, s.weight_decay, sign_of(s.maximize), s.momentum, 1 - s.dampening,
                           0,    0};
     for (size_t i = 0; i < params.size(); i++) run(step, i, {&params, &grads, &buffers}, numbers);
@@ -74,7 +69,7 @@ class OpenClOptim final : public OptimKernels {
             const AdamStep& s) override {
     const Step step{
         "adam", "ADAM",
-        flag("DECAY", s.weight_decay != 0 && !s.decoupled) + flag("AMSGRAD", s.amsgrad)};
+        define("DECAY", s.weight_decay != 0 && !s.decoupled) + define("AMSGRAD", s.amsgrad)};
     const double fresh = 1 - s.beta2;
     for (size_t i = 0; i < params.size(); i++) {
       const double left1 = 1 - std::pow(s.beta1, counts[i]);
@@ -88,8 +83,8 @@ class OpenClOptim final : public OptimKernels {
   void rmsprop(const TensorList& params, const TensorList& grads, const TensorList& squares,
                const TensorList& means, const TensorList& buffers, const RmspropStep& s) override {
     const Step step{"rmsprop", "RMSPROP",
-                    flag("DECAY", s.weight_decay != 0) + flag("CENTERED", s.centered) +
-                        flag("MOMENTUM", s.momentum > 0)};
+                    define("DECAY", s.weight_decay != 0) + define("CENTERED", s.centered) +
+                        define("MOMENTUM", s.momentum > 0)};
     const Numbers numbers{s.lr,    s.eps,       s.weight_decay, sign_of(s.maximize),
                           s.alpha, 1 - s.alpha, s.momentum,     0};
     for (size_t i = 0; i < params.size(); i++)
@@ -97,7 +92,7 @@ class OpenClOptim final : public OptimKernels {
   }
   void adagrad(const TensorList& params, const TensorList& grads, const TensorList& sums,
                const std::vector<double>& counts, const AdagradStep& s) override {
-    const Step step{"adagrad", "ADAGRAD", flag("DECAY", s.weight_decay != 0)};
+    const Step step{"adagrad", "ADAGRAD", define("DECAY", s.weight_decay != 0)};
     for (size_t i = 0; i < params.size(); i++) {
       const Numbers numbers{s.lr / (1 + (counts[i] - 1) * s.lr_decay),
                             s.eps,

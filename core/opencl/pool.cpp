@@ -8,6 +8,7 @@
 #include "opencl/kernels.h"
 #include "opencl/launch.h"
 #include "opencl/sources.h"
+#include "opencl/text.h"
 
 namespace ember::opencl {
 
@@ -59,15 +60,10 @@ void add_windows(Pool& s, const PoolWindows& windows) {
   }
 }
 
-Dtype accumulator(Dtype d) { return is_floating(d) ? compute_of(d) : Dtype::Int64; }
-
 std::string text_of(Dtype dtype, const char* part) {
   const Dtype acc = accumulator(dtype);
-  return std::string("#define ACC ") + value_type(acc) + "\n#define M " + memory_type(dtype) +
-         "\n#define LOAD " + load_macro(dtype) + "\n#define STORE(p, i, v) " + store_macro(dtype) +
-         "(p, i, " + stored(acc, dtype, "v") + ")\n#define LOWEST " +
-         (is_floating(acc) ? "(-(ACC)INFINITY)" : "((ACC)1 << 63)") + "\n#define " + part + " 1\n" +
-         sources::pool;
+  return define("ACC", value_type(acc)) + element("", dtype, acc) + define(part, 1) +
+         define("LOWEST", is_floating(acc) ? "(-(ACC)INFINITY)" : "((ACC)1 << 63)") + sources::pool;
 }
 
 Launch start(const char* name, Dtype dtype, const char* part = "POOL") {

@@ -2,7 +2,7 @@
 //     out[row, column] = bias[row] + sum over depth of left[row, depth] * from[depth, column]
 // where a column is (a, u0, u1, u2), a place of the depth is (b, j0, j1, j2), and the element of
 // `from` is at the coordinates u * mul + add + j * inc, or 0 outside. No matrix of columns is made.
-// The program defines ACC, M, LOAD and STORE, and what the kernel is to be.
+// The program defines ACC, the elements M and M_OUT, and what the kernel is to be.
 typedef struct {
   i64 groups, rows, columns, depth, chunk;            // columns and depth are of one group
   i64 us[3], js[3], size[3], mul[3], add[3], inc[3];  // of the axes
@@ -135,7 +135,7 @@ KERNEL conv(GLOBAL M_OUT* out, GLOBAL const M* from, GLOBAL const M* left, GLOBA
       if (r >= s.rows) continue;
       ACC value = sum[i][j];
       if (s.has_bias) value += (ACC)LOAD(bias, s.bias_at + (group * s.rows + r) * s.bias_row);
-      STORE(out, at + r * s.out_row, value);
+      STORE_OUT(out, at + r * s.out_row, value);
     }
   }
 }
@@ -186,7 +186,7 @@ KERNEL conv_direct(GLOBAL M_OUT* out, GLOBAL const M* from, GLOBAL const M* left
           }
         }
   for (int v = 0; v < COLUMNS; v++)
-    if (column + v < s.columns) STORE(out, to[v], sum[v]);
+    if (column + v < s.columns) STORE_OUT(out, to[v], sum[v]);
 }
 #endif
 
@@ -227,7 +227,7 @@ KERNEL conv_dots(GLOBAL M_OUT* out, GLOBAL const M* from, GLOBAL const M* left, 
   if (me == 0) {
     i64 at = s.out_at + group * s.out_group + row * s.out_row + a * s.out_a;
     for (int d = 0; d < 3; d++) at += u[d] * s.out_u[d];
-    STORE(out, at, shared[0]);
+    STORE_OUT(out, at, shared[0]);
   }
 }
 #endif
@@ -273,6 +273,6 @@ KERNEL fold(GLOBAL M_OUT* out, GLOBAL const M* columns, Conv s, i64 channels) {
   }
   i64 at = s.out_at + sample * s.out_a + (kept - sample * channels) * s.out_row;
   for (int d = 0; d < 3; d++) at += c[d] * s.out_u[d];
-  STORE(out, at, sum);
+  STORE_OUT(out, at, sum);
 }
 #endif
