@@ -217,6 +217,12 @@ class OpenClBackend final : public Backend {
     to_device(b, y);
   }
 
+  ConvKernels* conv() override { return conv_kernels(); }
+  LossKernels* loss() override { return loss_kernels(); }
+  OptimKernels* optim() override { return optim_kernels(); }
+  NormKernels* norm() override { return norm_kernels(); }
+  PoolKernels* pool() override { return pool_kernels(); }
+
  private:
   // Runs a pointwise primitive that has no kernel here (complex numbers) on the host, if asked to.
   template <class F>

@@ -13,5 +13,10 @@ extern const char* const matmul;
 extern const char* const index;
 extern const char* const lines;
 extern const char* const linalg;
+extern const char* const conv;
+extern const char* const loss;
+extern const char* const optim;
+extern const char* const norm;
+extern const char* const pool;
 
 }  // namespace ember::opencl::sources
