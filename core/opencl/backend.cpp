@@ -10,6 +10,7 @@
 #include "opencl/device.h"
 #include "opencl/kernels.h"
 #include "opencl/launch.h"
+#include "opencl/random.h"
 
 namespace ember::opencl {
 
@@ -173,6 +174,10 @@ class OpenClBackend final : public Backend {
   void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim,
                     bool log) override {
     opencl::softmax_grad(out, g, y, dim, log);
+  }
+
+  void random(const Tensor& out, Generator& g, const Draw& draw) override {
+    opencl::random(out, g, draw);
   }
 
   void cholesky(const Tensor& matrices, const Tensor& info) override {

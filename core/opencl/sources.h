@@ -13,6 +13,7 @@ extern const char* const reduce;
 extern const char* const matmul;
 extern const char* const index;
 extern const char* const lines;
+extern const char* const random;
 extern const char* const scan;
 extern const char* const sort;
 extern const char* const linalg;
