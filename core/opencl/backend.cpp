@@ -10,6 +10,7 @@
 #include "opencl/device.h"
 #include "opencl/kernels.h"
 #include "opencl/launch.h"
+#include "opencl/random.h"
 
 namespace ember::opencl {
 
@@ -74,40 +75,20 @@ class OpenClBackend final : public Backend {
   void copy(const Tensor& out, const Tensor& x) override { opencl::copy(out, x); }
   void fill(const Tensor& out, const Scalar& value) override { opencl::fill(out, value); }
   void unary(Unary f, Dtype compute, const Tensor& out, const Input& x, const Params& p) override {
-    if (on_host(compute, out, {&x}, [&](Backend& b, const Tensor& o, const Input* in) {
-          b.unary(f, compute, o, in[0], p);
-        }))
-      return;
     opencl::unary(f, compute, out, x, p);
   }
   void binary(Binary f, Dtype compute, const Tensor& out, const Input& a, const Input& b) override {
-    if (on_host(compute, out, {&a, &b}, [&](Backend& host, const Tensor& o, const Input* in) {
-          host.binary(f, compute, o, in[0], in[1]);
-        }))
-      return;
     opencl::binary(f, compute, out, a, b);
   }
   void predicate(Predicate f, Dtype compute, const Tensor& out, const Input& x) override {
-    if (on_host(compute, out, {&x}, [&](Backend& b, const Tensor& o, const Input* in) {
-          b.predicate(f, compute, o, in[0]);
-        }))
-      return;
     opencl::predicate(f, compute, out, x);
   }
   void compare(Compare f, Dtype compute, const Tensor& out, const Input& a, const Input& b,
                const Params& p) override {
-    if (on_host(compute, out, {&a, &b}, [&](Backend& host, const Tensor& o, const Input* in) {
-          host.compare(f, compute, o, in[0], in[1], p);
-        }))
-      return;
     opencl::compare(f, compute, out, a, b, p);
   }
   void ternary(Ternary f, Dtype compute, const Tensor& out, const Input& a, const Input& b,
                const Input& c, const Params& p) override {
-    if (on_host(compute, out, {&a, &b, &c}, [&](Backend& host, const Tensor& o, const Input* in) {
-          host.ternary(f, compute, o, in[0], in[1], in[2], p);
-        }))
-      return;
     opencl::ternary(f, compute, out, a, b, c, p);
   }
   bool unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g, const Input& keep,
@@ -117,11 +98,6 @@ class OpenClBackend final : public Backend {
 
   void reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims,
               double p) override {
-    if (is_complex(x.dtype()) && falls_back()) {
-      Tensor o = to_host(out), in = to_host(x);
-      backend_of(in).reduce(f, o, in, dims, p);
-      return to_device(out, o);
-    }
     opencl::reduce(f, out, x, dims, p);
   }
   void extremes(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
@@ -170,11 +146,6 @@ class OpenClBackend final : public Backend {
 
   void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha,
               const Scalar& beta) override {
-    if (is_complex(out.dtype()) && falls_back()) {
-      Tensor o = to_host(out), left = to_host(a), right = to_host(b);
-      backend_of(o).matmul(o, left, right, alpha, beta);
-      return to_device(out, o);
-    }
     opencl::matmul(out, a, b, alpha, beta);
   }
 
@@ -184,6 +155,10 @@ class OpenClBackend final : public Backend {
   void sort(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
             bool descending) override {
     opencl::sort(values, indices, x, dim, descending);
+  }
+  void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool largest,
+            bool) override {
+    opencl::topk(values, indices, x, dim, largest);
   }
   void pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, Rank rank,
             int64_t k) override {
@@ -199,6 +174,10 @@ class OpenClBackend final : public Backend {
   void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim,
                     bool log) override {
     opencl::softmax_grad(out, g, y, dim, log);
+  }
+
+  void random(const Tensor& out, Generator& g, const Draw& draw) override {
+    opencl::random(out, g, draw);
   }
 
   void cholesky(const Tensor& matrices, const Tensor& info) override {
@@ -222,31 +201,6 @@ class OpenClBackend final : public Backend {
   OptimKernels* optim() override { return optim_kernels(); }
   NormKernels* norm() override { return norm_kernels(); }
   PoolKernels* pool() override { return pool_kernels(); }
-
- private:
-  // Runs a pointwise primitive that has no kernel here (complex numbers) on the host, if asked to.
-  template <class F>
-  bool on_host(Dtype compute, const Tensor& out, std::initializer_list<const Input*> ins, F&& f) {
-    bool complex = is_complex(compute) || is_complex(out.dtype());
-    for (const Input* in : ins) complex |= in->tensor && is_complex(in->tensor->dtype());
-    if (!complex || !falls_back()) return false;
-    Tensor host = to_host(out), moved[3];
-    Input given[3];
-    int k = 0;
-    for (const Input* in : ins) {
-      given[k] = *in;
-      if (in->tensor) {
-        const Tensor& t = *in->tensor;
-        moved[k] = to_host(in->strides ? alias(t, out.shape(), *in->strides, t.offset()) : t);
-        given[k].tensor = &moved[k];
-        given[k].strides = nullptr;
-      }
-      k++;
-    }
-    f(backend_of(host), host, given);
-    to_device(out, host);
-    return true;
-  }
 };
 
 }  // namespace

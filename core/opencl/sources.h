@@ -4,6 +4,7 @@
 namespace ember::opencl::sources {
 
 extern const char* const common;
+extern const char* const complex;
 extern const char* const functions;
 extern const char* const recurrences;
 extern const char* const special_functions;
@@ -12,6 +13,9 @@ extern const char* const reduce;
 extern const char* const matmul;
 extern const char* const index;
 extern const char* const lines;
+extern const char* const random;
+extern const char* const scan;
+extern const char* const sort;
 extern const char* const linalg;
 extern const char* const conv;
 extern const char* const loss;
