@@ -217,6 +217,9 @@ class OpenClBackend final : public Backend {
     to_device(b, y);
   }
 
+  FftKernels* fft() override { return &fft_kernels(); }
+  LinalgKernels* linalg() override { return &linalg_kernels(); }
+
  private:
   // Runs a pointwise primitive that has no kernel here (complex numbers) on the host, if asked to.
   template <class F>

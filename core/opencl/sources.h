@@ -13,5 +13,13 @@ extern const char* const matmul;
 extern const char* const index;
 extern const char* const lines;
 extern const char* const linalg;
+extern const char* const number;
+extern const char* const lu;
+extern const char* const ldl;
+extern const char* const qr;
+extern const char* const eigh;
+extern const char* const svd;
+extern const char* const lstsq;
+extern const char* const fft;
 
 }  // namespace ember::opencl::sources
