@@ -35,8 +35,35 @@ void OpenClLinalg::eigh(const Tensor& a, const Tensor& values, const Tensor& inf
   launch.value(int32_t(upper)).value(int32_t(vectors)).run(batch * group, group);
 }
 
-void OpenClLinalg::eig(const Tensor&, const Tensor&, const Tensor&, const Tensor&) {
-  fail(Kind::NotImplemented, "Could not run 'linalg.eig' on device 'opencl': it has no kernel");
+void OpenClLinalg::eig(const Tensor& a, const Tensor& values, const Tensor& vectors,
+                       const Tensor& info) {
+  const char* op = "linalg.eig";
+  const int64_t n = a.size(-1), batch = batch_count(a), group = group_for(n);
+  const Dtype d = values.dtype();
+  const bool wanted = bool(vectors);
+  auto columns = [&](const Tensor& t) {
+    return alias(t, {batch, n, n}, {n * n, n, 1}, t.offset());
+  };
+  Tensor h = scratch({batch, n, n}, d, a), turns = scratch({batch, n, 2}, d, a), z;
+  if (wanted) z = scratch({batch, n, n}, d, a);
+  copy(h, columns(a));
+  {
+    Launch launch = number_kernel(op, "eig_schur", sources::eig, d);
+    launch.tensor(h).tensor(z).tensor(turns).tensor(values).value(values.offset()).tensor(info);
+    launch.value(info.offset()).value(n).value(int32_t(wanted)).run(batch * group, group);
+  }
+  if (wanted) {
+    Tensor room = scratch({batch, n, n}, d, a);
+    Launch launch = number_kernel(op, "eig_vectors", sources::eig, d);
+    launch.tensor(h).tensor(z).tensor(room).tensor(vectors).value(vectors.offset());
+    launch.value(batch * n).value(n);
+    run_items(launch, batch * n);
+  }
+  if (is_complex(a.dtype())) return;
+  Launch launch = number_kernel(op, "eig_pairs", sources::eig, d);
+  launch.tensor(values).value(values.offset()).tensor(vectors);
+  launch.value(wanted ? vectors.offset() : int64_t(0)).value(batch).value(n).value(int32_t(wanted));
+  run_items(launch, batch);
 }
 
 void OpenClLinalg::svd(const Tensor& a, const Tensor& s, const Tensor& u, const Tensor& vh,

@@ -3,16 +3,6 @@
 // a large prime factor go by Bluestein's convolution. Numbers T are complex. Van Loan,
 // "Computational Frameworks for the Fast Fourier Transform", 1.7 and 4.2.
 
-DEVICE i64 place(const Geometry* g, int operand, i64 i) {
-  i64 at = g->offset[operand];
-  for (int d = 0; d < g->ndim; d++) {
-    i64 next = d + 1 < g->ndim ? i / g->size[d] : 0;
-    at += (i - next * g->size[d]) * g->stride[operand][d];
-    i = next;
-  }
-  return at;
-}
-
 // exp(-2 pi i j / n), 0 <= j < n, from an angle of at most pi / 4, so that it is rounded once.
 DEVICE T root_of(i64 j, i64 n) {
   i64 octant = 8 * j / n, rest = 8 * j - octant * n;
@@ -54,7 +44,7 @@ KERNEL fft_load(GLOBAL T* lines, GLOBAL const T* x, GLOBAL const T* chirp, Geome
   i64 line = e / size, j = e - line * size;
   T v = number(0);
   if (j < n) {
-    i64 at = place(&g, 1, line), mirror = (how & FFT_HALF) && j > n / 2;
+    i64 at = line_at(&g, 1, line), mirror = (how & FFT_HALF) && j > n / 2;
     at += (mirror ? n - j : j) * step;
     if (how & FFT_REAL)
       v = number(((GLOBAL const R*)x)[at]);
@@ -73,7 +63,7 @@ KERNEL fft_store(GLOBAL T* out, GLOBAL const T* lines, GLOBAL const T* chirp, Ge
                  i64 n, i64 size, i64 step, R scale, i32 how) {
   i64 e = GLOBAL_ID;
   if (e >= total) return;
-  i64 line = e / n, j = e - line * n, at = place(&g, 0, line) + j * step;
+  i64 line = e / n, j = e - line * n, at = line_at(&g, 0, line) + j * step;
   T v = lines[line * size + j];
   if (how & FFT_CHIRP) v = times(conjugate(v), chirp[j]);
   if (how & FFT_INVERSE) v = conjugate(v);
