@@ -1,13 +1,11 @@
 // The OpenCL backend: hands each primitive to its kernels. What has no kernel here raises
-// NotImplementedError with the name of the primitive, or runs on the host if
-// EMBER_OPENCL_FALLBACK=1 asks for that.
+// NotImplementedError with the name of the primitive, or runs on the host if asked to
+// (fallback.h).
 #include "opencl/register.h"
-
-#include <cstdlib>
-#include <cstring>
 
 #include "backend.h"
 #include "opencl/device.h"
+#include "opencl/fallback.h"
 #include "opencl/kernels.h"
 #include "opencl/launch.h"
 #include "opencl/random.h"
@@ -16,31 +14,7 @@ namespace ember::opencl {
 
 namespace {
 
-bool falls_back() {
-  static const bool asked = [] {
-    const char* text = std::getenv("EMBER_OPENCL_FALLBACK");
-    return text && std::strcmp(text, "1") == 0;
-  }();
-  return asked;
-}
-
-Tensor to_host(const Tensor& t) {
-  if (!t) return t;
-  Tensor dense = t, host = empty(t.shape(), t.dtype());
-  if (!t.is_contiguous()) {
-    dense = empty(t.shape(), t.dtype(), t.device());
-    copy(dense, t);
-  }
-  backend_of(t).copy_to_host(host.data(), dense);
-  return host;
-}
 Tensor as_line(const Tensor& t) { return t.dim() ? t : alias(t, {1}, {1}, t.offset()); }
-void to_device(const Tensor& t, const Tensor& host) {
-  if (!t) return;
-  Tensor dense = t.is_contiguous() ? t : empty(t.shape(), t.dtype(), t.device());
-  backend_of(t).copy_from_host(dense, host.data());
-  if (!dense.same(t)) copy(t, dense);
-}
 
 class OpenClBackend final : public Backend {
  public:
@@ -181,19 +155,11 @@ class OpenClBackend final : public Backend {
   }
 
   void cholesky(const Tensor& matrices, const Tensor& info) override {
-    if (!is_complex(matrices.dtype()) || !falls_back()) return opencl::cholesky(matrices, info);
-    Tensor m = to_host(matrices), i = to_host(info);
-    backend_of(m).cholesky(m, i);
-    to_device(matrices, m);
-    to_device(info, i);
+    opencl::cholesky(matrices, info);
   }
   void solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left,
                         bool unit) override {
-    if (!is_complex(b.dtype()) || !falls_back())
-      return opencl::solve_triangular(a, b, upper, left, unit);
-    Tensor x = to_host(a), y = to_host(b);
-    backend_of(x).solve_triangular(x, y, upper, left, unit);
-    to_device(b, y);
+    opencl::solve_triangular(a, b, upper, left, unit);
   }
 
   ConvKernels* conv() override { return conv_kernels(); }
@@ -201,12 +167,14 @@ class OpenClBackend final : public Backend {
   OptimKernels* optim() override { return optim_kernels(); }
   NormKernels* norm() override { return norm_kernels(); }
   PoolKernels* pool() override { return pool_kernels(); }
+  FftKernels* fft() override { return &fft_kernels(); }
+  LinalgKernels* linalg() override { return &linalg_kernels(); }
 };
 
 }  // namespace
 
 void register_device() {
-  static const bool once = (register_backend("opencl", new OpenClBackend), true);
+  static const bool once = (register_backend("opencl", with_fallback(new OpenClBackend)), true);
   (void)once;
 }
 

@@ -37,7 +37,11 @@ void scatter(const Tensor& self, int dim, const Tensor& index, const Tensor& src
 Tensor nonzero(const Tensor& x);
 Tensor repeated_positions(const Tensor& counts);
 
+// fft.cpp
+FftKernels& fft_kernels();
+
 // linalg.cpp
+LinalgKernels& linalg_kernels();
 void cholesky(const Tensor& matrices, const Tensor& info);
 void solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unit);
 

@@ -22,5 +22,14 @@ extern const char* const loss;
 extern const char* const optim;
 extern const char* const norm;
 extern const char* const pool;
+extern const char* const number;
+extern const char* const lu;
+extern const char* const ldl;
+extern const char* const qr;
+extern const char* const eigh;
+extern const char* const eig;
+extern const char* const svd;
+extern const char* const lstsq;
+extern const char* const fft;
 
 }  // namespace ember::opencl::sources

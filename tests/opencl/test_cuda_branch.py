@@ -50,6 +50,11 @@ def pointwise(types, element, formula):
     )
 
 
+def number_types(real, pairs=True):
+    more = defines(COMPLEX=1) if pairs else ""
+    return defines(R=real, EPS=1e-7, TINY=1e-38) + more + text("number")
+
+
 PROGRAMS = {
     "pointwise_float": lambda: pointwise(FLOAT, "float", "a * ndtr(b)"),
     "pointwise_int": lambda: pointwise(INT, "i32", "remainder(a, b)"),
@@ -98,8 +103,13 @@ PROGRAMS = {
     "lines": lambda: (
         LINES + defines(PICK=1, SEARCH=1, SOFTMAX=1, LOG=0) + text("lines")
     ),
-    "linalg": lambda: FLOAT + defines(CHOLESKY=1, SOLVE=1) + text("linalg"),
 }
+for name in ("linalg", "lu", "ldl", "qr", "eigh", "eig", "svd", "lstsq", "fft"):
+    PROGRAMS[name] = lambda name=name: number_types("double") + text(name)
+    if name not in ("eig", "fft"):
+        PROGRAMS[name + "_real"] = lambda name=name: (
+            number_types("float", False) + text(name)
+        )
 
 ELEMENTS = defines(
     ACC="float",
@@ -141,11 +151,12 @@ PROGRAMS |= {
 
 
 def test_every_kernel_file_is_compiled():
-    used = {"common", "functions", "pointwise", *PROGRAMS} - {
+    used = {"common", "functions", "pointwise", "number", *PROGRAMS} - {
         "pointwise_float",
         "pointwise_int",
         "scan_finds",
     }
+    used = {name for name in used if not name.endswith("_real")}
     assert used == {path.stem for path in KERNELS.glob("*.cl")}
 
 
