@@ -3,6 +3,7 @@
 // the device can work on at once, they are split along k.
 #include <algorithm>
 
+#include "opencl/complex.h"
 #include "opencl/device.h"
 #include "opencl/kernels.h"
 #include "opencl/launch.h"
@@ -253,6 +254,7 @@ void dots(const Product& given) {
 
 void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha,
             const Scalar& beta) {
+  if (is_complex(out.dtype())) return complex_matmul(out, a, b, alpha, beta);
   if (out.numel() == 0) return;
   for (const Tensor* t : {&out, &a, &b}) check_computes("matmul", t->dtype());
   const int batch = out.dim() - 2;

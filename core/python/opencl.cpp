@@ -1,6 +1,7 @@
 // What ember/opencl.py needs of the OpenCL device: opening it, its properties, memory and events.
 #include "backend.h"
 #include "opencl/device.h"
+#include "opencl/kernels.h"
 #include "opencl/memory.h"
 #include "opencl/program.h"
 #include "opencl/register.h"
@@ -138,6 +139,11 @@ PyObject* drop(PyObject*, PyObject* o) {
   });
 }
 
+PyObject* set_deterministic(PyObject*, PyObject* o) {
+  opencl::deterministic = PyObject_IsTrue(o) == 1;
+  return Py_NewRef(Py_None);
+}
+
 PyMethodDef functions[] = {
     {"_opencl_open", open, METH_VARARGS, nullptr},
     {"_opencl_use", use, METH_VARARGS, nullptr},
@@ -147,6 +153,7 @@ PyMethodDef functions[] = {
     {"_opencl_empty_cache", call<opencl::release_cached>, METH_NOARGS, nullptr},
     {"_opencl_synchronize", call<opencl::finish>, METH_NOARGS, nullptr},
     {"_opencl_limit_memory", limit, METH_O, nullptr},
+    {"_opencl_deterministic", set_deterministic, METH_O, nullptr},
     {"_opencl_event_record", record, METH_NOARGS, nullptr},
     {"_opencl_event_wait", wait, METH_O, nullptr},
     {"_opencl_event_done", is_done, METH_O, nullptr},
