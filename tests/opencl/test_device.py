@@ -204,26 +204,6 @@ def test_sequence_models_follow_the_cpu(kind):
     assert curves[1] == pytest.approx(curves[0], rel=1e-4)
 
 
-def test_a_forked_process_is_told():
-    code = """
-import os
-import ember
-
-x = ember.ones(3, device="opencl")
-pid = os.fork()
-if pid == 0:
-    try:
-        x + 1
-    except RuntimeError as error:
-        os._exit(0 if "forked process" in str(error) else 1)
-    os._exit(2)
-assert os.waitpid(pid, 0)[1] == 0
-assert (x + 1).sum().item() == 6
-"""
-    done = run(code)
-    assert done.returncode == 0, done.stderr
-
-
 def train(kind, device):
     ember.manual_seed(0)
     model, x = network(kind)
