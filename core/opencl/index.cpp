@@ -2,12 +2,15 @@
 // (see fault.h); then one kernel moves the elements.
 #include <vector>
 
+#include "opencl/complex.h"
 #include "opencl/device.h"
 #include "opencl/kernels.h"
-#include "opencl/launch.h"
+#include "opencl/lines.h"
 #include "opencl/sources.h"
 
 namespace ember::opencl {
+
+bool deterministic = false;
 
 namespace {
 
@@ -39,12 +42,11 @@ Tensor offsets_of(const char* op, const std::vector<Axis>& axes, bool wraps, Kin
 }
 
 const char* raw_type(int64_t size) {
-  return size == 1 ? "u8" : size == 2 ? "u16" : size == 4 ? "u32" : "u64";
+  return size == 1 ? "u8" : size == 2 ? "u16" : size == 4 ? "u32" : size == 8 ? "u64" : "u128";
 }
 
 void move(const char* name, const Tensor& to, const Tensor& from, const Tensor& offsets,
           const Geometry& g) {
-  check_computes(name, to.dtype());
   const char* type = raw_type(to.item_size());
   Launch launch(std::string(name) + type, name, [&] {
     return std::string("#define MOVE 1\n#define M ") + type + "\n" + sources::index;
@@ -52,16 +54,54 @@ void move(const char* name, const Tensor& to, const Tensor& from, const Tensor& 
   launch.tensor(to).tensor(from).tensor(offsets).value(g).run(g.n, 64);
 }
 
+const char* formula(ScatterMode mode, bool complex) {
+  const char* real[] = {"(b)", "((a) + (b))", "((a) * (b))",
+                        "(((a) != (a)) | ((a) > (b)) ? (a) : (b))",
+                        "(((a) != (a)) | ((a) < (b)) ? (a) : (b))"};
+  const char* calls[] = {"(b)", "c_add(a, b)", "c_mul(a, b)"};
+  return complex ? calls[int(mode)] : real[int(mode)];
+}
+
+// Whether elements are combined in order, by sorting, instead of atomically.
+bool in_order(Dtype d) {
+  return deterministic || is_complex(d) ||
+         (item_size(d) == 8 && !context().properties.has_long_atomics);
+}
+
+void combine_in_order(const Tensor& self, const Tensor& values, const Tensor& offsets,
+                      const Geometry& g, ScatterMode mode) {
+  const Dtype d = self.dtype();
+  check_holds("scatter", d);
+  const bool complex = is_complex(d);
+  check(!complex || mode <= ScatterMode::Mul, Kind::NotImplemented,
+        "Could not run 'scatter' on device 'opencl': ", d, " has no order");
+  auto line = [&] { return empty({g.n}, Dtype::Int64, self.device()); };
+  Tensor to = line(), from = line(), sorted = line(), order = line();
+  Launch("destinations", "destinations",
+         [] {
+           return "#define RUNS 1\n#define COMBINE(a, b) (b)\n" +
+                  line_types(Dtype::Int64, Dtype::Int64, Dtype::Int64) + sources::index;
+         })
+      .tensor(to)
+      .tensor(from)
+      .tensor(offsets)
+      .value(g)
+      .run(g.n, 64);
+  sort(sorted, order, to, 0, false);
+  Launch launch("put_runs" + std::to_string(int(mode)) + dtype_ids({d}), "put_runs", [&] {
+    return (complex ? complex_functions(d) : "") + "#define RUNS 1\n#define COMBINE(a, b) " +
+           formula(mode, complex) + "\n" +
+           line_types(is_integral(d, true) ? Dtype::Int64 : compute_of(d), d, d) + sources::index;
+  });
+  launch.tensor(self).tensor(values).tensor(sorted).tensor(order).tensor(from).value(g.n);
+  launch.run(g.n, 64);
+}
+
 void combine(const Tensor& self, const Tensor& values, const Tensor& offsets, const Geometry& g,
              ScatterMode mode) {
   const Dtype d = self.dtype();
+  check_holds("scatter", d);
   const bool wide = self.item_size() == 8;
-  check(!wide || context().properties.has_long_atomics, Kind::NotImplemented,
-        "Could not run 'scatter' of ", d, " on device 'opencl': ", context().properties.name,
-        " has no 64-bit atomics");
-  const char* formulas[] = {"(b)", "((a) + (b))", "((a) * (b))",
-                            "(((a) != (a)) | ((a) > (b)) ? (a) : (b))",
-                            "(((a) != (a)) | ((a) < (b)) ? (a) : (b))"};
   Launch launch("put_with" + std::to_string(int(mode)) + ',' + std::to_string(int(d)), "put_with",
                 [&] {
                   const std::string type = memory_type(d), bits = wide ? "64" : "32";
@@ -71,7 +111,7 @@ void combine(const Tensor& self, const Tensor& values, const Tensor& offsets, co
                   text += "#define MOVE 1\n#define M " + type + "\n#define BITS u" + bits +
                           "\n#define CAS SWAP" + bits + "\n#define TO_BITS BITS" + bits +
                           "\n#define FROM_BITS FROM_BITS_" + type + "\n#define COMBINE(a, b) " +
-                          formulas[int(mode)] + "\n";
+                          formula(mode, false) + "\n";
                   return text + sources::index;
                 });
   launch.tensor(self).tensor(values).tensor(offsets).value(g).run(g.n, 64);
@@ -103,12 +143,15 @@ std::vector<Axis> axes_of(const Tensor& x, const Indexing& at) {
 
 void put(const Tensor& self, const Tensor& values, const Tensor& offsets, const Geometry& g,
          ScatterMode mode) {
+  if (g.n && (deterministic || mode != ScatterMode::Set) && in_order(self.dtype()))
+    return combine_in_order(self, values, offsets, g, mode);
   if (mode == ScatterMode::Set) return move("put", self, values, offsets, g);
   combine(self, values, offsets, g, mode);
 }
 
 // The dtype in which a device can combine atomically.
 Dtype atomic_type(Dtype d) {
+  if (in_order(d)) return d;
   return is_reduced(d) ? Dtype::Float32 : item_size(d) < 4 ? Dtype::Int32 : d;
 }
 Tensor converted(const Tensor& t, Dtype d) {

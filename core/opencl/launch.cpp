@@ -59,8 +59,10 @@ const char* memory_type(Dtype d) {
     case Dtype::Float64: return "double";
     case Dtype::UInt32: return "u32";
     case Dtype::UInt64: return "u64";
-    default: fail(Kind::NotImplemented, "OpenCL kernels do not read ", d);
+    case Dtype::Complex64: return "c64";
+    case Dtype::Complex128: return "c128";
   }
+  fail(Kind::NotImplemented, "OpenCL kernels do not read ", d);
 }
 
 const char* load_macro(Dtype d) {
@@ -79,18 +81,28 @@ const char* store_macro(Dtype d) {
 const char* value_type(Dtype compute) { return memory_type(compute_of(compute)); }
 
 std::string stored(Dtype from, Dtype to, const std::string& v) {
+  const std::string type = memory_type(to), real = memory_type(real_of(to));
+  if (is_complex(from) && is_complex(to))
+    return "make_" + type + "((" + real + ")(" + v + ").x, (" + real + ")(" + v + ").y)";
+  if (is_complex(to)) return "make_" + type + "((" + real + ")(" + v + "), 0)";
+  if (is_complex(from) && to == Dtype::Bool) return "(((" + v + ").x != 0) | ((" + v + ").y != 0))";
+  if (is_complex(from)) return stored(real_of(from), to, "(" + v + ").x");
   if (to == Dtype::Bool || is_reduced(to)) return v;
-  std::string type = memory_type(to);
   if (is_floating(from) && is_integral(to) && to != Dtype::UInt64)
     return "(" + type + ")(i64)(" + v + ")";
   return "(" + type + ")(" + v + ")";
 }
 
+void check_holds(const char* op, Dtype d) {
+  if (real_of(d) != Dtype::Float64 || context().properties.has_double) return;
+  fail(Kind::Type, "Could not run '", op, "' on device 'opencl': ", context().properties.name,
+       " has no ", d, "; use ", is_complex(d) ? Dtype::Complex64 : Dtype::Float32);
+}
+
 void check_computes(const char* op, Dtype d) {
   check(!is_complex(d), Kind::NotImplemented, "Could not run '", op,
         "' on device 'opencl': it has no kernels for ", d);
-  check(d != Dtype::Float64 || context().properties.has_double, Kind::Type, "Could not run '", op,
-        "' on device 'opencl': ", context().properties.name, " has no float64; use float32");
+  check_holds(op, d);
 }
 
 namespace {

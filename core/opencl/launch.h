@@ -45,7 +45,9 @@ const char* store_macro(Dtype d);
 // The type to calculate in, and the value `v` of type `from` as one to store in `to`.
 const char* value_type(Dtype compute);
 std::string stored(Dtype from, Dtype to, const std::string& v);
-// Raises if the device cannot calculate in d: complex, or float64 where there is none.
+// Raises if the device has no d: float64 or complex128 where it has no double.
+void check_holds(const char* op, Dtype d);
+// The same, in kernels of real numbers: raises for complex ones, too.
 void check_computes(const char* op, Dtype d);
 
 // Arguments are collected first and given to the kernel in run(), so that launches may nest and

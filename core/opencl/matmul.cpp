@@ -1,6 +1,7 @@
 // Matrix products in tiles of local memory, all batches in one launch.
 #include <algorithm>
 
+#include "opencl/complex.h"
 #include "opencl/device.h"
 #include "opencl/kernels.h"
 #include "opencl/launch.h"
@@ -10,6 +11,7 @@ namespace ember::opencl {
 
 void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha,
             const Scalar& beta) {
+  if (is_complex(out.dtype())) return complex_matmul(out, a, b, alpha, beta);
   if (out.numel() == 0) return;
   for (const Tensor* t : {&out, &a, &b}) check_computes("matmul", t->dtype());
   const Dtype acc = is_floating(out.dtype()) ? compute_of(out.dtype()) : Dtype::Int64;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "opencl/complex.h"
 #include "opencl/device.h"
 #include "opencl/kernels.h"
 #include "opencl/launch.h"
@@ -88,6 +89,7 @@ Dtype accumulates(Reduction f, Dtype out, Dtype x) {
 }  // namespace
 
 void reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims, double p) {
+  if (is_complex(x.dtype()) || is_complex(out.dtype())) return complex_reduce(f, out, x, dims, p);
   if (out.numel() == 0) return;
   check_computes("reduce", x.dtype());
   check_computes("reduce", out.dtype());

@@ -2,6 +2,7 @@
 // events.
 #include "backend.h"
 #include "opencl/device.h"
+#include "opencl/kernels.h"
 #include "opencl/memory.h"
 #include "opencl/program.h"
 #include "opencl/register.h"
@@ -226,6 +227,11 @@ PyObject* drop(PyObject*, PyObject* o) {
   });
 }
 
+PyObject* set_deterministic(PyObject*, PyObject* o) {
+  opencl::deterministic = PyObject_IsTrue(o) == 1;
+  return Py_NewRef(Py_None);
+}
+
 PyMethodDef functions[] = {{"_opencl_open", open, METH_VARARGS, nullptr},
                            {"_opencl_use", use, METH_O, nullptr},
                            {"_opencl_properties", properties, METH_O, nullptr},
@@ -244,6 +250,7 @@ PyMethodDef functions[] = {{"_opencl_open", open, METH_VARARGS, nullptr},
                            {"_opencl_stream_idle", is_idle, METH_VARARGS, nullptr},
                            {"_opencl_stream_wait", wait_in_stream, METH_VARARGS, nullptr},
                            {"_opencl_record_stream", record_stream, METH_VARARGS, nullptr},
+                           {"_opencl_deterministic", set_deterministic, METH_O, nullptr},
                            {"_opencl_event_record", record, METH_VARARGS, nullptr},
                            {"_opencl_event_wait", wait, METH_O, nullptr},
                            {"_opencl_event_done", is_done, METH_O, nullptr},

@@ -164,15 +164,6 @@ def test_positions_out_of_bounds_raise():
         x.gather(1, ember.tensor([[4]], device="opencl")).cpu()
 
 
-def test_complex_moves_but_does_not_compute():
-    x = ember.complex(ember.arange(3.0), ember.ones(3)).to("opencl")
-    assert_close(x.cpu().imag, ember.ones(3))
-    with pytest.raises(
-        NotImplementedError, match=r"'mul' on device 'opencl'.*complex64"
-    ):
-        x * x
-
-
 def test_random_numbers_are_those_of_the_cpu():
     ember.manual_seed(3)
     expected = ember.rand(5, 3)

@@ -23,7 +23,6 @@ KERNEL offsets(GLOBAL i64* out, GLOBAL const i64* index, Geometry g, FAULTS, i64
 }
 #endif
 
-#ifdef MOVE
 #define PLACES                                                 \
   i64 i = GLOBAL_ID;                                           \
   if (i >= g.n) return;                                        \
@@ -36,10 +35,15 @@ KERNEL offsets(GLOBAL i64* out, GLOBAL const i64* index, Geometry g, FAULTS, i64
     at2 += j * g.stride[2][d];                                 \
   }
 
+#ifdef MOVE
 KERNEL take(GLOBAL M* out, GLOBAL const M* x, GLOBAL const i64* offsets, Geometry g) {
   PLACES
   i64 to = offsets[at2];
-  out[at0] = to == NOWHERE ? (M)0 : x[at1 + to];
+  M none = {0};
+  if (to == NOWHERE)
+    out[at0] = none;
+  else
+    out[at0] = x[at1 + to];
 }
 KERNEL put(GLOBAL M* self, GLOBAL const M* values, GLOBAL const i64* offsets, Geometry g) {
   PLACES
@@ -63,6 +67,30 @@ KERNEL put_with(GLOBAL M* self, GLOBAL const M* values, GLOBAL const i64* offset
   } while (old != seen);
 }
 #endif
+#endif
+
+#ifdef RUNS
+// In order instead: for each element the place it goes to and where it is; then, after sorting by
+// these, one work-item for each place that is written.
+KERNEL destinations(GLOBAL i64* to, GLOBAL i64* from, GLOBAL const i64* offsets, Geometry g) {
+  i64 row = GLOBAL_ID;
+  PLACES
+  to[row] = offsets[at2] == NOWHERE ? NOWHERE : at0 + offsets[at2];
+  from[row] = at1;
+}
+KERNEL put_runs(GLOBAL M_OUT* self, GLOBAL const M_IN* values, GLOBAL const i64* to,
+                GLOBAL const i64* order, GLOBAL const i64* from, i64 n) {
+  i64 i = GLOBAL_ID;
+  if (i >= n || (i > 0 && to[i - 1] == to[i])) return;
+  i64 place = to[i];
+  if (place == NOWHERE) return;
+  ACC a = READ(self, place);
+  for (; i < n && to[i] == place; i++) {
+    ACC b = READ(values, from[order[i]]);
+    a = COMBINE(a, b);
+  }
+  STORE(self, place, a);
+}
 #endif
 
 #ifdef COMPACT
