@@ -154,6 +154,11 @@ class OpenClBackend final : public Backend {
 
   FftKernels* fft() override { return &fft_kernels(); }
   LinalgKernels* linalg() override { return &linalg_kernels(); }
+  ConvKernels* conv() override { return conv_kernels(); }
+  LossKernels* loss() override { return loss_kernels(); }
+  OptimKernels* optim() override { return optim_kernels(); }
+  NormKernels* norm() override { return norm_kernels(); }
+  PoolKernels* pool() override { return pool_kernels(); }
 };
 
 }  // namespace

@@ -60,4 +60,11 @@ void search(const Tensor& out, const Tensor& sorted, const Tensor& values, const
 void softmax(const Tensor& out, const Tensor& x, int dim, bool log);
 void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim, bool log);
 
+// The families of core/families/, each in the file of its name.
+ConvKernels* conv_kernels();
+PoolKernels* pool_kernels();
+NormKernels* norm_kernels();
+OptimKernels* optim_kernels();
+LossKernels* loss_kernels();
+
 }  // namespace ember::opencl

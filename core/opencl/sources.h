@@ -25,5 +25,10 @@ extern const char* const eig;
 extern const char* const svd;
 extern const char* const lstsq;
 extern const char* const fft;
+extern const char* const conv;
+extern const char* const loss;
+extern const char* const optim;
+extern const char* const norm;
+extern const char* const pool;
 
 }  // namespace ember::opencl::sources

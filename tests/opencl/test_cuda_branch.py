@@ -106,6 +106,44 @@ for name in ("linalg", "lu", "ldl", "qr", "eigh", "eig", "svd", "lstsq", "fft"):
             number_types("float", False) + text(name)
         )
 
+ELEMENTS = defines(
+    ACC="float",
+    M="u16",
+    M_OUT="u16",
+    M_W="float",
+    LOAD="LOAD_HALF",
+    LOAD_W="LOAD_PLAIN",
+    **{
+        "STORE(p, i, v)": "STORE_HALF(p, i, v)",
+        "STORE_OUT(p, i, v)": "STORE_HALF(p, i, v)",
+        "STORE_W(p, i, v)": "STORE_PLAIN(p, i, (float)(v))",
+    },
+)
+PROGRAMS |= {
+    "conv": lambda: (
+        ELEMENTS
+        + defines(TILED=1, DIRECT=1, DOTS=64, FOLDS=1, ROWS=64, COLUMNS=64, DEPTH=16)
+        + defines(LANES_Y=8, LANES_X=8, PIECE_Y=8, PIECE_X=8)
+        + text("conv")
+    ),
+    "pool": lambda: (
+        ELEMENTS + defines(POOL=1, BLEND=1, LOWEST="(-(ACC)INFINITY)") + text("pool")
+    ),
+    "norm": lambda: (
+        ELEMENTS
+        + defines(GROUP=64, LANES=1, RUN=1, INDEX="u32", LINES=1, COLUMNS=1)
+        + defines(PLANES=1, VECTORS=1, RUNS=1)
+        + text("norm")
+    ),
+    "optim": lambda: (
+        ELEMENTS
+        + defines(SGD=1, ADAM=1, RMSPROP=1, ADAGRAD=1, DECAY=1, MOMENTUM=1)
+        + defines(NESTEROV=1, FIRST=0, AMSGRAD=1, CENTERED=1)
+        + text("optim")
+    ),
+    "loss": lambda: ELEMENTS + defines(GROUP=64) + text("loss"),
+}
+
 
 def test_every_kernel_file_is_compiled():
     used = {"common", "functions", "pointwise", "number", *PROGRAMS} - {
