@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <memory>
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "check.h"
 #include "opencl/fault.h"
 #include "runtime.h"
@@ -133,6 +136,11 @@ Properties properties_of(Handle device) {
   p.compute_units = number_of<uint32_t>(device, kDeviceMaxComputeUnits);
   p.group_size = number_of<size_t>(device, kDeviceMaxWorkGroupSize);
   p.has_double = number_of<uint64_t>(device, kDeviceDoubleConfig) != 0;
+  p.vector_bytes = 4 * std::max(1u, number_of<uint32_t>(device, kDeviceNativeVectorWidthFloat));
+  // Where local memory is main memory, as on CPUs, groups of one item that use long vectors are
+  // faster than many items that share. The variable lets one device run the kernels of both kinds.
+  p.staged = number_of<uint32_t>(device, kDeviceLocalMemType) == kLocalMemory;
+  if (const char* text = std::getenv("EMBER_OPENCL_STAGED")) p.staged = *text == '1';
   p.has_long_atomics = p.extensions.find("cl_khr_int64_base_atomics") != std::string::npos;
   return p;
 }

@@ -20,6 +20,8 @@ struct Properties {
   uint32_t compute_units = 0;
   size_t group_size = 0;
   bool has_double = false, has_long_atomics = false;
+  uint32_t vector_bytes = 16;  // of a register, as the device likes vectors
+  bool staged = true;          // kernels stage what they share in local memory (see properties_of)
 };
 
 struct Context;

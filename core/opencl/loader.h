@@ -21,7 +21,8 @@ constexpr uint32_t kPlatformName = 0x0902, kDeviceType = 0x1000, kDeviceMaxCompu
                    kDeviceVersion = 0x102F, kDeviceExtensions = 0x1030, kDevicePlatform = 0x1031,
                    kDeviceDoubleConfig = 0x1032, kProgramBinarySizes = 0x1165,
                    kProgramBinaries = 0x1166, kProgramBuildLog = 0x1183, kProfilingStart = 0x1282,
-                   kProfilingEnd = 0x1283, kEventStatus = 0x11D3;
+                   kProfilingEnd = 0x1283, kDeviceLocalMemType = 0x1022,
+                   kDeviceNativeVectorWidthFloat = 0x103A, kLocalMemory = 1, kEventStatus = 0x11D3;
 
 struct Api {
   int32_t (*GetPlatformIDs)(uint32_t, Handle*, uint32_t*);
