@@ -4,11 +4,10 @@
 #include "opencl/register.h"
 
 #include "backend.h"
-#include "opencl/device.h"
 #include "opencl/fallback.h"
 #include "opencl/kernels.h"
-#include "opencl/launch.h"
 #include "opencl/random.h"
+#include "opencl/transfer.h"
 
 namespace ember::opencl {
 
@@ -23,28 +22,24 @@ class OpenClBackend final : public Backend {
     if (data) give_block(static_cast<Block*>(data));
   }
   void copy_bytes(void* to, const void* from, int64_t bytes) override {
-    if (bytes <= 0) return;
-    checked(api().EnqueueCopyBuffer(context().queue, static_cast<const Block*>(from)->buffer,
-                                    static_cast<Block*>(to)->buffer, 0, 0, size_t(bytes), 0,
-                                    nullptr, nullptr),
-            "clEnqueueCopyBuffer");
+    if (bytes > 0)
+      opencl::copy_bytes(*static_cast<Block*>(to), *static_cast<const Block*>(from), bytes);
   }
   void copy_from_host(const Tensor& to, const void* from) override {
-    if (to.numel() == 0) return;
-    checked(api().EnqueueWriteBuffer(
-                context().queue, block_of(to)->buffer, 1, size_t(to.offset() * to.item_size()),
-                size_t(to.numel() * to.item_size()), from, 0, nullptr, nullptr),
-            "clEnqueueWriteBuffer");
+    if (to.numel()) write(to, from);
   }
   void copy_to_host(void* to, const Tensor& from) override {
-    if (from.numel() == 0) return;
-    checked(
-        api().EnqueueReadBuffer(context().queue, block_of(from)->buffer, 1,
-                                size_t(from.offset() * from.item_size()),
-                                size_t(from.numel() * from.item_size()), to, 0, nullptr, nullptr),
-        "clEnqueueReadBuffer");
+    if (from.numel()) read(to, from);
   }
-  void synchronize() override { finish(); }
+  void send(const Tensor& to, const Tensor& host) override {
+    if (to.numel()) write_later(to, host);
+  }
+  void receive(const Tensor& host, const Tensor& from) override {
+    if (from.numel()) read_later(host, from);
+  }
+  void synchronize() override { finish(context()); }
+  int current_index() override { return current_device(); }
+  void select(int index) override { opencl::select(index); }
 
   void copy(const Tensor& out, const Tensor& x) override { opencl::copy(out, x); }
   void fill(const Tensor& out, const Scalar& value) override { opencl::fill(out, value); }

@@ -228,7 +228,11 @@ class EitherBackend final : public Backend {
     device_.copy_from_host(to, from);
   }
   void copy_to_host(void* to, const Tensor& from) override { device_.copy_to_host(to, from); }
+  void send(const Tensor& to, const Tensor& host) override { device_.send(to, host); }
+  void receive(const Tensor& host, const Tensor& from) override { device_.receive(host, from); }
   void synchronize() override { device_.synchronize(); }
+  int current_index() override { return device_.current_index(); }
+  void select(int index) override { device_.select(index); }
   void copy(const Tensor& out, const Tensor& x) override { go(&Backend::copy, out, x); }
   void fill(const Tensor& out, const Scalar& value) override { go(&Backend::fill, out, value); }
 

@@ -88,7 +88,6 @@ void OpenClLinalg::reflect(const Tensor& a, const Tensor& tau, const Tensor& c, 
   launch.tensor(a).value(a.offset()).tensor(tau).value(tau.offset()).tensor(c).value(c.offset());
   launch.value(total).value(m).value(a.size(-1)).value(tau.size(-1)).value(others);
   launch.value(int32_t(left)).value(int32_t(adjoint)).value(int32_t(left != adjoint));
-  launch;
   run_items(launch, total);
 }
 

@@ -66,8 +66,8 @@ def test_names_and_numbers():
     assert ember.opencl.get_device_name() == ember.opencl.get_device_properties().name
     assert ember.opencl.get_device_properties().total_memory > 0
     assert ember.accelerator.current_accelerator().type == "opencl"
-    with pytest.raises(RuntimeError, match="one OpenCL device"):
-        ember.device("opencl:1")
+    with pytest.raises(RuntimeError, match="there is no 'opencl:99'"):
+        ember.device("opencl:99")
 
 
 def test_memory_is_reused():
@@ -207,26 +207,6 @@ def test_sequence_models_follow_the_cpu(kind):
         curves.append(losses)
     assert curves[0][-1] < curves[0][0]
     assert curves[1] == pytest.approx(curves[0], rel=1e-4)
-
-
-def test_a_forked_process_is_told():
-    code = """
-import os
-import ember
-
-x = ember.ones(3, device="opencl")
-pid = os.fork()
-if pid == 0:
-    try:
-        x + 1
-    except RuntimeError as error:
-        os._exit(0 if "forked process" in str(error) else 1)
-    os._exit(2)
-assert os.waitpid(pid, 0)[1] == 0
-assert (x + 1).sum().item() == 6
-"""
-    done = run(code)
-    assert done.returncode == 0, done.stderr
 
 
 def train(kind, device):
