@@ -56,7 +56,7 @@ void check_range(const Conv& s) {
 struct Tile {
   int64_t rows, columns = 64, lanes_y = 8, lanes_x = 8, depth = 16, piece_y, piece_x = 8;
   Tile(int64_t wanted, Dtype acc) {
-    rows = wanted > 16 ? 64 : 16;
+    rows = wanted > 32 ? 64 : wanted > 16 ? 32 : 16;
     if (items_work_alone()) {
       lanes_y = lanes_x = 1;
       depth = 32;
@@ -102,13 +102,14 @@ void multiply(const Tensor& out, const Tensor& from, const Tensor& left, const T
     return launch.run(results * kDots, kDots);
   }
   if (s.rows <= 2) {
-    const int64_t columns = items_work_alone() ? 16 : 1;
+    const int64_t columns = items_work_alone() ? 64 : 1;
     Launch launch(key_of("conv_direct:", out, from, columns), "conv_direct", [&] {
-      return types(from.dtype(), out.dtype()) + define("COLUMNS", columns) + "#define DIRECT 1\n" +
+      return types(from.dtype(), out.dtype()) + define("COLUMNS", columns) + define("DIRECT", 1) +
              sources::conv;
     });
     launch.tensor(out).tensor(from).tensor(left).tensor(bias ? bias : left).value(s);
-    return launch.run((s.columns + columns - 1) / columns * s.rows * s.groups,
+    const int64_t blocks = (s.us[2] + columns - 1) / columns;
+    return launch.run(s.columns / s.us[2] * blocks * s.rows * s.groups,
                       items_work_alone() ? 8 : kItems);
   }
   // A long depth for few results is shared out to work-groups, whose sums are added up.
