@@ -218,6 +218,7 @@ class OpenClBackend final : public Backend {
   }
 
   ConvKernels* conv() override { return conv_kernels(); }
+  RecurrentKernels* recurrent() override { return recurrent_kernels(); }
   LossKernels* loss() override { return loss_kernels(); }
   OptimKernels* optim() override { return optim_kernels(); }
   NormKernels* norm() override { return norm_kernels(); }

@@ -56,5 +56,6 @@ PoolKernels* pool_kernels();
 NormKernels* norm_kernels();
 OptimKernels* optim_kernels();
 LossKernels* loss_kernels();
+RecurrentKernels* recurrent_kernels();
 
 }  // namespace ember::opencl

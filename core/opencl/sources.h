@@ -14,6 +14,7 @@ extern const char* const index;
 extern const char* const lines;
 extern const char* const linalg;
 extern const char* const conv;
+extern const char* const recurrent;
 extern const char* const loss;
 extern const char* const optim;
 extern const char* const norm;

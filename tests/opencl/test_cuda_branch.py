@@ -111,6 +111,7 @@ PROGRAMS |= {
         + text("optim")
     ),
     "loss": lambda: ELEMENTS + defines(GROUP=64) + text("loss"),
+    "recurrent": lambda: defines(T="float") + text("recurrent"),
 }
 
 

@@ -417,6 +417,38 @@ def test_optimizer_steps_are_fused(name, dtype, monkeypatch):
         assert_close(actual, expected)
 
 
+# --- recurrent layers -----------------------------------------------------------------
+
+LAYERS = {
+    "lstm": lambda: ember.nn.LSTM(5, 6, 2, bidirectional=True),
+    "projected": lambda: ember.nn.LSTM(5, 6, proj_size=3, bias=False),
+    "gru": lambda: ember.nn.GRU(5, 6, 2, bidirectional=True),
+    "gru_without_bias": lambda: ember.nn.GRU(5, 6, bias=False),
+    "tanh": lambda: ember.nn.RNN(5, 6),
+    "relu": lambda: ember.nn.RNN(5, 6, nonlinearity="relu"),
+}
+
+
+@pytest.mark.parametrize("lengths", [[7, 7, 7, 7], [7, 5, 3, 1]], ids=str)
+@pytest.mark.parametrize("dtype", [ember.float32, ember.float64], ids=str)
+@pytest.mark.parametrize("name", LAYERS)
+def test_recurrent_layers(name, dtype, lengths):
+    results = []
+    for device in ("cpu", "opencl"):
+        ember.manual_seed(0)
+        layer = LAYERS[name]().to(dtype).to(device)
+        x = numbers(7, 4, 5, dtype=dtype).to(device).requires_grad_()
+        packed = ember.nn.utils.rnn.pack_padded_sequence(x, lengths)
+        y, states = layer(packed)
+        states = states if isinstance(states, tuple) else (states,)
+        total = y.data.square().sum() + sum((s * s.sin()).sum() for s in states)
+        total.backward()
+        found = [y.data, *states, x.grad, *(p.grad for p in layer.parameters())]
+        results.append([t.detach().cpu() for t in found])
+    for expected, actual in zip(*results, strict=True):
+        assert_close(actual, expected, rtol=1e-4, atol=1e-5)
+
+
 # --- kernels for other devices --------------------------------------------------------
 
 
