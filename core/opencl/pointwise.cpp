@@ -2,6 +2,7 @@
 #include <cctype>
 #include <string_view>
 
+#include "opencl/complex.h"
 #include "opencl/kernels.h"
 #include "opencl/launch.h"
 #include "opencl/sources.h"
@@ -33,6 +34,7 @@ bool calls_recurrence(std::string_view formula) {
 // The element type and the functions that a formula may call.
 std::string functions_for(Dtype compute, std::string_view formula) {
   const Dtype d = compute_of(compute);
+  if (is_complex(d)) return complex_functions(d);
   const std::string type = value_type(d);
   const std::string bits = std::to_string(item_size(d) * 8);
   std::string text = "typedef " + type + " T;\n";
@@ -66,8 +68,8 @@ struct Row {
 void run(const Row& row, Dtype compute, const Tensor& out, std::initializer_list<const Input*> ins,
          const Params* params) {
   if (out.numel() == 0) return;
-  check_computes(row.name, compute);
-  check_computes(row.name, out.dtype());
+  check_holds(row.name, compute);
+  check_holds(row.name, out.dtype());
   const Dtype d = compute_of(compute);
   Walk walk(out.shape());
   walk.add(out);
@@ -79,7 +81,7 @@ void run(const Row& row, Dtype compute, const Tensor& out, std::initializer_list
       key += ",s";
       continue;
     }
-    check_computes(row.name, in->tensor->dtype());
+    check_holds(row.name, in->tensor->dtype());
     check(in->tensor->device().kind == out.device().kind, Kind::Runtime,
           "Expected all tensors to be on the same device, but found at least two devices, ",
           out.device(), " and ", in->tensor->device(), "!");
@@ -103,7 +105,8 @@ void run(const Row& row, Dtype compute, const Tensor& out, std::initializer_list
         const std::string n = std::to_string(k++);
         buffers += std::string(" GLOBAL const ") + memory_type(from) + "* b" + n + ",";
         std::string value = std::string(load_macro(from)) + "(b" + n + ", at" + n + ")";
-        value = d == Dtype::Bool ? "(" + value + ") != 0" : stored(compute_of(from), d, value);
+        value = d == Dtype::Bool && !is_complex(from) ? "(" + value + ") != 0"
+                                                      : stored(compute_of(from), d, value);
         read += "T " + name + " = " + value + "; ";
       } else {
         scalars += ", T " + name;
@@ -112,9 +115,9 @@ void run(const Row& row, Dtype compute, const Tensor& out, std::initializer_list
     if (params) scalars += ", T p0, T p1, T p2";
     const Dtype from = row.is_bool ? Dtype::Bool : d;
     text += "#define BUFFERS " + buffers + "\n#define SCALARS " + scalars + "\n#define READ " +
-            read + "\n#define WRITE " + (row.is_bool ? "u8" : "T") + " value_ = " + row.formula +
-            "; " + store_macro(out.dtype()) + "(b0, at0, " + stored(from, out.dtype(), "value_") +
-            ");\n";
+            read + "\n#define WRITE " + (row.is_bool ? "u8" : "T") +
+            " value_ = " + (is_complex(d) ? complex_formula(row.formula) : row.formula) + "; " +
+            store_macro(out.dtype()) + "(b0, at0, " + stored(from, out.dtype(), "value_") + ");\n";
     if (flat) text += "#define CONTIGUOUS 1\n";
     return text + sources::pointwise;
   };
@@ -132,13 +135,6 @@ void run(const Row& row, Dtype compute, const Tensor& out, std::initializer_list
   launch.run(g.n, 256);
 }
 
-// The real (0) or imaginary (1) parts of a complex tensor.
-Tensor part(const Tensor& t, int which) {
-  Shape strides = t.strides();
-  for (int64_t& s : strides) s *= 2;
-  return from_storage(t.storage(), real_of(t.dtype()), t.shape(), strides, t.offset() * 2 + which);
-}
-
 // An operand of integer division that is the number 0.
 void check_divisor(Binary f, Dtype compute, const Input& b) {
   if (b.tensor || !is_integral(compute) || !b.scalar.equal(0)) return;
@@ -150,23 +146,12 @@ void check_divisor(Binary f, Dtype compute, const Input& b) {
 }  // namespace
 
 void copy(const Tensor& out, const Tensor& x) {
-  if (is_complex(out.dtype())) {
-    copy(part(out, 0), is_complex(x.dtype()) ? part(x, 0) : x);
-    if (is_complex(x.dtype())) return copy(part(out, 1), part(x, 1));
-    return fill(part(out, 1), Scalar(0));
-  }
-  if (is_complex(x.dtype())) return copy(out, part(x, 0));
   Input in;
   in.tensor = &x;
   run({"copy:", "copy", "x", {"x"}}, compute_of(x.dtype()), out, {&in}, nullptr);
 }
 
 void fill(const Tensor& out, const Scalar& value) {
-  if (is_complex(out.dtype())) {
-    complex128 v = value.to<complex128>();
-    fill(part(out, 0), Scalar(v.real()));
-    return fill(part(out, 1), Scalar(v.imag()));
-  }
   Input in;
   in.scalar = value;
   run({"fill:", "fill", "x", {"x"}}, compute_of(out.dtype()), out, {&in}, nullptr);
@@ -200,8 +185,9 @@ void ternary(Ternary f, Dtype compute, const Tensor& out, const Input& a, const 
 bool unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g, const Input& keep,
                 const Params& p) {
   const Keep k = keep_of(f);
-  if (k == Keep::never || is_complex(compute)) return false;
-  const std::string formula = std::string("g * (T)(") + derivative_of(f) + ")";
+  if (k == Keep::never) return false;
+  const std::string formula =
+      std::string(is_complex(compute) ? "g * conj(" : "g * (T)(") + derivative_of(f) + ")";
   const char* name = k == Keep::y ? "y" : "x";
   if (k == Keep::none)
     run({"grad:", name_of(f), formula, {"g"}}, compute, out, {&g}, &p);

@@ -27,7 +27,13 @@ LINES = defines(
     M_Y="float",
     LOAD="LOAD_HALF",
     LOAD_Y="LOAD_PLAIN",
-) + defines(**{"STORE(p, i, v)": "STORE_BFLOAT(p, i, (float)(v))"})
+) + defines(
+    **{
+        "STORE(p, i, v)": "STORE_BFLOAT(p, i, (float)(v))",
+        "READ(p, i)": "(float)(LOAD_HALF(p, i))",
+    }
+)
+COMPLEX = "typedef c64 T;\ntypedef float R;\n"
 
 
 def pointwise(types, element, formula):
@@ -42,6 +48,11 @@ def pointwise(types, element, formula):
         )
         + text("pointwise")
     )
+
+
+def number_types(real, pairs=True):
+    more = defines(COMPLEX=1) if pairs else ""
+    return defines(R=real, EPS=1e-7, TINY=1e-38) + more + text("number")
 
 
 PROGRAMS = {
@@ -60,20 +71,45 @@ PROGRAMS = {
         + defines(LOAD_A="LOAD_PLAIN", LOAD_B="LOAD_HALF")
         + text("matmul")
     ),
+    "complex": lambda: (
+        COMPLEX
+        + text("complex")
+        + defines(
+            BUFFERS="GLOBAL c64* b0, GLOBAL const c64* b1,",
+            SCALARS="",
+            READ="T x = LOAD_PLAIN(b1, at1);",
+            WRITE="T value_ = c_mul(x, c_asin(x)); STORE_PLAIN(b0, at0, value_);",
+        )
+        + text("pointwise")
+    ),
+    "scan": lambda: LINES + defines(**{"JOIN(a, b)": "((a) + (b))"}) + text("scan"),
+    "scan_finds": lambda: (
+        LINES + defines(FINDS=1, **{"GOES_ON(a, b)": "((b) >= (a))"}) + text("scan")
+    ),
+    "random": lambda: (
+        LINES
+        + defines(R="float", SCALAR="float", PER=4, DIGITS=24, VALUES="NORMAL(v)")
+        + text("random")
+    ),
+    "sort": lambda: LINES + defines(DESCENDING=1, BLOCK=512) + text("sort"),
     "index": lambda: (
-        defines(OFFSETS=1, MOVE=1, COMPACT=1, M="float", BITS="u32", CAS="SWAP32")
+        LINES
+        + defines(RUNS=1)
+        + defines(OFFSETS=1, MOVE=1, COMPACT=1, M="float", BITS="u32", CAS="SWAP32")
         + defines(TO_BITS="BITS32", FROM_BITS="FROM_BITS_float")
         + "#define COMBINE(a, b) ((a) + (b))\n"
         + text("index")
     ),
     "lines": lambda: (
-        LINES
-        + defines(SCAN=1, STEP="a += b;", SORT=1, DESCENDING=0)
-        + defines(PICK=1, SEARCH=1, SOFTMAX=1, LOG=0)
-        + text("lines")
+        LINES + defines(PICK=1, SEARCH=1, SOFTMAX=1, LOG=0) + text("lines")
     ),
-    "linalg": lambda: FLOAT + defines(CHOLESKY=1, SOLVE=1) + text("linalg"),
 }
+for name in ("linalg", "lu", "ldl", "qr", "eigh", "eig", "svd", "lstsq", "fft"):
+    PROGRAMS[name] = lambda name=name: number_types("double") + text(name)
+    if name not in ("eig", "fft"):
+        PROGRAMS[name + "_real"] = lambda name=name: (
+            number_types("float", False) + text(name)
+        )
 
 ELEMENTS = defines(
     ACC="float",
@@ -116,10 +152,12 @@ PROGRAMS |= {
 
 
 def test_every_kernel_file_is_compiled():
-    used = {"common", "functions", "pointwise", *PROGRAMS} - {
+    used = {"common", "functions", "pointwise", "number", *PROGRAMS} - {
         "pointwise_float",
         "pointwise_int",
+        "scan_finds",
     }
+    used = {name for name in used if not name.endswith("_real")}
     assert used == {path.stem for path in KERNELS.glob("*.cl")}
 
 
