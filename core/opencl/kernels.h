@@ -67,5 +67,6 @@ NormKernels* norm_kernels();
 OptimKernels* optim_kernels();
 LossKernels* loss_kernels();
 RecurrentKernels* recurrent_kernels();
+SegmentKernels* segment_kernels();
 
 }  // namespace ember::opencl

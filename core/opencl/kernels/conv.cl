@@ -262,7 +262,7 @@ KERNEL unfold(GLOBAL M* out, GLOBAL const M* from, Conv s, i64 channels) {
     inside &= c >= 0 && c < s.size[d];
     at += c * s.from_axis[d];
   }
-  out[s.out_at + GLOBAL_ID] = inside ? from[at] : (M)0;
+  out[s.out_at + GLOBAL_ID * s.out_u[2]] = inside ? from[at] : (M)0;
 }
 // The sum of what unfold would have copied from one element.
 KERNEL fold(GLOBAL M_OUT* out, GLOBAL const M* columns, Conv s, i64 channels) {
