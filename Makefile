@@ -1,21 +1,21 @@
 # Every target sets up what it needs in .venv, from PyPI and without root. `make help` lists them.
 #
 # Variables: PYTHON (3.11 or newer, to make .venv with), VENV, JOBS (compilers at once),
-# ARGS (more arguments for pytest, the demo or the benchmarks), ISA (e.g. "baseline;avx2"),
-# WERROR (ON: compiler warnings are errors).
+# ARGS (more arguments for pytest, the demo or the benchmarks). Kept in build/dev once they are given:
+# ISA (e.g. "baseline;avx2"), WERROR (ON: compiler warnings are errors).
 
 PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
-ISA ?= baseline;avx2;avx512
-WERROR ?= OFF
+ISA ?=
+WERROR ?=
 ARGS ?=
 
 BIN := $(abspath $(VENV))/bin
 PY := PYTHONPATH=$(CURDIR) $(BIN)/python
 REQUIREMENTS := pyproject.toml tools/requirements.py
 CMAKE_OPTIONS = -DPython_EXECUTABLE=$(BIN)/python -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja \
-	-DEMBER_WERROR=$(WERROR)
+	$(if $(WERROR),-DEMBER_WERROR=$(WERROR))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -25,7 +25,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
 build: $(VENV)/.build ## Compile ember/_C in place; incremental
-	@$(BIN)/cmake --preset dev $(CMAKE_OPTIONS) -DEMBER_ISA_LEVELS="$(ISA)" > /dev/null
+	@$(BIN)/cmake --preset dev $(CMAKE_OPTIONS) $(if $(ISA),-DEMBER_ISA_LEVELS="$(ISA)") > /dev/null
 	@$(BIN)/cmake --build --preset dev -j $(JOBS)
 	@ln -sf build/dev/compile_commands.json .
 

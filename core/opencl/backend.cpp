@@ -6,6 +6,7 @@
 #include "backend.h"
 #include "opencl/fallback.h"
 #include "opencl/kernels.h"
+#include "opencl/random.h"
 #include "opencl/transfer.h"
 
 namespace ember::opencl {
@@ -144,6 +145,10 @@ class OpenClBackend final : public Backend {
     opencl::softmax_grad(out, g, y, dim, log);
   }
 
+  void random(const Tensor& out, Generator& g, const Draw& draw) override {
+    opencl::random(out, g, draw);
+  }
+
   void cholesky(const Tensor& matrices, const Tensor& info) override {
     opencl::cholesky(matrices, info);
   }
@@ -152,13 +157,13 @@ class OpenClBackend final : public Backend {
     opencl::solve_triangular(a, b, upper, left, unit);
   }
 
-  FftKernels* fft() override { return &fft_kernels(); }
-  LinalgKernels* linalg() override { return &linalg_kernels(); }
   ConvKernels* conv() override { return conv_kernels(); }
   LossKernels* loss() override { return loss_kernels(); }
   OptimKernels* optim() override { return optim_kernels(); }
   NormKernels* norm() override { return norm_kernels(); }
   PoolKernels* pool() override { return pool_kernels(); }
+  FftKernels* fft() override { return &fft_kernels(); }
+  LinalgKernels* linalg() override { return &linalg_kernels(); }
 };
 
 }  // namespace

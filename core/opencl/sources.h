@@ -13,9 +13,15 @@ extern const char* const reduce;
 extern const char* const matmul;
 extern const char* const index;
 extern const char* const lines;
+extern const char* const random;
 extern const char* const scan;
 extern const char* const sort;
 extern const char* const linalg;
+extern const char* const conv;
+extern const char* const loss;
+extern const char* const optim;
+extern const char* const norm;
+extern const char* const pool;
 extern const char* const number;
 extern const char* const lu;
 extern const char* const ldl;
@@ -25,10 +31,5 @@ extern const char* const eig;
 extern const char* const svd;
 extern const char* const lstsq;
 extern const char* const fft;
-extern const char* const conv;
-extern const char* const loss;
-extern const char* const optim;
-extern const char* const norm;
-extern const char* const pool;
 
 }  // namespace ember::opencl::sources

@@ -86,6 +86,11 @@ PROGRAMS = {
     "scan_finds": lambda: (
         LINES + defines(FINDS=1, **{"GOES_ON(a, b)": "((b) >= (a))"}) + text("scan")
     ),
+    "random": lambda: (
+        LINES
+        + defines(R="float", SCALAR="float", PER=4, DIGITS=24, VALUES="NORMAL(v)")
+        + text("random")
+    ),
     "sort": lambda: LINES + defines(DESCENDING=1, BLOCK=512) + text("sort"),
     "index": lambda: (
         LINES
