@@ -16,6 +16,7 @@ HERE = Path(__file__).parent
 # One test of every kernel; each program takes the compiler about a second.
 CHOSEN = {
     "test_primitives.py": "test_matmul or test_nan_wins or test_reduced_floats",
+    "test_runtime.py": "test_positions_out_of_bounds",
     "test_nn.py": (
         "test_convolution[strided-channels_last] or test_convolution[groups-plain] "
         "or test_convolution[depthwise-plain] or test_convolution[long_depth-plain] "
