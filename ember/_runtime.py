@@ -1,11 +1,13 @@
 """Switches of the whole process that PyTorch programs set.
 
-ember's results do not depend on timing or on the number of threads in the first place,
-so the switches for determinism are remembered and change nothing.
+Results on the CPU do not depend on timing or on the number of threads in the first
+place; the switches for determinism make OpenCL devices add up in order, too.
 """
 
 import os
 from typing import Any
+
+from ember import _C
 
 _state: dict[str, Any] = {
     "deterministic": False,
@@ -20,7 +22,8 @@ has_openmp = True
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Ask for deterministic results; they always are."""
+    """Ask for deterministic results; on the CPU they always are."""
+    _C._opencl_deterministic(bool(mode))
     _state["deterministic"], _state["warn_only"] = bool(mode), bool(warn_only)
 
 

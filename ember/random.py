@@ -1,7 +1,8 @@
 """Seeds and states of the default generator of random numbers.
 
-The numbers are torch's: the same seed gives the same tensors, initial weights and
-shuffled batches on every device.
+The CPU's numbers are torch's: the same seed gives the same tensors, initial weights and
+shuffled batches. OpenCL devices draw numbers of their own, from a generator that is
+seeded together with the CPU's; see `ember.opencl.get_rng_state`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator
 
-from ember._C import Generator, Tensor, default_generator
+from ember._C import Generator, Tensor, _opencl_generator, default_generator
 
 __all__ = [
     "default_generator",
@@ -23,13 +24,16 @@ __all__ = [
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seeds the default generator; negative seeds count from 2**64."""
+    """Seeds the generators of all devices; negative seeds count from 2**64."""
+    _opencl_generator.manual_seed(int(seed))
     return default_generator.manual_seed(int(seed))
 
 
 def seed() -> int:
-    """Seeds the default generator from the system's entropy; returns the seed."""
-    return default_generator.seed()
+    """Seeds all generators from the system's entropy; returns the seed."""
+    number = default_generator.seed()
+    _opencl_generator.manual_seed(number)
+    return number
 
 
 def initial_seed() -> int:
@@ -47,6 +51,18 @@ def set_rng_state(new_state: Tensor) -> None:
     default_generator.set_state(new_state)
 
 
+def _states() -> tuple[Tensor, Tensor]:
+    """The states of the generators of all devices."""
+    return default_generator.get_state(), _opencl_generator.get_state()
+
+
+def _set_states(states: tuple[Tensor, Tensor]) -> None:
+    for generator, state in zip(
+        (default_generator, _opencl_generator), states, strict=True
+    ):
+        generator.set_state(state)
+
+
 @contextlib.contextmanager
 def fork_rng(
     devices: Iterable[object] | None = None,
@@ -55,15 +71,15 @@ def fork_rng(
     _devices_kw: str = "devices",
     device_type: str = "cpu",
 ) -> Iterator[None]:
-    """Restores the state of the default generator at the end of the block.
+    """Restores the states of the generators at the end of the block.
 
-    All devices draw from the one generator, so `devices` need not be named.
+    Those of all devices, so `devices` need not be named.
     """
     if not enabled:
         yield
         return
-    state = get_rng_state()
+    states = _states()
     try:
         yield
     finally:
-        set_rng_state(state)
+        _set_states(states)

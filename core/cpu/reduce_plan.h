@@ -95,7 +95,10 @@ struct ReduceSchedule {
     const bool tall = !plan.by_runs() && plan.kept.outer_total() == 1 && width > kReduceChunk / 2 &&
                       width <= 8 * kReduceChunk && plan.reduced.total >= 64 * threads;
     const int64_t sharing = tall ? 1 : threads;
-    chunk = std::clamp<int64_t>((width + sharing - 1) / sharing, smallest, kReduceChunk);
+    // As many chunks for one thread as for another.
+    const int64_t each = (width + sharing * kReduceChunk - 1) / (sharing * kReduceChunk);
+    const int64_t shares = std::max<int64_t>(1, sharing * each);
+    chunk = std::clamp<int64_t>((width + shares - 1) / shares, smallest, kReduceChunk);
     chunks = (width + chunk - 1) / chunk;
     tasks = plan.kept.outer_total() * chunks;
     tasks_per_thread =

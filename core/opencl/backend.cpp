@@ -1,45 +1,19 @@
 // The OpenCL backend: hands each primitive to its kernels. What has no kernel here raises
-// NotImplementedError with the name of the primitive, or runs on the host if
-// EMBER_OPENCL_FALLBACK=1 asks for that.
+// NotImplementedError with the name of the primitive, or runs on the host if asked to
+// (fallback.h).
 #include "opencl/register.h"
 
-#include <cstdlib>
-#include <cstring>
-
 #include "backend.h"
-#include "opencl/device.h"
+#include "opencl/fallback.h"
 #include "opencl/kernels.h"
-#include "opencl/launch.h"
+#include "opencl/random.h"
+#include "opencl/transfer.h"
 
 namespace ember::opencl {
 
 namespace {
 
-bool falls_back() {
-  static const bool asked = [] {
-    const char* text = std::getenv("EMBER_OPENCL_FALLBACK");
-    return text && std::strcmp(text, "1") == 0;
-  }();
-  return asked;
-}
-
-Tensor to_host(const Tensor& t) {
-  if (!t) return t;
-  Tensor dense = t, host = empty(t.shape(), t.dtype());
-  if (!t.is_contiguous()) {
-    dense = empty(t.shape(), t.dtype(), t.device());
-    copy(dense, t);
-  }
-  backend_of(t).copy_to_host(host.data(), dense);
-  return host;
-}
 Tensor as_line(const Tensor& t) { return t.dim() ? t : alias(t, {1}, {1}, t.offset()); }
-void to_device(const Tensor& t, const Tensor& host) {
-  if (!t) return;
-  Tensor dense = t.is_contiguous() ? t : empty(t.shape(), t.dtype(), t.device());
-  backend_of(t).copy_from_host(dense, host.data());
-  if (!dense.same(t)) copy(t, dense);
-}
 
 class OpenClBackend final : public Backend {
  public:
@@ -48,66 +22,42 @@ class OpenClBackend final : public Backend {
     if (data) give_block(static_cast<Block*>(data));
   }
   void copy_bytes(void* to, const void* from, int64_t bytes) override {
-    if (bytes <= 0) return;
-    checked(api().EnqueueCopyBuffer(context().queue, static_cast<const Block*>(from)->buffer,
-                                    static_cast<Block*>(to)->buffer, 0, 0, size_t(bytes), 0,
-                                    nullptr, nullptr),
-            "clEnqueueCopyBuffer");
+    if (bytes > 0)
+      opencl::copy_bytes(*static_cast<Block*>(to), *static_cast<const Block*>(from), bytes);
   }
   void copy_from_host(const Tensor& to, const void* from) override {
-    if (to.numel() == 0) return;
-    checked(api().EnqueueWriteBuffer(
-                context().queue, block_of(to)->buffer, 1, size_t(to.offset() * to.item_size()),
-                size_t(to.numel() * to.item_size()), from, 0, nullptr, nullptr),
-            "clEnqueueWriteBuffer");
+    if (to.numel()) write(to, from);
   }
   void copy_to_host(void* to, const Tensor& from) override {
-    if (from.numel() == 0) return;
-    checked(
-        api().EnqueueReadBuffer(context().queue, block_of(from)->buffer, 1,
-                                size_t(from.offset() * from.item_size()),
-                                size_t(from.numel() * from.item_size()), to, 0, nullptr, nullptr),
-        "clEnqueueReadBuffer");
+    if (from.numel()) read(to, from);
   }
-  void synchronize() override { finish(); }
+  void send(const Tensor& to, const Tensor& host) override {
+    if (to.numel()) write_later(to, host);
+  }
+  void receive(const Tensor& host, const Tensor& from) override {
+    if (from.numel()) read_later(host, from);
+  }
+  void synchronize() override { finish(context()); }
+  int current_index() override { return current_device(); }
+  void select(int index) override { opencl::select(index); }
 
   void copy(const Tensor& out, const Tensor& x) override { opencl::copy(out, x); }
   void fill(const Tensor& out, const Scalar& value) override { opencl::fill(out, value); }
   void unary(Unary f, Dtype compute, const Tensor& out, const Input& x, const Params& p) override {
-    if (on_host(compute, out, {&x}, [&](Backend& b, const Tensor& o, const Input* in) {
-          b.unary(f, compute, o, in[0], p);
-        }))
-      return;
     opencl::unary(f, compute, out, x, p);
   }
   void binary(Binary f, Dtype compute, const Tensor& out, const Input& a, const Input& b) override {
-    if (on_host(compute, out, {&a, &b}, [&](Backend& host, const Tensor& o, const Input* in) {
-          host.binary(f, compute, o, in[0], in[1]);
-        }))
-      return;
     opencl::binary(f, compute, out, a, b);
   }
   void predicate(Predicate f, Dtype compute, const Tensor& out, const Input& x) override {
-    if (on_host(compute, out, {&x}, [&](Backend& b, const Tensor& o, const Input* in) {
-          b.predicate(f, compute, o, in[0]);
-        }))
-      return;
     opencl::predicate(f, compute, out, x);
   }
   void compare(Compare f, Dtype compute, const Tensor& out, const Input& a, const Input& b,
                const Params& p) override {
-    if (on_host(compute, out, {&a, &b}, [&](Backend& host, const Tensor& o, const Input* in) {
-          host.compare(f, compute, o, in[0], in[1], p);
-        }))
-      return;
     opencl::compare(f, compute, out, a, b, p);
   }
   void ternary(Ternary f, Dtype compute, const Tensor& out, const Input& a, const Input& b,
                const Input& c, const Params& p) override {
-    if (on_host(compute, out, {&a, &b, &c}, [&](Backend& host, const Tensor& o, const Input* in) {
-          host.ternary(f, compute, o, in[0], in[1], in[2], p);
-        }))
-      return;
     opencl::ternary(f, compute, out, a, b, c, p);
   }
   bool unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g, const Input& keep,
@@ -117,11 +67,6 @@ class OpenClBackend final : public Backend {
 
   void reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims,
               double p) override {
-    if (is_complex(x.dtype()) && falls_back()) {
-      Tensor o = to_host(out), in = to_host(x);
-      backend_of(in).reduce(f, o, in, dims, p);
-      return to_device(out, o);
-    }
     opencl::reduce(f, out, x, dims, p);
   }
   void extremes(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
@@ -170,11 +115,6 @@ class OpenClBackend final : public Backend {
 
   void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha,
               const Scalar& beta) override {
-    if (is_complex(out.dtype()) && falls_back()) {
-      Tensor o = to_host(out), left = to_host(a), right = to_host(b);
-      backend_of(o).matmul(o, left, right, alpha, beta);
-      return to_device(out, o);
-    }
     opencl::matmul(out, a, b, alpha, beta);
   }
 
@@ -184,6 +124,10 @@ class OpenClBackend final : public Backend {
   void sort(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
             bool descending) override {
     opencl::sort(values, indices, x, dim, descending);
+  }
+  void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool largest,
+            bool) override {
+    opencl::topk(values, indices, x, dim, largest);
   }
   void pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, Rank rank,
             int64_t k) override {
@@ -201,52 +145,33 @@ class OpenClBackend final : public Backend {
     opencl::softmax_grad(out, g, y, dim, log);
   }
 
+  void random(const Tensor& out, Generator& g, const Draw& draw) override {
+    opencl::random(out, g, draw);
+  }
+
   void cholesky(const Tensor& matrices, const Tensor& info) override {
-    if (!is_complex(matrices.dtype()) || !falls_back()) return opencl::cholesky(matrices, info);
-    Tensor m = to_host(matrices), i = to_host(info);
-    backend_of(m).cholesky(m, i);
-    to_device(matrices, m);
-    to_device(info, i);
+    opencl::cholesky(matrices, info);
   }
   void solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left,
                         bool unit) override {
-    if (!is_complex(b.dtype()) || !falls_back())
-      return opencl::solve_triangular(a, b, upper, left, unit);
-    Tensor x = to_host(a), y = to_host(b);
-    backend_of(x).solve_triangular(x, y, upper, left, unit);
-    to_device(b, y);
+    opencl::solve_triangular(a, b, upper, left, unit);
   }
 
- private:
-  // Runs a pointwise primitive that has no kernel here (complex numbers) on the host, if asked to.
-  template <class F>
-  bool on_host(Dtype compute, const Tensor& out, std::initializer_list<const Input*> ins, F&& f) {
-    bool complex = is_complex(compute) || is_complex(out.dtype());
-    for (const Input* in : ins) complex |= in->tensor && is_complex(in->tensor->dtype());
-    if (!complex || !falls_back()) return false;
-    Tensor host = to_host(out), moved[3];
-    Input given[3];
-    int k = 0;
-    for (const Input* in : ins) {
-      given[k] = *in;
-      if (in->tensor) {
-        const Tensor& t = *in->tensor;
-        moved[k] = to_host(in->strides ? alias(t, out.shape(), *in->strides, t.offset()) : t);
-        given[k].tensor = &moved[k];
-        given[k].strides = nullptr;
-      }
-      k++;
-    }
-    f(backend_of(host), host, given);
-    to_device(out, host);
-    return true;
-  }
+  ConvKernels* conv() override { return conv_kernels(); }
+  SegmentKernels* segment() override { return segment_kernels(); }
+  RecurrentKernels* recurrent() override { return recurrent_kernels(); }
+  LossKernels* loss() override { return loss_kernels(); }
+  OptimKernels* optim() override { return optim_kernels(); }
+  NormKernels* norm() override { return norm_kernels(); }
+  PoolKernels* pool() override { return pool_kernels(); }
+  FftKernels* fft() override { return &fft_kernels(); }
+  LinalgKernels* linalg() override { return &linalg_kernels(); }
 };
 
 }  // namespace
 
 void register_device() {
-  static const bool once = (register_backend("opencl", new OpenClBackend), true);
+  static const bool once = (register_backend("opencl", with_fallback(new OpenClBackend)), true);
   (void)once;
 }
 

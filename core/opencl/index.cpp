@@ -1,13 +1,16 @@
-// Indexing primitives. Positions become one tensor of offsets, all of them checked on the device;
-// then one kernel moves the elements.
+// Indexing primitives. Positions become one tensor of offsets, all of them checked on the device
+// (see fault.h); then one kernel moves the elements.
 #include <vector>
 
+#include "opencl/complex.h"
 #include "opencl/device.h"
 #include "opencl/kernels.h"
-#include "opencl/launch.h"
+#include "opencl/lines.h"
 #include "opencl/sources.h"
 
 namespace ember::opencl {
+
+bool deterministic = false;
 
 namespace {
 
@@ -17,43 +20,33 @@ struct Axis {  // positions along one dimension of the indexed tensor
   int64_t dim;  // for messages
 };
 
-// The offsets (contiguous, of the positions' shape). Waits for the device, to raise here and now.
-Tensor offsets_of(const std::vector<Axis>& axes, bool wraps, Kind kind) {
+// The offsets (contiguous, of the positions' shape). A position out of bounds is reported when the
+// host next waits for the stream, and has no offset, so that nothing happens there.
+Tensor offsets_of(const char* op, const std::vector<Axis>& axes, bool wraps, Kind kind) {
   const Shape& shape = axes[0].index.shape();
-  const Device device = axes[0].index.device();
-  Tensor out = empty(shape, Dtype::Int64, device);
-  Tensor bad = empty({int64_t(axes.size()), 2}, Dtype::Int64, device);
-  fill(bad, Scalar(0));
+  Tensor out = empty(shape, Dtype::Int64, axes[0].index.device());
   for (size_t row = 0; row < axes.size(); row++) {
     const Axis& axis = axes[row];
+    check(axis.size > 0, kind, "index is out of bounds for dimension with size 0");
     Walk walk(shape);
     walk.add(out);
     walk.add(axis.index);
     const Geometry g = walk.geometry();
     Launch launch("offsets", "offsets",
                   [] { return std::string("#define OFFSETS 1\n") + sources::index; });
-    launch.tensor(out).tensor(axis.index).value(g).tensor(bad).value(int64_t(row));
+    launch.tensor(out).tensor(axis.index).value(g).faults(op, kind).value(axis.dim);
     launch.value(axis.size).value(axis.step).value(int32_t(wraps)).value(int32_t(row > 0));
     launch.run(g.n, 64);
-  }
-  std::vector<int64_t> found(2 * axes.size());
-  backend_of(bad).copy_to_host(found.data(), bad);
-  for (size_t row = 0; row < axes.size(); row++) {
-    if (!found[2 * row]) continue;
-    check(axes[row].size > 0, kind, "index is out of bounds for dimension with size 0");
-    fail(kind, "index ", found[2 * row + 1], " is out of bounds for dimension ", axes[row].dim,
-         " with size ", axes[row].size);
   }
   return out;
 }
 
 const char* raw_type(int64_t size) {
-  return size == 1 ? "u8" : size == 2 ? "u16" : size == 4 ? "u32" : "u64";
+  return size == 1 ? "u8" : size == 2 ? "u16" : size == 4 ? "u32" : size == 8 ? "u64" : "u128";
 }
 
 void move(const char* name, const Tensor& to, const Tensor& from, const Tensor& offsets,
           const Geometry& g) {
-  check_computes(name, to.dtype());
   const char* type = raw_type(to.item_size());
   Launch launch(std::string(name) + type, name, [&] {
     return std::string("#define MOVE 1\n#define M ") + type + "\n" + sources::index;
@@ -61,16 +54,54 @@ void move(const char* name, const Tensor& to, const Tensor& from, const Tensor& 
   launch.tensor(to).tensor(from).tensor(offsets).value(g).run(g.n, 64);
 }
 
+const char* formula(ScatterMode mode, bool complex) {
+  const char* real[] = {"(b)", "((a) + (b))", "((a) * (b))",
+                        "(((a) != (a)) | ((a) > (b)) ? (a) : (b))",
+                        "(((a) != (a)) | ((a) < (b)) ? (a) : (b))"};
+  const char* calls[] = {"(b)", "c_add(a, b)", "c_mul(a, b)"};
+  return complex ? calls[int(mode)] : real[int(mode)];
+}
+
+// Whether elements are combined in order, by sorting, instead of atomically.
+bool in_order(Dtype d) {
+  return deterministic || is_complex(d) ||
+         (item_size(d) == 8 && !context().properties.has_long_atomics);
+}
+
+void combine_in_order(const Tensor& self, const Tensor& values, const Tensor& offsets,
+                      const Geometry& g, ScatterMode mode) {
+  const Dtype d = self.dtype();
+  check_holds("scatter", d);
+  const bool complex = is_complex(d);
+  check(!complex || mode <= ScatterMode::Mul, Kind::NotImplemented,
+        "Could not run 'scatter' on device 'opencl': ", d, " has no order");
+  auto line = [&] { return empty({g.n}, Dtype::Int64, self.device()); };
+  Tensor to = line(), from = line(), sorted = line(), order = line();
+  Launch("destinations", "destinations",
+         [] {
+           return "#define RUNS 1\n#define COMBINE(a, b) (b)\n" +
+                  line_types(Dtype::Int64, Dtype::Int64, Dtype::Int64) + sources::index;
+         })
+      .tensor(to)
+      .tensor(from)
+      .tensor(offsets)
+      .value(g)
+      .run(g.n, 64);
+  sort(sorted, order, to, 0, false);
+  Launch launch("put_runs" + std::to_string(int(mode)) + dtype_ids({d}), "put_runs", [&] {
+    return (complex ? complex_functions(d) : "") + "#define RUNS 1\n#define COMBINE(a, b) " +
+           formula(mode, complex) + "\n" +
+           line_types(is_integral(d, true) ? Dtype::Int64 : compute_of(d), d, d) + sources::index;
+  });
+  launch.tensor(self).tensor(values).tensor(sorted).tensor(order).tensor(from).value(g.n);
+  launch.run(g.n, 64);
+}
+
 void combine(const Tensor& self, const Tensor& values, const Tensor& offsets, const Geometry& g,
              ScatterMode mode) {
   const Dtype d = self.dtype();
+  check_holds("scatter", d);
   const bool wide = self.item_size() == 8;
-  check(!wide || context().properties.has_long_atomics, Kind::NotImplemented,
-        "Could not run 'scatter' of ", d, " on device 'opencl': ", context().properties.name,
-        " has no 64-bit atomics");
-  const char* formulas[] = {"(b)", "((a) + (b))", "((a) * (b))",
-                            "(((a) != (a)) | ((a) > (b)) ? (a) : (b))",
-                            "(((a) != (a)) | ((a) < (b)) ? (a) : (b))"};
   Launch launch("put_with" + std::to_string(int(mode)) + ',' + std::to_string(int(d)), "put_with",
                 [&] {
                   const std::string type = memory_type(d), bits = wide ? "64" : "32";
@@ -80,7 +111,7 @@ void combine(const Tensor& self, const Tensor& values, const Tensor& offsets, co
                   text += "#define MOVE 1\n#define M " + type + "\n#define BITS u" + bits +
                           "\n#define CAS SWAP" + bits + "\n#define TO_BITS BITS" + bits +
                           "\n#define FROM_BITS FROM_BITS_" + type + "\n#define COMBINE(a, b) " +
-                          formulas[int(mode)] + "\n";
+                          formula(mode, false) + "\n";
                   return text + sources::index;
                 });
   launch.tensor(self).tensor(values).tensor(offsets).value(g).run(g.n, 64);
@@ -112,12 +143,15 @@ std::vector<Axis> axes_of(const Tensor& x, const Indexing& at) {
 
 void put(const Tensor& self, const Tensor& values, const Tensor& offsets, const Geometry& g,
          ScatterMode mode) {
+  if (g.n && (deterministic || mode != ScatterMode::Set) && in_order(self.dtype()))
+    return combine_in_order(self, values, offsets, g, mode);
   if (mode == ScatterMode::Set) return move("put", self, values, offsets, g);
   combine(self, values, offsets, g, mode);
 }
 
 // The dtype in which a device can combine atomically.
 Dtype atomic_type(Dtype d) {
+  if (in_order(d)) return d;
   return is_reduced(d) ? Dtype::Float32 : item_size(d) < 4 ? Dtype::Int32 : d;
 }
 Tensor converted(const Tensor& t, Dtype d) {
@@ -138,7 +172,7 @@ Tensor cut_strides(const Tensor& x, const Tensor& like, int dim) {  // stride 0 
 
 void index_get(const Tensor& out, const Tensor& x, const Indexing& at) {
   if (at.indices[0].numel() == 0) return;
-  Tensor offsets = offsets_of(axes_of(x, at), at.wrap, Kind::Index);
+  Tensor offsets = offsets_of("index", axes_of(x, at), at.wrap, Kind::Index);
   if (out.numel() == 0) return;
   Spread s = spread(x, offsets, at.first, int(at.indices.size()));
   Walk walk(out.shape());
@@ -156,7 +190,7 @@ void index_put(const Tensor& self, const Indexing& at, const Tensor& values, Sca
     index_put(wide, at, converted(values, d), mode);
     return copy(self, wide);
   }
-  Tensor offsets = offsets_of(axes_of(self, at), at.wrap, Kind::Index);
+  Tensor offsets = offsets_of("index_put", axes_of(self, at), at.wrap, Kind::Index);
   if (values.numel() == 0) return;
   Spread s = spread(self, offsets, at.first, int(at.indices.size()));
   Walk walk(values.shape());
@@ -170,7 +204,7 @@ void gather(const Tensor& out_, const Tensor& x_, int dim, const Tensor& index_)
   if (index_.numel() == 0) return;
   Tensor out = as_line(out_), x = as_line(x_), index = as_line(index_);
   Tensor offsets =
-      offsets_of({{index, x.shape()[dim], x.strides()[dim], dim}}, false, Kind::Runtime);
+      offsets_of("gather", {{index, x.shape()[dim], x.strides()[dim], dim}}, false, Kind::Runtime);
   Walk walk(out.shape());
   walk.add(out);
   walk.add(cut_strides(x, index, dim));
@@ -188,8 +222,8 @@ void scatter(const Tensor& self_, int dim, const Tensor& index_, const Tensor& s
     scatter(wide, dim, index, converted(src, d), mode);
     return copy(self, wide);
   }
-  Tensor offsets =
-      offsets_of({{index, self.shape()[dim], self.strides()[dim], dim}}, false, Kind::Runtime);
+  Tensor offsets = offsets_of("scatter", {{index, self.shape()[dim], self.strides()[dim], dim}},
+                              false, Kind::Runtime);
   Walk walk(index.shape());
   walk.add(cut_strides(self, index, dim));
   walk.add(src);

@@ -29,6 +29,7 @@ void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& a
             const Scalar& beta);
 
 // index.cpp
+extern bool deterministic;  // scatters add up in order, not as work-items come
 void index_get(const Tensor& out, const Tensor& x, const Indexing& at);
 void index_put(const Tensor& self, const Indexing& at, const Tensor& values, ScatterMode mode);
 void gather(const Tensor& out, const Tensor& x, int dim, const Tensor& index);
@@ -36,18 +37,38 @@ void scatter(const Tensor& self, int dim, const Tensor& index, const Tensor& src
 Tensor nonzero(const Tensor& x);
 Tensor repeated_positions(const Tensor& counts);
 
+// fft.cpp
+FftKernels& fft_kernels();
+
 // linalg.cpp
+LinalgKernels& linalg_kernels();
 void cholesky(const Tensor& matrices, const Tensor& info);
 void solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unit);
 
-// lines.cpp
+// scan.cpp
 void scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int dim);
+
+// sort.cpp
 void sort(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool descending);
 void pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, Rank rank,
           int64_t k);
+void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool largest);
+
+// lines.cpp
 void search(const Tensor& out, const Tensor& sorted, const Tensor& values, const Tensor& sorter,
             bool right);
+
+// softmax.cpp
 void softmax(const Tensor& out, const Tensor& x, int dim, bool log);
 void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim, bool log);
+
+// The families of core/families/, each in the file of its name.
+ConvKernels* conv_kernels();
+PoolKernels* pool_kernels();
+NormKernels* norm_kernels();
+OptimKernels* optim_kernels();
+LossKernels* loss_kernels();
+RecurrentKernels* recurrent_kernels();
+SegmentKernels* segment_kernels();
 
 }  // namespace ember::opencl

@@ -1,7 +1,10 @@
 // Pointwise primitives: a program per row, dtypes and layout, written from the row's formula.
+#include <algorithm>
 #include <cctype>
 #include <string_view>
 
+#include "opencl/complex.h"
+#include "opencl/device.h"
 #include "opencl/kernels.h"
 #include "opencl/launch.h"
 #include "opencl/sources.h"
@@ -33,11 +36,12 @@ bool calls_recurrence(std::string_view formula) {
 // The element type and the functions that a formula may call.
 std::string functions_for(Dtype compute, std::string_view formula) {
   const Dtype d = compute_of(compute);
+  if (is_complex(d)) return complex_functions(d);
   const std::string type = value_type(d);
   const std::string bits = std::to_string(item_size(d) * 8);
   std::string text = "typedef " + type + " T;\n";
   if (is_floating(d))
-    text += "#define T_FLOAT 1\n";
+    text += "#define T_FLOAT 1\n#define T_BITS " + bits + "\n";
   else
     text += "#define " + std::string(is_signed(d) ? "T_SIGNED" : "T_UNSIGNED") + " 1\ntypedef u" +
             bits + " U;\n#define T_BITS " + bits + "\n";
@@ -55,6 +59,78 @@ std::string functions_for(Dtype compute, std::string_view formula) {
   return text + sources::functions;
 }
 
+// The form of the kernel (see kernels/pointwise.cl) for where the operands lie.
+struct Layout {
+  enum Form { Flat, Rows, Any } form = Any;
+  Geometry g;
+  int operands, items = 1;
+  int64_t group = 256, groups, part = 0, per = 1;
+
+  Layout(const Geometry& geometry, int operands) : g(geometry), operands(operands) {
+    const Properties& device = context().properties;
+    while (size_t(group) > device.group_size) group /= 2;
+    if (Walk::is_flat(g, operands)) {
+      form = Flat;
+      if (device.staged && g.n >= (1 << 16)) items = 4;  // enough groups all the same
+      groups = (g.n + group * items - 1) / (group * items);
+      return;
+    }
+    // The order of dimensions is free: where neighbours are few, and nothing depends on them being
+    // read together, the longest one makes rows.
+    int longest = 0;
+    for (int d = 1; d < g.ndim; d++)
+      if (g.size[d] > g.size[longest]) longest = d;
+    if (!device.staged && g.size[0] < 32 && longest) {
+      std::swap(g.size[0], g.size[longest]);
+      for (auto& stride : g.stride) std::swap(stride[0], stride[longest]);
+    }
+    if (g.size[0] >= 32) {
+      form = Rows;
+      const int64_t rows = g.n / g.size[0];
+      if (g.size[0] < 256 && group > 64) group = 64;
+      part = 4 * group;
+      if (!device.staged) {  // an item goes along the row by itself, in vectors
+        group = 1;
+        part = 8192;
+        const int64_t share = g.n / (8 * std::max<int64_t>(device.compute_units, 1));
+        per = std::clamp(std::min<int64_t>(part, share) / g.size[0], int64_t(1), rows);
+      }
+      groups = (g.size[0] + part - 1) / part * ((rows + per - 1) / per);
+      return;
+    }
+    groups = (g.n + group - 1) / group;
+  }
+  bool narrow() const { return g.n < (int64_t(1) << 31); }
+  bool one_for_row(int k) const { return form == Rows && g.stride[k][0] == 0; }
+  // The steps along a row: none, from neighbour to neighbour, or others.
+  char step(int k) const {
+    const int64_t s = k < operands ? g.stride[k][0] : 0;
+    return s == 0 ? '0' : s == 1 ? '1' : 's';
+  }
+  std::string id() const {
+    if (form == Flat) return "c" + std::to_string(items);
+    std::string text = (narrow() ? "w" : "W") + std::to_string(g.ndim <= 4 ? g.ndim : 0);
+    for (int k = 0; form == Rows && k < kOperands; k++) text += step(k);
+    return text;
+  }
+  std::string text() const {
+    if (form == Flat) return "#define FLAT 1\n#define ITEMS " + std::to_string(items) + "\n";
+    std::string text = std::string("#define INDEX ") + (narrow() ? "u32\n" : "i64\n");
+    if (g.ndim <= 4) text += "#define NDIM " + std::to_string(g.ndim) + "\n";
+    if (form != Rows) return text;
+    text += "#define ROWS 1\n";
+    for (int k = 0; k < kOperands; k++) {
+      const std::string n = std::to_string(k);
+      text += "#define STEP" + n + "(j) " +
+              (step(k) == '0'   ? "0"
+               : step(k) == '1' ? "(j)"
+                                : "((j) * step" + n + ")") +
+              "\n";
+    }
+    return text;
+  }
+};
+
 struct Row {
   const char* kind;
   const char* name;
@@ -66,8 +142,8 @@ struct Row {
 void run(const Row& row, Dtype compute, const Tensor& out, std::initializer_list<const Input*> ins,
          const Params* params) {
   if (out.numel() == 0) return;
-  check_computes(row.name, compute);
-  check_computes(row.name, out.dtype());
+  check_holds(row.name, compute);
+  check_holds(row.name, out.dtype());
   const Dtype d = compute_of(compute);
   Walk walk(out.shape());
   walk.add(out);
@@ -79,7 +155,7 @@ void run(const Row& row, Dtype compute, const Tensor& out, std::initializer_list
       key += ",s";
       continue;
     }
-    check_computes(row.name, in->tensor->dtype());
+    check_holds(row.name, in->tensor->dtype());
     check(in->tensor->device().kind == out.device().kind, Kind::Runtime,
           "Expected all tensors to be on the same device, but found at least two devices, ",
           out.device(), " and ", in->tensor->device(), "!");
@@ -87,14 +163,14 @@ void run(const Row& row, Dtype compute, const Tensor& out, std::initializer_list
     key += ',' + std::to_string(int(in->tensor->dtype()));
     tensors++;
   }
-  const Geometry g = walk.geometry();
-  const bool flat = Walk::is_flat(g, tensors);
-  key += flat ? 'c' : 'w';
+  const Layout layout(walk.geometry(), tensors);
+  const Geometry& g = layout.g;
+  key += layout.id();
   key += params ? 'p' : '-';
   auto source = [&] {
     std::string text = functions_for(compute, row.formula);
     std::string buffers = std::string("GLOBAL ") + memory_type(out.dtype()) + "* b0,", scalars,
-                read;
+                read, read_row;
     int k = 1, i = 0;
     for (const Input* in : ins) {
       const std::string name = row.names[i++];
@@ -103,40 +179,39 @@ void run(const Row& row, Dtype compute, const Tensor& out, std::initializer_list
         const std::string n = std::to_string(k++);
         buffers += std::string(" GLOBAL const ") + memory_type(from) + "* b" + n + ",";
         std::string value = std::string(load_macro(from)) + "(b" + n + ", at" + n + ")";
-        value = d == Dtype::Bool ? "(" + value + ") != 0" : stored(compute_of(from), d, value);
-        read += "T " + name + " = " + value + "; ";
+        value = d == Dtype::Bool && !is_complex(from) ? "(" + value + ") != 0"
+                                                      : stored(compute_of(from), d, value);
+        (layout.one_for_row(k - 1) ? read_row : read) += "T " + name + " = " + value + "; ";
       } else {
         scalars += ", T " + name;
       }
     }
     if (params) scalars += ", T p0, T p1, T p2";
     const Dtype from = row.is_bool ? Dtype::Bool : d;
-    text += "#define BUFFERS " + buffers + "\n#define SCALARS " + scalars + "\n#define READ " +
-            read + "\n#define WRITE " + (row.is_bool ? "u8" : "T") + " value_ = " + row.formula +
-            "; " + store_macro(out.dtype()) + "(b0, at0, " + stored(from, out.dtype(), "value_") +
-            ");\n";
-    if (flat) text += "#define CONTIGUOUS 1\n";
-    return text + sources::pointwise;
+    text += "#define BUFFERS " + buffers + "\n#define SCALARS " + scalars + "\n#define READ_ROW " +
+            read_row + "\n#define READ " + read + "\n#define WRITE " + (row.is_bool ? "u8" : "T") +
+            " value_ = " + (is_complex(d) ? complex_formula(row.formula) : row.formula) + "; " +
+            store_macro(out.dtype()) + "(b0, at0, " + stored(from, out.dtype(), "value_") + ");\n";
+    return text + layout.text() + sources::pointwise;
   };
   Launch launch(key, "pointwise", source);
   launch.tensor(out);
   for (const Input* in : ins)
     if (in->tensor) launch.tensor(*in->tensor);
-  launch.value(g);
+  if (layout.form == Layout::Flat) {
+    launch.value(g.n);
+    for (int64_t offset : g.offset) launch.value(offset);
+  } else {
+    launch.value(g);
+    if (layout.form == Layout::Rows) launch.value(layout.part).value(layout.per);
+  }
   for (const Input* in : ins)
     if (!in->tensor) launch.scalar(d, in->scalar);
   if (params)
     launch.scalar(d, Scalar(params->p0))
         .scalar(d, Scalar(params->p1))
         .scalar(d, Scalar(params->p2));
-  launch.run(g.n, 256);
-}
-
-// The real (0) or imaginary (1) parts of a complex tensor.
-Tensor part(const Tensor& t, int which) {
-  Shape strides = t.strides();
-  for (int64_t& s : strides) s *= 2;
-  return from_storage(t.storage(), real_of(t.dtype()), t.shape(), strides, t.offset() * 2 + which);
+  launch.run(layout.groups * layout.group, layout.group);
 }
 
 // An operand of integer division that is the number 0.
@@ -150,23 +225,12 @@ void check_divisor(Binary f, Dtype compute, const Input& b) {
 }  // namespace
 
 void copy(const Tensor& out, const Tensor& x) {
-  if (is_complex(out.dtype())) {
-    copy(part(out, 0), is_complex(x.dtype()) ? part(x, 0) : x);
-    if (is_complex(x.dtype())) return copy(part(out, 1), part(x, 1));
-    return fill(part(out, 1), Scalar(0));
-  }
-  if (is_complex(x.dtype())) return copy(out, part(x, 0));
   Input in;
   in.tensor = &x;
   run({"copy:", "copy", "x", {"x"}}, compute_of(x.dtype()), out, {&in}, nullptr);
 }
 
 void fill(const Tensor& out, const Scalar& value) {
-  if (is_complex(out.dtype())) {
-    complex128 v = value.to<complex128>();
-    fill(part(out, 0), Scalar(v.real()));
-    return fill(part(out, 1), Scalar(v.imag()));
-  }
   Input in;
   in.scalar = value;
   run({"fill:", "fill", "x", {"x"}}, compute_of(out.dtype()), out, {&in}, nullptr);
@@ -200,8 +264,9 @@ void ternary(Ternary f, Dtype compute, const Tensor& out, const Input& a, const 
 bool unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g, const Input& keep,
                 const Params& p) {
   const Keep k = keep_of(f);
-  if (k == Keep::never || is_complex(compute)) return false;
-  const std::string formula = std::string("g * (T)(") + derivative_of(f) + ")";
+  if (k == Keep::never) return false;
+  const std::string formula =
+      std::string(is_complex(compute) ? "g * conj(" : "g * (T)(") + derivative_of(f) + ")";
   const char* name = k == Keep::y ? "y" : "x";
   if (k == Keep::none)
     run({"grad:", name_of(f), formula, {"g"}}, compute, out, {&g}, &p);

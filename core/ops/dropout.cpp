@@ -137,8 +137,12 @@ namespace {
 
 // 1, or a slope for those elements that are not positive; only these draw.
 Tensor random_slopes(const Tensor& self, double lower, double upper, Generator& g) {
-  Tensor host =
-      contiguous(self.device().is_cpu() ? detach(self) : to(detach(self), Device(), self.dtype()));
+  if (!self.device().is_cpu()) {  // all draw: a device does not count
+    Tensor slopes = draw(empty(self.shape(), self.dtype(), self.device()), &g,
+                         {Distribution::Uniform, lower, upper});
+    return where(le(detach(self), Scalar(0)), slopes, Scalar(1));
+  }
+  Tensor host = contiguous(detach(self));
   Tensor factor = empty(self.shape(), self.dtype());
   with_dtype(self.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -150,7 +154,7 @@ Tensor random_slopes(const Tensor& self, double lower, double upper, Generator& 
             convert<T>(host.data<T>()[i] <= T(0) ? g.uniform() * span + low : 1.0);
     }
   });
-  return self.device().is_cpu() ? factor : to(factor, self.device(), self.dtype());
+  return factor;
 }
 
 Tensor rrelu(const Tensor& self, double lower, double upper, bool training, Generator* generator) {

@@ -1,5 +1,6 @@
 // Draws with a tensor of parameters: normal, bernoulli, poisson, binomial, gamma, dirichlet,
-// multinomial. They work on host memory; tensors of other devices make the journey.
+// multinomial. On the CPU they are torch's, number for number. On other devices normal, bernoulli
+// and multinomial are made of other ops; parameters of the others make the journey to the host.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -54,6 +55,11 @@ void check_std(const Tensor& std) {
   check(!is_complex(std.dtype()), Kind::Runtime,
         "normal expects standard deviation to be non-complex");
   if (std.device().is_meta()) return;
+  if (!std.device().is_cpu()) {
+    check(!item(any(lt(detach(std), Scalar(0)))).to<bool>(), Kind::Runtime,
+          "normal expects all elements of std >= 0.0");
+    return;
+  }
   Tensor host = to(on_host(std), Dtype::Float64);
   for (int64_t i = 0; i < host.numel(); i++)
     check(!(host.data<double>()[i] < 0.0), Kind::Runtime,
@@ -109,12 +115,22 @@ EMBER_OP("normal(float mean, Tensor std, *, Generator? generator=None) -> Tensor
 
 namespace {
 
+// On a device: uniform numbers below the probabilities.
+void bernoulli_by_ops(const Tensor& out, const Tensor& p, Generator* g) {
+  check(!item(any(logical_not(ge(p, Scalar(0)) & le(p, Scalar(1))))).to<bool>(), Kind::Runtime,
+        "bernoulli(): Expected p_in >= 0 && p_in <= 1 to be true for every element");
+  Tensor u = draw(empty(out.shape(), compute_of(p.dtype()), out.device()), g,
+                  {Distribution::Uniform, 0.0, 1.0});
+  copy_(out, lt(u, p));
+}
+
 // Draws along the memory of `out`, with the probabilities in the same order.
 void fill_bernoulli(const Tensor& out, const Tensor& p, Generator* g) {
   check_floating("bernoulli_tensor_cpu_p_", p);
   check(!is_complex(out.dtype()), Kind::NotImplemented,
         "\"bernoulli_tensor_cpu_self_\" not implemented for '", out.dtype(), "'");
   if (out.device().is_meta()) return;
+  if (!out.device().is_cpu()) return bernoulli_by_ops(out, p, g);
   Tensor ordered = random::in_memory_order(out, out);
   Tensor chance = on_host(random::in_memory_order(expand(p, out.shape()), out));
   Tensor wide = to(chance, Dtype::Float64);
@@ -276,6 +292,28 @@ void check_weights(const Tensor& weights, int64_t k) {
   }
 }
 
+// On a device: by the first events of all weights (as below), or by looking uniform numbers up in
+// their running sum.
+Tensor multinomial_by_ops(const Tensor& self, int64_t samples, bool replacement, Generator* g) {
+  NoGrad guard;
+  Tensor w = to(self, compute_of(self.dtype()));
+  check(!item(any(logical_not(isfinite(w) & ge(w, Scalar(0))))).to<bool>(), Kind::Runtime,
+        "probability tensor contains either `inf`, `nan` or element < 0");
+  Tensor running = cumsum(w, -1), total = narrow(running, -1, w.size(-1) - 1, 1);
+  check(!item(any(le(total, Scalar(0)))).to<bool>(), Kind::Runtime,
+        "invalid multinomial distribution (sum of probabilities <= 0)");
+  if (!replacement || samples == 1) {
+    Tensor q = draw(empty(w.shape(), w.dtype(), w.device()), g, {Distribution::Exponential, 1.0});
+    return std::get<1>(topk(w / q, samples, -1));
+  }
+  Shape shape = w.shape();
+  shape.back() = samples;
+  Tensor u = draw(empty(shape, w.dtype(), w.device()), g, {Distribution::Uniform, 0.0, 1.0});
+  // What rounds to the total would be beyond all of them.
+  Tensor below = minimum(u * total, nextafter(total, Scalar(0)));
+  return searchsorted(running, contiguous(below), true);
+}
+
 // The indices of the `samples` largest w / q of each row, largest first: each w / q is the inverse
 // time of an event of rate w, so that this is drawing without replacement (Efraimidis and Spirakis,
 // 2006).
@@ -318,6 +356,8 @@ Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement,
         num_samples, " of ", k);
   Shape shape = self.shape();
   shape.back() = num_samples;
+  if (!self.device().is_cpu() && !self.device().is_meta() && self.numel())
+    return multinomial_by_ops(self, num_samples, replacement, generator);
   return sampled(self, shape, Dtype::Int64, [&](void* data) {
     NoGrad guard;
     Tensor weights = on_host(self);

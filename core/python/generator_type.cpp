@@ -1,4 +1,5 @@
 // ember.Generator: seeds and states of random numbers.
+#include "opencl/random.h"
 #include "ops/ops.h"
 #include "python/python.h"
 #include "random/generator.h"
@@ -9,16 +10,18 @@ namespace {
 
 struct PyGenerator {
   PyObject_HEAD Generator* generator;
-  bool owned;  // the default generator belongs to the core
+  bool owned;  // the default generators belong to the core
+  Device device;
 };
 PyTypeObject* generator_type;
 
 Generator& self_of(PyObject* o) { return *reinterpret_cast<PyGenerator*>(o)->generator; }
 
-PyObject* make(PyTypeObject* type, Generator* generator, bool owned) {
+PyObject* make(PyTypeObject* type, Generator* generator, bool owned, Device device = {}) {
   PyObject* self = checked(type->tp_alloc(type, 0)).release();
   reinterpret_cast<PyGenerator*>(self)->generator = generator;
   reinterpret_cast<PyGenerator*>(self)->owned = owned;
+  reinterpret_cast<PyGenerator*>(self)->device = device;
   return self;
 }
 
@@ -26,18 +29,18 @@ PyObject* generator_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     static const char* names[] = {"device", nullptr};
     PyObject* device = nullptr;
+    Device on;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Generator", const_cast<char**>(names),
                                      &device))
       return nullptr;
     if (device && device != Py_None) {
       check(is_device(device), Kind::Type, "Generator(): argument 'device' must be a device, not ",
             Py_TYPE(device)->tp_name);
-      // Other devices draw on the host, so that a seed gives the same numbers; their generators are
-      // ours too.
-      check(!device_of_object(device).is_meta(), Kind::Runtime,
-            "Generator(): the meta device draws no numbers");
+      // A device draws on the host, or takes keys for numbers of its own from there.
+      on = device_of_object(device);
+      check(!on.is_meta(), Kind::Runtime, "Generator(): the meta device draws no numbers");
     }
-    return make(type, new Generator, true);
+    return make(type, new Generator, true, on);
   });
 }
 
@@ -98,8 +101,10 @@ PyObject* set_state(PyObject* self, PyObject* state) {
 }
 
 PyObject* clone_state(PyObject* self, PyObject*) {
-  return guarded(
-      [&]() -> PyObject* { return make(Py_TYPE(self), new Generator(self_of(self)), true); });
+  return guarded([&]() -> PyObject* {
+    return make(Py_TYPE(self), new Generator(self_of(self)), true,
+                reinterpret_cast<PyGenerator*>(self)->device);
+  });
 }
 
 PyObject* reduce(PyObject* self, PyObject*) {
@@ -122,7 +127,9 @@ PyObject* get_offset(PyObject*, PyObject*) {
   return nullptr;
 }
 
-PyObject* device(PyObject*, void*) { return wrap_device(Device()); }
+PyObject* device(PyObject* self, void*) {
+  return wrap_device(reinterpret_cast<PyGenerator*>(self)->device);
+}
 
 PyMethodDef methods[] = {
     {"manual_seed", manual_seed, METH_O,
@@ -165,6 +172,8 @@ void add_generator_type(PyObject* module) {
   checked(PyModule_AddObjectRef(module, "Generator", reinterpret_cast<PyObject*>(generator_type)));
   Object standard = Object::steal(make(generator_type, &default_generator(), false));
   checked(PyModule_AddObjectRef(module, "default_generator", standard.get()));
+  Object opencl = Object::steal(make(generator_type, &opencl::device_generator(), false));
+  checked(PyModule_AddObjectRef(module, "_opencl_generator", opencl.get()));
 }
 
 }  // namespace ember::python

@@ -13,6 +13,7 @@ from ember.func import (  # noqa: F401 (register rules)
     _shape_rules,
 )
 from ember.func._batched import Level, level_of, levels, name_of, wrap
+from ember.random import _set_states, _states
 from ember.utils._pytree import (
     broadcast_prefix,
     tree_flatten,
@@ -243,11 +244,11 @@ class _Randomness:
         if name in ("rand", "randn") and args:
             size = args if isinstance(args[0], int) else tuple(args[0])
             return wrap(func((self.level.size, *size), **kwargs), number)
-        state = ember.get_rng_state() if mode == "same" else None
+        state = _states() if mode == "same" else None
         rows = []
         for i in range(self.level.size):
             if state is not None:
-                ember.set_rng_state(state)
+                _set_states(state)
             one = [x.value[i] if level_of(x) == number else x for x in leaves]
             args, kwargs = tree_unflatten(one, spec)
             rows.append(func(*args, **kwargs))

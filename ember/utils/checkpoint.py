@@ -15,6 +15,7 @@ import ember
 from ember import Tensor
 from ember.autograd.function import Function
 from ember.autograd.graph import saved_tensors_hooks
+from ember.random import _set_states, _states
 from ember.utils._selective import (
     SAC_IGNORED_OPS as SAC_IGNORED_OPS,
 )
@@ -114,7 +115,7 @@ class _Surroundings:
     """Random state and autocast of the first run, for the later ones."""
 
     def __init__(self, preserve_rng_state: bool) -> None:
-        self.random = ember.get_rng_state() if preserve_rng_state else None
+        self.random = _states() if preserve_rng_state else None
         self.autocast = None
         import sys
 
@@ -125,9 +126,9 @@ class _Surroundings:
 
     @contextmanager
     def restored(self):
-        before = ember.get_rng_state()
+        before = _states()
         if self.random is not None:
-            ember.set_rng_state(self.random)
+            _set_states(self.random)
         amp = nullcontext()
         if self.autocast is not None:
             module, dtype, enabled = self.autocast
@@ -137,7 +138,7 @@ class _Surroundings:
                 yield
         finally:
             if self.random is not None:
-                ember.set_rng_state(before)
+                _set_states(before)
 
 
 class CheckpointFunction(Function):

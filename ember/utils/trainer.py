@@ -224,6 +224,7 @@ class Trainer:
             "callbacks": [callback.state_dict() for callback in self.callbacks],
             "counters": {name: getattr(self, name) for name in counters},
             "rng": ember.get_rng_state(),
+            "opencl_rng": ember.opencl.get_rng_state(),
             "epoch_rng": self._epoch_rng,
         }
 
@@ -239,6 +240,8 @@ class Trainer:
             setattr(self, name, value)
         self._epoch_rng = state["epoch_rng"]
         ember.set_rng_state(state["rng"])
+        if "opencl_rng" in state:
+            ember.opencl.set_rng_state(state["opencl_rng"])
 
     def save(self, path: str | os.PathLike) -> None:
         """Write a checkpoint; a crash meanwhile leaves the old one whole."""

@@ -157,24 +157,8 @@ def test_positions_out_of_bounds_raise():
     with pytest.raises(
         IndexError, match="index 7 is out of bounds for dimension 0 with size 3"
     ):
-        x[ember.tensor([7], device="opencl")]
+        x[ember.tensor([7], device="opencl")].cpu()
     with pytest.raises(
         RuntimeError, match="index 4 is out of bounds for dimension 1 with size 4"
     ):
-        x.gather(1, ember.tensor([[4]], device="opencl"))
-
-
-def test_complex_moves_but_does_not_compute():
-    x = ember.complex(ember.arange(3.0), ember.ones(3)).to("opencl")
-    assert_close(x.cpu().imag, ember.ones(3))
-    with pytest.raises(
-        NotImplementedError, match=r"'mul' on device 'opencl'.*complex64"
-    ):
-        x * x
-
-
-def test_random_numbers_are_those_of_the_cpu():
-    ember.manual_seed(3)
-    expected = ember.rand(5, 3)
-    ember.manual_seed(3)
-    assert_close(ember.rand(5, 3, device="opencl").cpu(), expected)
+        x.gather(1, ember.tensor([[4]], device="opencl")).cpu()

@@ -73,6 +73,30 @@ typedef unsigned long long u64;
 #define FROM_BITS_i64(u) ((i64)(u))
 #define FROM_BITS_u64(u) (u)
 
+typedef struct {
+  u64 x, y;
+} u128;  // to move
+typedef struct {
+  float x, y;
+} c64;
+DEVICE c64 make_c64(float x, float y) {
+  c64 z;
+  z.x = x;
+  z.y = y;
+  return z;
+}
+#if defined(EMBER_DOUBLE) || !defined(__OPENCL_VERSION__)
+typedef struct {
+  double x, y;
+} c128;
+DEVICE c128 make_c128(double x, double y) {
+  c128 z;
+  z.x = x;
+  z.y = y;
+  return z;
+}
+#endif
+
 DEVICE u16 to_bfloat(float f) {
   u32 bits = BITS_OF(f);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return (u16)((bits >> 16) | 0x40u);
@@ -84,6 +108,18 @@ DEVICE u16 to_bfloat(float f) {
 #define STORE_BFLOAT(p, i, v) ((p)[i] = to_bfloat((float)(v)))
 #define STORE_BOOL(p, i, v) ((p)[i] = (u8)((v) != 0))
 
+// A kernel that finds a position out of bounds says so in a cell, which the host reads later, and
+// leaves the element alone. FAULTS are two of its arguments; only the first fault is kept.
+#define FAULTS GLOBAL u32 *fault_cell, u32 fault_place
+#define FAULT(position, dim, size)                                                           \
+  do {                                                                                       \
+    if (SWAP32((volatile GLOBAL u32*)fault_cell, 0u, fault_place) == 0u) {                   \
+      ((GLOBAL i64*)fault_cell)[1] = (position);                                             \
+      ((GLOBAL i64*)fault_cell)[2] = (dim);                                                  \
+      ((GLOBAL i64*)fault_cell)[3] = (size);                                                 \
+    }                                                                                        \
+  } while (0)
+
 // Where the elements of up to four operands are; dimensions from the inside out. The same struct
 // as in launch.h.
 #define MAX_DIMS 12
@@ -93,3 +129,14 @@ typedef struct {
   i64 size[MAX_DIMS];
   i64 stride[4][MAX_DIMS];
 } Geometry;
+
+// The offset of element i of an operand, counted in the order of the geometry.
+DEVICE i64 line_at(const Geometry* g, int operand, i64 i) {
+  i64 at = g->offset[operand];
+  for (int d = 0; d < g->ndim; d++) {
+    i64 next = d + 1 < g->ndim ? i / g->size[d] : 0;
+    at += (i - next * g->size[d]) * g->stride[operand][d];
+    i = next;
+  }
+  return at;
+}
