@@ -5,6 +5,7 @@
 // work of one item, which reads vectors of b and single elements of a straight from memory: from
 // the operands where they lie well, else from the panels that `pack` makes. The program defines
 // ACC, VECTOR (its vector type), M_OUT, M_A, M_B, LOAD_*, STORE and the sizes.
+#ifdef TILES
 #define TILE_M (SIDE_Y * ROWS)
 #define TILE_N (SIDE_X * VECTORS * WIDTH)
 
@@ -40,7 +41,6 @@ static __device__ inline void VSTORE(VECTOR a, ACC* p) {
 #define VZERO (VECTOR{})
 #endif
 
-#ifdef TILES
 // `row` and `column` say where the group's tile starts. A tile that would reach over the edge is
 // moved back into the matrix, and writes only what is its own. `a_panel` is the distance of packed
 // panels, or 0.
