@@ -16,6 +16,8 @@
 #define VSTORE(v, p) JOIN(vstore, WIDTH)(v, 0, p)
 #define VZERO ((VECTOR)(0))
 #else
+#undef VECTOR  // a name that CUDA may have given away
+#define VECTOR Vector_
 struct VECTOR {
   ACC v[WIDTH];
 };
