@@ -68,5 +68,7 @@ PoolKernels* pool_kernels();
 NormKernels* norm_kernels();
 OptimKernels* optim_kernels();
 LossKernels* loss_kernels();
+RecurrentKernels* recurrent_kernels();
+SegmentKernels* segment_kernels();
 
 }  // namespace ember::opencl

@@ -19,6 +19,8 @@ extern const char* const scan;
 extern const char* const sort;
 extern const char* const linalg;
 extern const char* const conv;
+extern const char* const segment;
+extern const char* const recurrent;
 extern const char* const loss;
 extern const char* const optim;
 extern const char* const norm;

@@ -172,6 +172,8 @@ PROGRAMS |= {
         + text("optim")
     ),
     "loss": lambda: ELEMENTS + defines(GROUP=64) + text("loss"),
+    "segment": lambda: ELEMENTS + defines(COLUMNS=1) + text("segment"),
+    "recurrent": lambda: defines(T="float") + text("recurrent"),
 }
 
 
