@@ -170,7 +170,7 @@ def pointwise(hand: Hand, rounds: int) -> list[Result]:
             from_,
         )
         for width in (1, 4, 16)
-        for group in (25, 125, 625)
+        for group in (125, 625)
     }
     x, y, z = (t.tensor(host, device="opencl") for _ in range(3))
     rows = x.view(1000, 10000)
