@@ -170,7 +170,7 @@ def pointwise(hand: Hand, rounds: int) -> list[Result]:
             from_,
         )
         for width in (1, 4, 16)
-        for group in (25, 125, 625)
+        for group in (125, 625)
     }
     x, y, z = (t.tensor(host, device="opencl") for _ in range(3))
     rows = x.view(1000, 10000)
@@ -355,9 +355,12 @@ def iterations(count: int = 8) -> list[tuple[int, float]]:
         return rows
 
     loop(2)  # compiles the kernels
-    gc.collect()
-    ember.opencl.empty_cache()
-    return loop(count)
+    runs = []
+    for _ in range(3):  # noise only ever adds time
+        gc.collect()
+        ember.opencl.empty_cache()
+        runs.append(loop(count))
+    return [(rows[0][0], min(took for _, took in rows)) for rows in zip(*runs)]
 
 
 def main() -> None:

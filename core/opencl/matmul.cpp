@@ -82,7 +82,7 @@ Tile tile_of_vectors(const Product& p, const Properties& device) {
   struct Block {
     int rows, vectors;
   };
-  static constexpr Block many[] = {{8, 3}, {14, 2}, {4, 4}, {1, 8}},
+  static constexpr Block many[] = {{6, 4}, {8, 3}, {14, 2}, {1, 8}},
                          few[] = {{6, 2}, {10, 1}, {2, 4}, {1, 8}};
   const int width = int(std::clamp<int64_t>(device.vector_bytes / item_size(p.acc), 2, 16));
   Tile best{1, 1, 1, 1, width};
@@ -131,8 +131,7 @@ void pack(Side& side, const Product& p, int lines) {
       "pack", [&] {
         return std::string("#define ACC ") + value_type(p.acc) + "\n" + reads("A", from) +
                define("PACK", 1) + define("LINES", lines) + define("PIECE", kPiece) +
-               (adjacent ? define("ADJACENT", 1) : "") + define("SIDE_X", 1) + define("SIDE_Y", 1) +
-               sources::matmul;
+               (adjacent ? define("ADJACENT", 1) : "") + sources::matmul;
       });
   launch.tensor(packed).tensor(side.tensor).value(g).value(side.lines).value(p.k);
   launch.value(side.line_step).value(side.step).run(g.n * panels * up(p.k, kPiece), 1);
@@ -209,8 +208,7 @@ void tiles(Product p) {
   if (splits == 1) return;
 
   Launch join("join_splits" + dtype_ids({p.acc, p.out.dtype()}), "join_splits", [&] {
-    return writes(p.acc, p.out.dtype()) + define("JOIN_SPLITS", 1) + define("SIDE_X", 1) +
-           define("SIDE_Y", 1) + sources::matmul;
+    return writes(p.acc, p.out.dtype()) + define("JOIN_SPLITS", 1) + sources::matmul;
   });
   join.tensor(p.out).tensor(part.out).value(p.geometry()).value(splits).value(n);
   join.value(p.row).value(p.column).value(m * n).scalar(p.acc, p.alpha).scalar(p.acc, p.beta);
@@ -238,7 +236,7 @@ void dots(const Product& given) {
   Launch launch("dots" + dtype_ids({p.acc, to, from}) + ',' + std::to_string(columns), "dots", [&] {
     return writes(p.acc, to) + reads("A", from) + define("DOTS", 1) + define("COLUMNS", columns) +
            define("LANES", lanes) + define("GROUP", group) + define("BLOCK", block) +
-           define("SIDE_X", 1) + define("SIDE_Y", 1) + sources::matmul;
+           sources::matmul;
   });
   launch.tensor(p.out).tensor(p.a.tensor).tensor(p.b.tensor).value(p.geometry()).value(m);
   launch.value(p.k).value(p.row).value(p.column).value(p.a.line_step);

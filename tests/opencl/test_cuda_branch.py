@@ -75,7 +75,7 @@ def matmul(**names):
     sizes = {"SIDE_Y": 16, "SIDE_X": 16, "ROWS": 4, "VECTORS": 1, "WIDTH": 4}
     parts = {"TILES": 1, "PACK": 1, "JOIN_SPLITS": 1, "DOTS": 1, "DEPTH": 16}
     dots = {"LINES": 8, "PIECE": 256, "COLUMNS": 2, "LANES": 1, "GROUP": 64, "BLOCK": 1}
-    loads = {"LOAD_B": "LOAD_HALF", "LOAD_OUT": "LOAD_BFLOAT", "VECTOR": "Vector"}
+    loads = {"LOAD_B": "LOAD_HALF", "LOAD_OUT": "LOAD_BFLOAT", "VECTOR": "float4"}
     return LINES + defines(**sizes, **parts, **dots, **loads, **names)
 
 

@@ -15,7 +15,11 @@ import pytest
 HERE = Path(__file__).parent
 # One test of every kernel; each program takes the compiler about a second.
 CHOSEN = {
-    "test_primitives.py": "test_matmul or test_nan_wins or test_reduced_floats",
+    "test_primitives.py": (
+        "test_matmul or test_nan_wins or test_reduced_floats or test_pointwise_layouts "
+        "or test_long_pointwise or test_softmax or test_shapes_of_products "
+        "or test_reductions_of_several_dimensions or test_the_first_of_equals"
+    ),
     "test_runtime.py": "test_positions_out_of_bounds",
     "test_nn.py": (
         "test_convolution[strided-channels_last] or test_convolution[groups-plain] "

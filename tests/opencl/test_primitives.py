@@ -121,6 +121,122 @@ def test_matmul(sizes):
     )
 
 
+def test_pointwise_layouts():
+    a, b = numbers(3, 70, 40), numbers(70, 40, seed=1)
+    both(lambda a, b: a + b[:, :1], a, b)  # one number for each row
+    both(lambda a, b: a + b[:1], a, b)
+    both(lambda a, b: a.permute(2, 0, 1) * b.t()[:, None], a, b)
+    both(lambda a, b: a[:, ::3, ::4] - b[::3, ::4], a, b)
+    both(lambda a, b: a[..., :2] + b[:, :2], a, b)  # rows of two
+    both(lambda a, b: a.flip(2) + b.flip(0), a, b)
+    both(lambda a: a.view(3, 7, 5, 4, 4, 5).permute(5, 3, 1, 0, 4, 2) + 1, a)
+    both(lambda a: a[:, :3, :2].permute(2, 1, 0).contiguous(), a)
+
+    def in_place(a, b):
+        a = a.clone()
+        a[:, 1::2] += b[1::2, :1]
+        a.transpose(0, 2).mul_(2)
+        return a
+
+    both(in_place, a, b)
+
+
+@pytest.mark.parametrize("length", [100_000, 1_000_003])
+def test_long_pointwise(length):
+    both(lambda x: x * 2 + x[0], numbers(length))
+
+
+@pytest.mark.parametrize(
+    "dims", [(0,), (1,), (2,), (0, 2), (1, 2), (0, 1, 2), (0, 1)], ids=str
+)
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)], ids=str)
+def test_reductions_of_several_dimensions(dims, order):
+    x = numbers(9, 70, 50)
+    both(lambda x: x.permute(order).sum(dims), x, rtol=1e-5, atol=1e-4)
+    both(lambda x: x.permute(order).var(dims), x, rtol=1e-5, atol=1e-6)
+    both(lambda x: x.permute(order).amin(dims), x)
+    both(lambda x: x.permute(order).argmin(dims[0]), x)
+
+
+def test_sums_are_as_accurate_as_their_inputs():
+    x = ember.rand(3_000_000, generator=ember.Generator().manual_seed(0)) + 1000
+    exact = x.double()
+    there = x.to("opencl")
+    assert there.sum().item() == pytest.approx(exact.sum().item(), rel=2e-7)
+    assert there.var().item() == pytest.approx(exact.var().item(), rel=1e-4)
+    columns = there.view(-1, 300)
+    assert_close(
+        columns.sum(0).cpu().double(), exact.view(-1, 300).sum(0), rtol=1e-6, atol=0
+    )
+    assert_close(
+        columns.var(0).cpu().double(), exact.view(-1, 300).var(0), rtol=1e-3, atol=0
+    )
+
+
+def test_the_first_of_equals_is_found_across_chunks():
+    x = ember.zeros(200_000)
+    x[[40_001, 40_002, 150_000]] = 3.0
+    both(lambda x: x.argmax(), x)
+    both(lambda x: x.argmin(), x)
+    both(lambda x: x.view(400, 500).argmax(0), x)
+    x[[160_000, 170_000]] = float("nan")
+    both(lambda x: x.argmax(), x)
+
+
+# Tiles over edges, packed and not, split along k, and sums of rows.
+@pytest.mark.parametrize(
+    "sizes",
+    [(130, 70, 97), (70, 3000, 20), (1, 500, 300), (300, 500, 3), (64, 600, 1000)],
+    ids=str,
+)
+def test_shapes_of_products(sizes):
+    m, k, n = sizes
+    a, b = numbers(m, k), numbers(k, n, seed=1)
+    options = {"rtol": 1e-4, "atol": 1e-3}
+    both(lambda a, b: a @ b, a, b, **options)
+    both(lambda a, b: a @ b.t().contiguous().t(), a, b, **options)
+    both(lambda a, b: a.t().contiguous().t() @ b, a, b, **options)
+
+    def added(a, b):
+        out = ember.ones(n, m, device=a.device).t()
+        return out.addmm_(a, b, beta=2, alpha=0.5)
+
+    both(added, a, b, **options)
+
+
+@pytest.mark.parametrize("dtype", [ember.int64, ember.uint8, ember.bfloat16], ids=str)
+def test_products_of_other_types(dtype):
+    a, b = (numbers(2, 33, 33) * 5).to(dtype), (numbers(33, 65) * 5).to(dtype)
+    options = {} if dtype.is_floating_point else {"rtol": 0, "atol": 0}
+    both(lambda a, b: a @ b, a, b, **options)
+
+
+@pytest.mark.parametrize("shape", [(5,), (40, 33), (3, 300, 70)], ids=str)
+def test_softmax(shape):
+    for dim in range(len(shape)):
+        for f in (ember.softmax, ember.log_softmax):
+
+            def forth_and_back(x, w, f=f, dim=dim):
+                x = x.detach().requires_grad_()
+                y = f(x, dim)
+                (y * w).sum().backward()
+                return ember.stack([y.detach(), x.grad])
+
+            x, w = numbers(*shape), numbers(*shape, seed=1)
+            both(forth_and_back, x, w, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [ember.float32, ember.float64], ids=str)
+def test_error_functions(dtype):
+    x = ember.linspace(-11, 11, 4001, dtype=dtype)
+    x = ember.cat([x, ember.tensor([float("inf"), float("-inf"), float("nan")])])
+    x = x.to(dtype)
+    tolerance = {"rtol": 1e-6 if dtype == ember.float32 else 1e-14, "atol": 1e-38}
+    both(ember.erf, x, **tolerance)
+    both(ember.erfc, x, **tolerance)
+    both(ember.nn.functional.gelu, x[x > -5], rtol=2e-6, atol=1e-7)
+
+
 @pytest.mark.parametrize("n", [1, 2, 33, 100])
 @pytest.mark.parametrize("dim", [0, 1])
 def test_lines(n, dim):

@@ -58,11 +58,12 @@ DEVICE T f_logaddexp2(T a, T b) {
   return m + log1p(exp2(-fabs(a - b))) * (T)1.44269504088896340736;
 }
 DEVICE T f_rsqrt(T x) { return 1 / sqrt(x); }
-// The error function by polynomials, those of core/cpu/vmath_trig.h: without the branches of library
-// versions, which keep compilers from making vectors.
+// The error function by polynomials, those of core/cpu/vmath_trig.h: without the branches of
+// library versions, which keep compilers from making vectors.
 #define P2(x, a, b) ((a) + (x) * (b))
 #define P4(x, a, b, c, d) P2((x) * (x), P2(x, a, b), P2(x, c, d))
-#define P8(x, a, b, c, d, e, f, g, h) P2((x) * (x) * (x) * (x), P4(x, a, b, c, d), P4(x, e, f, g, h))
+#define P8(x, a, b, c, d, e, f, g, h) \
+  P2((x) * (x) * (x) * (x), P4(x, a, b, c, d), P4(x, e, f, g, h))
 #if T_BITS == 32
 DEVICE T f_erf_near(T x) {
   T s = x * x;
@@ -92,15 +93,16 @@ DEVICE T f_erf_near(T x) {
   return x + x * (P8(s, 0.12837916709551259, -0.37612638903184109, 0.11283791670972063,
                      -0.026866170648280455, 0.0052239776556772108, -0.00085483287347400626,
                      0.00012055394306941992, -1.4927094208198774e-05) +
-                  s4 * s4 * (P4(s, 1.6484718567287526e-06, -1.6598203371879576e-07,
-                                1.630283790054986e-08, -1.7629228492924299e-09) +
-                             s4 * 1.6380072869948533e-10));
+                  s4 * s4 *
+                      (P4(s, 1.6484718567287526e-06, -1.6598203371879576e-07, 1.630283790054986e-08,
+                          -1.7629228492924299e-09) +
+                       s4 * 1.6380072869948533e-10));
 }
 DEVICE T f_erfcx_times(T t) {  // t = (x - 4) / (x + 4)
   T t4 = (t * t) * (t * t), t8 = t4 * t4;
-  T low = P8(t, 1.2329951186255526, -0.13962111684056253, 0.015379652102619622,
-             0.068097054254695324, -0.10103906603629773, 0.093732834998256298,
-             -0.066330365812360084, 0.037167515538976979);
+  T low =
+      P8(t, 1.2329951186255526, -0.13962111684056253, 0.015379652102619622, 0.068097054254695324,
+         -0.10103906603629773, 0.093732834998256298, -0.066330365812360084, 0.037167515538976979);
   T middle = P8(t, -0.016197734056208224, 0.0050319699648878786, -0.00075777329924012421,
                 -0.00019925662553687442, 0.00015062172346314614, -2.4399442216574131e-05,
                 -1.1222182981301679e-05, 5.7101967667310846e-06);

@@ -1,10 +1,11 @@
 // out = beta * out + alpha * (a @ b), in tiles of TILE_M x TILE_N elements. Operands 0, 1, 2 of the
 // geometry are out, a and b over the batch dimensions; strides within a matrix come apart.
 // An item sums ROWS x VECTORS vectors of WIDTH elements in registers. With STAGED, SIDE_Y x SIDE_X
-// items make a tile together, from pieces of a and b in local memory; without it, a tile is the work
-// of one item, which reads vectors of b and single elements of a straight from memory: from the
-// operands where they lie well, else from the panels that `pack` makes.
-// The program defines ACC, VECTOR (its vector type), M_OUT, M_A, M_B, LOAD_*, STORE and the sizes.
+// items make a tile together, from pieces of a and b in local memory; without it, a tile is the
+// work of one item, which reads vectors of b and single elements of a straight from memory: from
+// the operands where they lie well, else from the panels that `pack` makes. The program defines
+// ACC, VECTOR (its vector type), M_OUT, M_A, M_B, LOAD_*, STORE and the sizes.
+#ifdef TILES
 #define TILE_M (SIDE_Y * ROWS)
 #define TILE_N (SIDE_X * VECTORS * WIDTH)
 
@@ -15,17 +16,19 @@
 #define VSTORE(v, p) JOIN(vstore, WIDTH)(v, 0, p)
 #define VZERO ((VECTOR)(0))
 #else
+#undef VECTOR  // a name that CUDA may have given away
+#define VECTOR Vector_
 struct VECTOR {
   ACC v[WIDTH];
 };
-#define VECTOR_OP(op)                                                 \
-  static __device__ inline VECTOR operator op(VECTOR a, VECTOR b) {   \
-    for (int i = 0; i < WIDTH; i++) a.v[i] = a.v[i] op b.v[i];        \
-    return a;                                                         \
-  }                                                                   \
-  static __device__ inline VECTOR operator op(ACC a, VECTOR b) {      \
-    for (int i = 0; i < WIDTH; i++) b.v[i] = a op b.v[i];             \
-    return b;                                                         \
+#define VECTOR_OP(op)                                               \
+  static __device__ inline VECTOR operator op(VECTOR a, VECTOR b) { \
+    for (int i = 0; i < WIDTH; i++) a.v[i] = a.v[i] op b.v[i];      \
+    return a;                                                       \
+  }                                                                 \
+  static __device__ inline VECTOR operator op(ACC a, VECTOR b) {    \
+    for (int i = 0; i < WIDTH; i++) b.v[i] = a op b.v[i];           \
+    return b;                                                       \
   }
 VECTOR_OP(+)
 VECTOR_OP(*)
@@ -40,7 +43,6 @@ static __device__ inline void VSTORE(VECTOR a, ACC* p) {
 #define VZERO (VECTOR{})
 #endif
 
-#ifdef TILES
 // `row` and `column` say where the group's tile starts. A tile that would reach over the edge is
 // moved back into the matrix, and writes only what is its own. `a_panel` is the distance of packed
 // panels, or 0.
@@ -78,10 +80,9 @@ KERNEL matmul(GLOBAL M_OUT* out, GLOBAL const M_A* a, GLOBAL const M_B* b, Geome
     // Neighbouring items read neighbouring elements.
     for (int t = LOCAL_ID; t < DEPTH * TILE_M; t += SIDE_Y * SIDE_X) {
       int q = a_column == 1 ? t % DEPTH : t / TILE_M, p = a_column == 1 ? t / DEPTH : t % TILE_M;
-      left[q * TILE_M + p] =
-          row + p < m && first + q < end
-              ? (ACC)LOAD_A(a, at_a + (row + p) * a_row + (first + q) * a_column)
-              : (ACC)0;
+      left[q * TILE_M + p] = row + p < m && first + q < end
+                                 ? (ACC)LOAD_A(a, at_a + (row + p) * a_row + (first + q) * a_column)
+                                 : (ACC)0;
     }
     for (int t = LOCAL_ID; t < DEPTH * TILE_N; t += SIDE_Y * SIDE_X) {
       int q = b_row == 1 ? t % DEPTH : t / TILE_N, p = b_row == 1 ? t / DEPTH : t % TILE_N;
@@ -94,8 +95,7 @@ KERNEL matmul(GLOBAL M_OUT* out, GLOBAL const M_A* a, GLOBAL const M_B* b, Geome
     for (int q = 0; q < DEPTH; q++) {
       VECTOR w[VECTORS];
 #pragma unroll
-      for (int j = 0; j < VECTORS; j++)
-        w[j] = VLOAD(right + q * TILE_N + x + j * SIDE_X * WIDTH);
+      for (int j = 0; j < VECTORS; j++) w[j] = VLOAD(right + q * TILE_N + x + j * SIDE_X * WIDTH);
 #pragma unroll
       for (int i = 0; i < ROWS; i++) {
         ACC v = left[q * TILE_M + y + i];
@@ -243,8 +243,7 @@ KERNEL dots(GLOBAL M_OUT* out, GLOBAL const M_A* a, GLOBAL const ACC* b, Geometr
         for (int l = 0; l < LANES; l++)
           sum[c][l] += (ACC)LOAD_A(a, from + q + l) * b[at_b + c * k + q + l];
     for (i64 q = whole + LOCAL_ID; q < k; q += GROUP)
-      for (int c = 0; c < COLUMNS; c++)
-        sum[c][0] += (ACC)LOAD_A(a, from + q) * b[at_b + c * k + q];
+      for (int c = 0; c < COLUMNS; c++) sum[c][0] += (ACC)LOAD_A(a, from + q) * b[at_b + c * k + q];
     for (int c = 0; c < COLUMNS; c++) {
       for (int reach = LANES / 2; reach > 0; reach /= 2)
         for (int l = 0; l < reach; l++) sum[c][l] += sum[c][l + reach];

@@ -26,17 +26,17 @@ KERNEL pointwise(BUFFERS i64 n, i64 offset0, i64 offset1, i64 offset2, i64 offse
 #define NDIM geometry.ndim
 #endif
 // The places of element i of the dimensions from FIRST on.
-#define PLACES(FIRST)                                                        \
-  i64 at0 = geometry.offset[0], at1 = geometry.offset[1],                    \
-      at2 = geometry.offset[2], at3 = geometry.offset[3];                    \
-  for (int d = FIRST; d < NDIM; d++) {                                       \
-    INDEX next = d + 1 < NDIM ? i / (INDEX)geometry.size[d] : 0;             \
-    i64 j = (i64)(i - next * (INDEX)geometry.size[d]);                       \
-    i = next;                                                                \
-    at0 += j * geometry.stride[0][d];                                        \
-    at1 += j * geometry.stride[1][d];                                        \
-    at2 += j * geometry.stride[2][d];                                        \
-    at3 += j * geometry.stride[3][d];                                        \
+#define PLACES(FIRST)                                                               \
+  i64 at0 = geometry.offset[0], at1 = geometry.offset[1], at2 = geometry.offset[2], \
+      at3 = geometry.offset[3];                                                     \
+  for (int d = FIRST; d < NDIM; d++) {                                              \
+    INDEX next = d + 1 < NDIM ? i / (INDEX)geometry.size[d] : 0;                    \
+    i64 j = (i64)(i - next * (INDEX)geometry.size[d]);                              \
+    i = next;                                                                       \
+    at0 += j * geometry.stride[0][d];                                               \
+    at1 += j * geometry.stride[1][d];                                               \
+    at2 += j * geometry.stride[2][d];                                               \
+    at3 += j * geometry.stride[3][d];                                               \
   }
 #ifdef ROWS
 KERNEL pointwise(BUFFERS Geometry geometry, i64 part, i64 per SCALARS) {

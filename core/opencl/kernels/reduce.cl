@@ -1,18 +1,19 @@
 // Reductions. Operand 0 of geometry `g` walks the outputs (kept dimensions), operand 1 the inputs,
-// operand 2 a second output; `r` is the geometry of the reduced dimensions of the input (operand 1).
-// Of what belongs to an output, chunk after chunk is the work of other groups; with PARTIAL, what
-// they find is left for a second launch.
-// Two forms. Rows: the GROUP items of a group fold `per` outputs one after the other, each item in
-// LANES sums side by side (a vector on CPUs). With COLUMNS, an item folds LANES neighbouring
-// outputs; the group has GX items side by side and GROUP / GX below each other.
-// The program defines ACC, M_IN, M_OUT, LOAD, STORE, and UNIT if neighbours are adjacent.
+// operand 2 a second output; `r` is the geometry of the reduced dimensions of the input (operand
+// 1). Of what belongs to an output, chunk after chunk is the work of other groups; with PARTIAL,
+// what they find is left for a second launch. Two forms. Rows: the GROUP items of a group fold
+// `per` outputs one after the other, each item in LANES sums side by side (a vector on CPUs). With
+// COLUMNS, an item folds LANES neighbouring outputs; the group has GX items side by side and GROUP
+// / GX below each other. The program defines ACC, M_IN, M_OUT, LOAD, STORE, and UNIT if neighbours
+// are adjacent.
 #ifdef UNIT
 #define TIMES(i, step) (i)
 #else
 #define TIMES(i, step) ((i) * (step))
 #endif
 #define GY (GROUP / GX)
-#define BLOCK 4096  // so many elements are summed before sums are summed
+#define BLOCK 4096  // so many elements of a row are summed before sums are summed
+#define BELOW 128   // and so many of a column
 
 DEVICE i64 place(const Geometry* g, int operand, i64 i) {
   i64 at = 0;
@@ -34,43 +35,43 @@ DEVICE i64 stretch(const Geometry* r, i64 i, i64* length) {
 }
 
 // Folds what the items of a group have; item 0 gets the result.
-#define FOLD_GROUP(shared, mine, JOIN_TWO)                                \
-  if (GROUP > 1) {                                                        \
-    shared[LOCAL_ID] = mine;                                              \
-    BARRIER();                                                            \
-    for (int reach = GROUP / 2; reach > 0; reach /= 2) {                  \
-      if (LOCAL_ID < reach) {                                             \
-        ACC a_ = shared[LOCAL_ID], b_ = shared[LOCAL_ID + reach];         \
-        shared[LOCAL_ID] = JOIN_TWO(a_, b_);                              \
-      }                                                                   \
-      BARRIER();                                                          \
-    }                                                                     \
-    mine = shared[0];                                                     \
-    BARRIER();                                                            \
+#define FOLD_GROUP(shared, mine, JOIN_TWO)                        \
+  if (GROUP > 1) {                                                \
+    shared[LOCAL_ID] = mine;                                      \
+    BARRIER();                                                    \
+    for (int reach = GROUP / 2; reach > 0; reach /= 2) {          \
+      if (LOCAL_ID < reach) {                                     \
+        ACC a_ = shared[LOCAL_ID], b_ = shared[LOCAL_ID + reach]; \
+        shared[LOCAL_ID] = JOIN_TWO(a_, b_);                      \
+      }                                                           \
+      BARRIER();                                                  \
+    }                                                             \
+    mine = shared[0];                                             \
+    BARRIER();                                                    \
   }
 // The same for the items below each other in the form of columns; those of the first row get it.
-#define FOLD_BELOW(shared, mine, JOIN_TWO)                                \
-  if (GY > 1) {                                                           \
-    shared[LOCAL_ID] = mine;                                              \
-    BARRIER();                                                            \
-    for (int reach = GY / 2; reach > 0; reach /= 2) {                     \
-      if (LOCAL_ID < reach * GX) {                                        \
-        ACC a_ = shared[LOCAL_ID], b_ = shared[LOCAL_ID + reach * GX];    \
-        shared[LOCAL_ID] = JOIN_TWO(a_, b_);                              \
-      }                                                                   \
-      BARRIER();                                                          \
-    }                                                                     \
-    mine = shared[LOCAL_ID % GX];                                         \
-    BARRIER();                                                            \
+#define FOLD_BELOW(shared, mine, JOIN_TWO)                             \
+  if (GY > 1) {                                                        \
+    shared[LOCAL_ID] = mine;                                           \
+    BARRIER();                                                         \
+    for (int reach = GY / 2; reach > 0; reach /= 2) {                  \
+      if (LOCAL_ID < reach * GX) {                                     \
+        ACC a_ = shared[LOCAL_ID], b_ = shared[LOCAL_ID + reach * GX]; \
+        shared[LOCAL_ID] = JOIN_TWO(a_, b_);                           \
+      }                                                                \
+      BARRIER();                                                       \
+    }                                                                  \
+    mine = shared[LOCAL_ID % GX];                                      \
+    BARRIER();                                                         \
   }
-#define FOLD_LANES(acc, JOIN_TWO)                                         \
-  for (int reach = LANES / 2; reach > 0; reach /= 2)                      \
+#define FOLD_LANES(acc, JOIN_TWO)                    \
+  for (int reach = LANES / 2; reach > 0; reach /= 2) \
     for (int l = 0; l < reach; l++) acc[l] = JOIN_TWO(acc[l], acc[l + reach]);
 #define ADD(a, b) ((a) + (b))
 
 // Which outputs and which chunk are this group's, in the form of columns: those from `column` on of
 // dimension 0, `wide` of them, the other kept dimensions being at `rest`.
-#define COLUMN_GROUP()                                                               \
+#define COLUMN_GROUP()                                                                \
   i64 side = g.ndim ? g.size[0] : 1, across = (side + GX * LANES - 1) / (GX * LANES); \
   i64 chunk = GROUP_ID % chunks, column = GROUP_ID / chunks % across * (GX * LANES);  \
   i64 rest = GROUP_ID / chunks / across;                                              \
@@ -142,7 +143,7 @@ KERNEL reduce(GLOBAL M_OUT* out, GLOBAL const M_IN* x, Geometry g, Geometry r, i
   ACC total[LANES], acc[LANES];
   for (int l = 0; l < LANES; l++) total[l] = acc[l] = init;
   for (i64 i = begin + y_; i < end;) {
-    i64 stop = least(end, i + BLOCK * GY);
+    i64 stop = least(end, i + BELOW * GY);
     for (; i < stop; i += GY) {
       i64 at = base + (r.ndim <= 1 ? i * r.stride[1][0] : place(&r, 1, i));
       if (wide == GX * LANES) {
@@ -185,12 +186,12 @@ KERNEL reduce(GLOBAL M_OUT* out, GLOBAL const M_IN* x, Geometry g, Geometry r, i
 #ifdef VARIANCE
 // Block after block: its mean, the squares of what differs from it, and both joined with those of
 // the blocks before (Chan, Golub and LeVeque).
-#define JOIN_BLOCK(mean, squares, seen, mean_b, squares_b, n_b)           \
-  {                                                                       \
-    ACC both_ = (ACC)((seen) + (n_b)), d_ = (mean_b) - (mean);            \
-    ACC part_ = (ACC)(n_b) / both_;                                       \
-    squares += (squares_b) + d_ * d_ * part_ * (ACC)(seen);               \
-    mean += d_ * part_;                                                   \
+#define JOIN_BLOCK(mean, squares, seen, mean_b, squares_b, n_b) \
+  {                                                             \
+    ACC both_ = (ACC)((seen) + (n_b)), d_ = (mean_b) - (mean);  \
+    ACC part_ = (ACC)(n_b) / both_;                             \
+    squares += (squares_b) + d_ * d_ * part_ * (ACC)(seen);     \
+    mean += d_ * part_;                                         \
   }
 #ifndef COLUMNS
 KERNEL variance(GLOBAL M_OUT* out, GLOBAL M_OUT* means, GLOBAL const M_IN* x, GLOBAL ACC* parts,
@@ -315,11 +316,11 @@ DEVICE int better(ACC a, i64 i, ACC b, i64 j) {
   return MOST ? a > b : a < b;
 }
 // A later element takes the place of an earlier one only if it is better by itself.
-#define TAKE(best, at, v, i)                                                          \
-  {                                                                                   \
+#define TAKE(best, at, v, i)                                                                 \
+  {                                                                                          \
     int takes_ = ((best) == (best)) & ((MOST ? (v) > (best) : (v) < (best)) | ((v) != (v))); \
-    best = takes_ ? (v) : (best);                                                     \
-    at = takes_ ? (int)(i) : (at);                                                    \
+    best = takes_ ? (v) : (best);                                                            \
+    at = takes_ ? (int)(i) : (at);                                                           \
   }
 // `found` holds the places that the elements of x stand for, in the second launch. Chunks have
 // fewer than 2^31 elements.

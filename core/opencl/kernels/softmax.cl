@@ -18,28 +18,28 @@
 #define ADD(a, b) ((a) + (b))
 
 #ifndef COLUMNS
-#define FOLD(acc, JOIN_TWO)                                                    \
-  for (int reach = LANES / 2; reach > 0; reach /= 2)                           \
-    for (int l = 0; l < reach; l++) acc[l] = JOIN_TWO(acc[l], acc[l + reach]); \
-  if (GROUP > 1) {                                                             \
-    shared[LOCAL_ID] = acc[0];                                                 \
-    BARRIER();                                                                 \
-    for (int reach = GROUP / 2; reach > 0; reach /= 2) {                       \
-      if (LOCAL_ID < reach)                                                    \
+#define FOLD(acc, JOIN_TWO)                                                      \
+  for (int reach = LANES / 2; reach > 0; reach /= 2)                             \
+    for (int l = 0; l < reach; l++) acc[l] = JOIN_TWO(acc[l], acc[l + reach]);   \
+  if (GROUP > 1) {                                                               \
+    shared[LOCAL_ID] = acc[0];                                                   \
+    BARRIER();                                                                   \
+    for (int reach = GROUP / 2; reach > 0; reach /= 2) {                         \
+      if (LOCAL_ID < reach)                                                      \
         shared[LOCAL_ID] = JOIN_TWO(shared[LOCAL_ID], shared[LOCAL_ID + reach]); \
-      BARRIER();                                                               \
-    }                                                                          \
-    acc[0] = shared[0];                                                        \
-    BARRIER();                                                                 \
+      BARRIER();                                                                 \
+    }                                                                            \
+    acc[0] = shared[0];                                                          \
+    BARRIER();                                                                   \
   }
 #if GROUP > 1
 #define SHARED LOCAL ACC shared[GROUP];
 #else
 #define SHARED ACC shared[1];
 #endif
-#define EACH_LINE                                                             \
-  i64 line = GROUP_ID * per, last = line + per < g.n ? line + per : g.n;      \
-  i64 whole = n / (GROUP * LANES) * (GROUP * LANES);                          \
+#define EACH_LINE                                                        \
+  i64 line = GROUP_ID * per, last = line + per < g.n ? line + per : g.n; \
+  i64 whole = n / (GROUP * LANES) * (GROUP * LANES);                     \
   for (; line < last; line++)
 
 KERNEL softmax(GLOBAL M_OUT* out, GLOBAL const M_IN* x, Geometry g, i64 n, i64 per, i64 step0,
@@ -121,11 +121,11 @@ KERNEL softmax_grad(GLOBAL M_OUT* out, GLOBAL const M_IN* grad, GLOBAL const M_Y
 }
 #else
 // Lines `first` ... of dimension 0; the items of a group are side by side.
-#define COLUMN_GROUP                                                                    \
-  i64 side = g.size[0], across = (side + GROUP * LANES - 1) / (GROUP * LANES);          \
-  i64 first = GROUP_ID % across * (GROUP * LANES), rest = GROUP_ID / across * side;     \
-  int lanes = side - first < GROUP * LANES ? (int)(side - first) : GROUP * LANES;       \
-  lanes = (lanes - LOCAL_ID + GROUP - 1) / GROUP;                                       \
+#define COLUMN_GROUP                                                                \
+  i64 side = g.size[0], across = (side + GROUP * LANES - 1) / (GROUP * LANES);      \
+  i64 first = GROUP_ID % across * (GROUP * LANES), rest = GROUP_ID / across * side; \
+  int lanes = side - first < GROUP * LANES ? (int)(side - first) : GROUP * LANES;   \
+  lanes = (lanes - LOCAL_ID + GROUP - 1) / GROUP;                                   \
   first += LOCAL_ID;
 
 KERNEL softmax(GLOBAL M_OUT* out, GLOBAL const M_IN* x, Geometry g, i64 n, i64 per, i64 step0,
