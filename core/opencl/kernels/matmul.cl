@@ -14,7 +14,7 @@
 #define VLOAD(p) JOIN(vload, WIDTH)(0, p)
 #define VSTORE(v, p) JOIN(vstore, WIDTH)(v, 0, p)
 #define VZERO ((VECTOR)(0))
-#else
+#elif defined(WIDTH)
 struct VECTOR {
   ACC v[WIDTH];
 };
