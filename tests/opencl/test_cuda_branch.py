@@ -132,7 +132,9 @@ PROGRAMS |= {
         + text("conv")
     ),
     "pool": lambda: (
-        ELEMENTS + defines(POOL=1, BLEND=1, LOWEST="(-(ACC)INFINITY)") + text("pool")
+        ELEMENTS
+        + defines(POOL=1, BLEND=1, LOWEST="(-(ACC)INFINITY)", INT="i32")
+        + text("pool")
     ),
     "norm": lambda: (
         ELEMENTS
