@@ -60,6 +60,9 @@ void add_windows(Pool& s, const PoolWindows& windows) {
   }
 }
 
+// Elements that an item makes.
+int64_t run_of_item() { return items_work_alone() ? 64 : 1; }
+
 // Whether 32 bits are enough for places and what is calculated from them.
 bool is_small(const Pool& s) {
   constexpr int64_t most = int64_t(1) << 30;
@@ -73,7 +76,7 @@ bool is_small(const Pool& s) {
 std::string text_of(Dtype dtype, const char* part, bool small) {
   const Dtype acc = accumulator(dtype);
   return define("ACC", value_type(acc)) + element("", dtype, acc) + define(part, 1) +
-         define("INT", small ? "i32" : "i64") +
+         define("INT", small ? "i32" : "i64") + define("RUN", run_of_item()) +
          define("LOWEST", is_floating(acc) ? "(-(ACC)INFINITY)" : "((ACC)1 << 63)") + sources::pool;
 }
 
@@ -81,6 +84,11 @@ Launch start(const char* name, Dtype dtype, const Pool& s) {
   const bool small = is_small(s);
   return Launch(name + std::to_string(int(dtype)) + (small ? "s" : "l"), name,
                 [&] { return text_of(dtype, "POOL", small); });
+}
+
+void run(Launch& launch, int64_t n) {
+  const int64_t each = run_of_item();
+  launch.run((n + each - 1) / each, each > 1 ? 8 : kItems);
 }
 
 bool is_whole(const Tensor& x, const PoolWindows& windows) {
@@ -190,7 +198,7 @@ class OpenClPool final : public PoolKernels {
     const int32_t wants = indices ? 1 : 0;
     Launch launch = start("pool_max", x.dtype(), s);
     launch.tensor(y).tensor(indices ? indices : y).tensor(x).value(s).value(wants);
-    launch.run(s.n, kItems);
+    run(launch, s.n);
   }
   void max_grad(const Tensor& dx, const Tensor& g, const Tensor& indices) override {
     check_computes("max_pool", g.dtype());
@@ -217,7 +225,8 @@ class OpenClPool final : public PoolKernels {
     s.divisor = divisor;
     s.n = y.numel();
     Launch launch = start("pool_mean", x.dtype(), s);
-    launch.tensor(y).tensor(x).value(s).run(s.n, kItems);
+    launch.tensor(y).tensor(x).value(s);
+    run(launch, s.n);
   }
   void mean_grad(const Tensor& dx, const Tensor& g, const PoolWindows& windows,
                  int64_t divisor) override {
@@ -235,7 +244,8 @@ class OpenClPool final : public PoolKernels {
     s.divisor = divisor;
     s.n = dx.numel();
     Launch launch = start("pool_mean_grad", g.dtype(), s);
-    launch.tensor(dx).tensor(g).value(s).run(s.n, kItems);
+    launch.tensor(dx).tensor(g).value(s);
+    run(launch, s.n);
   }
   void blend(const Tensor& y, const Tensor& x, int dim, const Taps& taps) override {
     blend_lines(y, x, dim, taps, false);

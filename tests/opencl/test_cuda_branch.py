@@ -133,7 +133,7 @@ PROGRAMS |= {
     ),
     "pool": lambda: (
         ELEMENTS
-        + defines(POOL=1, BLEND=1, LOWEST="(-(ACC)INFINITY)", INT="i32")
+        + defines(POOL=1, BLEND=1, LOWEST="(-(ACC)INFINITY)", INT="i32", RUN=1)
         + text("pool")
     ),
     "norm": lambda: (
