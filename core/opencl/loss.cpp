@@ -62,7 +62,7 @@ class OpenClLoss final : public LossKernels {
     p.s.loss_at = loss.offset(), p.s.count_at = count.offset();
     Launch launch = p.start("class_loss", x.dtype());
     launch.tensor(loss).tensor(count).tensor(logsumexp).tensor(x).tensor(p.target);
-    launch.tensor(p.weight).faults("cross_entropy").value(p.s);
+    launch.tensor(p.weight).faults("cross_entropy", Kind::Index, "Target").value(p.s);
     launch.scalar(compute_of(x.dtype()), Scalar(l.smoothing));
     p.run(launch);
   }

@@ -10,6 +10,7 @@ extern const char* const recurrences;
 extern const char* const special_functions;
 extern const char* const pointwise;
 extern const char* const reduce;
+extern const char* const softmax;
 extern const char* const matmul;
 extern const char* const index;
 extern const char* const lines;

@@ -16,6 +16,7 @@ HERE = Path(__file__).parent
 # One test of every kernel; each program takes the compiler about a second.
 CHOSEN = {
     "test_primitives.py": "test_matmul or test_nan_wins or test_reduced_floats",
+    "test_runtime.py": "test_positions_out_of_bounds",
     "test_nn.py": (
         "test_convolution[strided-channels_last] or test_convolution[groups-plain] "
         "or test_convolution[depthwise-plain] or test_convolution[long_depth-plain] "
@@ -26,6 +27,11 @@ CHOSEN = {
         "or (test_recurrent_layers and float64 and 5) "
         "or (test_sparse_products and 21-torch.float32)"
     ),
+    "test_linalg.py": (
+        "(complex128 and not test_gradients and (2x5x5 or 2x9x4 or 2x3x6)) "
+        "or (float32 and (test_lu[70x66- or test_eigh[67x67-)) "
+    ),
+    "test_fft.py": "test_lengths[False-60] or test_lengths[True-67]",
 }
 
 

@@ -42,7 +42,7 @@ DEVICE ACC all_max(LOCAL ACC* shared, ACC mine) {
 }
 #endif
 
-// A target that is no class is a fault.
+// A target that is no class is a fault, and counts for nothing.
 KERNEL class_loss(GLOBAL ACC* loss, GLOBAL ACC* count, GLOBAL ACC* sums, GLOBAL const M* x,
                   GLOBAL const i64* targets, GLOBAL const ACC* weight, FAULTS, ClassLoss s,
                   ACC smoothing) {
