@@ -153,11 +153,13 @@ PROGRAMS |= {
     "conv": lambda: (
         ELEMENTS
         + defines(TILED=1, DIRECT=1, DOTS=64, FOLDS=1, ROWS=64, COLUMNS=64, DEPTH=16)
-        + defines(LANES_Y=8, LANES_X=8, PIECE_Y=8, PIECE_X=8)
+        + defines(LANES_Y=8, LANES_X=8, PIECE_Y=8, PIECE_X=8, SHORT_RUN=8)
         + text("conv")
     ),
     "pool": lambda: (
-        ELEMENTS + defines(POOL=1, BLEND=1, LOWEST="(-(ACC)INFINITY)") + text("pool")
+        ELEMENTS
+        + defines(POOL=1, BLEND=1, LOWEST="(-(ACC)INFINITY)", INT="i32", RUN=1)
+        + text("pool")
     ),
     "norm": lambda: (
         ELEMENTS

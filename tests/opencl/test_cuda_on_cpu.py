@@ -47,6 +47,10 @@ def shim(tmp_path_factory):
         pytest.skip("there is no C++ compiler")
     folder = tmp_path_factory.mktemp("shim")
     shutil.copy(HERE / "cuda_shim.h", folder / "cuda_fp16.h")
+    header = folder / "cuda_fp16.h"
+    # Compiled once, with the options of cuda_shim.cpp; a compiler that cannot reads it.
+    options = ["-std=c++17", "-O1", "-w", "-fpermissive", "-fPIC", "-x", "c++-header"]
+    subprocess.run([compiler, *options, header, "-o", f"{header}.gch"], check=False)
     library = folder / "libshim.so"
     command = [compiler, "-std=c++17", "-O1", "-shared", "-fPIC", "-o", library]
     subprocess.run([*command, HERE / "cuda_shim.cpp", "-ldl"], check=True)
