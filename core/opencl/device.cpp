@@ -3,6 +3,9 @@
 
 #include <pthread.h>
 
+#include <cstdlib>
+#include <string_view>
+
 #include "check.h"
 
 namespace ember::opencl {
@@ -63,7 +66,10 @@ Properties properties_of(Handle device) {
   p.local_memory = number_of<uint64_t>(device, kDeviceLocalMemSize);
   p.compute_units = number_of<uint32_t>(device, kDeviceMaxComputeUnits);
   p.group_size = number_of<size_t>(device, kDeviceMaxWorkGroupSize);
-  p.has_double = number_of<uint64_t>(device, kDeviceDoubleConfig) != 0;
+  // The variable lets tests see what happens on devices without double.
+  const char* no_double = std::getenv("EMBER_OPENCL_NO_DOUBLE");
+  p.has_double = number_of<uint64_t>(device, kDeviceDoubleConfig) != 0 &&
+                 !(no_double && std::string_view(no_double) == "1");
   p.has_long_atomics = p.extensions.find("cl_khr_int64_base_atomics") != std::string::npos;
   return p;
 }
