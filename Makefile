@@ -1,21 +1,21 @@
 # Every target sets up what it needs in .venv, from PyPI and without root. `make help` lists them.
 #
 # Variables: PYTHON (3.11 or newer, to make .venv with), VENV, JOBS (compilers at once),
-# ARGS (more arguments for pytest, the demo or the benchmarks), ISA (e.g. "baseline;avx2"),
-# WERROR (ON: compiler warnings are errors).
+# ARGS (more arguments for pytest, the demo or the benchmarks). Kept in build/dev once they are given:
+# ISA (e.g. "baseline;avx2"), WERROR (ON: compiler warnings are errors).
 
 PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
-ISA ?= baseline;avx2;avx512
-WERROR ?= OFF
+ISA ?=
+WERROR ?=
 ARGS ?=
 
 BIN := $(abspath $(VENV))/bin
 PY := PYTHONPATH=$(CURDIR) $(BIN)/python
 REQUIREMENTS := pyproject.toml tools/requirements.py
 CMAKE_OPTIONS = -DPython_EXECUTABLE=$(BIN)/python -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja \
-	-DEMBER_WERROR=$(WERROR)
+	$(if $(WERROR),-DEMBER_WERROR=$(WERROR))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -25,14 +25,14 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
 build: $(VENV)/.build ## Compile ember/_C in place; incremental
-	@$(BIN)/cmake --preset dev $(CMAKE_OPTIONS) -DEMBER_ISA_LEVELS="$(ISA)" > /dev/null
+	@$(BIN)/cmake --preset dev $(CMAKE_OPTIONS) $(if $(ISA),-DEMBER_ISA_LEVELS="$(ISA)") > /dev/null
 	@$(BIN)/cmake --build --preset dev -j $(JOBS)
 	@ln -sf build/dev/compile_commands.json .
 
 demo: build $(VENV)/.examples ## Train a small network; writes runs/digits
 	$(PY) examples/digits.py $(ARGS)
 
-test: build $(VENV)/.test ## Run the tests
+test: build $(VENV)/.test $(VENV)/.opencl ## Run the tests
 	$(PY) -m pytest --timeout=300 -n auto $(ARGS)
 
 bench: build $(VENV)/.oracle ## Compare speed and memory with torch, side by side
@@ -108,3 +108,8 @@ $(VENV)/.docs: $(REQUIREMENTS) | $(VENV)/.build
 	$(call install,docs)
 $(VENV)/.oracle: $(REQUIREMENTS) | $(VENV)/.build
 	$(call install,oracle)
+# A device for the tests of OpenCL; where it cannot be installed they skip and say why.
+$(VENV)/.opencl: $(REQUIREMENTS) | $(VENV)/.build
+	-@$(BIN)/python tools/requirements.py opencl > $@.txt && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -r $@.txt && touch $@ || \
+	  echo "no OpenCL device could be installed: its tests skip, unless the system has one"

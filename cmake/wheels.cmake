@@ -1,14 +1,8 @@
 # Finds what ember takes from PyPI packages, in an ordinary environment and in pip's isolated build
 # environment (whose files are not under sys.prefix, so their packages' records are asked).
-#   nanobind                  the CMake package
 #   EMBER_ONEDNN_INCLUDE      oneDNN's headers
 #   EMBER_LIBDNNL             the library, and EMBER_ONEDNN_LICENSES the licences it comes with
 #   EMBER_WHEEL_LIBRARY_DIRS  where libdnnl and OpenBLAS are now: the rpath of a build used in place
-
-execute_process(
-  COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
-  OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-find_package(nanobind CONFIG REQUIRED)
 
 # Sets `variable` to the path of the file of an installed `package` that ends in `name`, else to "".
 function(wheel_file variable package name)

@@ -63,7 +63,16 @@ class Backend {
   virtual void copy_from_host(const Tensor& to,
                               const void* from) = 0;            // (required) `to` is contiguous
   virtual void copy_to_host(void* to, const Tensor& from) = 0;  // (required) `from` is contiguous
+  // As these two, but may return before the copy is done; it comes in order with other work of the
+  // device. `host` is contiguous, nobody changes it meanwhile, and the backend keeps it that long.
+  virtual void send(const Tensor& to, const Tensor& host) { copy_from_host(to, host.data()); }
+  virtual void receive(const Tensor& host, const Tensor& from) { copy_to_host(host.data(), from); }
   virtual void synchronize() {}
+
+  // --- several devices of one kind --------------------------------------------------------------
+  virtual int current_index() { return -1; }  // this thread's; -1: there is one device only
+  // The calls that follow in this thread are for this device; backend_of() says so.
+  virtual void select(int /*index*/) {}
 
   // --- pointwise (required) -------------------------------------------------------------------
   virtual void copy(const Tensor& out,
@@ -195,8 +204,11 @@ inline Backend* backends[256] = {};
 inline Backend& backend_of(Device device) {
   Backend* b = backends[device.kind];
   if (__builtin_expect(!b, 0)) fail(Kind::Runtime, "device '", device, "' has no backend");
+  if (device.index >= 0) b->select(device.index);
   return *b;
 }
+// The device with its index: that of the current device if it has none.
+Device with_index(Device device);
 inline Backend& backend_of(const Tensor& t) { return backend_of(t.device()); }
 
 }  // namespace ember

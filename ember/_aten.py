@@ -260,6 +260,13 @@ def _named(reduction: int) -> str:
     return _REDUCTIONS[reduction]
 
 
+def _loss(name: str, *args: object, reduction: int, **options: object) -> Tensor:
+    """The loss of that name in `nn.functional`."""
+    from ember.nn import functional
+
+    return getattr(functional, name)(*args, reduction=_named(reduction), **options)
+
+
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -268,10 +275,13 @@ def binary_cross_entropy_with_logits(
     reduction: int = 1,
 ) -> Tensor:
     """`nn.functional.binary_cross_entropy_with_logits`."""
-    from ember.nn import functional
-
-    return functional.binary_cross_entropy_with_logits(
-        input, target, weight, pos_weight=pos_weight, reduction=_named(reduction)
+    return _loss(
+        "binary_cross_entropy_with_logits",
+        input,
+        target,
+        weight,
+        pos_weight=pos_weight,
+        reduction=reduction,
     )
 
 
@@ -283,10 +293,8 @@ def cosine_embedding_loss(
     reduction: int = 1,
 ) -> Tensor:
     """`nn.functional.cosine_embedding_loss`."""
-    from ember.nn import functional
-
-    return functional.cosine_embedding_loss(
-        input1, input2, target, margin, reduction=_named(reduction)
+    return _loss(
+        "cosine_embedding_loss", input1, input2, target, margin, reduction=reduction
     )
 
 
@@ -300,16 +308,15 @@ def ctc_loss(
     zero_infinity: bool = False,
 ) -> Tensor:
     """`nn.functional.ctc_loss`."""
-    from ember.nn import functional
-
-    return functional.ctc_loss(
+    return _loss(
+        "ctc_loss",
         log_probs,
         targets,
         input_lengths,
         target_lengths,
         blank,
-        _named(reduction),
-        zero_infinity,
+        reduction=reduction,
+        zero_infinity=zero_infinity,
     )
 
 
@@ -317,11 +324,7 @@ def hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 1
 ) -> Tensor:
     """`nn.functional.hinge_embedding_loss`."""
-    from ember.nn import functional
-
-    return functional.hinge_embedding_loss(
-        input, target, margin, reduction=_named(reduction)
-    )
+    return _loss("hinge_embedding_loss", input, target, margin, reduction=reduction)
 
 
 def kl_div(
@@ -343,10 +346,8 @@ def margin_ranking_loss(
     reduction: int = 1,
 ) -> Tensor:
     """`nn.functional.margin_ranking_loss`."""
-    from ember.nn import functional
-
-    return functional.margin_ranking_loss(
-        input1, input2, target, margin, reduction=_named(reduction)
+    return _loss(
+        "margin_ranking_loss", input1, input2, target, margin, reduction=reduction
     )
 
 
@@ -359,10 +360,8 @@ def poisson_nll_loss(
     reduction: int,
 ) -> Tensor:
     """`nn.functional.poisson_nll_loss`."""
-    from ember.nn import functional
-
-    return functional.poisson_nll_loss(
-        input, target, log_input, full, eps=eps, reduction=_named(reduction)
+    return _loss(
+        "poisson_nll_loss", input, target, log_input, full, eps=eps, reduction=reduction
     )
 
 
@@ -377,8 +376,14 @@ def triplet_margin_loss(
     reduction: int = 1,
 ) -> Tensor:
     """`nn.functional.triplet_margin_loss`."""
-    from ember.nn import functional
-
-    return functional.triplet_margin_loss(
-        anchor, positive, negative, margin, p, eps, swap, reduction=_named(reduction)
+    return _loss(
+        "triplet_margin_loss",
+        anchor,
+        positive,
+        negative,
+        margin,
+        p,
+        eps,
+        swap,
+        reduction=reduction,
     )

@@ -285,7 +285,9 @@ def _module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
 
 
 def _record_stream(self: Tensor, stream) -> None:
-    """Nothing: memory is used again only when all work on it is done."""
+    """Tell that a stream uses the tensor, too: its memory waits for that once free."""
+    if self.device.type == "opencl":
+        _C._opencl_record_stream(self, stream.device_index, stream.stream_id)
 
 
 def _resize(self: Tensor, *sizes) -> Tensor:

@@ -24,7 +24,7 @@ def _required() -> ModuleType:
     if module is None:
         raise RuntimeError(
             "ember.accelerator: there is no accelerator on this machine; "
-            'for OpenCL devices, pip install "ember[opencl]"'
+            'for OpenCL devices, pip install "ember-dl[opencl]"'
         )
     return module
 
@@ -64,6 +64,34 @@ set_device_idx = set_device_index
 def synchronize(device: Any = None) -> None:
     """Wait for all work on the device."""
     _required().synchronize(device)
+
+
+class device_index:
+    """A context in which another device is the current one; None changes nothing.
+
+    >>> import ember
+    >>> if ember.accelerator.is_available():
+    ...     with ember.accelerator.device_index(0):
+    ...         assert ember.accelerator.current_device_index() == 0
+    """
+
+    def __init__(self, device: int | None) -> None:
+        self.idx = device
+        self.prev_idx = -1
+
+    def __enter__(self) -> None:
+        if self.idx is not None:
+            self.prev_idx = _required().current_device()
+            _required().set_device(self.idx)
+
+    def __exit__(self, *error: object) -> None:
+        if self.idx is not None:
+            _required().set_device(self.prev_idx)
+
+
+def get_memory_info(device: Any = None) -> tuple[int, int]:
+    """Bytes that are free, and all there are."""
+    return _required().mem_get_info(device)
 
 
 def current_stream(device: Any = None) -> Any:

@@ -2,9 +2,20 @@
 
 The OpenCL loader is opened on first use, never before: the system's, or the one of the
 pyopencl package together with PoCL's CPU device; ``pip install "ember-dl[opencl]"``
-brings both. `EMBER_OPENCL_DEVICE` chooses among several devices by place or a part of a
-name, `EMBER_OPENCL_LIBRARY` names another loader, `EMBER_OPENCL_CACHE` the directory
-of compiled kernels (empty for none).
+brings both. Devices are ``opencl:0``, ``opencl:1`` ..., GPUs first.
+
+=======================  ============================================================
+`EMBER_OPENCL_DEVICE`    the devices to use, by place or a part of their names, with
+                         commas between them; all of them if it is not set
+`EMBER_OPENCL_LIBRARY`   another loader
+`EMBER_OPENCL_CACHE`     the directory of compiled kernels (empty for none)
+`EMBER_OPENCL_BLOCKING`  1: wait for every kernel, so that errors come at their op
+`EMBER_OPENCL_FALLBACK`  1: what has no kernel runs on the host
+=======================  ============================================================
+
+Work is enqueued and Python runs ahead; printing, `item()` and copies to the host wait
+for it. A position out of bounds that only the device can see (an index tensor that
+lives there) touches no memory, and raises at the next such wait.
 
 >>> import ember
 >>> if ember.opencl.is_available():
@@ -17,6 +28,7 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import os
+import threading
 from pathlib import Path
 from types import SimpleNamespace, TracebackType
 from typing import Any
@@ -27,11 +39,13 @@ from ember import _C
 __all__ = [
     "Event",
     "Stream",
+    "StreamContext",
     "current_device",
     "current_stream",
     "default_stream",
     "device",
     "device_count",
+    "device_of",
     "empty_cache",
     "get_device_name",
     "get_device_properties",
@@ -45,9 +59,11 @@ __all__ = [
     "manual_seed_all",
     "max_memory_allocated",
     "max_memory_reserved",
+    "mem_get_info",
     "memory_allocated",
     "memory_reserved",
     "memory_stats",
+    "reset_max_memory_allocated",
     "reset_peak_memory_stats",
     "seed",
     "seed_all",
@@ -121,21 +137,28 @@ def _devices() -> list[str] | str:
     return _found
 
 
-def _choice(names: list[str]) -> int:
-    chosen = os.environ.get("EMBER_OPENCL_DEVICE", "0")
-    if chosen.isdigit():
-        return int(chosen)
-    for place, name in enumerate(names):
-        if chosen.lower() in name.lower():
-            return place
-    raise RuntimeError(
-        f"EMBER_OPENCL_DEVICE={chosen!r}: no OpenCL device has this in its name; "
-        f"there are {names}"
-    )
+def _choice(names: list[str]) -> list[int]:
+    """The places of the devices that `EMBER_OPENCL_DEVICE` asks for."""
+    chosen = os.environ.get("EMBER_OPENCL_DEVICE")
+    if not chosen:
+        return list(range(len(names)))
+    places: list[int] = []
+    for part in map(str.strip, chosen.split(",")):
+        if part.isdigit() and int(part) < len(names):
+            found = [int(part)]
+        else:
+            found = [i for i, name in enumerate(names) if part.lower() in name.lower()]
+        if not found or not part:
+            raise RuntimeError(
+                f"EMBER_OPENCL_DEVICE={chosen!r}: no OpenCL device is at {part} "
+                f"or has it in its name; there are {names}"
+            )
+        places += [place for place in found if place not in places]
+    return places
 
 
 def init() -> None:
-    """Open the device. Every use of it does this by itself."""
+    """Find the devices. Every use of one does this by itself, and opens it."""
     global _initialized
     if _initialized:
         return
@@ -157,54 +180,76 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """1 if there is an OpenCL device (EMBER_OPENCL_DEVICE chooses which), else 0."""
-    return int(is_available())
+    """How many OpenCL devices there are (of those in EMBER_OPENCL_DEVICE, if set)."""
+    names = _devices()
+    if isinstance(names, str):
+        return 0
+    return _C._opencl_device_count() if _initialized else len(_choice(names))
 
 
 def _index(device: Any) -> int:
+    init()
     if device is None:
-        index = 0
-    elif isinstance(device, int):
+        return _C._opencl_current_device()
+    if isinstance(device, int):
         index = device
     else:
         parsed = ember.device(device)
         if parsed.type != "opencl":
             raise ValueError(f"Expected an OpenCL device, but got: {device}")
-        index = parsed.index or 0
-    if index != 0:
-        raise RuntimeError(f"there is one OpenCL device, 'opencl:0', got index {index}")
-    init()
+        index = parsed.index
+    if not 0 <= index < _C._opencl_device_count():
+        raise RuntimeError(
+            f"Invalid device index {index}: there are {_C._opencl_device_count()} "
+            "OpenCL devices"
+        )
     return index
 
 
 def current_device() -> int:
-    """The index of the device in use."""
+    """The index of this thread's current device, which ``"opencl"`` means."""
     init()
-    return 0
+    return _C._opencl_current_device()
 
 
 def set_device(device: Any) -> None:
-    """Make another device the current one; there is only one."""
-    _index(device)
+    """Make another device this thread's current one."""
+    _C._opencl_set_device(_index(device))
 
 
 class device:
-    """A context manager that makes a device the current one."""
+    """A context manager that makes a device the current one.
+
+    >>> import ember
+    >>> if ember.opencl.is_available():
+    ...     last = ember.opencl.device_count() - 1
+    ...     with ember.opencl.device(last):
+    ...         assert ember.ones(2, device="opencl").device.index == last
+    """
 
     def __init__(self, device: Any) -> None:
         self.idx = _index(device)
+        self.prev_idx = -1
 
     def __enter__(self) -> device:
+        self.prev_idx = _C._opencl_current_device()
+        _C._opencl_set_device(self.idx)
         return self
 
     def __exit__(self, *error: object) -> None:
-        return None
+        _C._opencl_set_device(self.prev_idx)
+
+
+class device_of(device):
+    """A context manager that makes a tensor's device the current one."""
+
+    def __init__(self, obj: Any) -> None:
+        super().__init__(obj.device if obj.device.type == "opencl" else None)
 
 
 def get_device_properties(device: Any = None) -> SimpleNamespace:
     """What the device says of itself: name, memory, limits, abilities."""
-    _index(device)
-    return SimpleNamespace(**_C._opencl_properties())
+    return SimpleNamespace(**_C._opencl_properties(_index(device)))
 
 
 def get_device_name(device: Any = None) -> str:
@@ -213,15 +258,50 @@ def get_device_name(device: Any = None) -> str:
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait for all work on the device."""
-    _index(device)
-    _C._opencl_synchronize()
+    """Wait for all work on the device, in all its streams."""
+    _C._opencl_synchronize(_index(device))
+
+
+def mem_get_info(device: Any = None) -> tuple[int, int]:
+    """Bytes that this process may still take from the device, and all it has.
+
+    OpenCL does not tell what other processes take.
+    """
+    index = _index(device)
+    total = _C._opencl_properties(index)["total_memory"]
+    return total - _C._opencl_memory_stats(index)["reserved"], total
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
-    """The counters of the allocator, and of the cache of compiled kernels."""
-    _index(device)
-    return _C._opencl_memory_stats()
+    """The counters of the allocator, and of the cache of compiled kernels.
+
+    Those that `torch.cuda` has too come under its names as well.
+
+    >>> import ember
+    >>> if ember.opencl.is_available():
+    ...     x = ember.ones(1000, device="opencl")
+    ...     stats = ember.opencl.memory_stats()
+    ...     assert stats["allocated_bytes.all.current"] >= 4000
+    ...     assert stats["allocated"] <= stats["reserved"]
+    """
+    stats = _C._opencl_memory_stats(_index(device))
+    for old, new in _TORCH_NAMES.items():
+        stats[new] = stats[old]
+    return stats
+
+
+_TORCH_NAMES = {
+    "allocated": "allocated_bytes.all.current",
+    "allocated_peak": "allocated_bytes.all.peak",
+    "reserved": "reserved_bytes.all.current",
+    "reserved_peak": "reserved_bytes.all.peak",
+    "blocks": "allocation.all.current",
+    "requests": "allocation.all.allocated",
+    "device_allocations": "num_device_alloc",
+    "device_frees": "num_device_free",
+    "retries": "num_alloc_retries",
+    "ooms": "num_ooms",
+}
 
 
 def memory_allocated(device: Any = None) -> int:
@@ -246,22 +326,29 @@ def max_memory_reserved(device: Any = None) -> int:
 
 def reset_peak_memory_stats(device: Any = None) -> None:
     """Let peaks start again from what is in use now."""
-    _index(device)
-    _C._opencl_reset_peaks()
+    _C._opencl_reset_peaks(_index(device))
+
+
+reset_max_memory_allocated = reset_peak_memory_stats
 
 
 def empty_cache() -> None:
-    """Give cached memory back to the device."""
+    """Give cached memory back to the devices."""
     if _initialized:
         _C._opencl_empty_cache()
 
 
 def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
-    """Take at most this part of the device's memory."""
+    """Take at most this part of the device's memory.
+
+    >>> import ember
+    >>> if ember.opencl.is_available():
+    ...     ember.opencl.set_per_process_memory_fraction(0.5)
+    ...     ember.opencl.set_per_process_memory_fraction(1.0)
+    """
     if not 0 <= fraction <= 1:
         raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0 to 1")
-    _index(device)
-    _C._opencl_limit_memory(fraction)
+    _C._opencl_limit_memory(_index(device), fraction)
 
 
 def manual_seed(seed: int) -> None:
@@ -318,7 +405,7 @@ def set_rng_state_all(new_states: list[ember.Tensor]) -> None:
 
 
 class Event:
-    """A point in the device's queue, to wait for or to measure time by.
+    """A point in a stream, to wait for or to measure time by.
 
     >>> import ember
     >>> if ember.opencl.is_available():
@@ -332,13 +419,19 @@ class Event:
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False) -> None:
         self.enable_timing = enable_timing
-        self._handle = 0
+        self._handle: Any = None  # what was recorded
+        self._device = 0
+
+    @property
+    def device(self) -> ember.device | None:
+        """Where it was recorded."""
+        return ember.device("opencl", self._device) if self._handle else None
 
     def record(self, stream: Stream | None = None) -> None:
-        """Put the event at the end of the queue."""
-        init()
-        self._drop()
-        self._handle = _C._opencl_event_record()
+        """Put the event at the end of a stream, or of the current one."""
+        stream = current_stream() if stream is None else stream
+        self._device = stream.device_index
+        self._handle = _C._opencl_event_record(*stream._key)
 
     def synchronize(self) -> None:
         """Wait until the device has come to the event."""
@@ -346,61 +439,95 @@ class Event:
             _C._opencl_event_wait(self._handle)
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Let later work come after the event; in one in-order queue it does."""
+        """Let later work of a stream, or of the current one, come after the event."""
+        stream = current_stream() if stream is None else stream
+        stream.wait_event(self)
 
     def query(self) -> bool:
         """Whether the device has come to the event."""
         return not self._handle or _C._opencl_event_done(self._handle)
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Milliseconds from this event to another."""
+        """Milliseconds from this event to another; waits for both."""
         for event in (self, end_event):
             if not event.enable_timing:
                 raise ValueError("Both events must be created with enable_timing=True")
             if not event._handle:
                 raise ValueError("Both events must be recorded first")
             event.synchronize()
+        if self._device != end_event._device:
+            raise ValueError("Both events must be recorded on one device")
         times = map(_C._opencl_event_time, (self._handle, end_event._handle))
         begin, end = times
         return (end - begin) / 1e6
 
-    def _drop(self) -> None:
-        if self._handle:
-            _C._opencl_event_drop(self._handle)
-            self._handle = 0
-
-    def __del__(self) -> None:
-        self._drop()
-
 
 class Stream:
-    """The device's queue: all work runs in one, in order; every Stream is it."""
+    """A queue of a device, which works in order; several work beside each other.
 
-    def __init__(self, device: Any = None, priority: int = 0) -> None:
-        self.device = ember.device("opencl", _index(device))
+    Each device has a default stream and a pool of others, handed out in turn. Memory
+    that a tensor frees is used again in the stream where it was made: call
+    `Tensor.record_stream` for a tensor that another stream uses, too.
+
+    >>> import ember
+    >>> if ember.opencl.is_available():
+    ...     side = ember.opencl.Stream()
+    ...     x = ember.ones(100, device="opencl")
+    ...     side.wait_stream(ember.opencl.current_stream())
+    ...     with ember.opencl.stream(side):
+    ...         y = x * 2
+    ...     x.record_stream(side)
+    ...     ember.opencl.current_stream().wait_stream(side)
+    ...     assert y.sum().item() == 200
+    """
+
+    def __init__(
+        self, device: Any = None, priority: int = 0, *, _id: int | None = None
+    ) -> None:
+        index = _index(device)
+        self.priority = priority
+        self._key = (index, _C._opencl_stream_new(index) if _id is None else _id)
+
+    @property
+    def device(self) -> ember.device:
+        """Whose stream it is."""
+        return ember.device("opencl", self._key[0])
+
+    @property
+    def device_index(self) -> int:
+        """The index of its device."""
+        return self._key[0]
+
+    @property
+    def stream_id(self) -> int:
+        """Its place on the device; 0 is the default stream."""
+        return self._key[1]
 
     def synchronize(self) -> None:
-        """Wait for all work."""
-        _C._opencl_synchronize()
+        """Wait for all its work."""
+        _C._opencl_stream_synchronize(*self._key)
+
+    def query(self) -> bool:
+        """Whether all its work is done."""
+        return _C._opencl_stream_idle(*self._key)
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Put an event at the end of the queue."""
+        """Put an event at the end of the stream."""
         event = Event() if event is None else event
         event.record(self)
         return event
 
     def wait_event(self, event: Event) -> None:
-        """Let later work come after an event."""
+        """Let later work come after an event, without making Python wait."""
+        if event._handle:
+            _C._opencl_stream_wait(*self._key, event._handle, event._device)
 
     def wait_stream(self, stream: Stream) -> None:
-        """Let later work come after another stream's."""
-
-    def query(self) -> bool:
-        """Whether all work is done."""
-        event = self.record_event()
-        return event.query()
+        """Let later work come after what another stream has to do now."""
+        self.wait_event(stream.record_event())
 
     def __enter__(self) -> Stream:
+        _entered.stack.append(StreamContext(self).__enter__())
         return self
 
     def __exit__(
@@ -409,29 +536,66 @@ class Stream:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        return None
+        _entered.stack.pop().__exit__(kind, error, trace)
+
+    def __repr__(self) -> str:
+        return f"<ember.opencl.Stream device={self.device} id={self.stream_id}>"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Stream) and other.device == self.device
+        return isinstance(other, Stream) and other._key == self._key
 
     def __hash__(self) -> int:
-        return hash(self.device)
+        return hash(self._key)
+
+
+class StreamContext:
+    """What `stream(s)` returns: new work of this thread joins `s` in a block."""
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream = stream
+
+    def __enter__(self) -> StreamContext:
+        if self.stream is not None:
+            self._device = _C._opencl_current_device()
+            self._before = _C._opencl_stream_current(self.stream.device_index)
+            set_stream(self.stream)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.stream is not None:
+            _C._opencl_stream_use(self.stream.device_index, self._before)
+            _C._opencl_set_device(self._device)
+
+
+class _Entered(threading.local):
+    """Streams that this thread has entered by `with`."""
+
+    def __init__(self) -> None:
+        self.stack: list[StreamContext] = []
+
+
+_entered = _Entered()
 
 
 def current_stream(device: Any = None) -> Stream:
-    """The queue that new work joins."""
-    return Stream(device)
+    """The stream that new work of this thread joins."""
+    index = _index(device)
+    return Stream(index, _id=_C._opencl_stream_current(index))
 
 
-default_stream = current_stream
+def default_stream(device: Any = None) -> Stream:
+    """The stream that is there from the start."""
+    return Stream(device, _id=0)
 
 
 def set_stream(stream: Stream) -> None:
-    """Let new work join another queue; there is only one."""
+    """Let new work of this thread join another stream, and make its device current."""
     if not isinstance(stream, Stream):
         raise TypeError(f"set_stream(): expected a Stream, got {type(stream).__name__}")
+    _C._opencl_set_device(stream.device_index)
+    _C._opencl_stream_use(*stream._key)
 
 
-def stream(stream: Stream | None) -> Stream:
-    """A context in which new work joins a queue."""
-    return Stream() if stream is None else stream
+def stream(stream: Stream | None) -> StreamContext:
+    """A context in which new work joins a stream; None changes nothing."""
+    return StreamContext(stream)

@@ -54,7 +54,7 @@ EXCEPTIONS = {
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
-PYTHON_HEADER = re.compile(r"(Python|structmember|frameobject)\.h$|(nanobind|numpy)/")
+PYTHON_HEADER = re.compile(r"(Python|structmember|frameobject)\.h$|numpy/")
 MACHINE_PATH = re.compile(r"(?<![\w.$})*-])/(home|root|work|Users|mnt)/[\w.]")
 
 

@@ -11,9 +11,9 @@ const Library& blas() {
   return library;
 }
 
-void complex_gemm(int bytes, BlasTranspose a_op, BlasTranspose b_op, int m, int n, int k,
-                  const void* alpha, const void* a, int lda, const void* b, int ldb,
-                  const void* beta, void* c, int ldc) {
+void blas_gemm(int bytes, BlasTranspose a_op, BlasTranspose b_op, int m, int n, int k,
+               const void* alpha, const void* a, int lda, const void* b, int ldb, const void* beta,
+               void* c, int ldc) {
   using Gemm = void(int, int, int, int, int, int, const void*, const void*, int, const void*, int,
                     const void*, void*, int);
   static Gemm* single = blas().get<Gemm*>("scipy_cblas_cgemm");

@@ -26,8 +26,8 @@ enum BlasTranspose {
 };
 
 // Row-major complex products; `bytes` is 8 (complex64) or 16.
-void complex_gemm(int bytes, BlasTranspose a_op, BlasTranspose b_op, int m, int n, int k,
-                  const void* alpha, const void* a, int lda, const void* b, int ldb,
-                  const void* beta, void* c, int ldc);
+void blas_gemm(int bytes, BlasTranspose a_op, BlasTranspose b_op, int m, int n, int k,
+               const void* alpha, const void* a, int lda, const void* b, int ldb, const void* beta,
+               void* c, int ldc);
 
 }  // namespace ember::cpu

@@ -155,9 +155,40 @@ class Result {
   std::optional<Buffer> buffer_;
 };
 
-}  // namespace
+// Reordered copies of a large batch would double its memory: such a batch is taken some images at a
+// time.
+constexpr int64_t kCopiedBytes = 16 << 20;
 
-void forward(const ConvSizes& s, const float* x, const float* w, const float* bias, float* y) {
+struct Slices {
+  int64_t x_size = 1, y_size = 1, each;  // elements of an image; images
+
+  explicit Slices(const ConvSizes& s) : each(s.n) {
+    for (int i = 0; i < 3; i++) x_size *= s.in[i], y_size *= s.out[i];
+    x_size *= s.c, y_size *= s.o;
+    const int64_t bytes = (x_size + y_size) * s.n * int64_t(sizeof(float));
+    if (s.channels_last || bytes <= kCopiedBytes) return;
+    const int64_t count = std::min(s.n, (bytes + kCopiedBytes - 1) / kCopiedBytes);
+    each = (s.n + count - 1) / count;
+  }
+  // Calls work(sizes, first image) for each slice.
+  template <class Work>
+  void run(const ConvSizes& s, Work work) const {
+    for (int64_t i = 0; i < s.n; i += each) {
+      ConvSizes part = s;
+      part.n = std::min(each, s.n - i);
+      work(part, i);
+    }
+  }
+};
+
+void add(size_t bytes, const void* x, void* y) {
+  const float* from = static_cast<const float*>(x);
+  float* to = static_cast<float*>(y);
+  for (size_t i = 0; i < bytes / sizeof(float); i++) to[i] += from[i];
+}
+
+void forward_slice(const ConvSizes& s, const float* x, const float* w, const float* bias,
+                   float* y) {
   const Layouts l(s);
   const PrimitiveKey key = key_of(s, dnnl_forward_inference, bias != nullptr);
   PrimitivePtr conv = cached_primitive(with(key, kPrimitive), [&] {
@@ -185,7 +216,8 @@ void forward(const ConvSizes& s, const float* x, const float* w, const float* bi
   result.store();
 }
 
-void backward(const ConvSizes& s, const float* g, const float* x, const float* w, ConvGrads to) {
+void backward_slice(const ConvSizes& s, const float* g, const float* x, const float* w,
+                    ConvGrads to) {
   const Layouts l(s);
   const OneDnn& f = onednn();
   const PrimitiveKey data_key = key_of(s, dnnl_backward_data, false);
@@ -237,6 +269,32 @@ void backward(const ConvSizes& s, const float* g, const float* x, const float* w
                {DNNL_ARG_DIFF_DST, grad->layout, grad->data},
                {DNNL_ARG_DIFF_WEIGHTS, result.layout, result.data}});
   result.store();
+}
+
+}  // namespace
+
+void forward(const ConvSizes& s, const float* x, const float* w, const float* bias, float* y) {
+  const Slices slices(s);
+  slices.run(s, [&](const ConvSizes& part, int64_t i) {
+    forward_slice(part, x + i * slices.x_size, w, bias, y + i * slices.y_size);
+  });
+}
+
+void backward(const ConvSizes& s, const float* g, const float* x, const float* w, ConvGrads to) {
+  const Slices slices(s);
+  const Layouts l(s);
+  std::optional<Buffer> weights, biases;  // gradients of the slices after the first
+  if (to.dw && slices.each < s.n) weights.emplace(l.w);
+  if (to.dbias && slices.each < s.n) biases.emplace(l.bias);
+  slices.run(s, [&](const ConvSizes& part, int64_t i) {
+    ConvGrads at = to;
+    if (to.dx) at.dx = static_cast<float*>(to.dx) + i * slices.x_size;
+    if (i > 0 && weights) at.dw = weights->data();
+    if (i > 0 && biases) at.dbias = biases->data();
+    backward_slice(part, g + i * slices.y_size, x + i * slices.x_size, w, at);
+    if (at.dw != to.dw) add(layout_bytes(l.w), at.dw, to.dw);
+    if (at.dbias != to.dbias) add(layout_bytes(l.bias), at.dbias, to.dbias);
+  });
 }
 
 }  // namespace ember::cpu::onednn_conv

@@ -1,20 +1,19 @@
 // How a product is cut up: a grid of pieces of C for threads, matrix-vector forms, conversions for
-// the types that the kernels do not compute in, and complex numbers by way of OpenBLAS.
+// the types that the kernels do not compute in. Complex numbers: gemm_complex.cpp.
 #include "cpu/gemm.h"
 
 #include <algorithm>
 #include <memory>
 #include <vector>
 
-#include "cpu/blas.h"
 #include "cpu/dispatch.h"
+#include "cpu/gemm_parts.h"
 #include "cpu/kernels/gemm_kernels.h"
 #include "cpu/parallel.h"
 
 namespace ember::cpu {
 namespace {
 
-constexpr int64_t kWorkPerThread = 1 << 17;   // multiply-adds
 constexpr int64_t kBytesPerThread = 1 << 18;  // read by a matrix-vector product
 
 const GemmKernels& choose() {
@@ -44,17 +43,6 @@ const GemmKernelsOf<T>& kernels_of() {
     return product_kernels().i32;
   else
     return product_kernels().i64;
-}
-
-template <class T>
-using Buffer = std::unique_ptr<T[]>;
-template <class T>
-Buffer<T> buffer(int64_t n) {
-  return Buffer<T>(new T[size_t(n ? n : 1)]);
-}
-
-int64_t pieces_for(int64_t work, int64_t each) {
-  return in_parallel_region() ? 1 : std::clamp<int64_t>(work / each, 1, num_threads());
 }
 
 template <class T>
@@ -271,91 +259,6 @@ void wide_product(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix
       });
 }
 
-// What BLAS can read: one stride 1, the other positive and wide enough; anything else is copied.
-template <class T>
-struct BlasOperand {
-  const T* data;
-  int ld;
-  BlasTranspose op;
-  Buffer<T> copy;
-
-  BlasOperand(const Matrix& x, int64_t rows, int64_t cols) : data(static_cast<const T*>(x.data)) {
-    if ((x.col == 1 || cols == 1) && (rows == 1 || x.row >= cols)) {
-      ld = int(std::max<int64_t>(rows == 1 ? cols : x.row, 1));
-      op = x.conj ? kConjNoTranspose : kNoTranspose;
-    } else if ((x.row == 1 || rows == 1) && (cols == 1 || x.col >= rows)) {
-      ld = int(std::max<int64_t>(cols == 1 ? rows : x.col, 1));
-      op = x.conj ? kConjTranspose : kTranspose;
-    } else {
-      copy = buffer<T>(rows * cols);
-      for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < cols; j++) copy[i * cols + j] = data[i * x.row + j * x.col];
-      data = copy.get();
-      ld = int(cols);
-      op = x.conj ? kConjNoTranspose : kNoTranspose;
-    }
-  }
-  const T* rows_from(int64_t i) const {
-    return data + (op == kNoTranspose || op == kConjNoTranspose ? i * ld : i);
-  }
-};
-
-// Written out: std::complex's own product checks for infinities.
-template <class T>
-inline T times(T x, T y) {
-  return T(x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real());
-}
-
-template <class T>
-void complex_small(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b,
-                   const MatrixOut& c, T alpha, T beta) {
-  const T *x = static_cast<const T*>(a.data), *y = static_cast<const T*>(b.data);
-  for (int64_t i = 0; i < m; i++)
-    for (int64_t j = 0; j < n; j++) {
-      T sum(0);
-      for (int64_t p = 0; p < k; p++) {
-        T u = x[i * a.row + p * a.col], v = y[p * b.row + j * b.col];
-        sum += times(a.conj ? std::conj(u) : u, b.conj ? std::conj(v) : v);
-      }
-      T* to = static_cast<T*>(c.data) + i * c.row + j * c.col;
-      *to = beta == T(0) ? times(alpha, sum) : times(alpha, sum) + times(beta, *to);
-    }
-}
-
-template <class T>
-void complex_product(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b,
-                     const MatrixOut& c, T alpha, T beta) {
-  if (m == 0 || n == 0) return;
-  if (m * n * k <= 512 || k == 0) return complex_small<T>(m, n, k, a, b, c, alpha, beta);
-  if (c.col != 1 && c.row == 1 && n > 1)  // the transpose: C' = B' A'
-    return complex_product<T>(n, m, k, {b.data, b.col, b.row, b.conj},
-                              {a.data, a.col, a.row, a.conj}, {c.data, c.col, c.row}, alpha, beta);
-  BlasOperand<T> x(a, m, k), y(b, k, n);
-  Buffer<T> sum;
-  T* to = static_cast<T*>(c.data);
-  int64_t ld = m == 1 ? n : c.row;
-  const bool direct = (c.col == 1 || n == 1) && (m == 1 || c.row >= n);
-  if (!direct) {
-    to = (sum = buffer<T>(m * n)).get();
-    ld = n;
-  }
-  const T one(1), zero(0);
-  const int64_t pieces = pieces_for(4 * m * n * k, kWorkPerThread),
-                height = (m + pieces - 1) / pieces;
-  parallel_for(m, height, [&](int64_t begin, int64_t end) {
-    complex_gemm(sizeof(T), x.op, y.op, int(end - begin), int(n), int(k), direct ? &alpha : &one,
-                 x.rows_from(begin), x.ld, y.data, y.ld, direct ? &beta : &zero, to + begin * ld,
-                 int(ld));
-  });
-  if (direct) return;
-  for (int64_t i = 0; i < m; i++)
-    for (int64_t j = 0; j < n; j++) {
-      T* out = static_cast<T*>(c.data) + i * c.row + j * c.col;
-      *out = beta == zero ? times(alpha, to[i * n + j])
-                          : times(alpha, to[i * n + j]) + times(beta, *out);
-    }
-}
-
 template <class T>
 void real_product(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b,
                   const MatrixOut& c, T alpha, T beta) {
@@ -383,8 +286,7 @@ void gemm(Dtype dtype, int64_t m, int64_t n, int64_t k, const Matrix& a, const M
     case Dtype::UInt8:
       return wide_product<int32_t, uint8_t>(m, n, k, a, b, c, int32_t(p), int32_t(q));
     case Dtype::Complex64:
-      return complex_product<complex64>(m, n, k, a, b, c, complex64(alpha), complex64(beta));
-    case Dtype::Complex128: return complex_product<complex128>(m, n, k, a, b, c, alpha, beta);
+    case Dtype::Complex128: return complex_gemm(dtype, m, n, k, a, b, c, alpha, beta);
     default: fail(Kind::Runtime, "matrix product: not implemented for ", dtype);
   }
 }

@@ -1,5 +1,5 @@
 // Reductions over any set of dimensions of a strided array in raw memory.
-// Planning is in reduce.cpp, loops in kernels/reduce.cpp.
+// Planning is in reduce_plan.h, loops in kernels/reduce.cpp.
 #pragma once
 
 #include "tensor/dtype.h"

@@ -1,5 +1,5 @@
 // The shape of a reduction: dimensions sorted by stride and joined where they follow on, split into
-// those kept and those reduced, and how the work is cut up. Shared by the loops of reduce.cpp.
+// those kept and those reduced, and how the work is cut up. Shared by the loops of reduce*.cpp.
 #pragma once
 
 #include <algorithm>
@@ -76,26 +76,33 @@ struct ReducePlan {
   }
 };
 
-constexpr int64_t kReduceChunk = 512;  // outputs computed together
+constexpr int64_t kReduceChunk = 512;    // outputs computed together
+constexpr int64_t kReduceGrain = 32768;  // elements that are worth a thread
 
 // Cuts the work into tasks (a range of the last kept dimension each); when those are fewer than the
 // threads that pay, also cuts the longest reduced dimension into `pieces`.
 struct ReduceSchedule {
-  int64_t chunk, chunks, tasks, pieces = 1, piece = 0;
+  const ReducePlan& plan;
+  int64_t chunk, chunks, tasks, tasks_per_thread, pieces = 1, piece = 0;
   int split = 0;
 
-  ReduceSchedule(const ReducePlan& plan, int64_t grain) {
+  explicit ReduceSchedule(const ReducePlan& plan) : plan(plan) {
     const int64_t work = plan.kept.total * plan.reduced.total, width = plan.kept.last().size;
     const int64_t threads =
-        in_parallel_region() ? 1 : std::clamp<int64_t>(work / grain, 1, num_threads());
+        in_parallel_region() ? 1 : std::clamp<int64_t>(work / kReduceGrain, 1, num_threads());
     const int64_t smallest = plan.by_runs() ? 1 : 64;
     // The columns of a tall matrix: threads take rows, which lie together.
     const bool tall = !plan.by_runs() && plan.kept.outer_total() == 1 && width > kReduceChunk / 2 &&
                       width <= 8 * kReduceChunk && plan.reduced.total >= 64 * threads;
     const int64_t sharing = tall ? 1 : threads;
-    chunk = std::clamp<int64_t>((width + sharing - 1) / sharing, smallest, kReduceChunk);
+    // As many chunks for one thread as for another.
+    const int64_t each = (width + sharing * kReduceChunk - 1) / (sharing * kReduceChunk);
+    const int64_t shares = std::max<int64_t>(1, sharing * each);
+    chunk = std::clamp<int64_t>((width + shares - 1) / shares, smallest, kReduceChunk);
     chunks = (width + chunk - 1) / chunk;
     tasks = plan.kept.outer_total() * chunks;
+    tasks_per_thread =
+        std::max<int64_t>(1, kReduceGrain / std::max<int64_t>(1, plan.reduced.total * chunk));
     if ((tasks >= threads && !tall) || threads == 1) return;
     for (int d = 1; d < plan.reduced.count; d++)
       if (plan.reduced.at[d].size > plan.reduced.at[split].size) split = d;
@@ -105,6 +112,30 @@ struct ReduceSchedule {
     // Whole blocks, so that sums do not depend on how many threads share them more than they must.
     if (piece > 4096) piece = (piece + 1023) / 1024 * 1024;
     pieces = (size + piece - 1) / piece;
+  }
+
+  // The outputs of task `t`: how many there are and where the first lies.
+  ReducePlan::Dim place(int64_t t) const {
+    const ReducePlan::Dim at = plan.kept.offset_of(t / chunks), &last = plan.kept.last();
+    const int64_t k = t % chunks * chunk;
+    return {std::min(chunk, last.size - k), at.in + k * last.in, at.out + k * last.out,
+            at.out2 + k * last.out2};
+  }
+
+  // Part `i` of pieces * tasks: the elements that it reduces, and the first one's offset.
+  struct Piece {
+    ReducePlan::Dims reduced;
+    int64_t in, width;
+  };
+  Piece piece_of(int64_t i) const {
+    const ReducePlan::Dim at = place(i % tasks);
+    Piece part{plan.reduced, at.in, at.size};
+    ReducePlan::Dim& cut = part.reduced.at[split];
+    const int64_t from = i / tasks * piece, size = std::min(piece, cut.size - from);
+    part.reduced.total = part.reduced.total / cut.size * size;
+    part.in += from * cut.in;
+    cut.size = size;
+    return part;
   }
 };
 

@@ -236,18 +236,25 @@ struct Log {
   T k, f;  // f = m - 1
 };
 template <class T>
-EMBER_MATH Log<T> log_parts(T x) {  // x positive, finite
+constexpr T kTwoToMantissa = sizeof(T) == 4 ? T(8388608) : T(4503599627370496);
+
+// `bias` is what the exponent exceeds k by, plus 2^mantissa.
+template <class T>
+EMBER_MATH Log<T> log_parts(T x, T bias) {  // x positive, normal, finite
   using F = Float<T>;
-  constexpr T up = sizeof(T) == 4 ? T(8388608) : T(4503599627370496);  // 2^mantissa
-  const bool tiny = x < F::smallest;
-  // A product, not a choice between x * up and x: GCC would do all that follows for both.
-  auto b = bits(x * (tiny ? up : T(1))) + (F::one - F::sqrt_half);
+  auto b = bits(x) + (F::one - F::sqrt_half);
   auto m = from_bits((b & ((typename F::UInt(1) << F::mantissa) - 1)) + F::sqrt_half);
   // The exponent becomes a number by way of the mantissa of 2^mantissa: AVX2 has no conversion from
   // int64.
-  T k = from_bits((b >> F::mantissa) + bits(up)) -
-        (tiny ? up + T(F::bias + F::mantissa) : up + T(F::bias));
-  return {k, m - 1};
+  return {from_bits((b >> F::mantissa) + bits(kTwoToMantissa<T>)) - bias, m - 1};
+}
+template <class T>
+EMBER_MATH Log<T> log_parts(T x) {  // x positive, finite
+  using F = Float<T>;
+  constexpr T up = kTwoToMantissa<T>;
+  const bool tiny = x < F::smallest;
+  // A product, not a choice between x * up and x: GCC would do all that follows for both.
+  return log_parts(x * (tiny ? up : T(1)), tiny ? up + T(F::bias + F::mantissa) : up + T(F::bias));
 }
 // log(x) from its parts, given a correction to add.
 EMBER_MATH float log_joined(Log<float> l, float correction) {

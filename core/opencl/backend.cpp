@@ -1,46 +1,19 @@
 // The OpenCL backend: hands each primitive to its kernels. What has no kernel here raises
-// NotImplementedError with the name of the primitive, or runs on the host if
-// EMBER_OPENCL_FALLBACK=1 asks for that.
+// NotImplementedError with the name of the primitive, or runs on the host if asked to
+// (fallback.h).
 #include "opencl/register.h"
 
-#include <cstdlib>
-#include <cstring>
-
 #include "backend.h"
-#include "opencl/device.h"
+#include "opencl/fallback.h"
 #include "opencl/kernels.h"
-#include "opencl/launch.h"
 #include "opencl/random.h"
+#include "opencl/transfer.h"
 
 namespace ember::opencl {
 
 namespace {
 
-bool falls_back() {
-  static const bool asked = [] {
-    const char* text = std::getenv("EMBER_OPENCL_FALLBACK");
-    return text && std::strcmp(text, "1") == 0;
-  }();
-  return asked;
-}
-
-Tensor to_host(const Tensor& t) {
-  if (!t) return t;
-  Tensor dense = t, host = empty(t.shape(), t.dtype());
-  if (!t.is_contiguous()) {
-    dense = empty(t.shape(), t.dtype(), t.device());
-    copy(dense, t);
-  }
-  backend_of(t).copy_to_host(host.data(), dense);
-  return host;
-}
 Tensor as_line(const Tensor& t) { return t.dim() ? t : alias(t, {1}, {1}, t.offset()); }
-void to_device(const Tensor& t, const Tensor& host) {
-  if (!t) return;
-  Tensor dense = t.is_contiguous() ? t : empty(t.shape(), t.dtype(), t.device());
-  backend_of(t).copy_from_host(dense, host.data());
-  if (!dense.same(t)) copy(t, dense);
-}
 
 class OpenClBackend final : public Backend {
  public:
@@ -49,28 +22,24 @@ class OpenClBackend final : public Backend {
     if (data) give_block(static_cast<Block*>(data));
   }
   void copy_bytes(void* to, const void* from, int64_t bytes) override {
-    if (bytes <= 0) return;
-    checked(api().EnqueueCopyBuffer(context().queue, static_cast<const Block*>(from)->buffer,
-                                    static_cast<Block*>(to)->buffer, 0, 0, size_t(bytes), 0,
-                                    nullptr, nullptr),
-            "clEnqueueCopyBuffer");
+    if (bytes > 0)
+      opencl::copy_bytes(*static_cast<Block*>(to), *static_cast<const Block*>(from), bytes);
   }
   void copy_from_host(const Tensor& to, const void* from) override {
-    if (to.numel() == 0) return;
-    checked(api().EnqueueWriteBuffer(
-                context().queue, block_of(to)->buffer, 1, size_t(to.offset() * to.item_size()),
-                size_t(to.numel() * to.item_size()), from, 0, nullptr, nullptr),
-            "clEnqueueWriteBuffer");
+    if (to.numel()) write(to, from);
   }
   void copy_to_host(void* to, const Tensor& from) override {
-    if (from.numel() == 0) return;
-    checked(
-        api().EnqueueReadBuffer(context().queue, block_of(from)->buffer, 1,
-                                size_t(from.offset() * from.item_size()),
-                                size_t(from.numel() * from.item_size()), to, 0, nullptr, nullptr),
-        "clEnqueueReadBuffer");
+    if (from.numel()) read(to, from);
   }
-  void synchronize() override { finish(); }
+  void send(const Tensor& to, const Tensor& host) override {
+    if (to.numel()) write_later(to, host);
+  }
+  void receive(const Tensor& host, const Tensor& from) override {
+    if (from.numel()) read_later(host, from);
+  }
+  void synchronize() override { finish(context()); }
+  int current_index() override { return current_device(); }
+  void select(int index) override { opencl::select(index); }
 
   void copy(const Tensor& out, const Tensor& x) override { opencl::copy(out, x); }
   void fill(const Tensor& out, const Scalar& value) override { opencl::fill(out, value); }
@@ -181,26 +150,28 @@ class OpenClBackend final : public Backend {
   }
 
   void cholesky(const Tensor& matrices, const Tensor& info) override {
-    if (!is_complex(matrices.dtype()) || !falls_back()) return opencl::cholesky(matrices, info);
-    Tensor m = to_host(matrices), i = to_host(info);
-    backend_of(m).cholesky(m, i);
-    to_device(matrices, m);
-    to_device(info, i);
+    opencl::cholesky(matrices, info);
   }
   void solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left,
                         bool unit) override {
-    if (!is_complex(b.dtype()) || !falls_back())
-      return opencl::solve_triangular(a, b, upper, left, unit);
-    Tensor x = to_host(a), y = to_host(b);
-    backend_of(x).solve_triangular(x, y, upper, left, unit);
-    to_device(b, y);
+    opencl::solve_triangular(a, b, upper, left, unit);
   }
+
+  ConvKernels* conv() override { return conv_kernels(); }
+  SegmentKernels* segment() override { return segment_kernels(); }
+  RecurrentKernels* recurrent() override { return recurrent_kernels(); }
+  LossKernels* loss() override { return loss_kernels(); }
+  OptimKernels* optim() override { return optim_kernels(); }
+  NormKernels* norm() override { return norm_kernels(); }
+  PoolKernels* pool() override { return pool_kernels(); }
+  FftKernels* fft() override { return &fft_kernels(); }
+  LinalgKernels* linalg() override { return &linalg_kernels(); }
 };
 
 }  // namespace
 
 void register_device() {
-  static const bool once = (register_backend("opencl", new OpenClBackend), true);
+  static const bool once = (register_backend("opencl", with_fallback(new OpenClBackend)), true);
   (void)once;
 }
 

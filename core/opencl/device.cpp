@@ -1,19 +1,30 @@
-// Finds devices and opens the one to use.
+// Finds devices, opens them, and waits for them.
 #include "opencl/device.h"
 
-#include <pthread.h>
-
+#include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <string_view>
 
 #include "check.h"
+#include "opencl/fault.h"
+#include "runtime.h"
 
 namespace ember::opencl {
 
 namespace {
 
-Context* current = nullptr;  // never freed: tensors may outlive everything
-bool forked = false;
+constexpr int kStreams = 32, kFlushEvery = 16;
+constexpr int64_t kMostSent = int64_t(256) << 20;
+
+struct Devices {  // never freed: tensors may outlive everything
+  std::vector<Handle> handles;
+  std::unique_ptr<Context> contexts[kMostDevices];
+  int next_stream[kMostDevices] = {};
+};
+Devices* found = nullptr;
+thread_local int current = 0, selected = -1;
+thread_local Stream* streams[kMostDevices] = {};
 
 std::string text_of(Handle device, uint32_t what) {
   size_t n = 0;
@@ -31,9 +42,56 @@ T number_of(Handle device, uint32_t what) {
   return value;
 }
 
+Stream& add_stream(Context& c) {
+  int32_t code = kSuccess;
+  Handle queue = api().CreateCommandQueue(c.context, c.device, kQueueProfiling, &code);
+  checked(code, "clCreateCommandQueue");
+  Stream& s = c.streams.emplace_back();
+  s.device = &c;
+  s.id = int(c.streams.size()) - 1;
+  s.queue = queue;
+  return s;
+}
+
+void open(int index) {
+  auto c = std::make_unique<Context>();
+  c->index = index;
+  c->device = found->handles[size_t(index)];
+  c->properties = properties_of(c->device);
+  int32_t code = kSuccess;
+  c->context = api().CreateContext(nullptr, 1, &c->device, nullptr, nullptr, &code);
+  checked(code, "clCreateContext");
+  add_stream(*c);
+  found->contexts[index] = std::move(c);
+}
+
+void check_index(int index) {
+  check(index >= 0 && index < device_count(), Kind::Runtime, "there is no device 'opencl:", index,
+        "'; ",
+        device_count() == 1 ? "the only OpenCL device is 'opencl:0'" : "the last is 'opencl:",
+        device_count() == 1 ? "" : std::to_string(device_count() - 1) + "'");
+}
+
+// Lets go of host memory whose copies are done.
+void let_go(Stream& s) {
+  while (!s.sent.empty()) {
+    Stream::Sent& first = s.sent.front();
+    int32_t status = 1;
+    api().GetEventInfo(first.event, kEventStatus, sizeof status, &status, nullptr);
+    if (status > 0) return;
+    api().ReleaseEvent(first.event);
+    s.sent_bytes -= first.host.numel() * first.host.item_size();
+    s.sent.pop_front();
+  }
+}
+
 }  // namespace
 
 std::vector<Handle> devices(std::string& why) {
+  if (forked()) {
+    why = "this process was forked from one that had opened the OpenCL loader";
+    return {};
+  }
   uint32_t n = 0;
   int32_t code = api().GetPlatformIDs(0, nullptr, &n);
   if (code != kSuccess || n == 0) {
@@ -50,6 +108,9 @@ std::vector<Handle> devices(std::string& why) {
     all.insert(all.end(), some.begin(), some.end());
   }
   if (all.empty()) why = "the OpenCL platforms have no device";
+  std::stable_partition(all.begin(), all.end(), [](Handle device) {
+    return (number_of<uint64_t>(device, kDeviceType) & kDeviceTypeCpu) == 0;
+  });
   return all;
 }
 
@@ -60,6 +121,13 @@ Properties properties_of(Handle device) {
   p.version = text_of(device, kDeviceVersion);
   p.driver = text_of(device, kDriverVersion);
   p.extensions = text_of(device, kDeviceExtensions);
+  Handle platform = number_of<Handle>(device, kDevicePlatform);
+  size_t n = 0;
+  if (platform && !api().GetPlatformInfo(platform, kPlatformName, 0, nullptr, &n) && n) {
+    p.platform.resize(n);
+    api().GetPlatformInfo(platform, kPlatformName, n, p.platform.data(), nullptr);
+    p.platform.resize(n - 1);
+  }
   p.type = number_of<uint64_t>(device, kDeviceType);
   p.memory = number_of<uint64_t>(device, kDeviceGlobalMemSize);
   p.largest_buffer = number_of<uint64_t>(device, kDeviceMaxMemAllocSize);
@@ -70,34 +138,133 @@ Properties properties_of(Handle device) {
   const char* no_double = std::getenv("EMBER_OPENCL_NO_DOUBLE");
   p.has_double = number_of<uint64_t>(device, kDeviceDoubleConfig) != 0 &&
                  !(no_double && std::string_view(no_double) == "1");
+  p.vector_bytes = 4 * std::max(1u, number_of<uint32_t>(device, kDeviceNativeVectorWidthFloat));
+  // Where local memory is main memory, as on CPUs, groups of one item that use long vectors are
+  // faster than many items that share. The variable lets one device run the kernels of both kinds.
+  p.staged = number_of<uint32_t>(device, kDeviceLocalMemType) == kLocalMemory;
+  if (const char* text = std::getenv("EMBER_OPENCL_STAGED")) p.staged = *text == '1';
   p.has_long_atomics = p.extensions.find("cl_khr_int64_base_atomics") != std::string::npos;
   return p;
 }
 
-void use_device(Handle device) {
-  if (current) return;
-  auto* c = new Context;
-  c->device = device;
-  c->properties = properties_of(device);
-  int32_t code = kSuccess;
-  c->context = api().CreateContext(nullptr, 1, &device, nullptr, nullptr, &code);
-  checked(code, "clCreateContext");
-  c->queue = api().CreateCommandQueue(c->context, device, kQueueProfiling, &code);
-  checked(code, "clCreateCommandQueue");
-  current = c;
-  pthread_atfork(nullptr, nullptr, [] { forked = true; });
+void use_devices(const std::vector<Handle>& devices) {
+  check_not_forked();
+  if (found) return;
+  auto* all = new Devices;
+  all->handles = devices;
+  if (all->handles.size() > kMostDevices) all->handles.resize(kMostDevices);
+  found = all;
 }
 
-bool in_use() { return current != nullptr; }
+bool in_use() { return found != nullptr; }
+int device_count() { return found ? int(found->handles.size()) : 0; }
 
-const Context& context() {
-  internal_check(current != nullptr, "no OpenCL device was opened");
-  check(!forked, Kind::Runtime,
-        "Cannot use an OpenCL device in a forked process; start it with the 'spawn' method, or "
-        "keep tensors of worker processes on the CPU");
-  return *current;
+void check_not_forked() {
+  check(!forked(), Kind::Runtime,
+        "Cannot use an OpenCL device in a process that was forked after the OpenCL loader was "
+        "opened; start it with the 'spawn' method, or keep tensors of worker processes on the CPU");
 }
 
-void finish() { checked(api().Finish(context().queue), "clFinish"); }
+int current_device() { return current; }
+void set_current_device(int index) {
+  check_index(index);
+  current = index;
+  selected = -1;
+}
+void select(int index) { selected = index; }
+
+Context& context(int index) {
+  internal_check(found != nullptr, "no OpenCL device was opened");
+  check_not_forked();
+  if (__builtin_expect(index < 0 || index >= device_count(), 0)) check_index(index);
+  if (__builtin_expect(!found->contexts[index], 0)) open(index);
+  return *found->contexts[index];
+}
+Context& context() { return context(selected >= 0 ? selected : current); }
+
+std::vector<Context*> opened() {
+  std::vector<Context*> all;
+  for (int i = 0; i < device_count(); i++)
+    if (found->contexts[i]) all.push_back(found->contexts[i].get());
+  return all;
+}
+
+Stream& current_stream(Context& device) {
+  Stream* s = streams[device.index];
+  return s ? *s : device.streams.front();
+}
+Stream& stream() { return current_stream(context()); }
+void set_current_stream(Stream& s) { streams[s.device->index] = &s; }
+
+Stream& next_stream(Context& c) {
+  int& next = found->next_stream[c.index];
+  next = next % kStreams + 1;
+  return size_t(next) < c.streams.size() ? c.streams[size_t(next)] : add_stream(c);
+}
+
+void enqueued(Stream& s) {
+  s.busy = true;
+  if (++s.unflushed < kFlushEvery) return;
+  s.unflushed = 0;
+  api().Flush(s.queue);
+}
+
+void keep(Stream& s, Handle event, const Tensor& host) {
+  api().Flush(s.queue);
+  s.sent.push_back({event, host});
+  s.sent_bytes += host.numel() * host.item_size();
+  let_go(s);
+  if (s.sent_bytes < kMostSent) return;
+  {
+    Unlocked free(true);
+    checked(api().Finish(s.queue), "clFinish");
+  }
+  let_go(s);
+}
+
+void wait_for(Stream& s, Handle event, Context& device) {
+  if (&device == s.device) {
+    Handle marker = nullptr;
+    checked(api().EnqueueMarker(s.queue, 1, &event, &marker), "clEnqueueMarkerWithWaitList");
+    api().ReleaseEvent(marker);
+    return enqueued(s);
+  }
+  Unlocked free(true);  // devices do not know of each other's events
+  checked(api().WaitForEvents(1, &event), "clWaitForEvents");
+}
+
+bool is_idle(Stream& s) {
+  if (!s.busy) return true;
+  Handle marker = nullptr;
+  checked(api().EnqueueMarker(s.queue, 0, nullptr, &marker), "clEnqueueMarkerWithWaitList");
+  api().Flush(s.queue);
+  int32_t status = 1;
+  api().GetEventInfo(marker, kEventStatus, sizeof status, &status, nullptr);
+  api().ReleaseEvent(marker);
+  if (status <= 0) s.busy = false;
+  return status <= 0;
+}
+
+void finish(Stream& s) {
+  const bool reads = read_fault(s);
+  s.device->waits++;
+  s.busy = false;
+  {
+    Unlocked free(true);
+    checked(api().Finish(s.queue), "clFinish");
+  }
+  let_go(s);
+  if (reads) raise_fault(s);
+}
+
+void finish(Context& c) {
+  std::exception_ptr failure;
+  for (size_t i = 0; i < c.streams.size(); i++) try {
+      finish(c.streams[i]);
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
+  if (failure) std::rethrow_exception(failure);
+}
 
 }  // namespace ember::opencl

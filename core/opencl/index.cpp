@@ -1,5 +1,5 @@
-// Indexing primitives. Positions become one tensor of offsets, all of them checked on the device;
-// then one kernel moves the elements.
+// Indexing primitives. Positions become one tensor of offsets, all of them checked on the device
+// (see fault.h); then one kernel moves the elements.
 #include <vector>
 
 #include "opencl/complex.h"
@@ -20,32 +20,23 @@ struct Axis {  // positions along one dimension of the indexed tensor
   int64_t dim;  // for messages
 };
 
-// The offsets (contiguous, of the positions' shape). Waits for the device, to raise here and now.
-Tensor offsets_of(const std::vector<Axis>& axes, bool wraps, Kind kind) {
+// The offsets (contiguous, of the positions' shape). A position out of bounds is reported when the
+// host next waits for the stream, and has no offset, so that nothing happens there.
+Tensor offsets_of(const char* op, const std::vector<Axis>& axes, bool wraps, Kind kind) {
   const Shape& shape = axes[0].index.shape();
-  const Device device = axes[0].index.device();
-  Tensor out = empty(shape, Dtype::Int64, device);
-  Tensor bad = empty({int64_t(axes.size()), 2}, Dtype::Int64, device);
-  fill(bad, Scalar(0));
+  Tensor out = empty(shape, Dtype::Int64, axes[0].index.device());
   for (size_t row = 0; row < axes.size(); row++) {
     const Axis& axis = axes[row];
+    check(axis.size > 0, kind, "index is out of bounds for dimension with size 0");
     Walk walk(shape);
     walk.add(out);
     walk.add(axis.index);
     const Geometry g = walk.geometry();
     Launch launch("offsets", "offsets",
                   [] { return std::string("#define OFFSETS 1\n") + sources::index; });
-    launch.tensor(out).tensor(axis.index).value(g).tensor(bad).value(int64_t(row));
+    launch.tensor(out).tensor(axis.index).value(g).faults(op, kind).value(axis.dim);
     launch.value(axis.size).value(axis.step).value(int32_t(wraps)).value(int32_t(row > 0));
     launch.run(g.n, 64);
-  }
-  std::vector<int64_t> found(2 * axes.size());
-  backend_of(bad).copy_to_host(found.data(), bad);
-  for (size_t row = 0; row < axes.size(); row++) {
-    if (!found[2 * row]) continue;
-    check(axes[row].size > 0, kind, "index is out of bounds for dimension with size 0");
-    fail(kind, "index ", found[2 * row + 1], " is out of bounds for dimension ", axes[row].dim,
-         " with size ", axes[row].size);
   }
   return out;
 }
@@ -181,7 +172,7 @@ Tensor cut_strides(const Tensor& x, const Tensor& like, int dim) {  // stride 0 
 
 void index_get(const Tensor& out, const Tensor& x, const Indexing& at) {
   if (at.indices[0].numel() == 0) return;
-  Tensor offsets = offsets_of(axes_of(x, at), at.wrap, Kind::Index);
+  Tensor offsets = offsets_of("index", axes_of(x, at), at.wrap, Kind::Index);
   if (out.numel() == 0) return;
   Spread s = spread(x, offsets, at.first, int(at.indices.size()));
   Walk walk(out.shape());
@@ -199,7 +190,7 @@ void index_put(const Tensor& self, const Indexing& at, const Tensor& values, Sca
     index_put(wide, at, converted(values, d), mode);
     return copy(self, wide);
   }
-  Tensor offsets = offsets_of(axes_of(self, at), at.wrap, Kind::Index);
+  Tensor offsets = offsets_of("index_put", axes_of(self, at), at.wrap, Kind::Index);
   if (values.numel() == 0) return;
   Spread s = spread(self, offsets, at.first, int(at.indices.size()));
   Walk walk(values.shape());
@@ -213,7 +204,7 @@ void gather(const Tensor& out_, const Tensor& x_, int dim, const Tensor& index_)
   if (index_.numel() == 0) return;
   Tensor out = as_line(out_), x = as_line(x_), index = as_line(index_);
   Tensor offsets =
-      offsets_of({{index, x.shape()[dim], x.strides()[dim], dim}}, false, Kind::Runtime);
+      offsets_of("gather", {{index, x.shape()[dim], x.strides()[dim], dim}}, false, Kind::Runtime);
   Walk walk(out.shape());
   walk.add(out);
   walk.add(cut_strides(x, index, dim));
@@ -231,8 +222,8 @@ void scatter(const Tensor& self_, int dim, const Tensor& index_, const Tensor& s
     scatter(wide, dim, index, converted(src, d), mode);
     return copy(self, wide);
   }
-  Tensor offsets =
-      offsets_of({{index, self.shape()[dim], self.strides()[dim], dim}}, false, Kind::Runtime);
+  Tensor offsets = offsets_of("scatter", {{index, self.shape()[dim], self.strides()[dim], dim}},
+                              false, Kind::Runtime);
   Walk walk(index.shape());
   walk.add(cut_strides(self, index, dim));
   walk.add(src);

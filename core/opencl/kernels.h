@@ -37,7 +37,11 @@ void scatter(const Tensor& self, int dim, const Tensor& index, const Tensor& src
 Tensor nonzero(const Tensor& x);
 Tensor repeated_positions(const Tensor& counts);
 
+// fft.cpp
+FftKernels& fft_kernels();
+
 // linalg.cpp
+LinalgKernels& linalg_kernels();
 void cholesky(const Tensor& matrices, const Tensor& info);
 void solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unit);
 
@@ -53,7 +57,18 @@ void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
 // lines.cpp
 void search(const Tensor& out, const Tensor& sorted, const Tensor& values, const Tensor& sorter,
             bool right);
+
+// softmax.cpp
 void softmax(const Tensor& out, const Tensor& x, int dim, bool log);
 void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim, bool log);
+
+// The families of core/families/, each in the file of its name.
+ConvKernels* conv_kernels();
+PoolKernels* pool_kernels();
+NormKernels* norm_kernels();
+OptimKernels* optim_kernels();
+LossKernels* loss_kernels();
+RecurrentKernels* recurrent_kernels();
+SegmentKernels* segment_kernels();
 
 }  // namespace ember::opencl

@@ -1,10 +1,10 @@
 // Geometry, dtype texts and arguments of kernels.
 #include "opencl/launch.h"
 
+#include <cstring>
 #include <unordered_map>
 
-#include "opencl/device.h"
-#include "opencl/program.h"
+#include "opencl/fault.h"
 
 namespace ember::opencl {
 
@@ -106,34 +106,62 @@ void check_computes(const char* op, Dtype d) {
 }
 
 namespace {
-std::unordered_map<std::string, Handle>& kernels() {
-  static auto& instance = *new std::unordered_map<std::string, Handle>;
+
+struct Kernels {
+  std::mutex mutex;
+  std::unordered_map<std::string, Kernel*> all[kMostDevices];
+};
+Kernels& kernels() {
+  static auto& instance = *new Kernels;
   return instance;
 }
+
 }  // namespace
 
-std::mutex& Launch::mutex() {
-  static auto& instance = *new std::mutex;
-  return instance;
+Kernel* Launch::known(const std::string& key) const {
+  Kernels& k = kernels();
+  std::lock_guard lock(k.mutex);
+  auto& all = k.all[device_.index];
+  auto found = all.find(key);
+  return found == all.end() ? nullptr : found->second;
 }
 
-Handle Launch::known(const std::string& key) {
-  auto found = kernels().find(key);
-  return found == kernels().end() ? nullptr : found->second;
+Kernel* Launch::build(const std::string& key, const char* name, const std::string& source) const {
+  Kernel* made = kernel(device_, source, name);
+  Kernels& k = kernels();
+  std::lock_guard lock(k.mutex);
+  return k.all[device_.index][key] = made;
 }
 
-Handle Launch::build(const std::string& key, const char* name, const std::string& source) {
-  return kernels()[key] = kernel(source, name);
+void Launch::add(const void* data, size_t size, bool is_handle, bool is_local) {
+  internal_check(count_ < kMostArguments && used_ + size <= kMostBytes,
+                 "too many arguments for a kernel");
+  arguments_[count_++] = {uint32_t(used_), uint32_t(size), is_handle, is_local};
+  if (is_local) return;
+  std::memcpy(data_ + used_, data, size);
+  used_ += (size + 7) / 8 * 8;
 }
 
 Launch& Launch::tensor(const Tensor& t) {
   Handle buffer = nullptr;
-  if (t && block_of(t)) buffer = block_of(t)->buffer;
-  return bytes(&buffer, sizeof buffer);
+  if (t && block_of(t)) {
+    const Block& block = *block_of(t);
+    check(block.stream->device == &device_, Kind::Runtime,
+          "Expected all tensors to be on the same device, but found at least two devices, opencl:",
+          device_.index, " and ", t.device(), "!");
+    buffer = block.buffer;
+  }
+  add(&buffer, sizeof buffer, true, false);
+  return *this;
 }
 
 Launch& Launch::bytes(const void* data, size_t size) {
-  checked(api().SetKernelArg(kernel_, args_++, size, data), "clSetKernelArg");
+  add(data, size, false, false);
+  return *this;
+}
+
+Launch& Launch::local(size_t size) {
+  add(nullptr, size, false, true);
   return *this;
 }
 
@@ -143,13 +171,53 @@ Launch& Launch::scalar(Dtype compute, const Scalar& s) {
   return bytes(v, size_t(item_size(compute_of(compute))));
 }
 
+Launch& Launch::faults(const char* op, Kind kind, const char* what) {
+  Handle cell = fault_cell(current_stream(device_));
+  add(&cell, sizeof cell, true, false);
+  return value(fault_place(op, kind, what));
+}
+
+// What the kernel has from the last time is not given again, but for buffers: a new one may have
+// the address of one that is gone.
+void Launch::give_arguments() {
+  Kernel& k = *kernel_;
+  const bool same = k.last_count == count_ && k.last.size() == used_;
+  k.last_count = -1;
+  for (int i = 0; i < count_; i++) {
+    const Argument& a = arguments_[i];
+    if (same && !a.is_handle && !a.is_local &&
+        std::memcmp(k.last.data() + a.offset, data_ + a.offset, a.size) == 0)
+      continue;
+    checked(
+        api().SetKernelArg(k.handle, uint32_t(i), a.size, a.is_local ? nullptr : data_ + a.offset),
+        "clSetKernelArg");
+  }
+  k.last.assign(data_, used_);
+  k.last_count = count_;
+}
+
 void Launch::run(int64_t items, int64_t group) {
-  size_t local = size_t(group), global = size_t((items + group - 1) / group * group);
-  int32_t code = items <= 0 ? kSuccess
-                            : api().EnqueueNDRangeKernel(context().queue, kernel_, 1, nullptr,
-                                                         &global, &local, 0, nullptr, nullptr);
-  lock_.unlock();  // what follows in the same scope may launch again
-  checked(code, "clEnqueueNDRangeKernel");
+  if (items <= 0) return;
+  Stream& s = current_stream(device_);
+  const size_t local = size_t(group), global = size_t((items + group - 1) / group * group);
+  auto start = [&] {
+    std::lock_guard lock(kernel_->mutex);
+    give_arguments();
+    return api().EnqueueNDRangeKernel(s.queue, kernel_->handle, 1, nullptr, &global, &local, 0,
+                                      nullptr, nullptr);
+  };
+  int32_t code = start();
+  if (is_out_of_memory(code)) {  // drivers may find room for buffers only now
+    release_cached(device_);
+    code = start();
+    check(!is_out_of_memory(code), Kind::OutOfMemory, "OpenCL out of memory: kernel '",
+          kernel_->name, "' does not fit on opencl:", device_.index, " (", device_.properties.name,
+          "), where tensors use ", memory_stats(device_).allocated, " bytes of ",
+          device_.properties.memory, " (", error_name(code), ")");
+  }
+  checked(code, kernel_->name.c_str());
+  enqueued(s);
+  if (waits_always()) finish(s);
 }
 
 }  // namespace ember::opencl

@@ -1,12 +1,11 @@
 // Starting kernels: geometry of operands, texts that depend on dtypes, and arguments.
 #pragma once
 
-#include <mutex>
 #include <string>
 
 #include "backend.h"
-#include "opencl/loader.h"
 #include "opencl/memory.h"
+#include "opencl/program.h"
 
 namespace ember::opencl {
 
@@ -51,31 +50,49 @@ void check_holds(const char* op, Dtype d);
 // The same, in kernels of real numbers: raises for complex ones, too.
 void check_computes(const char* op, Dtype d);
 
+// Arguments are collected first and given to the kernel in run(), so that launches may nest and
+// threads share kernels.
 class Launch {
  public:
   // The kernel `name` of the text that `source` writes; `key` stands for that text, so that it is
-  // written once.
+  // written once for each device.
   template <class Source>
-  Launch(const std::string& key, const char* name, Source&& source)
-      : lock_(mutex()), kernel_(known(key)) {
+  Launch(const std::string& key, const char* name, Source&& source) : device_(context()) {
+    kernel_ = known(key);
     if (!kernel_) kernel_ = build(key, name, source());
   }
-  Launch& tensor(const Tensor& t);  // its whole buffer; an undefined tensor is a null pointer
+  // Its whole buffer; an undefined tensor is a null pointer. It must be on the launch's device.
+  Launch& tensor(const Tensor& t);
   Launch& bytes(const void* data, size_t size);
+  Launch& local(size_t size);  // local memory
   template <class T>
   Launch& value(const T& v) {
     return bytes(&v, sizeof v);
   }
   Launch& scalar(Dtype compute, const Scalar& s);
+  // The two arguments FAULTS of a kernel that may call FAULT (common.cl). Errors name `op` and
+  // `what` is wrong; these are literals.
+  Launch& faults(const char* op, Kind kind = Kind::Index, const char* what = "index");
   void run(int64_t items, int64_t group);  // items are rounded up to whole groups
 
  private:
-  static std::mutex& mutex();
-  static Handle known(const std::string& key);
-  static Handle build(const std::string& key, const char* name, const std::string& source);
-  std::unique_lock<std::mutex> lock_;  // a kernel's arguments are part of it
-  Handle kernel_;
-  uint32_t args_ = 0;
+  static constexpr int kMostArguments = 48;
+  static constexpr size_t kMostBytes = 4096;
+  struct Argument {
+    uint32_t offset, size;
+    bool is_handle, is_local;
+  };
+  Kernel* known(const std::string& key) const;
+  Kernel* build(const std::string& key, const char* name, const std::string& source) const;
+  void add(const void* data, size_t size, bool is_handle, bool is_local);
+  void give_arguments();
+
+  Context& device_;
+  Kernel* kernel_;
+  int count_ = 0;
+  size_t used_ = 0;
+  Argument arguments_[kMostArguments];
+  alignas(16) char data_[kMostBytes];
 };
 
 inline Block* block_of(const Tensor& t) { return static_cast<Block*>(t.storage()->data); }

@@ -1,40 +1,62 @@
-// Cholesky factors and triangular systems, batch by batch.
-#include "opencl/kernels.h"
-#include "opencl/launch.h"
+// Cholesky factors and triangular systems, batch by batch, and the texts of all linear algebra.
+#include "opencl/linalg.h"
+
+#include "opencl/device.h"
 #include "opencl/sources.h"
 
 namespace ember::opencl {
 
 namespace {
-std::string text(const char* what, Dtype d) {
-  return std::string("typedef ") + memory_type(d) + " T;\n#define " + what + " 1\n" +
-         sources::linalg;
+std::string number_text(Dtype d) {
+  const bool wide = real_of(d) == Dtype::Float64;
+  std::string text = wide ? "#define R double\n#define EPS 2.220446049250313e-16\n"
+                            "#define TINY 2.2250738585072014e-308\n"
+                          : "#define R float\n#define EPS 1.1920929e-07f\n"
+                            "#define TINY 1.17549435e-38f\n";
+  if (is_complex(d)) text += "#define COMPLEX 1\n";
+  return text + sources::number;
 }
 }  // namespace
 
+Launch number_kernel(const char* op, const char* name, const char* text, Dtype d) {
+  check_computes(op, real_of(d));
+  return Launch(name + ("#" + std::to_string(int(d))), name, [&] { return number_text(d) + text; });
+}
+
+int64_t group_for(int64_t size) {
+  return std::min<int64_t>(size <= 16 ? 8 : 64, int64_t(context().properties.group_size));
+}
+
+void run_items(Launch& launch, int64_t items) {
+  launch.run(items, std::min<int64_t>(16, int64_t(context().properties.group_size)));
+}
+
+LinalgKernels& linalg_kernels() {
+  static OpenClLinalg instance;
+  return instance;
+}
+
 void cholesky(const Tensor& matrices, const Tensor& info) {
-  check_computes("cholesky", matrices.dtype());
   const int64_t n = matrices.size(-1);
   if (n == 0) return fill(info, Scalar(0));
-  Launch launch("cholesky" + std::to_string(int(matrices.dtype())), "cholesky",
-                [&] { return text("CHOLESKY", matrices.dtype()); });
+  if (matrices.numel() == 0) return;
+  Launch launch = number_kernel("cholesky", "cholesky", sources::linalg, matrices.dtype());
   launch.tensor(matrices).value(matrices.offset()).tensor(info).value(info.offset()).value(n);
-  launch.run(matrices.numel() / (n * n) * 64, 64);
+  const int64_t group = group_for(n);
+  launch.run(matrices.numel() / (n * n) * group, group);
 }
 
 void solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unit) {
   if (b.numel() == 0) return;
-  check_computes("solve_triangular", b.dtype());
   const int64_t n = a.size(-1), sides = left ? b.size(-1) : b.size(-2);
   const int64_t total = b.numel() / n;
-  Launch launch("solve" + std::to_string(int(b.dtype())), "solve_triangular",
-                [&] { return text("SOLVE", b.dtype()); });
+  Launch launch = number_kernel("solve_triangular", "solve_triangular", sources::linalg, b.dtype());
   launch.tensor(a).value(a.offset()).tensor(b).value(b.offset()).value(total).value(n).value(sides);
   // x a = b is a system with the transpose of a, for each row of b.
   launch.value(left ? n : int64_t(1)).value(left ? int64_t(1) : n);
   launch.value(left ? sides : int64_t(1)).value(left ? int64_t(1) : n);
   launch.value(int32_t(upper == left)).value(int32_t(unit));
-  launch.run(total, 16);
+  run_items(launch, total);
 }
 
 }  // namespace ember::opencl

@@ -2,6 +2,7 @@
 #include "opencl/loader.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 
 #include "check.h"
 
@@ -9,9 +10,11 @@ namespace ember::opencl {
 
 namespace {
 Api table;
-}
+bool is_forked = false;
+}  // namespace
 
 const Api& api() { return table; }
+bool forked() { return is_forked; }
 
 bool open_api(const std::string& path, std::string& why) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -53,6 +56,9 @@ bool open_api(const std::string& path, std::string& why) {
   EMBER_CL(Flush);
   EMBER_CL(Finish);
 #undef EMBER_CL
+  // A driver starts threads as soon as it is asked for devices, and a child has none of them.
+  static const int once = pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
+  (void)once;
   return why.empty();
 }
 

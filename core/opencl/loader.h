@@ -12,15 +12,17 @@ using Handle = void*;  // platform, device, context, queue, program, kernel, mem
 
 constexpr int32_t kSuccess = 0, kDeviceNotFound = -1, kMemObjectAllocationFailure = -4,
                   kOutOfResources = -5, kOutOfHostMemory = -6, kInvalidBufferSize = -61;
-constexpr uint64_t kDeviceTypeAll = 0xFFFFFFFF, kMemReadWrite = 1, kQueueProfiling = 2;
+constexpr uint64_t kDeviceTypeCpu = 2, kDeviceTypeAll = 0xFFFFFFFF, kMemReadWrite = 1,
+                   kQueueProfiling = 2;
 constexpr uint32_t kPlatformName = 0x0902, kDeviceType = 0x1000, kDeviceMaxComputeUnits = 0x1002,
                    kDeviceMaxWorkGroupSize = 0x1004, kDeviceMaxMemAllocSize = 0x1010,
                    kDeviceGlobalMemSize = 0x101F, kDeviceLocalMemSize = 0x1023,
                    kDeviceName = 0x102B, kDeviceVendor = 0x102C, kDriverVersion = 0x102D,
-                   kDeviceVersion = 0x102F, kDeviceExtensions = 0x1030,
+                   kDeviceVersion = 0x102F, kDeviceExtensions = 0x1030, kDevicePlatform = 0x1031,
                    kDeviceDoubleConfig = 0x1032, kProgramBinarySizes = 0x1165,
                    kProgramBinaries = 0x1166, kProgramBuildLog = 0x1183, kProfilingStart = 0x1282,
-                   kProfilingEnd = 0x1283, kEventStatus = 0x11D3;
+                   kProfilingEnd = 0x1283, kDeviceLocalMemType = 0x1022,
+                   kDeviceNativeVectorWidthFloat = 0x103A, kLocalMemory = 1, kEventStatus = 0x11D3;
 
 struct Api {
   int32_t (*GetPlatformIDs)(uint32_t, Handle*, uint32_t*);
@@ -60,7 +62,11 @@ struct Api {
 // Opens the library at `path`; false, with the reason, if that cannot be done.
 bool open_api(const std::string& path, std::string& why);
 const Api& api();  // after open_api
+bool forked();     // from a process in which it was open
 
+inline bool is_out_of_memory(int32_t code) {
+  return code == kMemObjectAllocationFailure || code == kOutOfResources || code == kOutOfHostMemory;
+}
 // "CL_OUT_OF_RESOURCES"
 const char* error_name(int32_t code);
 // Raises a RuntimeError that says which call failed, and how.

@@ -1,5 +1,6 @@
-// Reductions: folds by work-groups, in two stages where there are fewer outputs than work-groups
-// that the device can run at once.
+// Reductions, in one of two forms (see kernels/reduce.cl) that follow from layout and device, and
+// in two launches where there are fewer outputs than the device can work on at once.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -7,13 +8,12 @@
 #include "opencl/device.h"
 #include "opencl/kernels.h"
 #include "opencl/launch.h"
+#include "opencl/lines.h"
 #include "opencl/sources.h"
 
 namespace ember::opencl {
 
 namespace {
-
-constexpr int64_t kGroup = 64;  // GROUP of kernels/reduce.cl
 
 struct Split {  // the kept and the reduced dimensions of x
   Geometry kept, reduced;
@@ -21,13 +21,21 @@ struct Split {  // the kept and the reduced dimensions of x
 
 // Operand 0 is `out`, 1 is x, 2 is `also`; outputs have size 1 along the reduced dimensions.
 Split split(const Tensor& x, const Shape& dims, const Tensor& out, const Tensor& also = {}) {
-  Shape kept = x.shape(), rest, strides;
+  Shape kept = x.shape(), order;
   for (int d = 0; d < x.dim(); d++)
     if (dims.contains(d)) {
       kept[d] = 1;
-      rest.push_back(x.shape()[d]);
-      strides.push_back(x.strides()[d]);
+      order.push_back(d);
     }
+  // The order of what is reduced is free: neighbours in memory come last, so that they merge.
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return std::abs(x.strides()[a]) > std::abs(x.strides()[b]);
+  });
+  Shape rest, strides;
+  for (int64_t d : order) {
+    rest.push_back(x.shape()[d]);
+    strides.push_back(x.strides()[d]);
+  }
   Walk a(kept), b(rest);
   auto add = [&](const Tensor& t) { t ? a.add(t) : a.skip(); };
   add(out);
@@ -36,6 +44,69 @@ Split split(const Tensor& x, const Shape& dims, const Tensor& out, const Tensor&
   b.add(Shape::filled(rest.size(), 0), 0);
   b.add(strides, 0);
   return {a.geometry(), b.geometry()};
+}
+
+// How the kernels of kernels/reduce.cl go about it.
+struct Form {
+  bool columns = false, unit = false;
+  int group = 1, gx = 1, lanes = 1;
+  int64_t units = 0, chunks = 1, per = 1;
+
+  int64_t groups() const { return (columns ? units : (units + per - 1) / per) * chunks; }
+  std::string id() const {
+    return (columns ? "c" : "r") + std::string(unit ? "u" : "") + std::to_string(group) + 'x' +
+           std::to_string(gx) + 'x' + std::to_string(lanes);
+  }
+  std::string text() const {
+    return "#define GROUP " + std::to_string(group) + "\n#define GX " + std::to_string(gx) +
+           "\n#define LANES " + std::to_string(lanes) + "\n" +
+           (columns ? "#define COLUMNS 1\n" : "") + (unit ? "#define UNIT 1\n" : "");
+  }
+};
+
+// `below`: items below each other in a group may share the work for a column.
+Form form_of(const Split& s, bool below) {
+  const Properties& device = context().properties;
+  const Geometry &kept = s.kept, &reduced = s.reduced;
+  const int64_t side = kept.ndim ? kept.size[0] : 1, aside = kept.stride[1][0],
+                down = reduced.stride[1][0];
+  Form f;
+  f.columns =
+      reduced.n > 0 && ((aside == 1 && down != 1 && side >= 8) || (reduced.n <= 16 && side >= 16));
+  f.unit = (f.columns ? aside : down) == 1;
+  if (device.staged) {
+    f.group = reduced.n < 1024 && !f.columns ? 64 : 256;
+    while (size_t(f.group) > device.group_size) f.group /= 2;
+    f.lanes = f.columns ? 1 : 4;
+    f.gx = !f.columns ? 1 : below && reduced.n > 32 ? std::min(32, f.group) : f.group;
+  } else {
+    f.lanes = !f.columns ? 32 : side >= 512 ? 256 : 64;
+  }
+  const int64_t wide = int64_t(f.gx) * f.lanes;
+  f.units = f.columns ? (side + wide - 1) / wide * (kept.n / side) : kept.n;
+  const int64_t wanted = (device.staged ? 16 : 4) * std::max<int64_t>(device.compute_units, 1);
+  const int64_t least = f.columns ? 256 : device.staged ? 16 * f.group : 8192;
+  f.chunks = std::clamp<int64_t>(wanted / f.units, 1, std::max<int64_t>(reduced.n / least, 1));
+  f.chunks = std::max(f.chunks, (reduced.n >> 30) + 1);  // places in a chunk are 32-bit
+  const int64_t size = (reduced.n + f.chunks - 1) / f.chunks;
+  if (size) f.chunks = (reduced.n + size - 1) / size;  // none is empty
+  if (!f.columns && !device.staged) f.per = std::clamp<int64_t>(f.units / (8 * wanted), 1, 256);
+  return f;
+}
+// Of a launch that goes over what the chunks of another have left.
+Split after(const Split& s, int64_t chunks) {
+  Split again;
+  again.kept = s.kept;
+  again.kept.offset[1] = 0;
+  int64_t step = chunks;  // the first launch wrote in the order of the kept dimensions
+  for (int d = 0; d < again.kept.ndim; d++) {
+    again.kept.stride[1][d] = step;
+    step *= again.kept.size[d];
+  }
+  again.reduced.n = again.reduced.size[0] = chunks;
+  again.reduced.ndim = 1;
+  again.reduced.stride[1][0] = 1;
+  return again;
 }
 
 std::string types(Dtype acc, Dtype in, Dtype out) {
@@ -100,41 +171,28 @@ void reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims, 
     acc = Dtype::Float64;  // counts past 2^24
   const Fold fold = fold_of(f, acc, p);
   const Split s = split(x, dims, out);
-  auto text = [&](Dtype in, Dtype to, bool first, bool last) {
-    return types(acc, in, to) + "#define FOLD 1\n#define MAP(v) " + (first ? fold.map : "(v)") +
-           "\n#define COMBINE(a, b) " + fold.combine + "\n#define FINISH(a) " + fold.finish + "\n" +
-           (last ? "" : "#define PARTIAL 1\n") + sources::reduce;
+  auto start = [&](const Tensor& to, const Tensor& from, const Split& over, const Form& form,
+                   bool first, bool last) {
+    const Dtype in = from.dtype(), out = to.dtype();
+    Launch launch("reduce:" + fold.map + fold.combine + fold.finish + dtype_ids({acc, in, out}) +
+                      (first ? "f" : "") + (last ? "l" : "") + form.id(),
+                  "reduce", [&] {
+                    return types(acc, in, out) + form.text() + "#define FOLD 1\n#define MAP(v) " +
+                           (first ? fold.map : "(v)") + "\n#define COMBINE(a, b) " + fold.combine +
+                           "\n#define FINISH(a) " + fold.finish + "\n" +
+                           (last ? "" : "#define PARTIAL 1\n") + sources::reduce;
+                  });
+    launch.tensor(to).tensor(from).value(over.kept).value(over.reduced).value(form.chunks);
+    launch.value(form.per).scalar(acc, fold.init).scalar(acc, Scalar(p)).value(s.reduced.n);
+    launch.run(form.groups() * form.group, form.group);
   };
-  auto key = [&](Dtype in, Dtype to, bool first, bool last) {
-    return "reduce:" + fold.map + fold.combine + fold.finish + std::to_string(int(acc)) + ',' +
-           std::to_string(int(in)) + ',' + std::to_string(int(to)) + (first ? "f" : "") +
-           (last ? "l" : "");
-  };
-  auto start = [&](const Tensor& to, const Tensor& from, const Geometry& kept,
-                   const Geometry& reduced, int64_t chunks, bool first, bool last) {
-    Launch launch(key(from.dtype(), to.dtype(), first, last), "reduce",
-                  [&] { return text(from.dtype(), to.dtype(), first, last); });
-    launch.tensor(to).tensor(from).value(kept).value(reduced).value(chunks);
-    launch.scalar(acc, fold.init).scalar(acc, Scalar(p)).value(s.reduced.n);
-    launch.run(kept.n * chunks * kGroup, kGroup);
-  };
-  const int64_t wanted = 8 * std::max<int64_t>(context().properties.compute_units, 4);
-  int64_t chunks = std::min(wanted / std::max<int64_t>(s.kept.n, 1), s.reduced.n / (16 * kGroup));
-  if (chunks <= 1) return start(out, x, s.kept, s.reduced, 1, true, true);
-  Tensor partial = empty({s.kept.n, chunks}, acc, x.device());
-  start(partial, x, s.kept, s.reduced, chunks, true, false);
-  Geometry again = s.kept, few;
-  // The outputs of the first stage are in the order of the kept dimensions.
-  int64_t step = chunks;
-  again.offset[1] = 0;
-  for (int d = 0; d < again.ndim; d++) {
-    again.stride[1][d] = step;
-    step *= again.size[d];
-  }
-  few.n = few.size[0] = chunks;
-  few.ndim = 1;
-  few.stride[1][0] = 1;
-  start(out, partial, again, few, 1, false, true);
+  const Form form = form_of(s, true);
+  if (form.chunks == 1) return start(out, x, s, form, true, true);
+  Tensor partial = empty({s.kept.n, form.chunks}, acc, x.device());
+  start(partial, x, s, form, true, false);
+  const Split again = after(s, form.chunks);
+  Form second = form_of(again, true);
+  start(out, partial, again, second, false, true);
 }
 
 void extremes(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool most) {
@@ -144,15 +202,34 @@ void extremes(const Tensor& values, const Tensor& indices, const Tensor& x, int 
   const Dtype acc = is_floating(x.dtype()) ? compute_of(x.dtype()) : Dtype::Int64;
   const Dtype out = values ? values.dtype() : x.dtype();
   const Split s = split(x, x.dim() ? Shape{dim} : Shape{}, values, indices);
-  Launch launch("extremes:" + std::to_string(int(x.dtype())) + ',' + std::to_string(int(out)) +
-                    (most ? "+" : "-"),
-                "extremes", [&] {
-                  return types(acc, x.dtype(), out) + "#define EXTREMES 1\n#define MOST " +
-                         (most ? "1\n" : "0\n") + sources::reduce;
-                });
-  int32_t wants = (values ? 1 : 0) | (indices ? 2 : 0);
-  launch.tensor(values).tensor(indices).tensor(x).value(s.kept).value(s.reduced).value(wants);
-  launch.run(s.kept.n * kGroup, kGroup);
+  const Form form = form_of(s, false);
+  auto start = [&](const Tensor& best, const Tensor& at, const Tensor& from, const Tensor& found,
+                   const Split& over, const Form& form, Dtype to, bool last) {
+    const Dtype in = from.dtype();
+    Launch launch(
+        "extremes:" + dtype_ids({in, to}) + (most ? "+" : "-") + (last ? "l" : "") + form.id(),
+        "extremes", [&] {
+          return types(acc, in, to) + form.text() + "#define EXTREMES 1\n#define MOST " +
+                 (most ? "1\n" : "0\n") + (last ? "" : "#define PARTIAL 1\n") + sources::reduce;
+        });
+    const int32_t wants = (best ? 1 : 0) | (at ? 2 : 0) | (found ? 4 : 0);
+    launch.tensor(best).tensor(at).tensor(from).tensor(found).value(over.kept).value(over.reduced);
+    launch.value(form.chunks).value(form.per).value(wants);
+    launch.run(form.groups() * form.group, form.group);
+  };
+  if (form.chunks == 1) return start(values, indices, x, {}, s, form, out, true);
+  const Tensor best = empty({s.kept.n, form.chunks}, acc, x.device());
+  const Tensor at = empty({s.kept.n, form.chunks}, Dtype::Int64, x.device());
+  start(best, at, x, {}, s, form, acc, false);
+  const Split again = after(s, form.chunks);
+  Form rows = form_of(again, false);
+  if (rows.columns) {  // of which only the other form looks up places
+    rows = Form();
+    rows.unit = true;
+    rows.lanes = 32;
+    rows.units = again.kept.n;
+  }
+  start(values, indices, best, at, again, rows, out, true);
 }
 
 void variance(const Tensor& out, const Tensor& mean, const Tensor& x, const Shape& dims,
@@ -162,15 +239,25 @@ void variance(const Tensor& out, const Tensor& mean, const Tensor& x, const Shap
   check_computes("var", x.dtype());
   const Dtype acc = compute_of(some.dtype());
   const Split s = split(x, dims, out, mean);
-  Launch launch(
-      "variance:" + std::to_string(int(x.dtype())) + ',' + std::to_string(int(some.dtype())),
-      "variance", [&] {
-        return types(acc, x.dtype(), some.dtype()) + "#define VARIANCE 1\n" + sources::reduce;
-      });
-  int32_t wants = (out ? 1 : 0) | (mean ? 2 : 0), rooted = root;
-  launch.tensor(out).tensor(mean).tensor(x).value(s.kept).value(s.reduced);
+  const Form form = form_of(s, false);
+  const bool parts = form.chunks > 1 || form.columns;
+  const std::string id = dtype_ids({x.dtype(), some.dtype()}) + form.id() + (parts ? "p" : "");
+  auto text = [&] {
+    return types(acc, x.dtype(), some.dtype()) + form.text() + "#define VARIANCE 1\n" +
+           (parts ? "#define PARTIAL 1\n" : "") + sources::reduce;
+  };
+  const int32_t wants = (out ? 1 : 0) | (mean ? 2 : 0), rooted = root;
+  Tensor left;
+  if (parts) left = empty({s.kept.n, form.chunks, 2}, acc, x.device());
+  Launch launch("variance:" + id, "variance", text);
+  launch.tensor(out).tensor(mean).tensor(x).tensor(left).value(s.kept).value(s.reduced);
+  launch.value(form.chunks).value(form.per);
   launch.scalar(acc, Scalar(correction)).value(rooted).value(wants);
-  launch.run(s.kept.n * kGroup, kGroup);
+  launch.run(form.groups() * form.group, form.group);
+  if (!parts) return;
+  Launch join("join_variance:" + id, "join_variance", text);
+  join.tensor(out).tensor(mean).tensor(left).value(s.kept).value(s.reduced.n).value(form.chunks);
+  join.scalar(acc, Scalar(correction)).value(rooted).value(wants).run(s.kept.n, 64);
 }
 
 }  // namespace ember::opencl

@@ -21,36 +21,45 @@ Shape strides_for(const Tensor& t, MemoryFormat format) {
   }
 }
 
-// Copies values into `out`, whatever the devices.
-void copy_values(const Tensor& out, const Tensor& src) {
-  if (out.device().kind == src.device().kind) return backend_of(out).copy(out, src);
-  if (out.device().is_meta()) return;
-  check(!src.device().is_meta(), Kind::NotImplemented, "Cannot copy out of meta tensor; no data!");
-  if (src.device().is_cpu()) {
-    Tensor host = empty(out.shape(), out.dtype());
-    backend_of(host).copy(host, src);
-    if (out.is_contiguous()) return backend_of(out).copy_from_host(out, host.data());
-    Tensor there = empty(out.shape(), out.dtype(), out.device());
-    backend_of(there).copy_from_host(there, host.data());
-    return backend_of(out).copy(out, there);
+// Copies values into `out`, whatever the devices. `later`: may return before it is done.
+void copy_values(const Tensor& out, const Tensor& src, bool later = false) {
+  const Device to = out.device(), from = src.device();
+  if (to == from || (to.is_cpu() && from.is_cpu())) return backend_of(out).copy(out, src);
+  if (to.is_meta()) return;
+  check(!from.is_meta(), Kind::NotImplemented, "Cannot copy out of meta tensor; no data!");
+  if (from.is_cpu()) {
+    Tensor there = out.is_contiguous() ? out : empty(out.shape(), out.dtype(), to);
+    if (src.is_contiguous() && src.dtype() == out.dtype() && !later) {
+      backend_of(there).copy_from_host(there, src.data());
+    } else {
+      Tensor host = empty(out.shape(), out.dtype());
+      backend_of(host).copy(host, src);
+      backend_of(there).send(there, host);
+    }
+    if (!there.same(out)) backend_of(out).copy(out, there);
+    return;
   }
   Tensor dense = src;
   if (!src.is_contiguous()) {
-    dense = empty(src.shape(), src.dtype(), src.device());
+    dense = empty(src.shape(), src.dtype(), from);
     backend_of(dense).copy(dense, src);
+  }
+  if (to.is_cpu() && out.is_contiguous() && out.dtype() == src.dtype()) {
+    if (later) return backend_of(dense).receive(out, dense);
+    return backend_of(dense).copy_to_host(out.data(), dense);
   }
   Tensor host = empty(src.shape(), src.dtype());
   backend_of(dense).copy_to_host(host.data(), dense);
-  if (out.device().is_cpu()) return backend_of(out).copy(out, host);
   copy_values(out, host);
 }
 
-Tensor copied(const Tensor& self, Dtype dtype, Device device, MemoryFormat format) {
+Tensor copied(const Tensor& self, Dtype dtype, Device device, MemoryFormat format,
+              bool later = false) {
   Tensor out = format == MemoryFormat::Contiguous ||
                        (format == MemoryFormat::Preserve && self.is_contiguous())
                    ? empty(self.shape(), dtype, device)
                    : empty_strided(self.shape(), strides_for(self, format), dtype, device);
-  copy_values(out, self);
+  copy_values(out, self, later);
   return out;
 }
 
@@ -94,13 +103,13 @@ EMBER_OP("is_contiguous(Tensor self, *, Format? memory_format=None) -> bool",
          Method, "Whether the elements lie in memory in the order of `memory_format`.");
 
 Tensor to(const Tensor& self, std::optional<Device> device, std::optional<Dtype> dtype, bool copy,
-          std::optional<MemoryFormat> format) {
-  Device d = device.value_or(self.device());
+          std::optional<MemoryFormat> format, bool non_blocking) {
+  Device d = with_index(device.value_or(self.device()));
   if (d.kind == self.device().kind && d.index < 0) d = self.device();
   Dtype t = dtype.value_or(self.dtype());
   MemoryFormat f = format.value_or(MemoryFormat::Preserve);
   if (!copy && d == self.device() && t == self.dtype() && is_in_format(self, f)) return self;
-  Tensor out = copied(self, t, d, f);
+  Tensor out = copied(self, t, d, f, non_blocking);
   if (!grad_needed(self) || !is_differentiable(t)) return out;
   return tape(out, "to_copy",
               wrt(self, [from = self.device(), dtype = self.dtype()](const Tensor& g) {
@@ -123,25 +132,27 @@ EMBER_OP(
     "to(Tensor self, Device? device=None, Dtype? dtype=None, bool non_blocking=False, bool "
     "copy=False, *, Format? "
     "memory_format=None) -> Tensor",
-    ([](const Tensor& self, std::optional<Device> device, std::optional<Dtype> dtype, bool,
-        bool copy, MaybeFormat format) { return to(self, device, dtype, copy, format); }),
+    ([](const Tensor& self, std::optional<Device> device, std::optional<Dtype> dtype, bool later,
+        bool copy, MaybeFormat format) { return to(self, device, dtype, copy, format, later); }),
     Method,
     "The tensor on another device, in another dtype or memory format; itself if nothing changes.");
 EMBER_OP(
     "to(Tensor self, Tensor other, bool non_blocking=False, bool copy=False, *, Format? "
     "memory_format=None) -> Tensor",
-    ([](const Tensor& self, const Tensor& other, bool, bool copy, MaybeFormat format) {
-      return to(self, other.device(), other.dtype(), copy, format);
+    ([](const Tensor& self, const Tensor& other, bool later, bool copy, MaybeFormat format) {
+      return to(self, other.device(), other.dtype(), copy, format, later);
     }),
     Method, "The tensor with the dtype and device of `other`.");
 
-Tensor copy_(const Tensor& self, const Tensor& src) {
+Tensor copy_(const Tensor& self, const Tensor& src, bool non_blocking) {
   check_in_place("copy_", self);
   Tensor from = self.shape() == src.shape() ? src : expand(src, self.shape());
   bool shares = from.storage() == self.storage();
   {
     NoGrad guard;
-    copy_values(self, shares ? clone(from, MemoryFormat::Contiguous) : from);
+    // Into host memory that somebody may read at once: not later.
+    copy_values(self, shares ? clone(from, MemoryFormat::Contiguous) : from,
+                non_blocking && !self.device().is_cpu());
   }
   bump_version(self);
   if (grad_needed(self, src))
@@ -152,8 +163,10 @@ Tensor copy_(const Tensor& self, const Tensor& src) {
   return self;
 }
 EMBER_OP("copy_(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
-         ([](const Tensor& self, const Tensor& src, bool) { return copy_(self, src); }), Method,
-         "Copies the elements of `src`, broadcast and cast, into the tensor.");
+         ([](const Tensor& self, const Tensor& src, bool later) {
+           return copy_(self, src, later);
+         }),
+         Method, "Copies the elements of `src`, broadcast and cast, into the tensor.");
 
 Tensor fill_(const Tensor& self, const Operand& value) {
   check_in_place("fill_", self);

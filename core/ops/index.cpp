@@ -6,6 +6,19 @@ namespace ember {
 
 namespace {
 
+// Raises if positions in host memory, about to move to another device, are out of bounds: there
+// that would be known only later.
+void check_positions(const Tensor& positions, const Tensor& self, int dim) {
+  if (dim >= self.dim() || self.device().is_meta()) return;
+  const int64_t size = self.shape()[dim];
+  Tensor line = contiguous(positions, MemoryFormat::Contiguous);
+  for (int64_t i = 0; i < line.numel(); i++) {
+    const int64_t v = line.data<int64_t>()[i];
+    check(v >= -size && v < size, Kind::Index, "index ", v, " is out of bounds for dimension ", dim,
+          " with size ", size);
+  }
+}
+
 // Integer indices, one per dimension of self (undefined where a dimension is taken whole); masks
 // become the positions at which they are set.
 TensorList as_positions(const Tensor& self, const TensorList& indices) {
@@ -31,8 +44,12 @@ TensorList as_positions(const Tensor& self, const TensorList& indices) {
       check(t.dtype() == Dtype::Int64 || t.dtype() == Dtype::Int32, Kind::Index,
             "tensors used as indices must be long, int, byte or bool tensors, got ", t.dtype());
       NoGrad guard;
-      Tensor there = t.device().kind == self.device().kind ? t : to(t, self.device(), std::nullopt);
-      out.push_back(to(there, Dtype::Int64));
+      Tensor there = to(t, Dtype::Int64);
+      if (t.device().kind != self.device().kind) {
+        if (t.device().is_cpu()) check_positions(there, self, int(out.size()));
+        there = to(there, self.device(), std::nullopt);
+      }
+      out.push_back(there);
     }
   }
   if (int(out.size()) > self.dim()) too_many(int(out.size()));

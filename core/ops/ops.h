@@ -67,8 +67,9 @@ Tensor clone(const Tensor& self, MemoryFormat format = MemoryFormat::Preserve);
 Tensor contiguous(const Tensor& self, MemoryFormat format = MemoryFormat::Contiguous);
 Tensor to(const Tensor& self, Dtype dtype);
 Tensor to(const Tensor& self, std::optional<Device> device, std::optional<Dtype> dtype,
-          bool copy = false, std::optional<MemoryFormat> format = std::nullopt);
-Tensor copy_(const Tensor& self, const Tensor& src);
+          bool copy = false, std::optional<MemoryFormat> format = std::nullopt,
+          bool non_blocking = false);
+Tensor copy_(const Tensor& self, const Tensor& src, bool non_blocking = false);
 Tensor fill_(const Tensor& self, const Operand& value);
 Tensor data_of(const Tensor& self);
 void set_data(const Tensor& self, const Tensor& value);

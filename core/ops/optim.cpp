@@ -4,6 +4,8 @@
 #include "families/optim.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <tuple>
 
 #include "ops/ops.h"
 
@@ -13,13 +15,27 @@ namespace {
 
 // Whether no two of them share memory: a parameter that is listed twice changes twice, in order.
 bool disjoint(const TensorList& tensors) {
-  std::vector<std::pair<const char*, const char*>> ranges;
+  // The memory it lies in, which has addresses on the CPU only, and the bytes there.
+  struct Range {
+    const void* memory;
+    int64_t begin, end;
+    bool operator<(const Range& o) const {
+      return std::tie(memory, begin, end) < std::tie(o.memory, o.begin, o.end);
+    }
+  };
+  std::vector<Range> ranges;
   ranges.reserve(tensors.size());
-  for (const Tensor& t : tensors)
-    if (t.numel()) ranges.emplace_back(t.data<char>(), t.data<char>() + t.numel() * t.item_size());
+  for (const Tensor& t : tensors) {
+    if (!t.numel()) continue;
+    const bool cpu = t.device().is_cpu();
+    const int64_t begin =
+        cpu ? int64_t(reinterpret_cast<intptr_t>(t.data())) : t.offset() * t.item_size();
+    ranges.push_back({cpu ? nullptr : t.storage()->data, begin, begin + t.numel() * t.item_size()});
+  }
   std::sort(ranges.begin(), ranges.end());
   for (size_t i = 1; i < ranges.size(); i++)
-    if (ranges[i].first < ranges[i - 1].second) return false;
+    if (ranges[i].memory == ranges[i - 1].memory && ranges[i].begin < ranges[i - 1].end)
+      return false;
   return true;
 }
 

@@ -8,7 +8,8 @@
 
 namespace ember::python {
 
-void add_opencl(PyObject* module);  // opencl.cpp
+void add_opencl(PyObject* module);     // opencl.cpp
+void add_callgrind(PyObject* module);  // callgrind.cpp
 
 void set_python_error() {
   try {
@@ -87,6 +88,7 @@ PyMODINIT_FUNC PyInit__C() {
     add_backends(module.get());
     add_opencl(module.get());
     add_profile(module.get());
+    add_callgrind(module.get());
     add_module_base(module.get());
     return module.release();
   });

@@ -1,4 +1,5 @@
-// What ember/opencl.py needs of the OpenCL device: opening it, its properties, memory and events.
+// What ember/opencl.py needs of OpenCL devices: opening them, their properties, memory, streams and
+// events.
 #include "backend.h"
 #include "opencl/device.h"
 #include "opencl/kernels.h"
@@ -6,6 +7,7 @@
 #include "opencl/program.h"
 #include "opencl/register.h"
 #include "python/python.h"
+#include "runtime.h"
 
 namespace ember::python {
 
@@ -30,24 +32,43 @@ PyObject* open(PyObject*, PyObject* args) {
   });
 }
 
-// _opencl_use(place in the list of _opencl_open)
-PyObject* use(PyObject*, PyObject* args) {
+// _opencl_use(places in the list of _opencl_open): ember's devices 0, 1 ...
+PyObject* use(PyObject*, PyObject* places) {
   return guarded([&]() -> PyObject* {
-    Py_ssize_t place;
-    if (!PyArg_ParseTuple(args, "n:_opencl_use", &place)) return nullptr;
     std::string why;
     auto found = opencl::devices(why);
-    check(place >= 0 && size_t(place) < found.size(), Kind::Runtime, "there is no OpenCL device ",
-          place, "; there are ", found.size());
-    opencl::use_device(found[size_t(place)]);
+    opencl::check_not_forked();
+    std::vector<opencl::Handle> chosen;
+    Object list = checked(PySequence_Fast(places, "_opencl_use(): expected a list"));
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); i++) {
+      Py_ssize_t place = PyLong_AsSsize_t(PySequence_Fast_GET_ITEM(list.get(), i));
+      if (place == -1 && PyErr_Occurred()) return nullptr;
+      check(place >= 0 && size_t(place) < found.size(), Kind::Runtime, "there is no OpenCL device ",
+            place, "; there are ", found.size());
+      chosen.push_back(found[size_t(place)]);
+    }
+    opencl::use_devices(chosen);
     opencl::register_device();
     Py_RETURN_NONE;
   });
 }
 
-PyObject* properties(PyObject*, PyObject*) {
+opencl::Context& device_at(PyObject* index) {
+  long i = PyLong_AsLong(index);
+  if (i == -1 && PyErr_Occurred()) throw PythonError{};
+  return opencl::context(int(i));
+}
+template <class F>
+PyObject* nothing(F&& f) {
   return guarded([&]() -> PyObject* {
-    const opencl::Properties& p = opencl::context().properties;
+    f();
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* properties(PyObject*, PyObject* index) {
+  return guarded([&]() -> PyObject* {
+    const opencl::Properties& p = device_at(index).properties;
     return Py_BuildValue(
         "{sssssssssssssKsKsKsKsIsnsOsO}", "name", p.name.c_str(), "vendor", p.vendor.c_str(),
         "version", p.version.c_str(), "driver_version", p.driver.c_str(), "extensions",
@@ -60,62 +81,134 @@ PyObject* properties(PyObject*, PyObject*) {
   });
 }
 
-PyObject* memory_stats(PyObject*, PyObject*) {
+PyObject* memory_stats(PyObject*, PyObject* index) {
   return guarded([&]() -> PyObject* {
-    opencl::MemoryStats s = opencl::memory_stats();
+    opencl::Context& device = device_at(index);
+    opencl::MemoryStats s = opencl::memory_stats(device);
     opencl::BuildCounts b = opencl::build_counts();
     return Py_BuildValue(
-        "{sLsLsLsLsLsLsLsLsLsLsL}", "allocated", (long long)s.allocated, "allocated_peak",
+        "{sLsLsLsLsLsLsLsLsLsLsLsLsLsL}", "allocated", (long long)s.allocated, "allocated_peak",
         (long long)s.allocated_peak, "reserved", (long long)s.reserved, "reserved_peak",
-        (long long)s.reserved_peak, "requests", (long long)s.requests, "device_allocations",
-        (long long)s.device_allocations, "device_frees", (long long)s.device_frees, "retries",
-        (long long)s.retries, "ooms", (long long)s.out_of_memory, "programs_built",
-        (long long)b.built, "programs_loaded", (long long)b.loaded);
+        (long long)s.reserved_peak, "waiting", (long long)s.waiting, "blocks", (long long)s.blocks,
+        "requests", (long long)s.requests, "device_allocations", (long long)s.device_allocations,
+        "device_frees", (long long)s.device_frees, "retries", (long long)s.retries, "ooms",
+        (long long)s.out_of_memory, "programs_built", (long long)b.built, "programs_loaded",
+        (long long)b.loaded, "host_waits", (long long)device.waits);
   });
 }
-
-template <void (*F)()>
-PyObject* call(PyObject*, PyObject*) {
+PyObject* reset_peaks(PyObject*, PyObject* index) {
+  return nothing([&] { opencl::reset_peaks(device_at(index)); });
+}
+PyObject* empty_cache(PyObject*, PyObject*) {
+  return nothing([&] {
+    for (opencl::Context* device : opencl::opened()) opencl::release_cached(*device);
+  });
+}
+PyObject* limit(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
-    F();
+    int index;
+    double fraction;
+    if (!PyArg_ParseTuple(args, "id:_opencl_limit_memory", &index, &fraction)) return nullptr;
+    opencl::limit_memory(opencl::context(index), fraction);
     Py_RETURN_NONE;
   });
 }
-
-PyObject* limit(PyObject*, PyObject* fraction) {
-  return guarded([&]() -> PyObject* {
-    double f = PyFloat_AsDouble(fraction);
-    if (f == -1 && PyErr_Occurred()) return nullptr;
-    opencl::limit_memory(f);
-    Py_RETURN_NONE;
-  });
+PyObject* synchronize(PyObject*, PyObject* index) {
+  return nothing([&] { opencl::finish(device_at(index)); });
 }
 
-// Events are handles as integers, owned by the Python object that made them.
-PyObject* record(PyObject*, PyObject*) {
+PyObject* count(PyObject*, PyObject*) { return PyLong_FromLong(opencl::device_count()); }
+PyObject* current(PyObject*, PyObject*) { return PyLong_FromLong(opencl::current_device()); }
+PyObject* set_current(PyObject*, PyObject* index) {
+  return nothing([&] { opencl::set_current_device(device_at(index).index); });
+}
+
+// Streams are pairs: the index of the device, and the stream's place on it.
+opencl::Stream& stream_at(int index, int id) {
+  opencl::Context& device = opencl::context(index);
+  check(id >= 0 && size_t(id) < device.streams.size(), Kind::Value, "opencl:", index,
+        " has no stream ", id);
+  return device.streams[size_t(id)];
+}
+opencl::Stream& stream_in(PyObject* args) {
+  int index, id;
+  if (!PyArg_ParseTuple(args, "ii", &index, &id)) throw PythonError{};
+  return stream_at(index, id);
+}
+PyObject* new_stream(PyObject*, PyObject* index) {
+  return guarded([&] { return PyLong_FromLong(opencl::next_stream(device_at(index)).id); });
+}
+PyObject* current_stream(PyObject*, PyObject* index) {
+  return guarded([&] { return PyLong_FromLong(opencl::current_stream(device_at(index)).id); });
+}
+PyObject* set_stream(PyObject*, PyObject* args) {
+  return nothing([&] { opencl::set_current_stream(stream_in(args)); });
+}
+PyObject* finish_stream(PyObject*, PyObject* args) {
+  return nothing([&] { opencl::finish(stream_in(args)); });
+}
+PyObject* is_idle(PyObject*, PyObject* args) {
+  return guarded([&] { return PyBool_FromLong(opencl::is_idle(stream_in(args))); });
+}
+
+// Events are capsules: whoever waits for one keeps it, even if another thread records anew.
+constexpr const char* kEvent = "ember.opencl.event";
+
+PyObject* record(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
+    opencl::Stream& s = stream_in(args);
     opencl::Handle event = nullptr;
-    opencl::checked(opencl::api().EnqueueMarker(opencl::context().queue, 0, nullptr, &event),
+    opencl::checked(opencl::api().EnqueueMarker(s.queue, 0, nullptr, &event),
                     "clEnqueueMarkerWithWaitList");
-    opencl::api().Flush(opencl::context().queue);
-    return PyLong_FromVoidPtr(event);
+    opencl::api().Flush(s.queue);
+    PyObject* capsule = PyCapsule_New(event, kEvent, [](PyObject* o) {
+      if (!opencl::forked()) opencl::api().ReleaseEvent(PyCapsule_GetPointer(o, kEvent));
+    });
+    if (!capsule) opencl::api().ReleaseEvent(event);
+    return capsule;
   });
 }
 opencl::Handle event_of(PyObject* o) {
-  opencl::Handle event = PyLong_AsVoidPtr(o);
-  if (PyErr_Occurred()) throw PythonError{};
-  check(event != nullptr, Kind::Value, "not an OpenCL event");
+  opencl::Handle event = PyCapsule_GetPointer(o, kEvent);
+  if (!event) throw PythonError{};
   return event;
 }
 PyObject* wait(PyObject*, PyObject* o) {
-  return guarded([&]() -> PyObject* {
+  return nothing([&] {
+    opencl::check_not_forked();
     opencl::Handle event = event_of(o);
+    Unlocked free(true);
     opencl::checked(opencl::api().WaitForEvents(1, &event), "clWaitForEvents");
+  });
+}
+// _opencl_stream_wait(device, stream, event, device of the event)
+PyObject* wait_in_stream(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    int index, id, from;
+    PyObject* event;
+    if (!PyArg_ParseTuple(args, "iiOi:_opencl_stream_wait", &index, &id, &event, &from))
+      return nullptr;
+    opencl::wait_for(stream_at(index, id), event_of(event), opencl::context(from));
+    Py_RETURN_NONE;
+  });
+}
+PyObject* record_stream(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject* tensor;
+    int index, id;
+    if (!PyArg_ParseTuple(args, "Oii:_opencl_record_stream", &tensor, &index, &id)) return nullptr;
+    check(is_tensor(tensor), Kind::Type, "record_stream(): expected a Tensor");
+    const Tensor& t = tensor_of(tensor);
+    check(backends[t.device().kind] && backend_of(t).name() == "opencl", Kind::Runtime,
+          "record_stream(): the tensor is on ", t.device(), ", the stream on opencl:", index);
+    if (auto* block = static_cast<opencl::Block*>(t.storage()->data))
+      opencl::record_stream(block, stream_at(index, id));
     Py_RETURN_NONE;
   });
 }
 PyObject* is_done(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* {
+    opencl::check_not_forked();
     int32_t status = 1;
     opencl::checked(opencl::api().GetEventInfo(event_of(o), opencl::kEventStatus, sizeof status,
                                                &status, nullptr),
@@ -132,34 +225,35 @@ PyObject* time_of(PyObject*, PyObject* o) {  // nanoseconds of the device's cloc
     return PyLong_FromUnsignedLongLong(t);
   });
 }
-PyObject* drop(PyObject*, PyObject* o) {
-  return guarded([&]() -> PyObject* {
-    opencl::api().ReleaseEvent(event_of(o));
-    Py_RETURN_NONE;
-  });
-}
-
 PyObject* set_deterministic(PyObject*, PyObject* o) {
   opencl::deterministic = PyObject_IsTrue(o) == 1;
   return Py_NewRef(Py_None);
 }
 
-PyMethodDef functions[] = {
-    {"_opencl_open", open, METH_VARARGS, nullptr},
-    {"_opencl_use", use, METH_VARARGS, nullptr},
-    {"_opencl_properties", properties, METH_NOARGS, nullptr},
-    {"_opencl_memory_stats", memory_stats, METH_NOARGS, nullptr},
-    {"_opencl_reset_peaks", call<opencl::reset_peaks>, METH_NOARGS, nullptr},
-    {"_opencl_empty_cache", call<opencl::release_cached>, METH_NOARGS, nullptr},
-    {"_opencl_synchronize", call<opencl::finish>, METH_NOARGS, nullptr},
-    {"_opencl_limit_memory", limit, METH_O, nullptr},
-    {"_opencl_deterministic", set_deterministic, METH_O, nullptr},
-    {"_opencl_event_record", record, METH_NOARGS, nullptr},
-    {"_opencl_event_wait", wait, METH_O, nullptr},
-    {"_opencl_event_done", is_done, METH_O, nullptr},
-    {"_opencl_event_time", time_of, METH_O, nullptr},
-    {"_opencl_event_drop", drop, METH_O, nullptr},
-    {}};
+PyMethodDef functions[] = {{"_opencl_open", open, METH_VARARGS, nullptr},
+                           {"_opencl_use", use, METH_O, nullptr},
+                           {"_opencl_properties", properties, METH_O, nullptr},
+                           {"_opencl_memory_stats", memory_stats, METH_O, nullptr},
+                           {"_opencl_reset_peaks", reset_peaks, METH_O, nullptr},
+                           {"_opencl_empty_cache", empty_cache, METH_NOARGS, nullptr},
+                           {"_opencl_limit_memory", limit, METH_VARARGS, nullptr},
+                           {"_opencl_synchronize", synchronize, METH_O, nullptr},
+                           {"_opencl_device_count", count, METH_NOARGS, nullptr},
+                           {"_opencl_current_device", current, METH_NOARGS, nullptr},
+                           {"_opencl_set_device", set_current, METH_O, nullptr},
+                           {"_opencl_stream_new", new_stream, METH_O, nullptr},
+                           {"_opencl_stream_current", current_stream, METH_O, nullptr},
+                           {"_opencl_stream_use", set_stream, METH_VARARGS, nullptr},
+                           {"_opencl_stream_synchronize", finish_stream, METH_VARARGS, nullptr},
+                           {"_opencl_stream_idle", is_idle, METH_VARARGS, nullptr},
+                           {"_opencl_stream_wait", wait_in_stream, METH_VARARGS, nullptr},
+                           {"_opencl_record_stream", record_stream, METH_VARARGS, nullptr},
+                           {"_opencl_deterministic", set_deterministic, METH_O, nullptr},
+                           {"_opencl_event_record", record, METH_VARARGS, nullptr},
+                           {"_opencl_event_wait", wait, METH_O, nullptr},
+                           {"_opencl_event_done", is_done, METH_O, nullptr},
+                           {"_opencl_event_time", time_of, METH_O, nullptr},
+                           {}};
 
 }  // namespace
 

@@ -1,7 +1,8 @@
 // dtype, device, Size, layout and memory_format objects, and numbers.
 #include <unordered_map>
-#include "opencl/device.h"
 
+#include "backend.h"
+#include "opencl/device.h"
 #include "python/python.h"
 
 namespace ember::python {
@@ -89,6 +90,11 @@ struct PyDevice {
   PyObject_HEAD Device device;
 };
 
+void check_opencl(Device d) {
+  check(d.index < opencl::device_count(), Kind::Runtime, "device(): there is no '", d,
+        "': OpenCL devices here go up to 'opencl:", opencl::device_count() - 1, "'");
+}
+
 PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     static const char* names[] = {"type", "index", nullptr};
@@ -98,13 +104,16 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
       return nullptr;
     Device d = device_of_object(type);
     if (index && index != Py_None) {
-      check(d.index < 0, Kind::Runtime,
+      bool given = PyUnicode_Check(type) &&
+                   PyUnicode_FindChar(type, ':', 0, PyUnicode_GET_LENGTH(type), 1) >= 0;
+      check(!given, Kind::Runtime,
             "type (string) must not include an index because index was passed explicitly: ",
             d.name());
       int64_t i = int_of(index);
       check(i >= 0 && i < 128, Kind::Runtime,
             "Device index must not be negative or above 127, got ", i);
       d.index = int8_t(i);
+      if (device_kind_name(d.kind) == "opencl") check_opencl(d);
     }
     return wrap_device(d);
   });
@@ -195,12 +204,14 @@ Device device_of_object(PyObject* o) {
       checked(PyObject_CallMethod(module.get(), "init", nullptr));
     }
     Device d = parse_device(name);
-    check(d.index <= 0, Kind::Runtime, "device(): ember uses one OpenCL device, 'opencl:0', got '",
-          name, "'; EMBER_OPENCL_DEVICE chooses which");
-    return Device(d.kind, 0);
+    check_opencl(d);
+    return with_index(d);
   }
-  if (PyLong_CheckExact(o))
-    fail(Kind::Runtime, "device(): a bare index needs an accelerator; none is available");
+  if (PyLong_CheckExact(o)) {  // of the accelerator
+    check(opencl::in_use(), Kind::Runtime,
+          "device(): a bare index needs an accelerator; none is in use");
+    return device_of_object(checked(PyUnicode_FromFormat("opencl:%S", o)).get());
+  }
   fail(Kind::Type, "device(): expected a string, an index or a device, got ", Py_TYPE(o)->tp_name);
 }
 

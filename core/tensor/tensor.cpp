@@ -17,6 +17,11 @@ void set_default_dtype(Dtype dtype) { the_default_dtype = dtype; }
 Device default_device() { return the_default_device; }
 void set_default_device(Device device) { the_default_device = device; }
 
+Device with_index(Device d) {
+  if (d.kind > Device::kMeta && d.index < 0) d.index = int8_t(backend_of(d).current_index());
+  return d;
+}
+
 void Storage::destroy() {
   if (release)
     release(this);
@@ -26,6 +31,7 @@ void Storage::destroy() {
 }
 
 Ref<Storage> new_storage(int64_t bytes, Device device) {
+  device = with_index(device);
   Backend& backend = backend_of(device);
   Ref<Storage> s(new Storage);
   s->data = backend.allocate(bytes);

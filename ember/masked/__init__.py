@@ -1,12 +1,11 @@
 """Reductions and normalisations that leave out elements under a boolean mask."""
 
+from ember.masked._along import cumprod, cumsum, log_softmax, softmax, softmin
 from ember.masked._reductions import (
     amax,
     amin,
     argmax,
     argmin,
-    cumprod,
-    cumsum,
     logsumexp,
     mean,
     median,
@@ -16,7 +15,7 @@ from ember.masked._reductions import (
     sum,
     var,
 )
-from ember.masked._scaled import log_softmax, logaddexp, normalize, softmax, softmin
+from ember.masked._scaled import logaddexp, normalize
 
 __all__ = [
     "amax",

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import ember
 from ember import Tensor
 
 DimLike = int | Sequence[int] | None
+Dims = tuple[int, ...]
+Dtype = ember.dtype | None
+Mask = Tensor | None
+
+F = TypeVar("F", bound=Callable[..., Tensor])
 
 
 def least(op: str, dtype: ember.dtype) -> float | int:
@@ -47,7 +53,7 @@ def covered(input: Tensor, mask: Tensor | None, value: float | int) -> Tensor:
     )
 
 
-def all_dims(dim: DimLike, ndim: int) -> tuple[int, ...]:
+def all_dims(dim: DimLike, ndim: int) -> Dims:
     """The dimensions of a `dim=` argument, sorted; all of them for None or ()."""
     if dim is None or (not isinstance(dim, int) and len(dim) == 0):
         return tuple(range(ndim))
@@ -67,3 +73,10 @@ def all_dims(dim: DimLike, ndim: int) -> tuple[int, ...]:
 
 def is_float(dtype: ember.dtype) -> bool:
     return dtype.is_floating_point or dtype.is_complex
+
+
+def named_as(body: Callable[..., Any], call: F) -> F:
+    """`call` with the name and the text of `body`, but its own signature."""
+    for name in ("__name__", "__qualname__", "__module__", "__doc__"):
+        setattr(call, name, getattr(body, name))
+    return call

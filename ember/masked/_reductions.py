@@ -5,17 +5,54 @@ Elements where `mask` is False do not count. The mask broadcasts to the input's 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Protocol
+
 import ember
 from ember import Tensor
 from ember.masked._mask import (
     DimLike,
+    Dims,
+    Dtype,
+    Mask,
     all_dims,
     covered,
     full_mask,
     greatest,
     is_float,
     least,
+    named_as,
 )
+
+
+class Reduction(Protocol):
+    """The signature that most reductions have."""
+
+    def __call__(
+        self,
+        input: Tensor,
+        dim: DimLike = None,
+        *,
+        keepdim: bool = False,
+        dtype: ember.dtype | None = None,
+        mask: Tensor | None = None,
+    ) -> Tensor: ...
+
+
+def reduction(body: Callable[[Tensor, Dims, bool, Dtype, Mask], Tensor]) -> Reduction:
+    """Gives `body`, which takes all arguments as they were made out, that signature."""
+
+    def call(
+        input: Tensor,
+        dim: DimLike = None,
+        *,
+        keepdim: bool = False,
+        dtype: ember.dtype | None = None,
+        mask: Tensor | None = None,
+    ) -> Tensor:
+        return body(input, all_dims(dim, input.dim()), bool(keepdim), dtype, mask)
+
+    return named_as(body, call)
 
 
 def _wide(input: Tensor, dtype: ember.dtype | None) -> ember.dtype:
@@ -23,14 +60,8 @@ def _wide(input: Tensor, dtype: ember.dtype | None) -> ember.dtype:
     return dtype or (input.dtype if is_float(input.dtype) else ember.int64)
 
 
-def sum(
-    input: Tensor,
-    dim: DimLike = None,
-    *,
-    keepdim: bool = False,
-    dtype: ember.dtype | None = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+@reduction
+def sum(input: Tensor, dims: Dims, keepdim: bool, dtype: Dtype, mask: Mask) -> Tensor:
     """Sum of the elements under the mask.
 
     >>> import ember
@@ -38,18 +69,11 @@ def sum(
     >>> ember.masked.sum(ember.tensor([1.0, 2.0, 3.0]), mask=mask)
     tensor(4.)
     """
-    x = covered(input, mask, 0)
-    return x.sum(all_dims(dim, x.dim()), bool(keepdim), dtype=_wide(input, dtype))
+    return covered(input, mask, 0).sum(dims, keepdim, dtype=_wide(input, dtype))
 
 
-def prod(
-    input: Tensor,
-    dim: DimLike = None,
-    *,
-    keepdim: bool = False,
-    dtype: ember.dtype | None = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+@reduction
+def prod(input: Tensor, dims: Dims, keepdim: bool, dtype: Dtype, mask: Mask) -> Tensor:
     """Product of the elements under the mask.
 
     >>> import ember
@@ -58,53 +82,13 @@ def prod(
     tensor(3.)
     """
     x = covered(input, mask, 1).to(_wide(input, dtype))
-    for d in reversed(all_dims(dim, x.dim())):
-        x = x.prod(d, bool(keepdim))
+    for d in reversed(dims):
+        x = x.prod(d, keepdim)
     return x if x is not input else x.clone()
 
 
-def cumsum(
-    input: Tensor,
-    dim: int,
-    *,
-    dtype: ember.dtype | None = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """Sums of the elements under the mask up to each place along `dim`.
-
-    >>> import ember
-    >>> mask = ember.tensor([True, False, True])
-    >>> ember.masked.cumsum(ember.tensor([1.0, 2.0, 3.0]), 0, mask=mask)
-    tensor([1., 1., 4.])
-    """
-    return covered(input, mask, 0).cumsum(dim, dtype=dtype or input.dtype)
-
-
-def cumprod(
-    input: Tensor,
-    dim: int,
-    *,
-    dtype: ember.dtype | None = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """Products of the elements under the mask up to each place along `dim`.
-
-    >>> import ember
-    >>> mask = ember.tensor([True, False, True])
-    >>> ember.masked.cumprod(ember.tensor([3.0, 2.0, 3.0]), 0, mask=mask)
-    tensor([3., 3., 9.])
-    """
-    return covered(input, mask, 1).cumprod(dim, dtype=dtype or input.dtype)
-
-
-def amax(
-    input: Tensor,
-    dim: DimLike = None,
-    *,
-    keepdim: bool = False,
-    dtype: ember.dtype | None = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+@reduction
+def amax(input: Tensor, dims: Dims, keepdim: bool, dtype: Dtype, mask: Mask) -> Tensor:
     """Largest of the elements under the mask; the dtype's smallest value if none is.
 
     >>> import ember
@@ -113,17 +97,11 @@ def amax(
     tensor(2.)
     """
     x = covered(input, mask, least("amax", input.dtype))
-    return x.amax(all_dims(dim, x.dim()), bool(keepdim)).to(dtype or input.dtype)
+    return x.amax(dims, keepdim).to(dtype or input.dtype)
 
 
-def amin(
-    input: Tensor,
-    dim: DimLike = None,
-    *,
-    keepdim: bool = False,
-    dtype: ember.dtype | None = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+@reduction
+def amin(input: Tensor, dims: Dims, keepdim: bool, dtype: Dtype, mask: Mask) -> Tensor:
     """Smallest of the elements under the mask; the dtype's largest value if none is.
 
     >>> import ember
@@ -132,7 +110,7 @@ def amin(
     tensor(2.)
     """
     x = covered(input, mask, greatest("amin", input.dtype))
-    return x.amin(all_dims(dim, x.dim()), bool(keepdim)).to(dtype or input.dtype)
+    return x.amin(dims, keepdim).to(dtype or input.dtype)
 
 
 def argmax(
@@ -180,14 +158,8 @@ def _count(input: Tensor, dim: DimLike, keepdim: bool, mask: Tensor | None) -> T
     return full_mask(input, mask).sum(all_dims(dim, input.dim()), keepdim)
 
 
-def mean(
-    input: Tensor,
-    dim: DimLike = None,
-    *,
-    keepdim: bool = False,
-    dtype: ember.dtype | None = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+@reduction
+def mean(input: Tensor, dims: Dims, keepdim: bool, dtype: Dtype, mask: Mask) -> Tensor:
     """Mean of the elements under the mask; nan where there are none.
 
     >>> import ember
@@ -202,8 +174,8 @@ def mean(
             f"mean(): Could not infer output dtype. {source} dtype must be either a "
             f"floating point or complex dtype. Got: {dtype}"
         )
-    total = sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask)
-    return total / _count(input, dim, bool(keepdim), mask)
+    total = sum(input, dims, keepdim=keepdim, dtype=dtype, mask=mask)
+    return total / _count(input, dims, keepdim, mask)
 
 
 def median(
@@ -318,13 +290,9 @@ def std(
     ).sqrt()
 
 
+@reduction
 def logsumexp(
-    input: Tensor,
-    dim: DimLike = None,
-    *,
-    keepdim: bool = False,
-    dtype: ember.dtype | None = None,
-    mask: Tensor | None = None,
+    input: Tensor, dims: Dims, keepdim: bool, dtype: Dtype, mask: Mask
 ) -> Tensor:
     """Logarithm of the sum of exponentials of the elements under the mask.
 
@@ -336,4 +304,4 @@ def logsumexp(
     complex = input.dtype.is_complex
     value = -float("inf") if complex else least("logsumexp", input.dtype)
     x = covered(input, mask, value)
-    return x.logsumexp(all_dims(dim, x.dim()), bool(keepdim)).to(dtype or input.dtype)
+    return x.logsumexp(dims, keepdim).to(dtype or input.dtype)

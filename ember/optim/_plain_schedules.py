@@ -21,14 +21,24 @@ def _lambda_list(given, optimizer: Optimizer) -> list:
     return list(given)
 
 
-class _LambdaState:
-    """Functions are not saved; the state of callable objects is."""
+class _OfFunctions(LRScheduler):
+    """Base of schedules by functions of the epoch, one for each group of parameters.
 
-    lr_lambdas: list
+    Functions are not saved; the state of callable objects is.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
+        last_epoch: int = -1,
+    ) -> None:
+        self.lr_lambdas = _lambda_list(lr_lambda, optimizer)
+        super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict:
         """State; of the lambdas only what callable objects hold."""
-        state = super().state_dict()  # type: ignore[misc]
+        state = super().state_dict()
         lambdas = state.pop("lr_lambdas")
         state["lr_lambdas"] = [
             None if isinstance(f, types.FunctionType) else f.__dict__.copy()
@@ -45,17 +55,8 @@ class _LambdaState:
         self.__dict__.update(state)
 
 
-class LambdaLR(_LambdaState, LRScheduler):
+class LambdaLR(_OfFunctions):
     """The initial rate times a function of the epoch."""
-
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
-        last_epoch: int = -1,
-    ) -> None:
-        self.lr_lambdas = _lambda_list(lr_lambda, optimizer)
-        super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list:
         self._warn_outside_step()
@@ -64,17 +65,8 @@ class LambdaLR(_LambdaState, LRScheduler):
         ]
 
 
-class MultiplicativeLR(_LambdaState, LRScheduler):
+class MultiplicativeLR(_OfFunctions):
     """The rate multiplied by a function of the epoch at each step."""
-
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
-        last_epoch: int = -1,
-    ) -> None:
-        self.lr_lambdas = _lambda_list(lr_lambda, optimizer)
-        super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list:
         self._warn_outside_step()

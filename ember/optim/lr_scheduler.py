@@ -25,6 +25,39 @@ from ember.optim.optimizer import Optimizer
 _LRScheduler = LRScheduler
 
 
+def _check_schedulers(
+    owner: LRScheduler, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None
+) -> Optimizer:
+    """The one optimizer that all `schedulers` of `owner` have to be of."""
+    if len(schedulers) < 1:
+        raise ValueError(
+            f"{type(owner).__name__} expects at least one scheduler to be chained, "
+            "but got no scheduler."
+        )
+    optimizer = optimizer or schedulers[0].optimizer
+    for i, scheduler in enumerate(schedulers):
+        if not hasattr(scheduler, "optimizer"):
+            raise TypeError(
+                f"{type(owner).__name__} at index {i} should have `optimizer` as "
+                "its attribute."
+            )
+        if isinstance(scheduler, ReduceLROnPlateau):
+            raise ValueError(
+                f"{type(owner).__name__} does not support `ReduceLROnPlateau` "
+                "scheduler as it requires additional kwargs to be specified when "
+                f"calling `step`, but got one at index {i} in the given schedulers "
+                "sequence."
+            )
+        if scheduler.optimizer is not optimizer:
+            raise ValueError(
+                f"{type(owner).__name__} expects all schedulers to belong to the "
+                f"same optimizer, but got scheduler {type(scheduler).__name__} at "
+                f"index {i} has {scheduler.optimizer}, which is different from "
+                f"{optimizer.__class__.__name__}."
+            )
+    return optimizer
+
+
 class SequentialLR(LRScheduler):
     """Schedulers one after another, each from its milestone on.
 
@@ -44,31 +77,7 @@ class SequentialLR(LRScheduler):
         milestones: list[int],
         last_epoch: int = -1,
     ) -> None:
-        if len(schedulers) < 1:
-            raise ValueError(
-                f"{type(self).__name__} expects at least one scheduler to be chained, "
-                "but got no scheduler."
-            )
-        for i, scheduler in enumerate(schedulers):
-            if not hasattr(scheduler, "optimizer"):
-                raise TypeError(
-                    f"{type(self).__name__} at index {i} should have `optimizer` as "
-                    "its attribute."
-                )
-            if isinstance(scheduler, ReduceLROnPlateau):
-                raise ValueError(
-                    f"{type(self).__name__} does not support `ReduceLROnPlateau` "
-                    "scheduler as it requires additional kwargs to be specified when "
-                    f"calling `step`, but got one at index {i} in the given schedulers "
-                    "sequence."
-                )
-            if scheduler.optimizer is not optimizer:
-                raise ValueError(
-                    f"{type(self).__name__} expects all schedulers to belong to the "
-                    f"same optimizer, but got scheduler {type(scheduler).__name__} at "
-                    f"index {i} has {scheduler.optimizer}, which is different from "
-                    f"{optimizer.__class__.__name__}."
-                )
+        _check_schedulers(self, schedulers, optimizer)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
                 "Sequential Schedulers expects number of schedulers provided to be one "
@@ -114,32 +123,7 @@ class ChainedScheduler(LRScheduler):
     def __init__(
         self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None
     ) -> None:
-        if len(schedulers) < 1:
-            raise ValueError(
-                f"{type(self).__name__} expects at least one scheduler to be chained, "
-                "but got no scheduler."
-            )
-        optimizer = optimizer or schedulers[0].optimizer
-        for i, scheduler in enumerate(schedulers):
-            if not hasattr(scheduler, "optimizer"):
-                raise TypeError(
-                    f"{type(self).__name__} at index {i} should have `optimizer` as "
-                    "its attribute."
-                )
-            if isinstance(scheduler, ReduceLROnPlateau):
-                raise ValueError(
-                    f"{type(self).__name__} does not support `ReduceLROnPlateau` "
-                    "scheduler as it requires additional kwargs to be specified when "
-                    f"calling `step`, but got one at index {i} in the given schedulers "
-                    "sequence."
-                )
-            if scheduler.optimizer is not optimizer:
-                raise ValueError(
-                    f"{type(self).__name__} expects all schedulers to belong to the "
-                    f"same optimizer, but got scheduler {type(scheduler).__name__} at "
-                    f"index {i} has {scheduler.optimizer}, which is different from "
-                    f"{optimizer.__class__.__name__}."
-                )
+        optimizer = _check_schedulers(self, schedulers, optimizer)
         self._schedulers = schedulers
         self.optimizer = optimizer
         self._last_lr = _rates(optimizer)

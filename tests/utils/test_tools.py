@@ -1,4 +1,4 @@
-"""TensorBoard's files, the benchmark timer, and running programs written for torch."""
+"""TensorBoard's files, and running programs written for torch."""
 
 import os
 import struct
@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import ember
-from ember.utils.benchmark import Compare, Measurement, Timer, select_unit, trim_sigfig
 from ember.utils.tensorboard import SummaryWriter
 from ember.utils.tensorboard.record import crc32c, varint
 
@@ -51,27 +50,6 @@ def test_checksum_and_varint():
     assert crc32c(b"123456789") == 0xE3069283
     assert varint(300) == b"\xac\x02"
     assert len(varint(-1)) == 10
-
-
-def test_timer():
-    m = Timer("x + 1", "x = ember.ones(3)").blocked_autorange(min_run_time=0.02)
-    assert sum(m.raw_times) >= 0.02
-    assert 0 < m.median < 1e-3
-    assert "Median" in repr(m)
-    assert Timer("pass").timeit(10).number_per_run == 10
-    with pytest.raises(ValueError, match="Python"):
-        Timer("x", language="c++")
-    with pytest.raises(ValueError, match="Measurement"):
-        Compare([1])
-
-
-def test_comparison_table():
-    spec = Timer("f()", label="calls", sub_label="f", description="new")._task_spec
-    table = str(Compare([Measurement(10, [1e-5, 1.2e-5, 1.1e-5], spec)]))
-    assert "calls" in table
-    assert "1.1" in table
-    assert select_unit(2e-5) == ("us", 1e-6)
-    assert trim_sigfig(0.012345, 2) == pytest.approx(0.012)
 
 
 def run(tmp_path, program, *arguments):

@@ -39,15 +39,24 @@ EMBER_INLINE const T* padded(T* buffer, const T* from, int64_t n) {
   return buffer;
 }
 
-// Blocks of fixed length vectorise without a remainder loop; the last one, if partial, goes through
-// padded buffers, so that one copy of the code serves every length. `out` may be an input (hence
-// omp simd: no dependence between different elements), which also rules out run-time alias checks.
+template <class A, class Out>
+EMBER_INLINE bool are_apart(const A* a, const Out* out, int64_t n) {
+  return (const char*)(a + n) <= (const char*)out || (const char*)(out + n) <= (const char*)a;
+}
+
+// Blocks of fixed length vectorise without a remainder loop. The last one, if partial, is a whole
+// one that begins earlier: some elements are computed twice. Where that can't be, because there are
+// too few or `out` is an input, it goes through padded buffers. So one copy of the code serves
+// every length. `out` may be an input (hence omp simd: no dependence between different elements),
+// which also rules out run-time alias checks.
 template <class A, class Out, class F>
 EMBER_INLINE void map1(const A* a, Out* out, int64_t n, F f) {
   constexpr int W = block_of<A, Out>();
   A a_tail[W] = {};
   Out out_tail[W];
+  const bool twice = n >= W && are_apart(a, out, n);
   for (int64_t i = 0; i < n; i += W) {
+    if (twice && n - i < W) i = n - W;
     const A* from = a + i;
     Out* to = out + i;
     const bool partial = n - i < W;
@@ -64,7 +73,9 @@ EMBER_INLINE void map2(const A* a, const B* b, Out* out, int64_t n, F f) {
   A a_tail[W] = {};
   B b_tail[W] = {};
   Out out_tail[W];
+  const bool twice = n >= W && are_apart(a, out, n) && are_apart(b, out, n);
   for (int64_t i = 0; i < n; i += W) {
+    if (twice && n - i < W) i = n - W;
     const A* pa = a + i;
     const B* pb = b + i;
     Out* to = out + i;
@@ -83,7 +94,9 @@ EMBER_INLINE void map3(const A* a, const B* b, const C* c, Out* out, int64_t n, 
   B b_tail[W] = {};
   C c_tail[W] = {};
   Out out_tail[W];
+  const bool twice = n >= W && are_apart(a, out, n) && are_apart(b, out, n) && are_apart(c, out, n);
   for (int64_t i = 0; i < n; i += W) {
+    if (twice && n - i < W) i = n - W;
     const A* pa = a + i;
     const B* pb = b + i;
     const C* pc = c + i;

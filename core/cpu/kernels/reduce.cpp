@@ -103,49 +103,72 @@ struct Max {
 template <class T>
 constexpr bool kVectorised = !is_complex_type<T>;
 
+// `count` > 0 vectors from x on, folded into one.
 template <class T, template <class> class Op>
-T block(int64_t n, const T* x) {
+Vector<T> fold_vectors(int64_t count, const T* x) {
   using O = Op<T>;
-  T result = O::identity();
-  int64_t i = 0;
-  if constexpr (kVectorised<T>) {
-    using V = Vector<T>;
-    constexpr int L = kLanes<T>, U = 8;
-    if (n >= L) {
-      V acc[U];
-      int used = n >= L * U ? U : 1;
-      for (int u = 0; u < used; u++) acc[u] = O::take(*(const V*)(x + u * L));
-      i = used * L;
-      if (used == U) {
-        for (; i + L * U <= n; i += L * U)
-#pragma GCC unroll 8
-          for (int u = 0; u < U; u++) acc[u] = O::fold(acc[u], O::take(*(const V*)(x + i + u * L)));
-#pragma GCC unroll 8
-        for (int step = U / 2; step; step /= 2)
-#pragma GCC unroll 8
-          for (int u = 0; u < step; u++) acc[u] = O::fold(acc[u], acc[u + step]);
-      }
-      for (; i + L <= n; i += L) acc[0] = O::fold(acc[0], O::take(*(const V*)(x + i)));
-      T lanes[L];
-      *(V*)lanes = acc[0];
-      for (int step = L / 2; step; step /= 2)
-        for (int l = 0; l < step; l++) lanes[l] = O::fold(lanes[l], lanes[l + step]);
-      result = lanes[0];
-    }
+  using V = Vector<T>;
+  constexpr int L = kLanes<T>, U = 8;
+  if (O::pairwise && count * L > kBlock) {
+    const int64_t half = (count / 2 * L + kBlock - 1) / kBlock * (kBlock / L);
+    return O::fold(fold_vectors<T, Op>(half, x), fold_vectors<T, Op>(count - half, x + half * L));
   }
-  for (; i < n; i++) result = O::fold(result, O::take(x[i]));
-  return result;
+  V acc[U];
+  const int used = count >= U ? U : 1;
+  for (int u = 0; u < used; u++) acc[u] = O::take(*(const V*)(x + u * L));
+  int64_t i = used;
+  if (used == U) {
+    for (; i + U <= count; i += U)
+#pragma GCC unroll 8
+      for (int u = 0; u < U; u++) acc[u] = O::fold(acc[u], O::take(*(const V*)(x + (i + u) * L)));
+#pragma GCC unroll 8
+    for (int step = U / 2; step; step /= 2)
+#pragma GCC unroll 8
+      for (int u = 0; u < step; u++) acc[u] = O::fold(acc[u], acc[u + step]);
+  }
+  for (; i < count; i++) acc[0] = O::fold(acc[0], O::take(*(const V*)(x + i * L)));
+  return acc[0];
+}
+
+// Fewer elements than a vector has, in lanes that are otherwise neutral.
+template <class T, template <class> class Op>
+Vector<T> partial_vector(int64_t n, const T* x) {
+  T lanes[kLanes<T>];
+  for (int l = 0; l < kLanes<T>; l++) lanes[l] = Op<T>::identity();
+  for (int64_t i = 0; i < n; i++) lanes[i] = x[i];
+  return Op<T>::take(*(const Vector<T>*)lanes);
 }
 
 template <class T, template <class> class Op>
 T run(int64_t n, const T* x) {
-  if (n <= kBlock) return block<T, Op>(n, x);
-  if constexpr (Op<T>::pairwise) {
-    int64_t half = (n / 2 + kBlock - 1) / kBlock * kBlock;
-    return Op<T>::fold(run<T, Op>(half, x), run<T, Op>(n - half, x + half));
-  } else {
-    return block<T, Op>(n, x);
+  using O = Op<T>;
+  T result = O::identity();
+  if constexpr (kVectorised<T>) {
+    constexpr int L = kLanes<T>;
+    if (n >= L) {
+      // Loads that straddle two lines take twice as long; a long row begins with what precedes the
+      // first whole one.
+      const int64_t before = int64_t(-uintptr_t(x) % kBytes / sizeof(T));
+      const int64_t head = n >= 16 * L ? before : 0, whole = (n - head) / L;
+      const int64_t tail = n - head - whole * L;
+      Vector<T> all = fold_vectors<T, Op>(whole, x + head);
+      if (head) all = O::fold(partial_vector<T, Op>(head, x), all);
+      if (tail) all = O::fold(all, partial_vector<T, Op>(tail, x + n - tail));
+      T lanes[L];
+      *(Vector<T>*)lanes = all;
+      for (int step = L / 2; step; step /= 2)
+        for (int l = 0; l < step; l++) lanes[l] = O::fold(lanes[l], lanes[l + step]);
+      return lanes[0];
+    }
   }
+  if constexpr (O::pairwise && !kVectorised<T>) {
+    if (n > kBlock) {
+      const int64_t half = (n / 2 + kBlock - 1) / kBlock * kBlock;
+      return O::fold(run<T, Op>(half, x), run<T, Op>(n - half, x + half));
+    }
+  }
+  for (int64_t i = 0; i < n; i++) result = O::fold(result, O::take(x[i]));
+  return result;
 }
 
 template <class T, template <class> class Op>
@@ -201,7 +224,7 @@ Extreme<T> extreme(bool most, int64_t n, const T* x) {
   int64_t from = -1;
   for (int64_t i = 0; i < n; i += kBlock) {
     int64_t w = n - i < kBlock ? n - i : kBlock;
-    T v = most ? block<T, Max>(w, x + i) : block<T, Min>(w, x + i);
+    T v = most ? run<T, Max>(w, x + i) : run<T, Min>(w, x + i);
     if (from < 0 || beats(most, v, best)) {
       best = v;
       from = i;
@@ -300,7 +323,7 @@ Moments moments(int64_t n, const T* x) {
   Moments all{0, 0, 0};
   for (int64_t i = 0; i < n; i += kBlock) {
     int64_t w = n - i < kBlock ? n - i : kBlock;
-    T shift = block<T, Sum>(w, x + i) / T(w);
+    T shift = run<T, Sum>(w, x + i) / T(w);
     // `shift` is within an ulp of the block's mean, which adds w * ulp^2 to the squares: nothing.
     all = join(all, Moments{double(w), double(shift), double(squares_from(w, x + i, shift))});
   }

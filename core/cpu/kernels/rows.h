@@ -3,6 +3,7 @@
 // defined; with EMBER_SCALAR_LOOPS too if the formulas do not vectorise.
 #include "cpu/kernels/complex_math.h"
 #include "cpu/kernels/exact.h"
+#include "cpu/kernels/log.h"
 #include "cpu/kernels/loops.h"
 #include "cpu/kernels/table.h"
 
@@ -140,6 +141,10 @@ void unary_kernel(const void* x_, void* out_, int64_t n, const Params& p) {
         n, [=](int64_t i) EMBER_LAMBDA { return turns_too_far(x[i]); },
         [=](int64_t i, int64_t m) EMBER_LAMBDA { apply(x + i, out + i, m, f); },
         [=](int64_t i) EMBER_LAMBDA { out[i] = turns_too_far(x[i]) ? exact(x[i]) : f(x[i]); });
+#if defined(__AVX512F__)
+  } else if constexpr (Row::id == Unary::log && std::is_same_v<T, float>) {
+    log_floats(x, out, n);
+#endif
   } else if constexpr (Row::id == Unary::pow_scalar && is_real<T>) {
     if (p.p0 == 3)
       apply(x, out, n, [](T v) EMBER_LAMBDA { return v * v * v; });

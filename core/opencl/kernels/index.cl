@@ -1,9 +1,10 @@
 // Indexing: positions become offsets in elements, checked; then elements move. Operands of the
 // geometry: 0 written, 1 read, 2 the offsets.
+#define NOWHERE (-((i64)1 << 62))
 #ifdef OFFSETS
-// offsets (+)= position * step. `bad` gets 1 and a position that is out of bounds.
-KERNEL offsets(GLOBAL i64* out, GLOBAL const i64* index, Geometry g, GLOBAL i64* bad, i64 row,
-               i64 size, i64 step, i32 wraps, i32 adds) {
+// offsets (+)= position * step, or NOWHERE if one position is out of bounds.
+KERNEL offsets(GLOBAL i64* out, GLOBAL const i64* index, Geometry g, FAULTS, i64 dim, i64 size,
+               i64 step, i32 wraps, i32 adds) {
   i64 i = GLOBAL_ID;
   if (i >= g.n) return;
   i64 rest = i, at = g.offset[1];
@@ -13,12 +14,12 @@ KERNEL offsets(GLOBAL i64* out, GLOBAL const i64* index, Geometry g, GLOBAL i64*
     rest = next;
   }
   i64 v = index[at], w = wraps && v < 0 ? v + size : v;
+  i64 before = adds ? out[i] : 0;
   if (w < 0 || w >= size) {
-    bad[2 * row + 1] = v;
-    bad[2 * row] = 1;
-    w = 0;
+    FAULT(v, dim, size);
+    before = NOWHERE;
   }
-  out[i] = (adds ? out[i] : 0) + w * step;
+  out[i] = before == NOWHERE ? NOWHERE : before + w * step;
 }
 #endif
 
@@ -37,17 +38,25 @@ KERNEL offsets(GLOBAL i64* out, GLOBAL const i64* index, Geometry g, GLOBAL i64*
 #ifdef MOVE
 KERNEL take(GLOBAL M* out, GLOBAL const M* x, GLOBAL const i64* offsets, Geometry g) {
   PLACES
-  out[at0] = x[at1 + offsets[at2]];
+  i64 to = offsets[at2];
+  M none = {0};
+  if (to == NOWHERE)
+    out[at0] = none;
+  else
+    out[at0] = x[at1 + to];
 }
 KERNEL put(GLOBAL M* self, GLOBAL const M* values, GLOBAL const i64* offsets, Geometry g) {
   PLACES
-  self[at0 + offsets[at2]] = values[at1];
+  i64 to = offsets[at2];
+  if (to != NOWHERE) self[at0 + to] = values[at1];
 }
 #ifdef COMBINE
 // Several positions may be the same place: compare and swap until nobody came between.
 KERNEL put_with(GLOBAL M* self, GLOBAL const M* values, GLOBAL const i64* offsets, Geometry g) {
   PLACES
-  volatile GLOBAL BITS* place = (volatile GLOBAL BITS*)(self + at0 + offsets[at2]);
+  i64 to = offsets[at2];
+  if (to == NOWHERE) return;
+  volatile GLOBAL BITS* place = (volatile GLOBAL BITS*)(self + at0 + to);
   M v = values[at1];
   BITS old = *place, seen;
   do {
@@ -66,7 +75,7 @@ KERNEL put_with(GLOBAL M* self, GLOBAL const M* values, GLOBAL const i64* offset
 KERNEL destinations(GLOBAL i64* to, GLOBAL i64* from, GLOBAL const i64* offsets, Geometry g) {
   i64 row = GLOBAL_ID;
   PLACES
-  to[row] = at0 + offsets[at2];
+  to[row] = offsets[at2] == NOWHERE ? NOWHERE : at0 + offsets[at2];
   from[row] = at1;
 }
 KERNEL put_runs(GLOBAL M_OUT* self, GLOBAL const M_IN* values, GLOBAL const i64* to,
@@ -74,6 +83,7 @@ KERNEL put_runs(GLOBAL M_OUT* self, GLOBAL const M_IN* values, GLOBAL const i64*
   i64 i = GLOBAL_ID;
   if (i >= n || (i > 0 && to[i - 1] == to[i])) return;
   i64 place = to[i];
+  if (place == NOWHERE) return;
   ACC a = READ(self, place);
   for (; i < n && to[i] == place; i++) {
     ACC b = READ(values, from[order[i]]);

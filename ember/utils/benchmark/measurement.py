@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -62,6 +63,19 @@ class TaskSpec:
     def title(self) -> str:
         name = self.label or self.stmt.strip().splitlines()[0]
         return f"{name}: {self.sub_label}" if self.sub_label else name
+
+    def setup_str(self) -> str:
+        """The setup as a line or block of text, empty if there is none."""
+        if self.setup in ("", "pass"):
+            return ""
+        if "\n" in self.setup:
+            return "setup:\n" + textwrap.indent(self.setup, "  ")
+        return f"setup: {self.setup}"
+
+    def summarize(self) -> str:
+        """All that names the task, a line each."""
+        parts = [self.title, self.description or "", self.setup_str()]
+        return "\n".join(part for part in parts if part)
 
 
 @dataclass
@@ -128,9 +142,7 @@ class Measurement:
     def __repr__(self) -> str:
         unit, length = select_unit(self.median)
         value = trim_sigfig(self.median / length, self.significant_figures)
-        lines = [f"<{type(self).__module__}.Measurement>", self.title]
-        if self.task_spec.setup and self.task_spec.setup != "pass":
-            lines.append(f"setup: {self.task_spec.setup}")
+        lines = [f"<{type(self).__module__}.Measurement>", self.task_spec.summarize()]
         lines.append(f"  Median: {value:g} {unit}")
         if len(self.raw_times) > 1:
             lines.append(f"  IQR:    {self.iqr / length:.2f} {unit}")

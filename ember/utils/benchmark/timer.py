@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import textwrap
 import timeit
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from time import perf_counter as timer
 from typing import Any
 
 import ember
+from ember.utils.benchmark.callgrind import CopyIfCallgrind, collect
 from ember.utils.benchmark.measurement import Measurement, TaskSpec
 
-__all__ = ["Language", "Timer", "timer"]
+__all__ = ["Language", "Timer", "set_torch_threads", "timer"]
+
+
+@contextlib.contextmanager
+def set_torch_threads(n: int) -> Iterator[None]:
+    """Ops use `n` threads within the `with` block.
+
+    >>> import ember
+    >>> from ember.utils.benchmark import set_torch_threads
+    >>> with set_torch_threads(1):
+    ...     ember.get_num_threads()
+    1
+    """
+    before = ember.get_num_threads()
+    ember.set_num_threads(n)
+    try:
+        yield
+    finally:
+        ember.set_num_threads(before)
 
 
 class Language(enum.Enum):
@@ -47,19 +67,20 @@ class Timer:
         if language not in (Language.PYTHON, "py", "python"):
             raise ValueError(f"Timer: statements must be Python, got {language!r}")
         stmt, setup = textwrap.dedent(stmt).strip(), textwrap.dedent(setup).strip()
-        namespace = {"ember": ember, "torch": ember, **(globals or {})}
+        self._globals = globals or {}
+        namespace = {
+            "ember": ember,
+            "torch": ember,
+            **CopyIfCallgrind.unwrap_all(self._globals),
+        }
         self._timer = timeit.Timer(stmt, setup, timer, namespace)
         self._task_spec = TaskSpec(
             stmt, setup, global_setup, label, sub_label, description, env, num_threads
         )
 
     def _run(self, number: int) -> float:
-        before = ember.get_num_threads()
-        ember.set_num_threads(self._task_spec.num_threads)
-        try:
+        with set_torch_threads(self._task_spec.num_threads):
             return max(self._timer.timeit(number), 1e-9)
-        finally:
-            ember.set_num_threads(before)
 
     def timeit(self, number: int = 1_000_000) -> Measurement:
         """One block of `number` runs, after a short warm-up."""
@@ -123,3 +144,31 @@ class Timer:
             settled = len(times) > 3 and result.meets_confidence(threshold)
             if total > max_run_time or (total > min_run_time and settled):
                 return result
+
+    def collect_callgrind(
+        self,
+        number: int = 100,
+        *,
+        repeats: int | None = None,
+        collect_baseline: bool = True,
+        retain_out_file: bool = False,
+    ) -> Any:
+        """Counts the instructions of `number` runs, in a process under valgrind.
+
+        Counts hardly vary from run to run, so that a change of a few percent shows,
+        and shows where. Globals have to be wrapped in `CopyIfCallgrind`. Returns a
+        `CallgrindStats`, or a tuple of `repeats` of them; with `collect_baseline` they
+        hold the counts of an empty loop too, with `retain_out_file` callgrind's file.
+        """
+        if repeats is not None and repeats < 1:
+            raise ValueError(f"collect_callgrind(): repeats is {repeats}, not >= 1")
+        self._run(1)  # what is wrong with the statement is better said in this process
+        stats = collect(
+            self._task_spec,
+            self._globals,
+            number,
+            repeats or 1,
+            collect_baseline,
+            retain_out_file,
+        )
+        return stats[0] if repeats is None else stats

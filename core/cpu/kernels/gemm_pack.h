@@ -1,0 +1,120 @@
+// Copies of A and B as the register tile reads them. Included by gemm.cpp alone.
+#pragma once
+
+#include "cpu/kernels/gemm_tile.h"
+
+namespace ember::cpu::EMBER_ISA {
+namespace {
+
+// Transposes kLanes x kLanes elements in registers: each round interleaves the first half with the
+// second.
+template <class T, bool High, int... I>
+inline Vector<T> interleave(Vector<T> a, Vector<T> b, std::integer_sequence<int, I...>) {
+  constexpr int L = kLanes<T>;
+  return __builtin_shufflevector(a, b, ((I / 2 + (High ? L / 2 : 0)) + (I % 2) * L)...);
+}
+
+template <class T>
+void transpose(const T* from, int64_t from_row, T* to, int64_t to_row) {
+  using V = Vector<T>;
+  constexpr int L = kLanes<T>;
+  V x[L], y[L];
+#pragma GCC unroll 16
+  for (int i = 0; i < L; i++) x[i] = *(const V*)(from + i * from_row);
+#pragma GCC unroll 4
+  for (int round = 1; round < L; round *= 2) {
+#pragma GCC unroll 16
+    for (int i = 0; i < L / 2; i++) {
+      y[2 * i] = interleave<T, false>(x[i], x[i + L / 2], std::make_integer_sequence<int, L>{});
+      y[2 * i + 1] = interleave<T, true>(x[i], x[i + L / 2], std::make_integer_sequence<int, L>{});
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < L; i++) x[i] = y[i];
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < L; i++) *(V*)(to + i * to_row) = x[i];
+}
+
+// `rows` x `columns` of B into rows of `width` elements, the rest of each row zero.
+template <class T>
+void pack_b(const T* b, int64_t b_row, int64_t b_col, int64_t rows, int64_t columns, int64_t width,
+            T* out) {
+  if (b_col == 1) {
+    for (int64_t p = 0; p < rows; p++, out += width) {
+      const T* from = b + p * b_row;
+      for (int64_t j = 0; j < columns; j++) out[j] = from[j];
+      for (int64_t j = columns; j < width; j++) out[j] = T(0);
+    }
+    return;
+  }
+  constexpr int L = kLanes<T>;
+  int64_t squares = b_row == 1 ? rows / L * L : 0;
+  for (int64_t j = 0; j < columns;) {
+    int64_t w = j + L <= columns ? L : 1, p = 0;
+    if (w == L)
+      for (; p < squares; p += L) transpose(b + p + j * b_col, b_col, out + p * width + j, width);
+    for (; p < rows; p++)
+      for (int64_t q = 0; q < w; q++) out[p * width + j + q] = b[p * b_row + (j + q) * b_col];
+    j += w;
+  }
+  for (int64_t p = 0; p < rows; p++)
+    for (int64_t j = columns; j < width; j++) out[p * width + j] = T(0);
+}
+
+// A line more than a panel needs, or panels 4 KB apart would crowd one another out of L1.
+template <class T>
+constexpr int64_t panel_stride(int64_t depth) {
+  return depth * kRows + 64 / int64_t(sizeof(T));
+}
+
+// `rows` x `depth` of A into panels of kRows rows, each panel holding a column's elements side by
+// side.
+template <class T>
+void pack_a(const T* a, int64_t a_row, int64_t a_col, int64_t rows, int64_t depth, T* out) {
+  const int64_t stride = panel_stride<T>(depth);
+  if (a_row == 1) {
+    constexpr int64_t kStrip = 24 * kRows;
+    for (int64_t i0 = 0; i0 < rows; i0 += kStrip) {
+      const int64_t end = rows - i0 < kStrip ? rows : i0 + kStrip;
+      for (int64_t p = 0; p < depth; p++) {
+        const T* from = a + p * a_col;
+        T* to = out + i0 / kRows * stride + p * kRows;
+        int64_t i = i0;
+        for (; i + kRows <= end; i += kRows, to += stride)
+          for (int q = 0; q < kRows; q++) to[q] = from[i + q];
+        for (int q = 0; i < end; i++, q++) to[q] = from[i];
+      }
+    }
+    return;
+  }
+  for (int64_t i = 0; i < rows; i += kRows, out += stride)
+    for (int64_t p = 0; p < depth; p++)
+      for (int64_t q = 0; q < kRows && i + q < rows; q++)
+        out[p * kRows + q] = a[(i + q) * a_row + p * a_col];
+}
+
+// A block of B into panels, each as wide as its tile. Rows that lie in memory in one piece are read
+// in one piece: the processor foresees that, but not a panel's steps from row to row.
+template <class T>
+void pack_block(const T* b, int64_t b_row, int64_t b_col, int64_t deep, int64_t columns, T* out) {
+  using V = Vector<T>;
+  constexpr int L = kLanes<T>;
+  constexpr int64_t kWidth = int64_t(kVectors) * L;
+  const bool by_rows = b_col == 1;
+  for (int64_t p = 0; by_rows && p < deep; p++) {
+    const T* from = b + p * b_row;
+    T* to = out + p * kWidth;
+    for (int64_t j = 0, w; j < columns; j += w, to += kWidth * deep) {
+      w = next_width<T>(columns - j);
+      if (w % L) break;
+      for (int64_t q = 0; q < w; q += L) *(V*)(to + q) = *(const V*)(from + j + q);
+    }
+  }
+  for (int64_t j = 0, w; j < columns; j += w, out += kWidth * deep) {
+    w = next_width<T>(columns - j);
+    if (!by_rows || w % L) pack_b(b + j * b_col, b_row, b_col, deep, w, kWidth, out);
+  }
+}
+
+}  // namespace
+}  // namespace ember::cpu::EMBER_ISA

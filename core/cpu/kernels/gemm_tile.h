@@ -1,0 +1,126 @@
+// The register tile of a matrix product, kRows x kVectors vectors of C, and the layouts that it
+// reads A and B in. Included by gemm.cpp alone.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+namespace ember::cpu::EMBER_ISA {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kBytes = 64, kRows = 8, kVectors = 3;
+#elif defined(__AVX2__)
+constexpr int kBytes = 32, kRows = 6, kVectors = 2;
+#else
+constexpr int kBytes = 16, kRows = 4, kVectors = 2;
+#endif
+
+template <class T>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));
+};
+template <class T>
+using Vector = typename VectorOf<T>::type;
+template <class T>
+constexpr int kLanes = kBytes / int(sizeof(T));
+
+template <class T>
+struct Tile {
+  int64_t k;
+  const T* a;
+  int64_t a_row;
+  const T* b;
+  int64_t b_row;
+  T* c;
+  int64_t c_row;
+  T alpha, beta;
+  const T* next;  // the rows of A that a fetching tile brings near
+};
+
+// One tile of M x N vectors. Packed A holds kRows elements of a column side by side. A fetching
+// tile also asks for the rows of A that come after these, or the next tiles would wait for them.
+template <class T, int M, int N, bool Packed, bool Fetch = false>
+void tile(const Tile<T>& t) {
+  using V = Vector<T>;
+  constexpr int L = kLanes<T>;
+  V sum[M][N] = {};
+  const T* a = t.a;
+  const T* b = t.b;
+  const int64_t a_row = t.a_row, b_row = t.b_row;
+  for (int64_t p = 0; p < t.k; p++) {
+    if (Fetch) __builtin_prefetch(t.next + p % kRows * a_row + p / kRows * kRows);
+    V y[N];
+#pragma GCC unroll 8
+    for (int j = 0; j < N; j++) y[j] = *(const V*)(b + j * L);
+#pragma GCC unroll 8
+    for (int i = 0; i < M; i++) {
+      T x = Packed ? a[i] : a[i * a_row];
+#pragma GCC unroll 8
+      for (int j = 0; j < N; j++) sum[i][j] += x * y[j];
+    }
+    a += Packed ? kRows : 1;
+    b += b_row;
+  }
+  T* c = t.c;
+  const int64_t c_row = t.c_row;
+  const T alpha = t.alpha, beta = t.beta;
+  const bool adds = beta != T(0);
+#pragma GCC unroll 8
+  for (int i = 0; i < M; i++, c += c_row) {
+#pragma GCC unroll 8
+    for (int j = 0; j < N; j++) {
+      V* out = (V*)(c + j * L);
+      V r = sum[i][j] * alpha;
+      if (adds) r += beta * *out;
+      *out = r;
+    }
+  }
+}
+
+template <class T>
+using TileFunction = void (*)(const Tile<T>&);
+
+template <class T, bool Packed>
+struct Tiles {
+  TileFunction<T> at[kRows][kVectors], fetching;
+  template <int... I>
+  constexpr explicit Tiles(std::integer_sequence<int, I...>)
+      : at{}, fetching(tile<T, kRows, kVectors, Packed, true>) {
+    ((at[I / kVectors][I % kVectors] = tile<T, I / kVectors + 1, I % kVectors + 1, Packed>), ...);
+  }
+};
+template <class T, bool Packed>
+constexpr Tiles<T, Packed> tiles{std::make_integer_sequence<int, kRows * kVectors>{}};
+
+// A tile that sticks out of C goes through a buffer.
+template <class T>
+void tile_through_buffer(TileFunction<T> run, Tile<T> t, int64_t rows, int64_t columns) {
+  alignas(64) T buffer[kRows * kVectors * kLanes<T>];
+  T* c = t.c;
+  int64_t c_row = t.c_row;
+  T beta = t.beta;
+  t.c = buffer;
+  t.c_row = kVectors * kLanes<T>;
+  t.beta = T(0);
+  run(t);
+  const T* from = buffer;
+  for (int64_t i = 0; i < rows; i++, from += t.c_row, c += c_row) {
+    if (beta == T(0))
+      for (int64_t j = 0; j < columns; j++) c[j] = from[j];
+    else
+      for (int64_t j = 0; j < columns; j++) c[j] = from[j] + beta * c[j];
+  }
+}
+
+// How many of the columns left the next tile takes. A vector left over is worth more as two tiles
+// of two than as three and one: a tile of one vector waits for loads of A.
+template <class T>
+constexpr int64_t next_width(int64_t left) {
+  constexpr int64_t kWidth = int64_t(kVectors) * kLanes<T>;
+  if (kVectors == 3 && left > kWidth && left <= kWidth + kLanes<T>) return 2 * kLanes<T>;
+  return left < kWidth ? left : kWidth;
+}
+
+}  // namespace
+}  // namespace ember::cpu::EMBER_ISA

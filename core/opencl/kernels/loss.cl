@@ -1,0 +1,137 @@
+// Losses over classes. With log-probabilities p, weights w, target t and smoothing s over C
+// classes, the loss of a line is -(1 - s) w_t p_t - s / C * sum(w p). GROUP items share a line, or,
+// if that is 1, each has its own. The program defines ACC, GROUP, M, LOAD and STORE.
+typedef struct {
+  i64 lines, classes, step;  // classes of a line are `step` elements apart, lines `step` a sample
+  i64 x_at, dx_at, target_at, weight_at, loss_at, count_at, sums_at;
+  i64 g_at, g_sample, g_step, ignored;
+  i32 logits, has_weight;
+} ClassLoss;
+
+#if GROUP == 1
+#define LINE GLOBAL_ID
+#define ITEM 0
+#define ALL(op, v) (v)
+#else
+#define LINE GROUP_ID
+#define ITEM LOCAL_ID
+#define ALL(op, v) op(shared, v)
+DEVICE ACC all_sum(LOCAL ACC* shared, ACC mine) {
+  int t = LOCAL_ID;
+  shared[t] = mine;
+  BARRIER();
+  for (int half_ = GROUP / 2; half_ > 0; half_ /= 2) {
+    if (t < half_) shared[t] += shared[t + half_];
+    BARRIER();
+  }
+  ACC all = shared[0];
+  BARRIER();
+  return all;
+}
+DEVICE ACC all_max(LOCAL ACC* shared, ACC mine) {
+  int t = LOCAL_ID;
+  shared[t] = mine;
+  BARRIER();
+  for (int half_ = GROUP / 2; half_ > 0; half_ /= 2) {
+    if (t < half_) shared[t] = shared[t] > shared[t + half_] ? shared[t] : shared[t + half_];
+    BARRIER();
+  }
+  ACC all = shared[0];
+  BARRIER();
+  return all;
+}
+#endif
+
+// A target that is no class is a fault, and counts for nothing.
+KERNEL class_loss(GLOBAL ACC* loss, GLOBAL ACC* count, GLOBAL ACC* sums, GLOBAL const M* x,
+                  GLOBAL const i64* targets, GLOBAL const ACC* weight, FAULTS, ClassLoss s,
+                  ACC smoothing) {
+#if GROUP > 1
+  LOCAL ACC shared[GROUP];
+#endif
+  const i64 line = LINE;
+  if (line >= s.lines) return;
+  const i64 sample = line / s.step;
+  GLOBAL const M* from = x + s.x_at + sample * s.classes * s.step + (line - sample * s.step);
+  ACC top = 0, rest = 0;
+  if (s.logits) {
+    ACC v = -(ACC)INFINITY, sum = 0;
+    for (i64 c = ITEM; c < s.classes; c += GROUP) {
+      ACC a = (ACC)LOAD(from, c * s.step);
+      v = a > v ? a : v;
+    }
+    top = ALL(all_max, v);
+    for (i64 c = ITEM; c < s.classes; c += GROUP) sum += exp((ACC)LOAD(from, c * s.step) - top);
+    rest = log(ALL(all_sum, sum));
+  }
+  ACC every = 0, total = (ACC)s.classes;
+  if (smoothing != 0) {
+    ACC sum = 0, weights = 0;
+    for (i64 c = ITEM; c < s.classes; c += GROUP) {
+      ACC w = s.has_weight ? weight[s.weight_at + c] : (ACC)1;
+      sum += w * (ACC)LOAD(from, c * s.step);
+      weights += w;
+    }
+    every = ALL(all_sum, sum);
+    total = ALL(all_sum, weights);
+  }
+  if (ITEM != 0) return;
+  if (s.logits) {
+    sums[s.sums_at + line] = top;
+    sums[s.sums_at + s.lines + line] = rest;
+  }
+  const i64 target = targets[s.target_at + line];
+  ACC value = 0, counted = 0;
+  if (target != s.ignored) {
+    if (target < 0 || target >= s.classes) {
+      FAULT(target, 1, s.classes);
+    } else {
+      counted = s.has_weight ? weight[s.weight_at + target] : (ACC)1;
+      value = (1 - smoothing) * counted * (rest - ((ACC)LOAD(from, target * s.step) - top));
+      if (smoothing != 0) value += smoothing / (ACC)s.classes * ((top + rest) * total - every);
+    }
+  }
+  loss[s.loss_at + line] = value;
+  count[s.count_at + line] = counted;
+}
+
+KERNEL class_loss_grad(GLOBAL M* dx, GLOBAL const ACC* g, GLOBAL const ACC* sums, GLOBAL const M* x,
+                       GLOBAL const i64* targets, GLOBAL const ACC* weight, ClassLoss s,
+                       ACC smoothing) {
+#if GROUP > 1
+  LOCAL ACC shared[GROUP];
+#endif
+  const i64 line = LINE;
+  if (line >= s.lines) return;
+  const i64 sample = line / s.step, at = line - sample * s.step;
+  GLOBAL const M* from = x + s.x_at + sample * s.classes * s.step + at;
+  GLOBAL M* to = dx + s.dx_at + sample * s.classes * s.step + at;
+  const i64 target = targets[s.target_at + line];
+  const ACC up = g[s.g_at + sample * s.g_sample + at * s.g_step];
+  if (target < 0 || target >= s.classes || target == s.ignored || up == 0) {
+    for (i64 c = ITEM; c < s.classes; c += GROUP) STORE(to, c * s.step, (ACC)0);
+    return;
+  }
+  const ACC hit = (1 - smoothing) * up * (s.has_weight ? weight[s.weight_at + target] : (ACC)1);
+  const ACC spread = smoothing / (ACC)s.classes * up;
+  ACC by = hit, top = 0, rest = 0;
+  if (s.logits) {
+    top = sums[s.sums_at + line];
+    rest = sums[s.sums_at + s.lines + line];
+    if (smoothing != 0) {
+      ACC total = (ACC)s.classes;
+      if (s.has_weight) {
+        ACC sum = 0;
+        for (i64 c = ITEM; c < s.classes; c += GROUP) sum += weight[s.weight_at + c];
+        total = ALL(all_sum, sum);
+      }
+      by += spread * total;
+    }
+  }
+  for (i64 c = ITEM; c < s.classes; c += GROUP) {
+    ACC v = s.logits ? exp((ACC)LOAD(from, c * s.step) - top - rest) * by : (ACC)0;
+    if (smoothing != 0) v -= spread * (s.has_weight ? weight[s.weight_at + c] : (ACC)1);
+    if (c == target) v -= hit;
+    STORE(to, c * s.step, v);
+  }
+}
