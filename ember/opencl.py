@@ -419,7 +419,7 @@ class Event:
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False) -> None:
         self.enable_timing = enable_timing
-        self._handle = 0
+        self._handle: Any = None  # what was recorded
         self._device = 0
 
     @property
@@ -430,7 +430,6 @@ class Event:
     def record(self, stream: Stream | None = None) -> None:
         """Put the event at the end of a stream, or of the current one."""
         stream = current_stream() if stream is None else stream
-        self._drop()
         self._device = stream.device_index
         self._handle = _C._opencl_event_record(*stream._key)
 
@@ -461,14 +460,6 @@ class Event:
         times = map(_C._opencl_event_time, (self._handle, end_event._handle))
         begin, end = times
         return (end - begin) / 1e6
-
-    def _drop(self) -> None:
-        if self._handle:
-            _C._opencl_event_drop(self._handle)
-            self._handle = 0
-
-    def __del__(self) -> None:
-        self._drop()
 
 
 class Stream:

@@ -12,6 +12,7 @@ namespace {
 struct Place {
   const char* op;
   Kind kind;
+  const char* what;
 };
 struct Places {
   std::mutex mutex;
@@ -38,12 +39,14 @@ bool waits_always() {
   return asked;
 }
 
-uint32_t fault_place(const char* op, Kind kind) {
+uint32_t fault_place(const char* op, Kind kind, const char* what) {
   Places& p = places();
   std::lock_guard lock(p.mutex);
   for (size_t i = 0; i < p.all.size(); i++)
-    if (p.all[i].kind == kind && std::strcmp(p.all[i].op, op) == 0) return uint32_t(i + 1);
-  p.all.push_back({op, kind});
+    if (p.all[i].kind == kind && std::strcmp(p.all[i].op, op) == 0 &&
+        std::strcmp(p.all[i].what, what) == 0)
+      return uint32_t(i + 1);
+  p.all.push_back({op, kind, what});
   return uint32_t(p.all.size());
 }
 
@@ -74,13 +77,13 @@ void raise_fault(Stream& s) {
   const int64_t found = s.fault[1], dim = s.fault[2], size = s.fault[3];
   s.fault[0] = 0;
   clear(s);
-  Place place{"an op", Kind::Runtime};
+  Place place{"op", Kind::Runtime, "index"};
   {
     std::lock_guard lock(places().mutex);
     if (number <= places().all.size()) place = places().all[number - 1];
   }
-  fail(place.kind, "index ", found, " is out of bounds for dimension ", dim, " with size ", size,
-       " (an earlier ", place.op, "() on device 'opencl:", s.device->index,
+  fail(place.kind, place.what, " ", found, " is out of bounds for dimension ", dim, " with size ",
+       size, " (an earlier ", place.op, "() on device 'opencl:", s.device->index,
        "'; kernels run later than Python, EMBER_OPENCL_BLOCKING=1 makes it wait for each)");
 }
 

@@ -8,8 +8,8 @@
 
 namespace ember::opencl {
 
-// The number that stands for an op (a literal) and the kind of its error in cells.
-uint32_t fault_place(const char* op, Kind kind);
+// The number that stands in cells for an op, the kind of its error, and what is wrong (literals).
+uint32_t fault_place(const char* op, Kind kind, const char* what);
 // The cell, for a kernel that is about to be launched.
 Handle fault_cell(Stream& stream);
 // Enqueues a read of the cell, unless nothing can be in it: false.

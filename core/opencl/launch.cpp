@@ -171,10 +171,10 @@ Launch& Launch::scalar(Dtype compute, const Scalar& s) {
   return bytes(v, size_t(item_size(compute_of(compute))));
 }
 
-Launch& Launch::faults(const char* op, Kind kind) {
+Launch& Launch::faults(const char* op, Kind kind, const char* what) {
   Handle cell = fault_cell(current_stream(device_));
   add(&cell, sizeof cell, true, false);
-  return value(fault_place(op, kind));
+  return value(fault_place(op, kind, what));
 }
 
 // What the kernel has from the last time is not given again, but for buffers: a new one may have

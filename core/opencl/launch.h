@@ -70,8 +70,9 @@ class Launch {
     return bytes(&v, sizeof v);
   }
   Launch& scalar(Dtype compute, const Scalar& s);
-  // The two arguments FAULTS of a kernel that may call FAULT (common.cl): errors name `op`.
-  Launch& faults(const char* op, Kind kind = Kind::Index);
+  // The two arguments FAULTS of a kernel that may call FAULT (common.cl). Errors name `op` and
+  // `what` is wrong; these are literals.
+  Launch& faults(const char* op, Kind kind = Kind::Index, const char* what = "index");
   void run(int64_t items, int64_t group);  // items are rounded up to whole groups
 
  private:

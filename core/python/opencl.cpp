@@ -151,7 +151,9 @@ PyObject* is_idle(PyObject*, PyObject* args) {
   return guarded([&] { return PyBool_FromLong(opencl::is_idle(stream_in(args))); });
 }
 
-// Events are handles as integers, owned by the Python object that made them.
+// Events are capsules: whoever waits for one keeps it, even if another thread records anew.
+constexpr const char* kEvent = "ember.opencl.event";
+
 PyObject* record(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     opencl::Stream& s = stream_in(args);
@@ -159,13 +161,16 @@ PyObject* record(PyObject*, PyObject* args) {
     opencl::checked(opencl::api().EnqueueMarker(s.queue, 0, nullptr, &event),
                     "clEnqueueMarkerWithWaitList");
     opencl::api().Flush(s.queue);
-    return PyLong_FromVoidPtr(event);
+    PyObject* capsule = PyCapsule_New(event, kEvent, [](PyObject* o) {
+      if (!opencl::forked()) opencl::api().ReleaseEvent(PyCapsule_GetPointer(o, kEvent));
+    });
+    if (!capsule) opencl::api().ReleaseEvent(event);
+    return capsule;
   });
 }
 opencl::Handle event_of(PyObject* o) {
-  opencl::Handle event = PyLong_AsVoidPtr(o);
-  if (PyErr_Occurred()) throw PythonError{};
-  check(event != nullptr, Kind::Value, "not an OpenCL event");
+  opencl::Handle event = PyCapsule_GetPointer(o, kEvent);
+  if (!event) throw PythonError{};
   return event;
 }
 PyObject* wait(PyObject*, PyObject* o) {
@@ -220,13 +225,6 @@ PyObject* time_of(PyObject*, PyObject* o) {  // nanoseconds of the device's cloc
     return PyLong_FromUnsignedLongLong(t);
   });
 }
-PyObject* drop(PyObject*, PyObject* o) {
-  return guarded([&]() -> PyObject* {
-    if (!opencl::forked()) opencl::api().ReleaseEvent(event_of(o));
-    Py_RETURN_NONE;
-  });
-}
-
 PyObject* set_deterministic(PyObject*, PyObject* o) {
   opencl::deterministic = PyObject_IsTrue(o) == 1;
   return Py_NewRef(Py_None);
@@ -255,7 +253,6 @@ PyMethodDef functions[] = {{"_opencl_open", open, METH_VARARGS, nullptr},
                            {"_opencl_event_wait", wait, METH_O, nullptr},
                            {"_opencl_event_done", is_done, METH_O, nullptr},
                            {"_opencl_event_time", time_of, METH_O, nullptr},
-                           {"_opencl_event_drop", drop, METH_O, nullptr},
                            {}};
 
 }  // namespace

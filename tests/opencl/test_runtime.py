@@ -148,6 +148,19 @@ def test_threads_with_streams_of_their_own():
     assert not wrong
 
 
+def test_a_small_op_is_enqueued_in_microseconds():
+    x = y = ember.ones(4, device="opencl")
+    best = float("inf")
+    for _ in range(30):
+        began = time.perf_counter()
+        for _ in range(100):
+            y = y + x
+        best = min(best, time.perf_counter() - began)
+        ember.opencl.synchronize()
+    assert best / 100 < 15e-6
+    assert y[0].item() == 3001
+
+
 # --- copies ---------------------------------------------------------------------------
 
 
@@ -225,6 +238,15 @@ def test_positions_that_the_host_knows_raise_at_once():
     with pytest.raises(IndexError, match="size 0"):
         x[:0][ember.tensor([0], device="opencl")]
     ember.opencl.synchronize()
+
+
+def test_targets_out_of_bounds_raise_when_python_waits():
+    x = ember.zeros(2, 3, device="opencl", requires_grad=True)
+    y = ember.tensor([1, 3], device="opencl")
+    loss = ember.nn.functional.cross_entropy(x, y)
+    loss.backward()
+    with pytest.raises(IndexError, match=r"3 is out of bounds .*size 3"):
+        loss.item()
 
 
 def test_indexing_does_not_wait():

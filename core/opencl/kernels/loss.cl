@@ -42,9 +42,9 @@ DEVICE ACC all_max(LOCAL ACC* shared, ACC mine) {
 }
 #endif
 
-// `bad` gets 1 and a target that is no class.
+// A target that is no class is a fault, and counts for nothing.
 KERNEL class_loss(GLOBAL ACC* loss, GLOBAL ACC* count, GLOBAL ACC* sums, GLOBAL const M* x,
-                  GLOBAL const i64* targets, GLOBAL const ACC* weight, GLOBAL i64* bad, ClassLoss s,
+                  GLOBAL const i64* targets, GLOBAL const ACC* weight, FAULTS, ClassLoss s,
                   ACC smoothing) {
 #if GROUP > 1
   LOCAL ACC shared[GROUP];
@@ -84,8 +84,7 @@ KERNEL class_loss(GLOBAL ACC* loss, GLOBAL ACC* count, GLOBAL ACC* sums, GLOBAL 
   ACC value = 0, counted = 0;
   if (target != s.ignored) {
     if (target < 0 || target >= s.classes) {
-      bad[1] = target;
-      bad[0] = 1;
+      FAULT(target, 1, s.classes);
     } else {
       counted = s.has_weight ? weight[s.weight_at + target] : (ACC)1;
       value = (1 - smoothing) * counted * (rest - ((ACC)LOAD(from, target * s.step) - top));
