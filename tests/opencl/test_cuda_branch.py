@@ -129,12 +129,14 @@ PROGRAMS = {
     ),
     "lines": lambda: LINES + defines(PICK=1, SEARCH=1) + text("lines"),
 }
-for name in ("linalg", "lu", "ldl", "qr", "eigh", "eig", "svd", "lstsq", "fft"):
+PROGRAMS["francis"] = lambda: number_types("float", False) + text("francis")
+for name in ("linalg", "lu", "ldl", "qr", "hessenberg", "eigh", "svd", "lstsq"):
     PROGRAMS[name] = lambda name=name: number_types("double") + text(name)
-    if name not in ("eig", "fft"):
-        PROGRAMS[name + "_real"] = lambda name=name: (
-            number_types("float", False) + text(name)
-        )
+    PROGRAMS[name + "_real"] = lambda name=name: (
+        number_types("float", False) + text(name)
+    )
+for name in ("eig", "fft"):
+    PROGRAMS[name] = lambda name=name: number_types("float") + text(name)
 
 ELEMENTS = defines(
     ACC="float",
