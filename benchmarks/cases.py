@@ -375,6 +375,7 @@ TITLES = {
     "conv": "Convolutions and pooling",
     "allocator": "Memory taken and given back",
     "data": "A pass over a dataset, two workers",
+    "opencl": "OpenCL kernels and those written by hand",
     "import": "Import, in fresh interpreters",
     "size": "Installed size, with dependencies",
     "memory": "Peak memory of a training step",

@@ -20,6 +20,7 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 README = ROOT / "README.md"
 RESULTS = ROOT / "benchmarks" / "results" / "latest.json"
 
+OPPONENTS = {"opencl": "by hand"}  # of groups that are not compared with torch
 BUDGETS: dict[str, tuple[float, float | None]] = {}  # filled by __main__
 
 
@@ -45,7 +46,7 @@ def show(console: Console, group: str, results: list[Result]) -> None:
     limit = f"budget {budget:g}" + (f", none above {each:g}" if each else "")
     table = Table(title=f"{TITLES[group]} ({limit})", title_justify="left")
     table.add_column("what")
-    for column in ("torch", "ember", "ratio"):
+    for column in (OPPONENTS.get(group, "torch"), "ember", "ratio"):
         table.add_column(column, justify="right")
     for r in results:
         ratio = r.ratio
@@ -156,7 +157,8 @@ def write_pages(about: dict[str, Any]) -> None:
             f"`python -m benchmarks {group}`; {limit}.",
             "",
         ]
-        lines += ["| what | torch | ember | ratio |", "| --- | --- | --- | --- |"]
+        theirs = OPPONENTS.get(group, "torch")
+        lines += [f"| what | {theirs} | ember | ratio |", "| --- | --- | --- | --- |"]
         for r in results:
             name = r.case.name.replace("|", "\\|")
             cells = [amount(r.seconds.get(n), group) for n in ("torch", "ember")]

@@ -47,7 +47,8 @@ def lu(
 
 def _range_basis(A: Tensor, q: int, niter: int) -> Tensor:
     """An orthonormal basis of what A makes of `q` random vectors."""
-    Q = ember.linalg.qr(A @ ember.randn(A.shape[-1], q, dtype=A.dtype)).Q
+    start = ember.randn(A.shape[-1], q, dtype=A.dtype, device=A.device)
+    Q = ember.linalg.qr(A @ start).Q
     for _ in range(niter):
         Q = ember.linalg.qr(A.mH @ Q).Q
         Q = ember.linalg.qr(A @ Q).Q
@@ -161,7 +162,8 @@ def lobpcg(
     with ember.no_grad():
         guesses = n or count
         if X is None:
-            X = ember.randn(*A.shape[:-2], size, guesses, dtype=A.dtype)
+            shape = (*A.shape[:-2], size, guesses)
+            X = ember.randn(shape, dtype=A.dtype, device=A.device)
         E, V = _lobpcg_steps(
             A, B, X, iK, niter or 1000, tol, -1.0 if largest else 1.0, tracker
         )

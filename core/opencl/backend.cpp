@@ -158,6 +158,8 @@ class OpenClBackend final : public Backend {
   }
 
   ConvKernels* conv() override { return conv_kernels(); }
+  SegmentKernels* segment() override { return segment_kernels(); }
+  RecurrentKernels* recurrent() override { return recurrent_kernels(); }
   LossKernels* loss() override { return loss_kernels(); }
   OptimKernels* optim() override { return optim_kernels(); }
   NormKernels* norm() override { return norm_kernels(); }

@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "opencl/complex.h"
 #include "opencl/device.h"
 #include "opencl/kernels.h"
 #include "opencl/launch.h"
@@ -56,7 +57,7 @@ void check_range(const Conv& s) {
 struct Tile {
   int64_t rows, columns = 64, lanes_y = 8, lanes_x = 8, depth = 16, piece_y, piece_x = 8;
   Tile(int64_t wanted, Dtype acc) {
-    rows = wanted > 16 ? 64 : 16;
+    rows = wanted > 32 ? 64 : wanted > 16 ? 32 : 16;
     if (items_work_alone()) {
       lanes_y = lanes_x = 1;
       depth = 32;
@@ -102,13 +103,14 @@ void multiply(const Tensor& out, const Tensor& from, const Tensor& left, const T
     return launch.run(results * kDots, kDots);
   }
   if (s.rows <= 2) {
-    const int64_t columns = items_work_alone() ? 16 : 1;
+    const int64_t columns = items_work_alone() ? 64 : 1;
     Launch launch(key_of("conv_direct:", out, from, columns), "conv_direct", [&] {
-      return types(from.dtype(), out.dtype()) + define("COLUMNS", columns) + "#define DIRECT 1\n" +
+      return types(from.dtype(), out.dtype()) + define("COLUMNS", columns) + define("DIRECT", 1) +
              sources::conv;
     });
     launch.tensor(out).tensor(from).tensor(left).tensor(bias ? bias : left).value(s);
-    return launch.run((s.columns + columns - 1) / columns * s.rows * s.groups,
+    const int64_t blocks = (s.us[2] + columns - 1) / columns;
+    return launch.run(s.columns / s.us[2] * blocks * s.rows * s.groups,
                       items_work_alone() ? 8 : kItems);
   }
   // A long depth for few results is shared out to work-groups, whose sums are added up.
@@ -257,41 +259,82 @@ Conv windows(const Tensor& x, const Shape& kernel, const Shape& size, const Move
   return s;
 }
 
+// Calls product(out, a, b, which), which is linear in both; for complex tensors with their parts,
+// `which` being that of the output that is written, or -1 for a term that is added to it.
+template <class F>
+void by_parts(const Tensor& out, const Tensor& a, const Tensor& b, F product) {
+  if (!is_complex(out.dtype())) return product(out, a, b, 0);
+  const Tensor ar = part(a, 0), ai = part(a, 1), br = part(b, 0), bi = part(b, 1);
+  Tensor term = empty(out.shape(), real_of(out.dtype()), out.device());
+  auto add = [&](Binary f, const Tensor& to) {
+    Input x, y;
+    x.tensor = &to, y.tensor = &term;
+    binary(f, term.dtype(), to, x, y);
+  };
+  product(part(out, 0), ar, br, 0);
+  product(term, ai, bi, -1);
+  add(Binary::sub, part(out, 0));
+  product(part(out, 1), ar, bi, 1);
+  product(term, ai, br, -1);
+  add(Binary::add, part(out, 1));
+}
+
 class OpenClConv final : public ConvKernels {
  public:
   void forward(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
                const Moves& moves) override {
-    check_computes("convolution", x.dtype());
-    forward_product(y, x, w, bias, moves);
+    check_holds("convolution", x.dtype());
+    by_parts(y, x, w, [&](const Tensor& out, const Tensor& a, const Tensor& b, int which) {
+      Tensor start = which < 0 ? Tensor() : bias;
+      if (start && is_complex(start.dtype())) start = part(start, which);
+      forward_product(out, a, b, start, moves);
+    });
   }
   void backward(const Tensor& dx, const Tensor& dw, const Tensor& dbias, const Tensor& g,
                 const Tensor& x, const Tensor& w, const Moves& moves) override {
-    check_computes("convolution", g.dtype());
-    if (dx) data_product(dx, g, w, moves);
-    if (dw) weight_product(dw, g, x, moves);
+    check_holds("convolution", g.dtype());
+    if (dx)
+      by_parts(dx, g, w, [&](const Tensor& out, const Tensor& a, const Tensor& b, int) {
+        data_product(out, a, b, moves);
+      });
+    if (dw)
+      by_parts(dw, g, x, [&](const Tensor& out, const Tensor& a, const Tensor& b, int) {
+        weight_product(out, a, b, moves);
+      });
     if (!dbias) return;
     Shape dims{0}, shape = Shape::filled(g.dim(), 1), strides = Shape::filled(g.dim(), 0);
     for (int d = 2; d < g.dim(); d++) dims.push_back(d);
     shape[1] = dbias.size(0);
     strides[1] = dbias.stride(0);
-    reduce(Reduction::Sum, alias(dbias, shape, strides, dbias.offset()), g, dims, 2);
+    const Tensor sums = alias(dbias, shape, strides, dbias.offset());
+    if (is_complex(g.dtype()))
+      complex_reduce(Reduction::Sum, sums, g, dims, 2);
+    else
+      reduce(Reduction::Sum, sums, g, dims, 2);
   }
   void unfold(const Tensor& columns, const Tensor& x, const Shape& kernel, const Shape& size,
               const Moves& moves) override {
-    check_computes("im2col", x.dtype());
+    check_holds("im2col", x.dtype());
+    if (is_complex(x.dtype())) {
+      for (int k : {0, 1}) unfold(part(columns, k), part(x, k), kernel, size, moves);
+      return;
+    }
     Conv s = windows(x, kernel, size, moves);
     s.rows = columns.numel();
     s.from_at = x.offset(), s.from_a = x.stride(0), s.from_b = x.stride(1);
     last_axes(s.from_axis, x.strides());
-    s.out_at = columns.offset();
-    Launch launch(key_of("unfold:", columns, x, 0), "unfold", [&] {
-      return types(x.dtype(), x.dtype()) + "#define FOLDS 1\n" + sources::conv;
-    });
+    s.out_at = columns.offset(), s.out_u[2] = columns.stride(2);
+    Launch launch(key_of("unfold:", columns, x, 0), "unfold",
+                  [&] { return types(x.dtype(), x.dtype()) + define("FOLDS", 1) + sources::conv; });
     launch.tensor(columns).tensor(x).value(s).value(x.size(1)).run(s.rows, kItems);
   }
   void fold(const Tensor& x, const Tensor& columns, const Shape& kernel, const Shape& size,
             const Moves& moves) override {
-    check_computes("col2im", x.dtype());
+    check_holds("col2im", x.dtype());
+    if (is_complex(x.dtype())) {
+      for (int k : {0, 1}) fold(part(x, k), part(columns, k), kernel, size, moves);
+      return;
+    }
     Conv s = windows(x, kernel, size, moves);
     s.rows = x.numel();
     s.from_at = columns.offset(), s.from_a = columns.stride(0), s.from_b = columns.stride(1);
@@ -299,7 +342,7 @@ class OpenClConv final : public ConvKernels {
     s.out_at = x.offset(), s.out_a = x.stride(0), s.out_row = x.stride(1);
     last_axes(s.out_u, x.strides());
     Launch launch(key_of("fold:", x, columns, 0), "fold", [&] {
-      return types(columns.dtype(), x.dtype()) + "#define FOLDS 1\n" + sources::conv;
+      return types(columns.dtype(), x.dtype()) + define("FOLDS", 1) + sources::conv;
     });
     launch.tensor(x).tensor(columns).value(s).value(x.size(1)).run(s.rows, kItems);
   }

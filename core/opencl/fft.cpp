@@ -41,7 +41,6 @@ Tensor transform(const Tensor& lines) {
     const int64_t items = radix == 4 ? total / 4 : total;
     launch.tensor(to).tensor(from).tensor(roots).value(items).value(n).value(done);
     if (radix != 4) launch.value(radix);
-    launch;
     run_items(launch, items);
     std::swap(from, to);
     done *= radix;
@@ -95,7 +94,6 @@ void run(const Tensor& out, const Tensor& x, int dim, int64_t n, double scale, i
   Launch launch = fft_kernel("fft_store", d);
   launch.tensor(out).tensor(lines).tensor(chirp).value(g).value(count * kept).value(kept);
   launch.value(size).value(out.stride(dim)).scalar(real, Scalar(scale)).value(store);
-  launch;
   run_items(launch, count * kept);
 }
 

@@ -57,6 +57,8 @@ void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
 // lines.cpp
 void search(const Tensor& out, const Tensor& sorted, const Tensor& values, const Tensor& sorter,
             bool right);
+
+// softmax.cpp
 void softmax(const Tensor& out, const Tensor& x, int dim, bool log);
 void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim, bool log);
 
@@ -66,5 +68,7 @@ PoolKernels* pool_kernels();
 NormKernels* norm_kernels();
 OptimKernels* optim_kernels();
 LossKernels* loss_kernels();
+RecurrentKernels* recurrent_kernels();
+SegmentKernels* segment_kernels();
 
 }  // namespace ember::opencl

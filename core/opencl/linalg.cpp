@@ -31,12 +31,6 @@ void run_items(Launch& launch, int64_t items) {
   launch.run(items, std::min<int64_t>(16, int64_t(context().properties.group_size)));
 }
 
-bool is_raised(const Tensor& flag) {
-  int32_t value = 0;
-  backend_of(flag).copy_to_host(&value, flag);
-  return value != 0;
-}
-
 LinalgKernels& linalg_kernels() {
   static OpenClLinalg instance;
   return instance;

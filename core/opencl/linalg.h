@@ -38,8 +38,6 @@ Launch number_kernel(const char* op, const char* name, const char* text, Dtype d
 int64_t group_for(int64_t size);
 // Starts a kernel whose work-items do not know of each other.
 void run_items(Launch& launch, int64_t items);
-// Waits for a flag of the kernels just launched.
-bool is_raised(const Tensor& flag);
 
 inline int64_t batch_count(const Tensor& a) { return a.numel() / (a.size(-2) * a.size(-1)); }
 inline Tensor scratch(std::initializer_list<int64_t> shape, Dtype d, const Tensor& like) {

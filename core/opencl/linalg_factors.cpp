@@ -6,25 +6,15 @@ namespace ember::opencl {
 
 namespace {
 
-Tensor lowered_flag(const Tensor& like) {
-  Tensor flag = scratch({1}, Dtype::Int32, like);
-  fill(flag, Scalar(0));
-  return flag;
-}
-
 // The columns of b, each solved by one work-item from factors and pivots; `mode` is the kernel's.
 void solve(const char* op, const char* kernel, const char* text, const Tensor& factors,
            const Tensor& pivots, const Tensor& b, int32_t mode) {
   const int64_t n = factors.size(-1), columns = b.size(-1), total = batch_count(b) * columns;
-  Tensor wrong = lowered_flag(b);
-  {
-    Launch launch = number_kernel(op, kernel, text, b.dtype());
-    launch.tensor(factors).value(factors.offset()).tensor(pivots).value(pivots.offset());
-    launch.tensor(b).value(b.offset()).tensor(wrong).value(total).value(n).value(columns);
-    launch.value(mode);
-    run_items(launch, total);
-  }
-  check(!is_raised(wrong), Kind::Runtime, op, ": pivots must be between 1 and ", n);
+  Launch launch = number_kernel(op, kernel, text, b.dtype());
+  launch.tensor(factors).value(factors.offset()).tensor(pivots).value(pivots.offset());
+  launch.tensor(b).value(b.offset()).faults(op, Kind::Runtime).value(total).value(n);
+  launch.value(columns).value(mode);
+  run_items(launch, total);
 }
 
 }  // namespace
@@ -43,14 +33,10 @@ void OpenClLinalg::lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor
 
 void OpenClLinalg::pivot_order(const Tensor& pivots, const Tensor& rows) {
   const int64_t k = pivots.size(-1), m = rows.size(-1), total = rows.numel() / m;
-  Tensor wrong = lowered_flag(rows);
-  {
-    Launch launch = number_kernel("lu_unpack", "pivot_order", sources::lu, Dtype::Float32);
-    launch.tensor(pivots).value(pivots.offset()).tensor(rows).value(rows.offset()).tensor(wrong);
-    launch.value(total).value(k).value(m);
-    run_items(launch, total);
-  }
-  check(!is_raised(wrong), Kind::Runtime, "lu: pivots must be between 1 and ", m);
+  Launch launch = number_kernel("lu_unpack", "pivot_order", sources::lu, Dtype::Float32);
+  launch.tensor(pivots).value(pivots.offset()).tensor(rows).value(rows.offset());
+  launch.faults("lu_unpack", Kind::Runtime).value(total).value(k).value(m);
+  run_items(launch, total);
 }
 
 void OpenClLinalg::ldl(const Tensor& a, const Tensor& pivots, const Tensor& info, bool hermitian) {
@@ -88,7 +74,6 @@ void OpenClLinalg::reflect(const Tensor& a, const Tensor& tau, const Tensor& c, 
   launch.tensor(a).value(a.offset()).tensor(tau).value(tau.offset()).tensor(c).value(c.offset());
   launch.value(total).value(m).value(a.size(-1)).value(tau.size(-1)).value(others);
   launch.value(int32_t(left)).value(int32_t(adjoint)).value(int32_t(left != adjoint));
-  launch;
   run_items(launch, total);
 }
 

@@ -22,17 +22,44 @@ Tensor as_columns(const Tensor& t) {
   return alias(t, {t.size(0), rows, columns}, {rows * columns, 1, rows}, t.offset());
 }
 
+// Singular values s (batch, n) of w (batch, n, rows), rows >= n, and, if defined, what goes with
+// them: sides (batch, n or more, rows) and shorts (batch, n, n).
+void rotate(const char* op, const Tensor& w, int64_t rows, int64_t n, const Tensor& s,
+            const Tensor& info, const Tensor& sides, const Tensor& shorts) {
+  const int64_t batch = w.numel() / (rows * n), group = group_for(n);
+  Tensor room = shorts ? scratch({batch, n, n}, w.dtype(), w) : Tensor();
+  Tensor lengths = scratch({batch, n}, s.dtype(), w);
+  Launch launch = number_kernel(op, "svd", sources::svd, w.dtype());
+  launch.tensor(w).value(w.offset()).tensor(s).value(s.offset()).tensor(info);
+  launch.value(info.offset()).tensor(room).tensor(lengths).tensor(sides);
+  launch.value(sides ? sides.stride(0) : int64_t(0)).tensor(shorts).value(rows).value(n);
+  launch.value(int32_t(sides ? 1 : shorts ? 2 : 0)).run(batch * group, group);
+}
+
 }  // namespace
 
 void OpenClLinalg::eigh(const Tensor& a, const Tensor& values, const Tensor& info, bool upper,
                         bool vectors) {
+  const char* op = "linalg.eigh";
   const int64_t n = a.size(-1), batch = batch_count(a), group = group_for(n);
-  Tensor room = vectors ? scratch({batch, n, n}, a.dtype(), a) : Tensor();
-  Tensor turns = scratch({batch, (n + 1) / 2 * 4}, a.dtype(), a);
-  Launch launch = number_kernel("linalg.eigh", "eigh", sources::eigh, a.dtype());
-  launch.tensor(a).value(a.offset()).tensor(values).value(values.offset());
-  launch.tensor(info).value(info.offset()).tensor(room).tensor(turns).value(n);
-  launch.value(int32_t(upper)).value(int32_t(vectors)).run(batch * group, group);
+  Tensor w = scratch({batch, n, n}, a.dtype(), a), v = scratch({batch, n, n}, a.dtype(), a);
+  Tensor scales = scratch({batch}, values.dtype(), a),
+         found = scratch({batch, n}, values.dtype(), a);
+  {
+    Launch launch = number_kernel(op, "eigh_shift", sources::eigh, a.dtype());
+    launch.tensor(a).value(a.offset()).tensor(w).tensor(scales).value(n).value(int32_t(upper));
+    launch.run(batch * group, group);
+  }
+  rotate(op, w, n, n, values, info, Tensor(), v);
+  {
+    Launch launch = number_kernel(op, "eigh_values", sources::eigh, a.dtype());
+    launch.tensor(a).value(a.offset()).tensor(v).tensor(found).value(batch * n).value(n);
+    run_items(launch, batch * n);
+  }
+  Launch launch = number_kernel(op, "eigh_order", sources::eigh, a.dtype());
+  launch.tensor(a).value(a.offset()).tensor(values).value(values.offset()).tensor(v).tensor(found);
+  launch.tensor(scales).value(batch * n).value(n).value(int32_t(vectors));
+  run_items(launch, batch * n);
 }
 
 void OpenClLinalg::eig(const Tensor& a, const Tensor& values, const Tensor& vectors,
@@ -71,24 +98,16 @@ void OpenClLinalg::svd(const Tensor& a, const Tensor& s, const Tensor& u, const 
   const char* op = "linalg.svd";
   const int64_t m = a.size(-2), n = a.size(-1), batch = batch_count(a);
   const bool wide = m < n, vectors = bool(u);
-  const int64_t rows = std::max(m, n), k = std::min(m, n), group = group_for(k);
+  const int64_t rows = std::max(m, n), k = std::min(m, n);
   const Tensor w = wide ? adjoint_of(op, a) : a;
   // Of the longer side, as many columns as are wanted; those of the shorter one are all there.
   const int64_t columns = !vectors ? k : wide ? vh.size(-2) : u.size(-1);
-  Tensor v, side, shorter;
+  Tensor side, shorter;
   if (vectors) {
-    v = scratch({batch, k, k}, a.dtype(), a);
     side = scratch({batch, columns, rows}, a.dtype(), a);
     shorter = scratch({batch, k, k}, a.dtype(), a);
   }
-  Tensor lengths = scratch({batch, k}, s.dtype(), a);
-  {
-    Launch launch = number_kernel(op, "svd", sources::svd, a.dtype());
-    launch.tensor(w).value(w.offset()).tensor(s).value(s.offset()).tensor(info);
-    launch.value(info.offset()).tensor(v).tensor(lengths).tensor(side).value(int64_t(0));
-    launch.value(columns * rows).tensor(shorter).value(int64_t(0)).value(rows).value(k);
-    launch.value(int32_t(vectors)).run(batch * group, group);
-  }
+  rotate(op, w, rows, k, s, info, side, shorter);
   if (!vectors) return;
   // What is orthogonal to the columns found: the rest of Q, from a QR factorisation of them.
   Tensor q = scratch({batch, columns, rows}, a.dtype(), a), tau = scratch({batch, k}, a.dtype(), a);
@@ -100,7 +119,7 @@ void OpenClLinalg::svd(const Tensor& a, const Tensor& s, const Tensor& u, const 
   reflect_identity(as_columns(q), tau);
   {
     Launch launch = number_kernel(op, "complete", sources::svd, a.dtype());
-    launch.tensor(side).value(int64_t(0)).tensor(q).value(batch * columns).value(rows);
+    launch.tensor(side).tensor(q).value(batch * columns).value(rows);
     launch.value(columns).value(k);
     run_items(launch, batch * columns);
   }

@@ -1,4 +1,5 @@
-// Primitives along one dimension: search and softmax; scan.cpp and sort.cpp hold the others.
+// Primitives along one dimension: search; scan.cpp, sort.cpp and softmax.cpp hold
+// the others.
 #include "opencl/lines.h"
 #include "opencl/kernels.h"
 #include "opencl/sources.h"
@@ -70,35 +71,6 @@ void search(const Tensor& out, const Tensor& sorted, const Tensor& values, const
   launch.value(n).value(shared ? int64_t(0) : n).value(int32_t(right)).value(int32_t(bool(sorter)));
   launch.run(total, 64);
   if (!found.same(out)) copy(out, found);
-}
-
-void softmax(const Tensor& out, const Tensor& x, int dim, bool log) {
-  if (x.numel() == 0) return;
-  check_computes("softmax", x.dtype());
-  Lines lines(x, dim, {&out, &x});
-  Launch launch("softmax" + dtype_ids({x.dtype(), out.dtype()}) + (log ? "l" : ""), "softmax", [&] {
-    return line_types(compute_of(out.dtype()), x.dtype(), out.dtype()) + "#define M_Y " +
-           memory_type(x.dtype()) + "\n#define LOAD_Y " + load_macro(x.dtype()) +
-           "\n#define SOFTMAX 1\n#define LOG " + (log ? "1\n" : "0\n") + sources::lines;
-  });
-  launch.tensor(out).tensor(x).value(lines.g).value(lines.n);
-  launch.value(lines.step[0]).value(lines.step[1]).run(lines.g.n * 64, 64);
-}
-
-void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim, bool log) {
-  if (y.numel() == 0) return;
-  check_computes("softmax_backward", y.dtype());
-  Lines lines(y, dim, {&out, &g, &y});
-  Launch launch("softmax_grad" + dtype_ids({g.dtype(), y.dtype(), out.dtype()}) + (log ? "l" : ""),
-                "softmax_grad", [&] {
-                  return line_types(compute_of(out.dtype()), g.dtype(), out.dtype()) +
-                         "#define M_Y " + memory_type(y.dtype()) + "\n#define LOAD_Y " +
-                         load_macro(y.dtype()) + "\n#define SOFTMAX 1\n#define LOG " +
-                         (log ? "1\n" : "0\n") + sources::lines;
-                });
-  launch.tensor(out).tensor(g).tensor(y).value(lines.g).value(lines.n);
-  launch.value(lines.step[0]).value(lines.step[1]).value(lines.step[2]);
-  launch.run(lines.g.n * 64, 64);
 }
 
 }  // namespace ember::opencl

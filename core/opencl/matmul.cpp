@@ -7,6 +7,7 @@
 #include "opencl/device.h"
 #include "opencl/kernels.h"
 #include "opencl/launch.h"
+#include "opencl/lines.h"
 #include "opencl/sources.h"
 
 namespace ember::opencl {
@@ -76,12 +77,6 @@ std::string vector_type(Dtype acc, int width) {
   return std::string("#define VECTOR ") + name + std::to_string(width) + "\n" +
          define("WIDTH", width);
 }
-std::string ids(std::initializer_list<Dtype> dtypes) {
-  std::string text;
-  for (Dtype d : dtypes) text += ',' + std::to_string(int(d));
-  return text;
-}
-
 // A tile of one item: the cheapest for the shape, by steps that the registers of a CPU take.
 Tile tile_of_vectors(const Product& p, const Properties& device) {
   struct Block {
@@ -131,13 +126,14 @@ void pack(Side& side, const Product& p, int lines) {
   const Tensor packed = empty({g.n, panels, p.k, lines}, p.acc, p.out.device());
   const bool adjacent = side.line_step == 1;
   const Dtype from = side.tensor.dtype();
-  Launch launch("pack" + ids({p.acc, from}) + ',' + std::to_string(lines) + (adjacent ? "a" : ""),
-                "pack", [&] {
-                  return std::string("#define ACC ") + value_type(p.acc) + "\n" + reads("A", from) +
-                         define("PACK", 1) + define("LINES", lines) + define("PIECE", kPiece) +
-                         (adjacent ? define("ADJACENT", 1) : "") + define("SIDE_X", 1) +
-                         define("SIDE_Y", 1) + sources::matmul;
-                });
+  Launch launch(
+      "pack" + dtype_ids({p.acc, from}) + ',' + std::to_string(lines) + (adjacent ? "a" : ""),
+      "pack", [&] {
+        return std::string("#define ACC ") + value_type(p.acc) + "\n" + reads("A", from) +
+               define("PACK", 1) + define("LINES", lines) + define("PIECE", kPiece) +
+               (adjacent ? define("ADJACENT", 1) : "") + define("SIDE_X", 1) + define("SIDE_Y", 1) +
+               sources::matmul;
+      });
   launch.tensor(packed).tensor(side.tensor).value(g).value(side.lines).value(p.k);
   launch.value(side.line_step).value(side.step).run(g.n * panels * up(p.k, kPiece), 1);
   side.tensor = packed;
@@ -192,16 +188,16 @@ void tiles(Product p) {
     }
   }
   const Dtype to = part.out.dtype();
-  Launch launch("tiles" + ids({p.acc, to, p.a.tensor.dtype(), p.b.tensor.dtype()}) + tile.id(),
-                "matmul", [&] {
-                  return writes(p.acc, to) + reads("A", p.a.tensor.dtype()) +
-                         reads("B", p.b.tensor.dtype()) + vector_type(p.acc, tile.width) +
-                         define("SIDE_Y", tile.side_y) + define("SIDE_X", tile.side_x) +
-                         define("ROWS", tile.rows) + define("VECTORS", tile.vectors) +
-                         define("DEPTH", kDepth) + define("TILES", 1) +
-                         (staged ? define("STAGED", 1) : "") +
-                         (to == p.acc ? define("PLAIN", 1) : "") + sources::matmul;
-                });
+  Launch launch(
+      "tiles" + dtype_ids({p.acc, to, p.a.tensor.dtype(), p.b.tensor.dtype()}) + tile.id(),
+      "matmul", [&] {
+        return writes(p.acc, to) + reads("A", p.a.tensor.dtype()) + reads("B", p.b.tensor.dtype()) +
+               vector_type(p.acc, tile.width) + define("SIDE_Y", tile.side_y) +
+               define("SIDE_X", tile.side_x) + define("ROWS", tile.rows) +
+               define("VECTORS", tile.vectors) + define("DEPTH", kDepth) + define("TILES", 1) +
+               (staged ? define("STAGED", 1) : "") + (to == p.acc ? define("PLAIN", 1) : "") +
+               sources::matmul;
+      });
   launch.tensor(part.out).tensor(p.a.tensor).tensor(p.b.tensor).value(part.geometry());
   launch.value(m).value(n).value(p.k).value(part.row).value(part.column);
   launch.value(p.a.line_step).value(p.a.step).value(p.b.step).value(p.b.line_step);
@@ -212,7 +208,7 @@ void tiles(Product p) {
   launch.run(groups * splits * items, items);
   if (splits == 1) return;
 
-  Launch join("join_splits" + ids({p.acc, p.out.dtype()}), "join_splits", [&] {
+  Launch join("join_splits" + dtype_ids({p.acc, p.out.dtype()}), "join_splits", [&] {
     return writes(p.acc, p.out.dtype()) + define("JOIN_SPLITS", 1) + define("SIDE_X", 1) +
            define("SIDE_Y", 1) + sources::matmul;
   });
@@ -239,7 +235,7 @@ void dots(const Product& given) {
   const bool staged = context().properties.staged;
   const int lanes = staged ? 1 : 64, group = staged ? 64 : 1, block = staged ? 1 : 8;
   const Dtype to = p.out.dtype(), from = p.a.tensor.dtype();
-  Launch launch("dots" + ids({p.acc, to, from}) + ',' + std::to_string(columns), "dots", [&] {
+  Launch launch("dots" + dtype_ids({p.acc, to, from}) + ',' + std::to_string(columns), "dots", [&] {
     return writes(p.acc, to) + reads("A", from) + define("DOTS", 1) + define("COLUMNS", columns) +
            define("LANES", lanes) + define("GROUP", group) + define("BLOCK", block) +
            define("SIDE_X", 1) + define("SIDE_Y", 1) + sources::matmul;

@@ -86,11 +86,12 @@ struct Sums {
   int64_t size = 0;  // of a line that is written
   bool back = false;
   Dtype dtype = Dtype::Float32;
+  Device device;
   Tensor starts, places, weights;
 
-  bool is(const Taps& t, int64_t n, bool b, Dtype d) const {
-    return size == n && back == b && dtype == d && taps.width == t.width && taps.index == t.index &&
-           taps.weight == t.weight;
+  bool is(const Taps& t, int64_t n, bool b, Dtype d, Device on) const {
+    return size == n && back == b && dtype == d && device == on && taps.width == t.width &&
+           taps.index == t.index && taps.weight == t.weight;
   }
 };
 
@@ -101,7 +102,7 @@ Tensor uploaded(const std::vector<int64_t>& values, Device device) {
 }
 
 Sums make_sums(const Taps& taps, int64_t size, bool back, Dtype dtype, Device device) {
-  Sums s{taps, size, back, dtype, {}, {}, {}};
+  Sums s{taps, size, back, dtype, device, {}, {}, {}};
   std::vector<int64_t> starts(size_t(size) + 1, 0), places(taps.index.size());
   std::vector<double> weights(taps.weight.size());
   if (back) {  // sorted by where they came from
@@ -138,7 +139,7 @@ Sums sums_of(const Taps& taps, int64_t size, bool back, Dtype dtype, Device devi
   constexpr size_t kKept = 32;
   std::lock_guard lock(mutex);
   for (auto it = known.begin(); it != known.end(); ++it)
-    if (it->is(taps, size, back, dtype)) {
+    if (it->is(taps, size, back, dtype, device)) {
       known.splice(known.begin(), known, it);
       return *it;
     }

@@ -8,6 +8,7 @@
 #include "opencl/device.h"
 #include "opencl/kernels.h"
 #include "opencl/launch.h"
+#include "opencl/lines.h"
 #include "opencl/sources.h"
 
 namespace ember::opencl {
@@ -114,12 +115,6 @@ std::string types(Dtype acc, Dtype in, Dtype out) {
          "\n#define STORE(p, i, v) " + store_macro(out) + "(p, i, " + stored(acc, out, "v") + ")\n";
 }
 
-std::string ids(std::initializer_list<Dtype> dtypes) {
-  std::string text;
-  for (Dtype d : dtypes) text += ',' + std::to_string(int(d));
-  return text;
-}
-
 struct Fold {
   std::string map, combine, finish;
   Scalar init;
@@ -179,7 +174,7 @@ void reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims, 
   auto start = [&](const Tensor& to, const Tensor& from, const Split& over, const Form& form,
                    bool first, bool last) {
     const Dtype in = from.dtype(), out = to.dtype();
-    Launch launch("reduce:" + fold.map + fold.combine + fold.finish + ids({acc, in, out}) +
+    Launch launch("reduce:" + fold.map + fold.combine + fold.finish + dtype_ids({acc, in, out}) +
                       (first ? "f" : "") + (last ? "l" : "") + form.id(),
                   "reduce", [&] {
                     return types(acc, in, out) + form.text() + "#define FOLD 1\n#define MAP(v) " +
@@ -211,12 +206,12 @@ void extremes(const Tensor& values, const Tensor& indices, const Tensor& x, int 
   auto start = [&](const Tensor& best, const Tensor& at, const Tensor& from, const Tensor& found,
                    const Split& over, const Form& form, Dtype to, bool last) {
     const Dtype in = from.dtype();
-    Launch launch("extremes:" + ids({in, to}) + (most ? "+" : "-") + (last ? "l" : "") + form.id(),
-                  "extremes", [&] {
-                    return types(acc, in, to) + form.text() + "#define EXTREMES 1\n#define MOST " +
-                           (most ? "1\n" : "0\n") + (last ? "" : "#define PARTIAL 1\n") +
-                           sources::reduce;
-                  });
+    Launch launch(
+        "extremes:" + dtype_ids({in, to}) + (most ? "+" : "-") + (last ? "l" : "") + form.id(),
+        "extremes", [&] {
+          return types(acc, in, to) + form.text() + "#define EXTREMES 1\n#define MOST " +
+                 (most ? "1\n" : "0\n") + (last ? "" : "#define PARTIAL 1\n") + sources::reduce;
+        });
     const int32_t wants = (best ? 1 : 0) | (at ? 2 : 0) | (found ? 4 : 0);
     launch.tensor(best).tensor(at).tensor(from).tensor(found).value(over.kept).value(over.reduced);
     launch.value(form.chunks).value(form.per).value(wants);
@@ -246,7 +241,7 @@ void variance(const Tensor& out, const Tensor& mean, const Tensor& x, const Shap
   const Split s = split(x, dims, out, mean);
   const Form form = form_of(s, false);
   const bool parts = form.chunks > 1 || form.columns;
-  const std::string id = ids({x.dtype(), some.dtype()}) + form.id() + (parts ? "p" : "");
+  const std::string id = dtype_ids({x.dtype(), some.dtype()}) + form.id() + (parts ? "p" : "");
   auto text = [&] {
     return types(acc, x.dtype(), some.dtype()) + form.text() + "#define VARIANCE 1\n" +
            (parts ? "#define PARTIAL 1\n" : "") + sources::reduce;

@@ -1,8 +1,6 @@
 // Texts that programs of different kernels have in common.
 #include "opencl/text.h"
 
-#include <cstdlib>
-
 #include "opencl/device.h"
 
 namespace ember::opencl {
@@ -22,14 +20,6 @@ std::string element(const char* suffix, Dtype memory, Dtype acc) {
 
 Dtype accumulator(Dtype d) { return is_floating(d) ? compute_of(d) : Dtype::Int64; }
 
-bool items_work_alone() {
-  static const bool alone = [] {
-    constexpr uint64_t kCpu = 2;  // CL_DEVICE_TYPE_CPU
-    // The variable lets one device run the kernels of both kinds.
-    if (const char* text = std::getenv("EMBER_OPENCL_STAGED")) return *text != '1';
-    return (context().properties.type & kCpu) != 0;
-  }();
-  return alone;
-}
+bool items_work_alone() { return !context().properties.staged; }
 
 }  // namespace ember::opencl

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include <memory>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -63,9 +64,11 @@ struct Buffer {
   size_t size;
 };
 
+constexpr size_t kStack = 256 << 10;
+
 struct Fiber {
   ucontext_t context;
-  std::vector<char> stack;
+  std::unique_ptr<char[]> stack;  // not filled
   bool done = false;
 };
 static ucontext_t scheduler;
@@ -89,10 +92,10 @@ static void run_block(unsigned threads, bool has_barriers) {
   for (size_t i = 0; i < threads; i++) {
     Fiber& f = fibers[i];
     f.done = false;
-    f.stack.resize(256 << 10);
+    if (!f.stack) f.stack.reset(new char[kStack]);
     getcontext(&f.context);
-    f.context.uc_stack.ss_sp = f.stack.data();
-    f.context.uc_stack.ss_size = f.stack.size();
+    f.context.uc_stack.ss_sp = f.stack.get();
+    f.context.uc_stack.ss_size = kStack;
     f.context.uc_link = &scheduler;
     makecontext(&f.context, enter, 0);
   }
@@ -133,6 +136,7 @@ void call(void (*kernel)(A...), void** args, size_t blocks, unsigned threads, bo
     blockIdx.x = unsigned(b);
     run_block(threads, has_barriers);
   }
+  fibers.clear();  // every kernel has its own
 }
 template <class... A>
 void call(void (*kernel)(A...), void** args, size_t blocks, unsigned threads, bool has_barriers) {

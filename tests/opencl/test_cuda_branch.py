@@ -17,7 +17,7 @@ def defines(**names):
     return "".join(f"#define {name} {value}\n" for name, value in names.items())
 
 
-FLOAT = "typedef float T;\n#define T_FLOAT 1\n"
+FLOAT = "typedef float T;\n" + defines(T_FLOAT=1, T_BITS=32)
 INT = "typedef i32 T;\ntypedef u32 U;\n" + defines(T_SIGNED=1, T_BITS=32)
 LINES = defines(
     ACC="float",
@@ -36,9 +36,19 @@ LINES = defines(
 COMPLEX = "typedef c64 T;\ntypedef float R;\n"
 
 
-def pointwise(types, element, formula):
+FLAT = defines(FLAT=1, ITEMS=4)
+ANY = defines(INDEX="u32", NDIM=3)
+ROWS = ANY + defines(
+    ROWS=1,
+    READ_ROW="",
+    **{f"STEP{k}(j)": f"((j) * step{k})" for k in range(4)},
+)
+
+
+def pointwise(types, element, formula, form=FLAT):
     return (
         types
+        + form
         + text("functions")
         + defines(
             BUFFERS=f"GLOBAL {element}* b0, GLOBAL const {element}* b1,",
@@ -55,21 +65,36 @@ def number_types(real, pairs=True):
     return defines(R=real, EPS=1e-7, TINY=1e-38) + more + text("number")
 
 
+def reduce(**names):
+    folds = {"MAP(v)": "(v)", "FINISH(a)": "(a)", "COMBINE(a, b)": "((a) + (b))"}
+    more = defines(FOLD=1, VARIANCE=1, EXTREMES=1, MOST=1, GROUP=256, **folds, **names)
+    return LINES + more + text("reduce")
+
+
+def matmul(**names):
+    sizes = {"SIDE_Y": 16, "SIDE_X": 16, "ROWS": 4, "VECTORS": 1, "WIDTH": 4}
+    parts = {"TILES": 1, "PACK": 1, "JOIN_SPLITS": 1, "DOTS": 1, "DEPTH": 16}
+    dots = {"LINES": 8, "PIECE": 256, "COLUMNS": 2, "LANES": 1, "GROUP": 64, "BLOCK": 1}
+    loads = {"LOAD_B": "LOAD_HALF", "LOAD_OUT": "LOAD_BFLOAT", "VECTOR": "Vector"}
+    return LINES + defines(**sizes, **parts, **dots, **loads, **names)
+
+
 PROGRAMS = {
     "pointwise_float": lambda: pointwise(FLOAT, "float", "a * ndtr(b)"),
     "pointwise_int": lambda: pointwise(INT, "i32", "remainder(a, b)"),
-    "reduce": lambda: (
-        LINES
-        + defines(FOLD=1, VARIANCE=1, EXTREMES=1, MOST=1)
-        + "#define MAP(v) (v)\n#define FINISH(a) (a)\n"
-        + "#define COMBINE(a, b) ((a) + (b))\n"
-        + text("reduce")
+    "pointwise_rows": lambda: pointwise(FLOAT, "float", "a + b", ROWS),
+    "pointwise_any": lambda: pointwise(FLOAT, "float", "a + b", ANY),
+    "reduce": lambda: reduce(GX=1, LANES=4, UNIT=1),
+    "reduce_columns": lambda: reduce(GX=32, LANES=1, COLUMNS=1),
+    "softmax": lambda: LINES + defines(GROUP=64, LANES=1, LOG=0) + text("softmax"),
+    "softmax_columns": lambda: (
+        LINES + defines(GROUP=64, LANES=1, LOG=1, COLUMNS=1) + text("softmax")
     ),
     "matmul": lambda: (
-        LINES
-        + defines(BLOCK=8, M_A="float", M_B="u16", LOAD_OUT="LOAD_BFLOAT")
-        + defines(LOAD_A="LOAD_PLAIN", LOAD_B="LOAD_HALF")
-        + text("matmul")
+        matmul(STAGED=1, M_A="float", LOAD_A="LOAD_PLAIN", M_B="u16") + text("matmul")
+    ),
+    "matmul_vectors": lambda: (
+        matmul(M_A="float", LOAD_A="LOAD_PLAIN", M_B="float") + text("matmul")
     ),
     "complex": lambda: (
         COMPLEX
@@ -77,6 +102,8 @@ PROGRAMS = {
         + defines(
             BUFFERS="GLOBAL c64* b0, GLOBAL const c64* b1,",
             SCALARS="",
+            FLAT=1,
+            ITEMS=1,
             READ="T x = LOAD_PLAIN(b1, at1);",
             WRITE="T value_ = c_mul(x, c_asin(x)); STORE_PLAIN(b0, at0, value_);",
         )
@@ -100,9 +127,7 @@ PROGRAMS = {
         + "#define COMBINE(a, b) ((a) + (b))\n"
         + text("index")
     ),
-    "lines": lambda: (
-        LINES + defines(PICK=1, SEARCH=1, SOFTMAX=1, LOG=0) + text("lines")
-    ),
+    "lines": lambda: LINES + defines(PICK=1, SEARCH=1) + text("lines"),
 }
 for name in ("linalg", "lu", "ldl", "qr", "eigh", "eig", "svd", "lstsq", "fft"):
     PROGRAMS[name] = lambda name=name: number_types("double") + text(name)
@@ -147,16 +172,13 @@ PROGRAMS |= {
         + text("optim")
     ),
     "loss": lambda: ELEMENTS + defines(GROUP=64) + text("loss"),
+    "segment": lambda: ELEMENTS + defines(COLUMNS=1) + text("segment"),
+    "recurrent": lambda: defines(T="float") + text("recurrent"),
 }
 
 
 def test_every_kernel_file_is_compiled():
-    used = {"common", "functions", "pointwise", "number", *PROGRAMS} - {
-        "pointwise_float",
-        "pointwise_int",
-        "scan_finds",
-    }
-    used = {name for name in used if not name.endswith("_real")}
+    used = {name.split("_")[0] for name in PROGRAMS} | {"common", "functions", "number"}
     assert used == {path.stem for path in KERNELS.glob("*.cl")}
 
 

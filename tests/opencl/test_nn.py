@@ -121,6 +121,25 @@ def test_integer_convolution(dtype):
     both(lambda x, w: F.conv2d(x, w, padding=1), x, w)
 
 
+def test_complex_convolution():
+    x = ember.complex(numbers(2, 3, 7, 6), numbers(2, 3, 7, 6, seed=1))
+    w = ember.complex(numbers(4, 3, 3, 3, seed=2), numbers(4, 3, 3, 3, seed=3))
+    b = ember.complex(numbers(4, seed=4), numbers(4, seed=5))
+    for f in (
+        lambda x, w, b: F.conv2d(x, w, b, stride=2, padding=1),
+        lambda x, w, b: F.conv_transpose2d(x, w.transpose(0, 1), b, stride=2),
+        lambda x, w, b: F.fold(F.unfold(x, 3), (7, 6), 3) * w.sum() * b.sum(),
+    ):
+        results = []
+        for device in ("cpu", "opencl"):
+            given = [t.detach().clone().to(device).requires_grad_() for t in (x, w, b)]
+            y = f(*given)
+            y.abs().square().sum().backward()
+            results.append([t.cpu() for t in (y.detach(), *(t.grad for t in given))])
+        for expected, actual in zip(*results, strict=True):
+            assert_close(actual, expected, rtol=1e-4, atol=1e-2)
+
+
 def test_convolution_of_other_dimensions():
     both(
         lambda x, w, b: F.conv1d(x, w, b, stride=2, padding=2, dilation=3),
@@ -415,6 +434,80 @@ def test_optimizer_steps_are_fused(name, dtype, monkeypatch):
     assert answers == [True] * 6
     for expected, actual in zip(*results, strict=True):
         assert_close(actual, expected)
+
+
+# --- recurrent layers -----------------------------------------------------------------
+
+LAYERS = {
+    "lstm": lambda: ember.nn.LSTM(5, 6, 2, bidirectional=True),
+    "projected": lambda: ember.nn.LSTM(5, 6, proj_size=3, bias=False),
+    "gru": lambda: ember.nn.GRU(5, 6, 2, bidirectional=True),
+    "gru_without_bias": lambda: ember.nn.GRU(5, 6, bias=False),
+    "tanh": lambda: ember.nn.RNN(5, 6),
+    "relu": lambda: ember.nn.RNN(5, 6, nonlinearity="relu"),
+}
+
+
+@pytest.mark.parametrize("lengths", [[7, 7, 7, 7], [7, 5, 3, 1]], ids=str)
+@pytest.mark.parametrize("dtype", [ember.float32, ember.float64], ids=str)
+@pytest.mark.parametrize("name", LAYERS)
+def test_recurrent_layers(name, dtype, lengths):
+    results = []
+    for device in ("cpu", "opencl"):
+        ember.manual_seed(0)
+        layer = LAYERS[name]().to(dtype).to(device)
+        x = numbers(7, 4, 5, dtype=dtype).to(device).requires_grad_()
+        packed = ember.nn.utils.rnn.pack_padded_sequence(x, lengths)
+        y, states = layer(packed)
+        states = states if isinstance(states, tuple) else (states,)
+        total = y.data.square().sum() + sum((s * s.sin()).sum() for s in states)
+        total.backward()
+        found = [y.data, *states, x.grad, *(p.grad for p in layer.parameters())]
+        results.append([t.detach().cpu() for t in found])
+    for expected, actual in zip(*results, strict=True):
+        assert_close(actual, expected, rtol=1e-4, atol=1e-5)
+
+
+# --- products with sparse matrices ----------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, ember.int64], ids=str)
+@pytest.mark.parametrize("n", [1, 16, 21])
+def test_sparse_products(n, dtype):
+    start, columns = ember.tensor([0, 2, 2, 5]), ember.tensor([0, 3, 1, 2, 3])
+    dense = (numbers(4, n) * 5).to(dtype)
+    rows = (numbers(3, n, seed=1) * 5).to(dtype)
+    values = (numbers(5, seed=2) * 5).to(dtype)
+    tolerance = TOLERANCE.get(dtype, {})
+    for transposed in (False, True):
+        other = rows if transposed else dense
+        given = (start, columns, values, other)
+        expected = ember._C._csr_mm(*given, 4, transposed)
+        moved = [t.to("opencl") for t in given]
+        actual = ember._C._csr_mm(*moved, 4, transposed)
+        assert_close(actual.cpu(), expected, **tolerance)
+    given = (start, columns, rows, dense)
+    actual = ember._C._csr_sample(*(t.to("opencl") for t in given))
+    tolerance = {**tolerance, "atol": 20 * tolerance.get("atol", 0), "rtol": 0.02}
+    assert_close(actual.cpu(), ember._C._csr_sample(*given), **tolerance)
+
+
+def test_sparse_positions_out_of_bounds():
+    start, columns = ember.tensor([0, 1]), ember.tensor([4])
+    given = (start, columns, ember.ones(1), ember.ones(4, 2))
+    with pytest.raises(RuntimeError, match="4 is out of bounds"):
+        ember._C._csr_mm(*(t.to("opencl") for t in given), 4).cpu()
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_bags_of_embeddings(mode):
+    index, offsets = ember.tensor([1, 2, 4, 5, 4, 3, 2, 9]), ember.tensor([0, 3, 3, 7])
+    both(
+        lambda w: F.embedding_bag(
+            index.to(w.device), w, offsets.to(w.device), mode=mode
+        ),
+        numbers(10, 5),
+    )
 
 
 # --- kernels for other devices --------------------------------------------------------

@@ -31,6 +31,7 @@ DEVICE void split_place(i64 i, const i64* size, i64* first, i64* k) {
 #define BLOCK_X (COLUMNS / LANES_X)
 #define STEP_V (GROUP < COLUMNS ? GROUP : COLUMNS)
 #define STEP_Q (GROUP / STEP_V)
+#define STEP_A (GROUP < DEPTH ? GROUP : DEPTH)
 #if LANES_Y * LANES_X == 1
 #define SYNC()
 #else
@@ -40,7 +41,7 @@ DEVICE void split_place(i64 i, const i64* size, i64* first, i64* k) {
 
 KERNEL conv(GLOBAL M_OUT* out, GLOBAL const M* from, GLOBAL const M* left, GLOBAL const M* bias,
             Conv s) {
-  LOCAL ACC lefts[DEPTH][ROWS];
+  LOCAL ACC lefts[ROWS][DEPTH + 1];  // rows begin in different banks
   LOCAL ACC rights[DEPTH][COLUMNS];
   LOCAL i32 column_at[3][COLUMNS];
   LOCAL i64 column_from[COLUMNS];
@@ -92,34 +93,44 @@ KERNEL conv(GLOBAL M_OUT* out, GLOBAL const M* from, GLOBAL const M* left, GLOBA
     SYNC();
     for (int q = me / STEP_V; q < DEPTH; q += STEP_Q) {
       const i32 at0 = depth_at[0][q], at1 = depth_at[1][q], at2 = depth_at[2][q];
-      GLOBAL const M* line = from + from_at + depth_from[q];
+      const i64 shift = depth_from[q];
       for (int v = me % STEP_V; v < COLUMNS; v += STEP_V) {
         i32 c0 = at0 + column_at[0][v], c1 = at1 + column_at[1][v], c2 = at2 + column_at[2][v];
         int inside = (u32)c0 < (u32)size0 & (u32)c1 < (u32)size1 & (u32)c2 < (u32)size2;
-        rights[q][v] = inside ? (ACC)LOAD(line, column_from[v]) : (ACC)0;
+        // The first element stands for those outside: a load that always happens is a vector's.
+        ACC value = (ACC)LOAD(from, from_at + (inside ? shift + column_from[v] : 0));
+        rights[q][v] = inside ? value : (ACC)0;
       }
     }
-    for (int t = me; t < DEPTH * ROWS; t += GROUP) {
-      int q = t % DEPTH, p = t / DEPTH;  // mostly along rows of the left
-      lefts[q][p] = row + p < s.rows && first + q < end
-                        ? (ACC)LOAD(left, left_at + p * s.left_row + depth_left[q])
-                        : (ACC)0;
+    const int deep = end - first < DEPTH ? (int)(end - first) : DEPTH;
+    for (int p = me / STEP_A; p < ROWS; p += GROUP / STEP_A) {
+      const int filled = row + p < s.rows ? deep : 0;
+      GLOBAL const M* line = left + left_at + p * s.left_row;
+      for (int q = me % STEP_A; q < DEPTH; q += STEP_A)
+        lefts[p][q] = q < filled ? (ACC)LOAD(line, depth_left[q]) : (ACC)0;
     }
     SYNC();
     for (int i0 = 0; i0 < BLOCK_Y; i0 += PIECE_Y)
       for (int j0 = 0; j0 < BLOCK_X; j0 += PIECE_X) {
         ACC part[PIECE_Y][PIECE_X];
+#pragma unroll
         for (int i = 0; i < PIECE_Y; i++)
+#pragma unroll
           for (int j = 0; j < PIECE_X; j++) part[i][j] = sum[i0 + i][j0 + j];
         for (int q = 0; q < DEPTH; q++) {
           ACC w[PIECE_X];
+#pragma unroll
           for (int j = 0; j < PIECE_X; j++) w[j] = rights[q][x + j0 + j];
+#pragma unroll
           for (int i = 0; i < PIECE_Y; i++) {
-            ACC v = lefts[q][y + i0 + i];
+            ACC v = lefts[y + i0 + i][q];
+#pragma unroll
             for (int j = 0; j < PIECE_X; j++) part[i][j] += v * w[j];
           }
         }
+#pragma unroll
         for (int i = 0; i < PIECE_Y; i++)
+#pragma unroll
           for (int j = 0; j < PIECE_X; j++) sum[i0 + i][j0 + j] = part[i][j];
       }
     SYNC();
@@ -142,51 +153,55 @@ KERNEL conv(GLOBAL M_OUT* out, GLOBAL const M* from, GLOBAL const M* left, GLOBA
 #endif
 
 #ifdef DIRECT
-// For few rows (depthwise convolutions): an item makes COLUMNS neighbours of one row by itself.
+// For few rows (depthwise convolutions): an item makes up to COLUMNS neighbours along the last axis
+// of one row by itself.
 KERNEL conv_direct(GLOBAL M_OUT* out, GLOBAL const M* from, GLOBAL const M* left,
                    GLOBAL const M* bias, Conv s) {
-  const i64 across = (s.columns + COLUMNS - 1) / COLUMNS;
-  if (GLOBAL_ID >= across * s.rows * s.groups) return;
-  const i64 line = GLOBAL_ID / across, column = (GLOBAL_ID - line * across) * COLUMNS;
-  const i64 group = line / s.rows, row = line - group * s.rows;
-  const i64 from_at = s.from_at + group * s.from_group;
-  const i64 left_at = s.left_at + group * s.left_group + row * s.left_row;
-  const i32 size0 = (i32)s.size[0], size1 = (i32)s.size[1], size2 = (i32)s.size[2];
-  i32 at[3][COLUMNS];
-  i64 base[COLUMNS], to[COLUMNS];
-  ACC sum[COLUMNS];
-  for (int v = 0; v < COLUMNS; v++) {
-    i64 a, u[3];
-    i64 c = column + v < s.columns ? column + v : s.columns - 1;
-    split_place(c, s.us, &a, u);
-    base[v] = from_at + a * s.from_a;
-    to[v] = s.out_at + group * s.out_group + row * s.out_row + a * s.out_a;
-    for (int d = 0; d < 3; d++) {
-      i64 p = u[d] * s.mul[d] + s.add[d];
-      at[d][v] = (i32)p;
-      base[v] += p * s.from_axis[d];
-      to[v] += u[d] * s.out_u[d];
-    }
-    sum[v] = s.has_bias ? (ACC)LOAD(bias, s.bias_at + line * s.bias_row) : (ACC)0;
-  }
+  const i64 blocks = (s.us[2] + COLUMNS - 1) / COLUMNS, lines = s.columns / s.us[2];
+  i64 rest = GLOBAL_ID / blocks;
+  const i64 first = (GLOBAL_ID - rest * blocks) * COLUMNS, row = rest / lines;
+  if (row >= s.rows * s.groups) return;
+  rest -= row * lines;
+  const int width = first + COLUMNS <= s.us[2] ? COLUMNS : (int)(s.us[2] - first);
+  const i64 a0 = rest / s.us[1], u1 = rest - a0 * s.us[1], a = a0 / s.us[0], u0 = a0 - a * s.us[0];
+  const i64 group = row / s.rows, r = row - group * s.rows;
+  const i64 from_at = s.from_at + group * s.from_group + a * s.from_a;
+  const i64 left_at = s.left_at + group * s.left_group + r * s.left_row;
   const i64 js = s.js[0] * s.js[1] * s.js[2], bs = js ? s.depth / js : 0;
+  const i64 step_v = s.mul[2] * s.from_axis[2];
+  ACC sum[COLUMNS];
+  const ACC start = s.has_bias ? (ACC)LOAD(bias, s.bias_at + row * s.bias_row) : (ACC)0;
+  for (int v = 0; v < COLUMNS; v++) sum[v] = start;
   for (i64 b = 0; b < bs; b++)
-    for (i64 j0 = 0; j0 < s.js[0]; j0++)
-      for (i64 j1 = 0; j1 < s.js[1]; j1++)
+    for (i64 j0 = 0; j0 < s.js[0]; j0++) {
+      const i64 c0 = u0 * s.mul[0] + s.add[0] + j0 * s.inc[0];
+      if (c0 < 0 || c0 >= s.size[0]) continue;
+      for (i64 j1 = 0; j1 < s.js[1]; j1++) {
+        const i64 c1 = u1 * s.mul[1] + s.add[1] + j1 * s.inc[1];
+        if (c1 < 0 || c1 >= s.size[1]) continue;
+        const i64 line = from_at + b * s.from_b + c0 * s.from_axis[0] + c1 * s.from_axis[1];
         for (i64 j2 = 0; j2 < s.js[2]; j2++) {
-          ACC w = (ACC)LOAD(left, left_at + b * s.left_b + j0 * s.left_j[0] + j1 * s.left_j[1] +
-                                      j2 * s.left_j[2]);
-          i32 at0 = (i32)(j0 * s.inc[0]), at1 = (i32)(j1 * s.inc[1]), at2 = (i32)(j2 * s.inc[2]);
-          GLOBAL const M* x = from + b * s.from_b + at0 * s.from_axis[0] + at1 * s.from_axis[1] +
-                              at2 * s.from_axis[2];
-          for (int v = 0; v < COLUMNS; v++) {
-            i32 c0 = at0 + at[0][v], c1 = at1 + at[1][v], c2 = at2 + at[2][v];
-            int inside = (u32)c0 < (u32)size0 & (u32)c1 < (u32)size1 & (u32)c2 < (u32)size2;
-            sum[v] += inside ? w * (ACC)LOAD(x, base[v]) : (ACC)0;
+          const ACC w = (ACC)LOAD(left, left_at + b * s.left_b + j0 * s.left_j[0] +
+                                            j1 * s.left_j[1] + j2 * s.left_j[2]);
+          // Those v whose coordinate c2 + v * mul is inside.
+          const i64 c2 = first * s.mul[2] + s.add[2] + j2 * s.inc[2];
+          const i64 low = c2 < 0 ? (-c2 + s.mul[2] - 1) / s.mul[2] : 0;
+          const i64 above = s.size[2] - c2,
+                    room = above > 0 ? (above + s.mul[2] - 1) / s.mul[2] : 0;
+          const int end = room < width ? (int)room : width;
+          GLOBAL const M* x = from + line + c2 * s.from_axis[2];
+          if (step_v == 1) {
+            for (int v = (int)(low < end ? low : end); v < end; v++) sum[v] += w * (ACC)LOAD(x, v);
+          } else {
+            for (int v = (int)(low < end ? low : end); v < end; v++)
+              sum[v] += w * (ACC)LOAD(x, v * step_v);
           }
         }
-  for (int v = 0; v < COLUMNS; v++)
-    if (column + v < s.columns) STORE_OUT(out, to[v], sum[v]);
+      }
+    }
+  i64 to = s.out_at + group * s.out_group + r * s.out_row + a * s.out_a + u0 * s.out_u[0] +
+           u1 * s.out_u[1] + first * s.out_u[2];
+  for (int v = 0; v < width; v++) STORE_OUT(out, to + v * s.out_u[2], sum[v]);
 }
 #endif
 
@@ -247,7 +262,7 @@ KERNEL unfold(GLOBAL M* out, GLOBAL const M* from, Conv s, i64 channels) {
     inside &= c >= 0 && c < s.size[d];
     at += c * s.from_axis[d];
   }
-  out[s.out_at + GLOBAL_ID] = inside ? from[at] : (M)0;
+  out[s.out_at + GLOBAL_ID * s.out_u[2]] = inside ? from[at] : (M)0;
 }
 // The sum of what unfold would have copied from one element.
 KERNEL fold(GLOBAL M_OUT* out, GLOBAL const M* columns, Conv s, i64 channels) {

@@ -1,101 +1,66 @@
-// Eigenvalues of Hermitian matrices by Jacobi's method, one work-group per matrix: in each round,
-// disjoint pairs of rows and columns are rotated at once. Golub and Van Loan, 8.5. Matrices are
-// laid out by columns.
-#define SWEEPS 60
+// Eigenvalues of Hermitian matrices: those of a + shift * I, which is positive, are its singular
+// values, and their vectors are what svd.cl finds for its rows. Matrices are laid out by columns.
 
-// vectors: n * n for each matrix; turns: 4 * pairs for each. `upper` says which triangle is read.
-KERNEL eigh(GLOBAL T* matrices, i64 at, GLOBAL R* values, i64 at_values, GLOBAL i32* info,
-            i64 at_info, GLOBAL T* all_vectors, GLOBAL T* all_turns, i64 n, i32 upper,
-            i32 wants_vectors) {
+// From one triangle of a, all of a / scale, where no sum of a column is larger than 1 and so no
+// eigenvalue is, and in w the same plus 1 on the diagonal. One work-group per matrix.
+KERNEL eigh_shift(GLOBAL T* matrices, i64 at, GLOBAL T* shifted, GLOBAL R* scales, i64 n,
+                  i32 upper) {
   LOCAL R shared[GROUP];
-  LOCAL i32 busy, far;  // whether the sweep had to rotate, and by more than rounding does
   int t = LOCAL_ID;
-  i64 pairs = pairs_of(n);
   GLOBAL T* a = matrices + at + GROUP_ID * n * n;
-  GLOBAL T* v = all_vectors + GROUP_ID * n * n;
-  GLOBAL T* turns = all_turns + GROUP_ID * 4 * pairs;
-  for (i64 e = t; e < n * n; e += LOCAL_SIZE) {
-    i64 j = e / n, i = e - j * n;
-    if (wants_vectors) v[e] = number(i == j ? 1 : 0);
-    if (i == j)
-      a[e] = number(real_of(a[e]));
-    else if (upper ? i < j : i > j)
-      a[i * n + j] = conjugate(a[e]);
-  }
-  BARRIER_GLOBAL();
-  R scale = all_largest(shared, a, n * n);
-  if (scale == 0) scale = 1;
-  for (i64 e = t; e < n * n; e += LOCAL_SIZE) a[e] = shrunk(a[e], scale);
-  BARRIER_GLOBAL();
-  i32 goes_on = 1, failed = 0;
-  for (int sweep = 0; sweep < SWEEPS && goes_on; sweep++) {
-    if (t == 0) busy = far = 0;
-    BARRIER();
-    for (i64 round = 0; round < rounds_of(n); round++) {
-      for (i64 i = t; i < pairs; i += LOCAL_SIZE) {
-        i64 p, q;
-        pair_of(n, round, i, &p, &q);
-        R c = 1, shift = 0;
-        T s = number(0);
-        if (q < n) {
-          T z = a[q * n + p];
-          R size = magnitude(z);
-          if (!(size <= EPS)) busy = 1;
-          if (!(size <= 1000 * EPS)) far = 1;
-          if (size > 0)
-            rotation_of(real_of(a[p * n + p]), real_of(a[q * n + q]), z, &c, &s, &shift);
-          turns[4 * i + 2] = number(real_of(a[p * n + p]) - shift);
-          turns[4 * i + 3] = number(real_of(a[q * n + q]) + shift);
-        }
-        turns[4 * i] = number(c);
-        turns[4 * i + 1] = s;
-      }
-      BARRIER_GLOBAL();
-      for (i64 e = t; e < pairs * n; e += LOCAL_SIZE) {
-        i64 i = e / n, row = e - i * n, p, q;
-        pair_of(n, round, i, &p, &q);
-        if (q >= n) continue;
-        R c = real_of(turns[4 * i]);
-        T s = turns[4 * i + 1], x = a[p * n + row], y = a[q * n + row];
-        a[p * n + row] = minus_(scaled(x, c), times(conjugate(s), y));
-        a[q * n + row] = plus_(times(s, x), scaled(y, c));
-        if (wants_vectors) {
-          x = v[p * n + row];
-          y = v[q * n + row];
-          v[p * n + row] = minus_(scaled(x, c), times(conjugate(s), y));
-          v[q * n + row] = plus_(times(s, x), scaled(y, c));
-        }
-      }
-      BARRIER_GLOBAL();
-      for (i64 e = t; e < pairs * n; e += LOCAL_SIZE) {
-        i64 i = e / n, column = e - i * n, p, q;
-        pair_of(n, round, i, &p, &q);
-        if (q >= n) continue;
-        R c = real_of(turns[4 * i]);
-        T s = turns[4 * i + 1], x = a[column * n + p], y = a[column * n + q];
-        x = minus_(scaled(a[column * n + p], c), times(s, y));
-        y = plus_(times(conjugate(s), a[column * n + p]), scaled(y, c));
-        if (column == p) x = turns[4 * i + 2], y = number(0);
-        if (column == q) x = number(0), y = turns[4 * i + 3];
-        a[column * n + p] = x;
-        a[column * n + q] = y;
-      }
-      BARRIER_GLOBAL();
+  GLOBAL T* w = shifted + GROUP_ID * n * n;
+  for (i64 j = t; j < n; j += LOCAL_SIZE)
+    for (i64 i = 0; i < n; i++) {
+      i64 e = j * n + i;
+      if (i == j) a[e] = number(real_of(a[e]));
+      if (upper ? i < j : i > j) a[i * n + j] = conjugate(a[e]);
     }
-    goes_on = busy;
-    failed = far;
-    BARRIER();
-  }
-  for (i64 i = t; i < n; i += LOCAL_SIZE) turns[i] = a[i * n + i];
   BARRIER_GLOBAL();
-  for (i64 i = t; i < n; i += LOCAL_SIZE) {
-    R value = real_of(turns[i]);
-    i64 place = 0;
-    for (i64 j = 0; j < n; j++)
-      place += real_of(turns[j]) < value || (real_of(turns[j]) == value && j < i);
-    values[at_values + GROUP_ID * n + place] = value * scale;
-    if (wants_vectors)
-      for (i64 r = 0; r < n; r++) a[place * n + r] = v[i * n + r];
+  R mine = 0;
+  for (i64 j = t; j < n; j += LOCAL_SIZE) {
+    R sum = 0;
+    for (i64 i = 0; i < n; i++) sum += magnitude(a[j * n + i]);
+    mine = larger(mine, sum);
   }
-  if (t == 0) info[at_info + GROUP_ID] = failed;
+  R scale = all_max(shared, mine);
+  if (scale == 0) scale = 1;
+  for (i64 j = t; j < n; j += LOCAL_SIZE)
+    for (i64 i = 0; i < n; i++) {
+      T v = shrunk(a[j * n + i], scale);
+      a[j * n + i] = v;
+      w[j * n + i] = i == j ? plus_(v, number(1)) : v;
+    }
+  if (t == 0) scales[GROUP_ID] = scale;
+}
+
+// The value of each vector v: v^H a v, which is more exact than the singular value without the
+// shift.
+KERNEL eigh_values(GLOBAL const T* matrices, i64 at, GLOBAL const T* vectors, GLOBAL R* found,
+                   i64 total, i64 n) {
+  i64 item = GLOBAL_ID;
+  if (item >= total) return;
+  GLOBAL const T* a = matrices + at + item / n * n * n;
+  GLOBAL const T* v = vectors + item * n;
+  R sum = 0;
+  for (i64 j = 0; j < n; j++) {
+    T part = number(0);
+    for (i64 i = 0; i < n; i++) part = plus_(part, times(conjugate(v[i]), a[j * n + i]));
+    sum += real_of(times(part, v[j]));
+  }
+  found[item] = sum;
+}
+
+// In ascending order; the vectors go to the place of the matrix.
+KERNEL eigh_order(GLOBAL T* matrices, i64 at, GLOBAL R* values, i64 at_values,
+                  GLOBAL const T* vectors, GLOBAL const R* found, GLOBAL const R* scales, i64 total,
+                  i64 n, i32 wants_vectors) {
+  i64 item = GLOBAL_ID;
+  if (item >= total) return;
+  i64 batch = item / n, k = item - batch * n, place = 0;
+  GLOBAL const R* all = found + batch * n;
+  for (i64 j = 0; j < n; j++) place += all[j] < all[k] || (all[j] == all[k] && j < k);
+  values[at_values + batch * n + place] = all[k] * scales[batch];
+  if (wants_vectors)
+    for (i64 i = 0; i < n; i++)
+      matrices[at + (batch * n + place) * n + i] = vectors[item * n + i];
 }

@@ -120,20 +120,20 @@ KERNEL ldl(GLOBAL T* matrices, i64 at, GLOBAL i32* pivots, i64 at_pivots, GLOBAL
   if (t == 0) info[at_info + GROUP_ID] = failed;
 }
 
-// Whether pivots lead to rows, and blocks of two are whole.
-DEVICE int pivots_ok(GLOBAL const i32* rows, i64 n) {
+// The place of a pivot that leads to no row, or of half a block of two; n if there is none.
+DEVICE i64 wrong_pivot(GLOBAL const i32* rows, i64 n) {
   for (i64 i = 0; i < n; i++) {
-    if (rows[i] > 0 ? rows[i] > n : rows[i] == 0 || rows[i] < -n) return 0;
+    if (rows[i] > 0 ? rows[i] > n : rows[i] == 0 || rows[i] < -n) return i;
     if (rows[i] < 0) {
       i++;
-      if (i == n || rows[i] >= 0 || rows[i] < -n) return 0;
+      if (i == n || rows[i] >= 0 || rows[i] < -n) return i - 1;
     }
   }
-  return 1;
+  return n;
 }
 
 KERNEL ldl_solve(GLOBAL const T* factors, i64 at, GLOBAL const i32* pivots, i64 at_pivots,
-                 GLOBAL T* sides, i64 at_sides, GLOBAL i32* wrong, i64 total, i64 n, i64 columns,
+                 GLOBAL T* sides, i64 at_sides, FAULTS, i64 total, i64 n, i64 columns,
                  i32 hermitian) {
   i64 item = GLOBAL_ID;
   if (item >= total) return;
@@ -141,8 +141,9 @@ KERNEL ldl_solve(GLOBAL const T* factors, i64 at, GLOBAL const i32* pivots, i64 
   GLOBAL const T* a = factors + at + batch * n * n;
   GLOBAL const i32* rows = pivots + at_pivots + batch * n;
   GLOBAL T* b = sides + at_sides + item * n;
-  if (!pivots_ok(rows, n)) {
-    wrong[0] = 1;
+  i64 wrong = wrong_pivot(rows, n);
+  if (wrong < n) {
+    FAULT(rows[wrong] - 1, 0, n);
     return;
   }
   for (i64 k = 0; k < n;) {

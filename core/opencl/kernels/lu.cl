@@ -60,11 +60,10 @@ KERNEL lu(GLOBAL T* matrices, i64 at, GLOBAL i32* pivots, i64 at_pivots, GLOBAL 
   if (t == 0) info[at_info + GROUP_ID] = failed;
 }
 
-// `mode` is 0 for a x = b, 1 for the transpose of a, 2 for its adjoint. A pivot that is no row
-// raises `wrong`.
+// `mode` is 0 for a x = b, 1 for the transpose of a, 2 for its adjoint. A pivot that is no row is a
+// fault.
 KERNEL lu_solve(GLOBAL const T* factors, i64 at, GLOBAL const i32* pivots, i64 at_pivots,
-                GLOBAL T* sides, i64 at_sides, GLOBAL i32* wrong, i64 total, i64 n, i64 columns,
-                i32 mode) {
+                GLOBAL T* sides, i64 at_sides, FAULTS, i64 total, i64 n, i64 columns, i32 mode) {
   i64 item = GLOBAL_ID;
   if (item >= total) return;
   i64 batch = item / columns;
@@ -73,7 +72,7 @@ KERNEL lu_solve(GLOBAL const T* factors, i64 at, GLOBAL const i32* pivots, i64 a
   GLOBAL T* x = sides + at_sides + item * n;
   for (i64 i = 0; i < n; i++)
     if (rows[i] < 1 || rows[i] > n) {
-      wrong[0] = 1;
+      FAULT(rows[i] - 1, 0, n);
       return;
     }
   if (mode == 0) {
@@ -109,7 +108,7 @@ KERNEL lu_solve(GLOBAL const T* factors, i64 at, GLOBAL const i32* pivots, i64 a
 }
 
 KERNEL pivot_order(GLOBAL const i32* pivots, i64 at_pivots, GLOBAL i64* rows, i64 at_rows,
-                   GLOBAL i32* wrong, i64 total, i64 k, i64 m) {
+                   FAULTS, i64 total, i64 k, i64 m) {
   i64 batch = GLOBAL_ID;
   if (batch >= total) return;
   GLOBAL i64* order = rows + at_rows + batch * m;
@@ -117,7 +116,7 @@ KERNEL pivot_order(GLOBAL const i32* pivots, i64 at_pivots, GLOBAL i64* rows, i6
   for (i64 i = 0; i < k; i++) {
     i64 with = pivots[at_pivots + batch * k + i] - 1, kept = order[i];
     if (with < 0 || with >= m) {
-      wrong[0] = 1;
+      FAULT(with, 0, m);
       return;
     }
     order[i] = order[with];

@@ -19,11 +19,12 @@ DEVICE void turn(GLOBAL T* x, GLOBAL T* y, i64 count, R c, T s) {
   }
 }
 
-// values: n for each matrix, `all_v`: n x n, `side` (rows x n), sorted: w with columns of length 1,
-// or 0 where the value is.
+// values: n for each matrix, descending. What goes with them, if wanted (1: both, 2: the shorter
+// only): `sides` (rows x n), columns of w of length 1, or 0 where the value is, and `shorts` (n x
+// n), the rotations. all_v and all_lengths are room to work in.
 KERNEL svd(GLOBAL T* matrices, i64 at, GLOBAL R* values, i64 at_values, GLOBAL i32* info,
-           i64 at_info, GLOBAL T* all_v, GLOBAL R* all_lengths, GLOBAL T* sides, i64 at_side,
-           i64 side_step, GLOBAL T* shorts, i64 at_short, i64 rows, i64 n, i32 wants_vectors) {
+           i64 at_info, GLOBAL T* all_v, GLOBAL R* all_lengths, GLOBAL T* sides, i64 side_step,
+           GLOBAL T* shorts, i64 rows, i64 n, i32 wants_vectors) {
   LOCAL R shared[GROUP];
   LOCAL i32 busy, far;  // whether the sweep had to rotate, and by more than rounding does
   int t = LOCAL_ID;
@@ -86,22 +87,23 @@ KERNEL svd(GLOBAL T* matrices, i64 at, GLOBAL R* values, i64 at_values, GLOBAL i
       place += lengths[j] > value || (lengths[j] == value && j < i);
     values[at_values + GROUP_ID * n + place] = value * scale;
     if (!wants_vectors) continue;
-    GLOBAL T* side = sides + at_side + GROUP_ID * side_step + place * rows;
-    GLOBAL T* short_ = shorts + at_short + GROUP_ID * n * n + place * n;
+    GLOBAL T* short_ = shorts + GROUP_ID * n * n + place * n;
+    for (i64 r = 0; r < n; r++) short_[r] = v[i * n + r];
+    if (wants_vectors == 2) continue;
+    GLOBAL T* side = sides + GROUP_ID * side_step + place * rows;
     int usable = value * value >= small;
     for (i64 r = 0; r < rows; r++) side[r] = usable ? shrunk(w[i * rows + r], value) : number(0);
-    for (i64 r = 0; r < n; r++) short_[r] = v[i * n + r];
   }
   if (t == 0) info[at_info + GROUP_ID] = failed;
 }
 
 // Columns of `side` (rows x columns) that are 0, or come after the first n, from those of q, which
 // are orthogonal to all others. One work-item per column.
-KERNEL complete(GLOBAL T* sides, i64 at_side, GLOBAL const T* q, i64 total, i64 rows, i64 columns,
+KERNEL complete(GLOBAL T* sides, GLOBAL const T* q, i64 total, i64 rows, i64 columns,
                 i64 n) {
   i64 item = GLOBAL_ID;
   if (item >= total) return;
-  GLOBAL T* side = sides + at_side + item * rows;
+  GLOBAL T* side = sides + item * rows;
   int empty = item % columns >= n;
   for (i64 r = 0; r < rows && !empty; r++)
     if (!is_zero(side[r])) return;
