@@ -197,7 +197,7 @@ def _index(device: Any) -> int:
         parsed = ember.device(device)
         if parsed.type != "opencl":
             raise ValueError(f"Expected an OpenCL device, but got: {device}")
-        index = parsed.index
+        index = current_device() if parsed.index is None else parsed.index
     if not 0 <= index < _C._opencl_device_count():
         raise RuntimeError(
             f"Invalid device index {index}: there are {_C._opencl_device_count()} "
