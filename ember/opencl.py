@@ -467,7 +467,8 @@ class Stream:
 
     Each device has a default stream and a pool of others, handed out in turn. Memory
     that a tensor frees is used again in the stream where it was made: call
-    `Tensor.record_stream` for a tensor that another stream uses, too.
+    `Tensor.record_stream` for a tensor that another stream uses, too. `backward` works
+    in the stream that is current when it is called.
 
     >>> import ember
     >>> if ember.opencl.is_available():
