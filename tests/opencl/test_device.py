@@ -18,7 +18,7 @@ def run(code, **variables):
         env={**os.environ, **variables},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
     )
 
 
