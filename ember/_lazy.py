@@ -40,7 +40,7 @@ _DEFINES = {
         ccol_indices_copy col_indices_copy crow_indices_copy indices_copy
         row_indices_copy values_copy
         """,
-    "sparse._arithmetic": "resize_as_sparse_",
+    "sparse._copies": "resize_as_sparse_",
     "_errors": "AcceleratorError OutOfMemoryError",
     "_tensor_str": "get_printoptions set_printoptions",
     "_type_info": "finfo iinfo",
@@ -64,6 +64,10 @@ _DEFINES = {
     "_odds": """
         Event Future Stream fork from_file has_lapack has_mkl has_openmp is_distributed
         legacy_contiguous_format set_anomaly_enabled wait
+        """,
+    "_symbolic": """
+        cond sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum
+        while_loop
         """,
     "random": "fork_rng get_rng_state initial_seed manual_seed seed set_rng_state",
     "serialization": "load save",

@@ -339,7 +339,7 @@ _SPARSE_METHODS = {
         sparse_resize_and_clear_ to_dense to_sparse to_sparse_bsc to_sparse_bsr
         to_sparse_coo to_sparse_csc to_sparse_csr values
         """,
-    "_arithmetic": "resize_as_sparse_ sparse_mask",
+    "_copies": "resize_as_sparse_ sparse_mask",
     "_matmul": "smm sspaddmm",
 }
 for _module, _names in _SPARSE_METHODS.items():

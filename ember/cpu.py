@@ -2,9 +2,11 @@
 written for any accelerator call.
 """
 
-from contextlib import nullcontext
+from __future__ import annotations
 
-from ember import _C
+import ember
+from ember import _C, _odds
+from ember._odds import Event as Event
 
 
 def memory_stats() -> dict[str, int]:
@@ -61,6 +63,54 @@ def synchronize(device=None) -> None:
     """Nothing to wait for: work on the CPU is done when the call returns."""
 
 
-def stream(stream=None):
-    """A context that does nothing: the CPU has a single stream."""
-    return nullcontext()
+def is_initialized() -> bool:
+    """Always True."""
+    return True
+
+
+def set_device(device: ember.device | str | int | None) -> None:
+    """Nothing to choose from: there is one CPU."""
+
+
+class Stream(_odds.Stream):
+    """The CPU's queue of work, which is always empty."""
+
+    def __init__(self, priority: int = -1) -> None:
+        super().__init__("cpu", priority=priority)
+
+
+_current = Stream()
+
+
+def current_stream(device: ember.device | str | int | None = None) -> Stream:
+    """The stream that work goes to: the innermost of `stream`, or the only default."""
+    return _current
+
+
+class StreamContext:
+    """Inside, `stream` is the current one."""
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream = stream
+
+    def __enter__(self) -> None:
+        global _current
+        self._before = _current
+        if self.stream is not None:
+            _current = self.stream
+
+    def __exit__(self, *error: object) -> None:
+        global _current
+        _current = self._before
+
+
+def stream(stream: Stream | None = None) -> StreamContext:
+    """A context in which `stream` is the current one.
+
+    >>> import ember
+    >>> queue = ember.cpu.Stream()
+    >>> with ember.cpu.stream(queue):
+    ...     ember.cpu.current_stream() is queue
+    True
+    """
+    return StreamContext(stream)

@@ -197,7 +197,7 @@ def _index(device: Any) -> int:
         parsed = ember.device(device)
         if parsed.type != "opencl":
             raise ValueError(f"Expected an OpenCL device, but got: {device}")
-        index = parsed.index
+        index = current_device() if parsed.index is None else parsed.index
     if not 0 <= index < _C._opencl_device_count():
         raise RuntimeError(
             f"Invalid device index {index}: there are {_C._opencl_device_count()} "
@@ -467,7 +467,8 @@ class Stream:
 
     Each device has a default stream and a pool of others, handed out in turn. Memory
     that a tensor frees is used again in the stream where it was made: call
-    `Tensor.record_stream` for a tensor that another stream uses, too.
+    `Tensor.record_stream` for a tensor that another stream uses, too. `backward` works
+    in the stream that is current when it is called.
 
     >>> import ember
     >>> if ember.opencl.is_available():

@@ -124,3 +124,44 @@ def test_sizes_add_and_repeat(x):
     assert (1,) + size == (1, 3, 4) and size * 2 == (3, 4, 3, 4)
     with pytest.raises(TypeError):
         size + [1]
+
+
+def test_sizes_are_numbers():
+    assert (ember.sym_max(3, 2.5), ember.sym_min(1, 2)) == (3.0, 1)
+    assert isinstance(ember.sym_max(3, 2.5), float)
+    assert (ember.sym_int(-2.5), ember.sym_float(2)) == (-2, 2.0)
+    assert ember.sym_sum([1, 2, 3]) == ember.sym_sum(1, 2, 3) == 6
+    assert ember.sym_sqrt(9) == 3.0
+    assert ember.sym_ite(ember.sym_not(False), "a", "b") == "a"
+
+
+def test_branches_are_taken():
+    x = ember.tensor([2.0], requires_grad=True)
+    for pred in (True, ember.tensor([True]), x > 1):
+        assert ember.cond(pred, ember.exp, ember.neg, (x,)).grad_fn is not None
+        assert ember.cond(pred, lambda: 1, lambda: 2) == 1
+    with pytest.raises(RuntimeError, match="one element"):
+        ember.cond(ember.ones(2), ember.exp, ember.neg, (x,))
+    with pytest.raises(RuntimeError, match="tuple"):
+        ember.cond(True, ember.exp, ember.neg, x)
+
+
+def test_loops_carry_on():
+    i, x = ember.tensor(0), ember.tensor(1.0, requires_grad=True)
+    n, y = ember.while_loop(lambda i, y: i < 5, lambda i, y: (i + 1, y * 2), (i, x))
+    assert (n.item(), y.item()) == (5, 32)
+    y.backward()
+    assert x.grad.item() == 32
+    assert ember.while_loop(lambda v: False, lambda v: v, (x,)) == (x,)
+    with pytest.raises(RuntimeError, match="2 values"):
+        ember.while_loop(lambda i, y: i < 5, lambda i, y: i + 1, (i, x))
+
+
+def test_streams_of_the_cpu():
+    default = ember.cpu.current_stream()
+    queue = ember.cpu.Stream(priority=-2)
+    with ember.cpu.stream(queue), ember.cpu.stream():
+        assert ember.cpu.current_stream() is queue
+        assert queue.query() and queue.record_event().query()
+    assert ember.cpu.current_stream() is default
+    assert ember.cpu.is_initialized()

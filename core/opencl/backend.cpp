@@ -15,7 +15,7 @@ namespace {
 
 Tensor as_line(const Tensor& t) { return t.dim() ? t : alias(t, {1}, {1}, t.offset()); }
 
-class OpenClBackend final : public Backend {
+class OpenClBackend : public Backend {
  public:
   void* allocate(int64_t bytes) override { return bytes > 0 ? take_block(bytes) : nullptr; }
   void deallocate(void* data, int64_t) override {
@@ -171,7 +171,11 @@ class OpenClBackend final : public Backend {
 }  // namespace
 
 void register_device() {
-  static const bool once = (register_backend("opencl", with_fallback(new OpenClBackend)), true);
+  static const bool once = [] {
+    Backend* fallback = falls_back() ? new EitherBackend<OpenClBackend> : nullptr;
+    register_backend("opencl", fallback ? fallback : new OpenClBackend);
+    return true;
+  }();
   (void)once;
 }
 

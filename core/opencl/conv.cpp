@@ -59,6 +59,7 @@ struct Tile {
   Tile(int64_t wanted, Dtype acc) {
     rows = wanted > 32 ? 64 : wanted > 16 ? 32 : 16;
     if (items_work_alone()) {
+      if (wanted > 64) rows = 128;
       lanes_y = lanes_x = 1;
       depth = 32;
       piece_x = acc == Dtype::Float32 ? 16 : 8;
@@ -68,7 +69,7 @@ struct Tile {
   std::string text() const {
     return define("ROWS", rows) + define("COLUMNS", columns) + define("LANES_Y", lanes_y) +
            define("LANES_X", lanes_x) + define("DEPTH", depth) + define("PIECE_Y", piece_y) +
-           define("PIECE_X", piece_x) + "#define TILED 1\n";
+           define("PIECE_X", piece_x) + define("SHORT_RUN", 8) + define("TILED", 1);
   }
 };
 

@@ -2,10 +2,9 @@
 #include "opencl/device.h"
 
 #include <algorithm>
-#include <memory>
-
-#include <algorithm>
 #include <cstdlib>
+#include <memory>
+#include <string_view>
 
 #include "check.h"
 #include "opencl/fault.h"
@@ -135,7 +134,10 @@ Properties properties_of(Handle device) {
   p.local_memory = number_of<uint64_t>(device, kDeviceLocalMemSize);
   p.compute_units = number_of<uint32_t>(device, kDeviceMaxComputeUnits);
   p.group_size = number_of<size_t>(device, kDeviceMaxWorkGroupSize);
-  p.has_double = number_of<uint64_t>(device, kDeviceDoubleConfig) != 0;
+  // The variable lets tests see what happens on devices without double.
+  const char* no_double = std::getenv("EMBER_OPENCL_NO_DOUBLE");
+  p.has_double = number_of<uint64_t>(device, kDeviceDoubleConfig) != 0 &&
+                 !(no_double && std::string_view(no_double) == "1");
   p.vector_bytes = 4 * std::max(1u, number_of<uint32_t>(device, kDeviceNativeVectorWidthFloat));
   // Where local memory is main memory, as on CPUs, groups of one item that use long vectors are
   // faster than many items that share. The variable lets one device run the kernels of both kinds.

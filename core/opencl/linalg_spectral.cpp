@@ -66,31 +66,44 @@ void OpenClLinalg::eig(const Tensor& a, const Tensor& values, const Tensor& vect
                        const Tensor& info) {
   const char* op = "linalg.eig";
   const int64_t n = a.size(-1), batch = batch_count(a), group = group_for(n);
-  const Dtype d = values.dtype();
-  const bool wanted = bool(vectors);
-  auto columns = [&](const Tensor& t) {
-    return alias(t, {batch, n, n}, {n * n, n, 1}, t.offset());
-  };
-  Tensor h = scratch({batch, n, n}, d, a), turns = scratch({batch, n, 2}, d, a), z;
-  if (wanted) z = scratch({batch, n, n}, d, a);
-  copy(h, columns(a));
+  const Dtype d = values.dtype(), own = a.dtype();
+  const bool real = !is_complex(own), wanted = bool(vectors);
+  const int32_t wants = wanted;
+  auto room = [&](Dtype dtype) { return scratch({batch, n, n}, dtype, a); };
+  Tensor h = room(own), z = wanted ? room(own) : Tensor(),
+         scales = scratch({batch}, real_of(own), a);
+  copy(h, alias(a, {batch, n, n}, {n * n, n, 1}, a.offset()));
   {
+    Launch launch = number_kernel(op, "hessenberg", sources::hessenberg, own);
+    launch.tensor(h).tensor(z).tensor(scales).value(n).value(wants).run(batch * group, group);
+  }
+  if (real) {
+    {
+      Launch launch = number_kernel(op, "francis", sources::francis, own);
+      launch.tensor(h).tensor(z).tensor(info).value(info.offset()).value(n).value(wants);
+      launch.run(batch * group, group);
+    }
+    Tensor triangle = room(d), turned = wanted ? room(d) : Tensor();
+    {
+      Launch launch = number_kernel(op, "eig_complex", sources::eig, d);
+      launch.tensor(triangle).tensor(turned).tensor(h).tensor(z).tensor(scales).tensor(values);
+      launch.value(values.offset()).value(batch).value(n).value(wants);
+      run_items(launch, batch);
+    }
+    h = triangle;
+    z = turned;
+  } else {
+    Tensor turns = scratch({batch, n, 2}, d, a);
     Launch launch = number_kernel(op, "eig_schur", sources::eig, d);
-    launch.tensor(h).tensor(z).tensor(turns).tensor(values).value(values.offset()).tensor(info);
-    launch.value(info.offset()).value(n).value(int32_t(wanted)).run(batch * group, group);
+    launch.tensor(h).tensor(z).tensor(turns).tensor(scales).tensor(values).value(values.offset());
+    launch.tensor(info).value(info.offset()).value(n).value(wants).run(batch * group, group);
   }
-  if (wanted) {
-    Tensor room = scratch({batch, n, n}, d, a);
-    Launch launch = number_kernel(op, "eig_vectors", sources::eig, d);
-    launch.tensor(h).tensor(z).tensor(room).tensor(vectors).value(vectors.offset());
-    launch.value(batch * n).value(n);
-    run_items(launch, batch * n);
-  }
-  if (is_complex(a.dtype())) return;
-  Launch launch = number_kernel(op, "eig_pairs", sources::eig, d);
-  launch.tensor(values).value(values.offset()).tensor(vectors);
-  launch.value(wanted ? vectors.offset() : int64_t(0)).value(batch).value(n).value(int32_t(wanted));
-  run_items(launch, batch);
+  if (!wanted) return;
+  Tensor work = room(d);
+  Launch launch = number_kernel(op, "eig_vectors", sources::eig, d);
+  launch.tensor(h).tensor(z).tensor(work).tensor(vectors).value(vectors.offset());
+  launch.value(batch * n).value(n).value(int32_t(real));
+  run_items(launch, batch * n);
 }
 
 void OpenClLinalg::svd(const Tensor& a, const Tensor& s, const Tensor& u, const Tensor& vh,

@@ -18,7 +18,7 @@ constexpr int64_t kItems = 64;
 
 struct Pool {  // the struct of kernels/pool.cl
   int64_t n = 0, channels = 1, last = 0;
-  int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1};
+  int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, taps[3] = {1, 1, 1}, stride[3] = {1, 1, 1};
   int64_t pad[3] = {}, step[3] = {1, 1, 1}, pads[3] = {}, divisor = 0;
   struct Operand {
     int64_t at = 0, n = 0, c = 0, axis[3] = {};
@@ -53,21 +53,42 @@ void add_windows(Pool& s, const PoolWindows& windows) {
     s.stride[d] = axis.stride;
     s.step[d] = axis.step;
     if (!axis.stride) continue;
-    s.kernel[d] = axis.kernel;
+    s.taps[d] = axis.kernel;
     s.pad[d] = axis.padding;
     for (size_t i = 0; i < axis.count.size(); i++)
       if (axis.count[i] != std::max<int64_t>(1, axis.last[i] - axis.first[i])) s.pads[d] = 1;
   }
 }
 
-std::string text_of(Dtype dtype, const char* part) {
+// Elements that an item makes.
+int64_t run_of_item() { return items_work_alone() ? 64 : 1; }
+
+// Whether 32 bits are enough for places and what is calculated from them.
+bool is_small(const Pool& s) {
+  constexpr int64_t most = int64_t(1) << 30;
+  int64_t all = s.n;
+  for (int d = 0; d < 3; d++)
+    all = std::max({all, (s.in[d] + 1) * (s.out[d] + 1), s.in[d] + s.pad[d] + s.taps[d] * s.step[d],
+                    s.out[d] * s.stride[d]});
+  return all < most;
+}
+
+std::string text_of(Dtype dtype, const char* part, bool small) {
   const Dtype acc = accumulator(dtype);
   return define("ACC", value_type(acc)) + element("", dtype, acc) + define(part, 1) +
+         define("INT", small ? "i32" : "i64") + define("RUN", run_of_item()) +
          define("LOWEST", is_floating(acc) ? "(-(ACC)INFINITY)" : "((ACC)1 << 63)") + sources::pool;
 }
 
-Launch start(const char* name, Dtype dtype, const char* part = "POOL") {
-  return Launch(name + std::to_string(int(dtype)), name, [&] { return text_of(dtype, part); });
+Launch start(const char* name, Dtype dtype, const Pool& s) {
+  const bool small = is_small(s);
+  return Launch(name + std::to_string(int(dtype)) + (small ? "s" : "l"), name,
+                [&] { return text_of(dtype, "POOL", small); });
+}
+
+void run(Launch& launch, int64_t n) {
+  const int64_t each = run_of_item();
+  launch.run((n + each - 1) / each, each > 1 ? 8 : kItems);
 }
 
 bool is_whole(const Tensor& x, const PoolWindows& windows) {
@@ -159,7 +180,8 @@ void blend_lines(const Tensor& out, const Tensor& x, int dim, const Taps& taps, 
   walk.add(x);
   const Geometry g = walk.geometry();
   const int32_t inner = out.stride(dim) == 1;
-  Launch launch = start("blend", x.dtype(), "BLEND");
+  Launch launch("blend" + std::to_string(int(x.dtype())), "blend",
+                [&] { return text_of(x.dtype(), "BLEND", true); });
   launch.tensor(out).tensor(x).tensor(s.starts).tensor(s.places).tensor(s.weights).value(g);
   launch.value(size).value(out.stride(dim)).value(x.stride(dim)).value(inner);
   launch.run(g.n * size, kItems);
@@ -174,9 +196,9 @@ class OpenClPool final : public PoolKernels {
     add_windows(s, windows);
     s.n = y.numel();
     const int32_t wants = indices ? 1 : 0;
-    Launch launch = start("pool_max", x.dtype());
+    Launch launch = start("pool_max", x.dtype(), s);
     launch.tensor(y).tensor(indices ? indices : y).tensor(x).value(s).value(wants);
-    launch.run(s.n, kItems);
+    run(launch, s.n);
   }
   void max_grad(const Tensor& dx, const Tensor& g, const Tensor& indices) override {
     check_computes("max_pool", g.dtype());
@@ -186,7 +208,7 @@ class OpenClPool final : public PoolKernels {
     fill(sums, Scalar(0));
     Pool s = pool_of(sums, g, indices);
     s.n = dx.size(0) * dx.size(1);
-    Launch launch = start("pool_max_grad", g.dtype());
+    Launch launch = start("pool_max_grad", g.dtype(), s);
     launch.tensor(sums).tensor(g).tensor(indices).value(s).run(s.n, s.n > 1024 ? kItems : 8);
     if (!sums.same(dx)) copy(dx, sums);
   }
@@ -202,18 +224,28 @@ class OpenClPool final : public PoolKernels {
     add_windows(s, windows);
     s.divisor = divisor;
     s.n = y.numel();
-    Launch launch = start("pool_mean", x.dtype());
-    launch.tensor(y).tensor(x).value(s).run(s.n, kItems);
+    Launch launch = start("pool_mean", x.dtype(), s);
+    launch.tensor(y).tensor(x).value(s);
+    run(launch, s.n);
   }
   void mean_grad(const Tensor& dx, const Tensor& g, const PoolWindows& windows,
                  int64_t divisor) override {
     check_computes("avg_pool", g.dtype());
+    if (!divisor && is_whole(dx, windows)) {  // the same for all
+      Shape strides = g.strides();
+      for (int d = 2; d < g.dim(); d++) strides[d] = 0;
+      Input up, by;
+      up.tensor = &g, up.strides = &strides;
+      by.scalar = Scalar(double(dx.numel() / (dx.size(0) * dx.size(1))));
+      return binary(Binary::div, compute_of(dx.dtype()), dx, up, by);
+    }
     Pool s = pool_of(dx, g, {});
     add_windows(s, windows);
     s.divisor = divisor;
     s.n = dx.numel();
-    Launch launch = start("pool_mean_grad", g.dtype());
-    launch.tensor(dx).tensor(g).value(s).run(s.n, kItems);
+    Launch launch = start("pool_mean_grad", g.dtype(), s);
+    launch.tensor(dx).tensor(g).value(s);
+    run(launch, s.n);
   }
   void blend(const Tensor& y, const Tensor& x, int dim, const Taps& taps) override {
     blend_lines(y, x, dim, taps, false);

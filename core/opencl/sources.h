@@ -33,6 +33,8 @@ extern const char* const ldl;
 extern const char* const qr;
 extern const char* const eigh;
 extern const char* const eig;
+extern const char* const hessenberg;
+extern const char* const francis;
 extern const char* const svd;
 extern const char* const lstsq;
 extern const char* const fft;

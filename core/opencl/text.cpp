@@ -20,6 +20,10 @@ std::string element(const char* suffix, Dtype memory, Dtype acc) {
 
 Dtype accumulator(Dtype d) { return is_floating(d) ? compute_of(d) : Dtype::Int64; }
 
-bool items_work_alone() { return !context().properties.staged; }
+bool items_work_alone() {
+  constexpr uint64_t kCpu = 2;  // CL_DEVICE_TYPE_CPU
+  const Properties& p = context().properties;
+  return !p.staged && (p.type & kCpu) != 0;
+}
 
 }  // namespace ember::opencl

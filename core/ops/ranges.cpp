@@ -100,12 +100,14 @@ EMBER_OP("range(Scalar start, Scalar end, Scalar step=1, " OPTIONS ") -> Tensor"
 
 namespace {
 
-// The points in double precision. Both halves are counted from their own end, so that the last is
-// exact.
+// The points in double precision (a device may have none: there it is float32 for float32 and
+// less). Both halves are counted from their own end, so that the last is exact.
 Tensor points(Scalar start, Scalar end, int64_t steps, bool complex, const Tensor& like) {
   if (is_integral(like.dtype()))
     start = Scalar(start.to<int64_t>()), end = Scalar(end.to<int64_t>());
-  Tensor i = empty({steps}, Dtype::Float64, like.device());
+  const Dtype real = real_of(like.dtype());
+  const bool narrow = !like.device().is_cpu() && is_floating(real) && real != Dtype::Float64;
+  Tensor i = empty({steps}, narrow ? Dtype::Float32 : Dtype::Float64, like.device());
   backend_of(i).arange(i, Scalar(0), Scalar(1));
   if (steps == 1) return i * Scalar(0) + start;
   int64_t last = steps - 1;

@@ -1,11 +1,12 @@
 // Draws with a tensor of parameters: normal, bernoulli, poisson, binomial, gamma, dirichlet,
-// multinomial. On the CPU they are torch's, number for number. On other devices normal, bernoulli
-// and multinomial are made of other ops; parameters of the others make the journey to the host.
+// multinomial. On the CPU they are torch's, number for number; on other devices they are made of
+// ops (sample_device.cpp).
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "ops/ops.h"
+#include "ops/sample_device.h"
 #include "random/reparametrize.h"
 
 namespace ember {
@@ -13,6 +14,11 @@ namespace ember {
 namespace {
 
 Generator& or_default(Generator* g) { return g ? *g : default_generator(); }
+
+// Whether a draw is made of ops, on the device of `t`.
+bool composes(const Tensor& t) {
+  return !t.device().is_cpu() && !t.device().is_meta() && t.numel() > 0;
+}
 
 // Contiguous host memory with the elements of `t`.
 Tensor on_host(const Tensor& t) {
@@ -55,11 +61,8 @@ void check_std(const Tensor& std) {
   check(!is_complex(std.dtype()), Kind::Runtime,
         "normal expects standard deviation to be non-complex");
   if (std.device().is_meta()) return;
-  if (!std.device().is_cpu()) {
-    check(!item(any(lt(detach(std), Scalar(0)))).to<bool>(), Kind::Runtime,
-          "normal expects all elements of std >= 0.0");
-    return;
-  }
+  if (composes(std))
+    return by_ops::check_all(detach(std) >= Scalar(0), "normal expects all elements of std >= 0.0");
   Tensor host = to(on_host(std), Dtype::Float64);
   for (int64_t i = 0; i < host.numel(); i++)
     check(!(host.data<double>()[i] < 0.0), Kind::Runtime,
@@ -115,22 +118,13 @@ EMBER_OP("normal(float mean, Tensor std, *, Generator? generator=None) -> Tensor
 
 namespace {
 
-// On a device: uniform numbers below the probabilities.
-void bernoulli_by_ops(const Tensor& out, const Tensor& p, Generator* g) {
-  check(!item(any(logical_not(ge(p, Scalar(0)) & le(p, Scalar(1))))).to<bool>(), Kind::Runtime,
-        "bernoulli(): Expected p_in >= 0 && p_in <= 1 to be true for every element");
-  Tensor u = draw(empty(out.shape(), compute_of(p.dtype()), out.device()), g,
-                  {Distribution::Uniform, 0.0, 1.0});
-  copy_(out, lt(u, p));
-}
-
 // Draws along the memory of `out`, with the probabilities in the same order.
 void fill_bernoulli(const Tensor& out, const Tensor& p, Generator* g) {
   check_floating("bernoulli_tensor_cpu_p_", p);
   check(!is_complex(out.dtype()), Kind::NotImplemented,
         "\"bernoulli_tensor_cpu_self_\" not implemented for '", out.dtype(), "'");
   if (out.device().is_meta()) return;
-  if (!out.device().is_cpu()) return bernoulli_by_ops(out, p, g);
+  if (composes(out)) return by_ops::bernoulli(out, p, g);
   Tensor ordered = random::in_memory_order(out, out);
   Tensor chance = on_host(random::in_memory_order(expand(p, out.shape()), out));
   Tensor wide = to(chance, Dtype::Float64);
@@ -186,6 +180,7 @@ EMBER_OP("bernoulli_(Tensor self, float p=0.5, *, Generator? generator=None) -> 
 EMBER_OP("poisson(Tensor self, Generator? generator=None) -> Tensor",
          ([](const Tensor& self, Generator* g) {
            check_floating("poisson_cpu", self);
+           if (composes(self)) return without_gradient(by_ops::poisson(self, g), "poisson", self);
            Tensor out = sampled(self, self.shape(), self.dtype(), [&](void* data) {
              random::poisson(or_default(g), data, on_host(self).data(), self.numel(), self.dtype());
            });
@@ -202,6 +197,9 @@ EMBER_OP("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tens
            check(count.dtype() == prob.dtype(), Kind::Runtime, "binomial(): Found dtype ",
                  prob.dtype(), " but expected ", count.dtype());
            Shape shape = broadcast_shapes("binomial", count.shape(), prob.shape());
+           if (composes(count) && numel_of(shape))
+             return without_gradient(by_ops::binomial(expand(count, shape), expand(prob, shape), g),
+                                     "binomial", prob);
            Tensor out = sampled(count, shape, count.dtype(), [&](void* data) {
              random::binomial(or_default(g), data, on_host(expand(count, shape)).data(),
                               on_host(expand(prob, shape)).data(), numel_of(shape), count.dtype());
@@ -213,6 +211,7 @@ EMBER_OP("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tens
 EMBER_OP("_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor",
          ([](const Tensor& self, Generator* g) {
            check_floating("dirichlet", self);
+           if (composes(self)) return by_ops::dirichlet(self, g);
            int64_t k = self.dim() ? self.size(-1) : 1;
            return sampled(self, self.shape(), self.dtype(), [&](void* data) {
              random::dirichlet(or_default(g), data, on_host(self).data(), k ? self.numel() / k : 0,
@@ -226,6 +225,9 @@ namespace {
 template <class F>
 Tensor each(const Tensor& a, const Tensor& b, const Tensor& c, F f) {
   check_floating("_standard_gamma_grad", a);
+  check(!composes(a), Kind::NotImplemented,
+        "gradients of gamma numbers: not implemented for device ", a.device(),
+        "; move the parameters to the CPU first");
   NoGrad guard;
   auto wide = [&](const Tensor& t) { return to(on_host(expand(t, a.shape())), Dtype::Float64); };
   Tensor out = sampled(a, a.shape(), a.dtype(), [&](void* data) {
@@ -251,10 +253,14 @@ Tensor standard_gamma_grad(const Tensor& self, const Tensor& output) {
 EMBER_OP("_standard_gamma(Tensor self, Generator? generator=None) -> Tensor",
          ([](const Tensor& self, Generator* g) {
            check_floating("gamma_cpu", self);
-           Tensor out = sampled(self, self.shape(), self.dtype(), [&](void* data) {
-             random::standard_gamma(or_default(g), data, on_host(self).data(), self.numel(),
-                                    self.dtype());
-           });
+           Tensor out;
+           if (composes(self))
+             out = by_ops::standard_gamma(self, g);
+           else
+             out = sampled(self, self.shape(), self.dtype(), [&](void* data) {
+               random::standard_gamma(or_default(g), data, on_host(self).data(), self.numel(),
+                                      self.dtype());
+             });
            if (!grad_needed(self)) return out;
            return tape(out, "standard_gamma",
                        wrt(self, [alpha = Saved(self), x = Saved::output(out)](const Tensor& grad) {
@@ -290,28 +296,6 @@ void check_weights(const Tensor& weights, int64_t k) {
     }
     check(sum > 0.0, Kind::Runtime, "invalid multinomial distribution (sum of probabilities <= 0)");
   }
-}
-
-// On a device: by the first events of all weights (as below), or by looking uniform numbers up in
-// their running sum.
-Tensor multinomial_by_ops(const Tensor& self, int64_t samples, bool replacement, Generator* g) {
-  NoGrad guard;
-  Tensor w = to(self, compute_of(self.dtype()));
-  check(!item(any(logical_not(isfinite(w) & ge(w, Scalar(0))))).to<bool>(), Kind::Runtime,
-        "probability tensor contains either `inf`, `nan` or element < 0");
-  Tensor running = cumsum(w, -1), total = narrow(running, -1, w.size(-1) - 1, 1);
-  check(!item(any(le(total, Scalar(0)))).to<bool>(), Kind::Runtime,
-        "invalid multinomial distribution (sum of probabilities <= 0)");
-  if (!replacement || samples == 1) {
-    Tensor q = draw(empty(w.shape(), w.dtype(), w.device()), g, {Distribution::Exponential, 1.0});
-    return std::get<1>(topk(w / q, samples, -1));
-  }
-  Shape shape = w.shape();
-  shape.back() = samples;
-  Tensor u = draw(empty(shape, w.dtype(), w.device()), g, {Distribution::Uniform, 0.0, 1.0});
-  // What rounds to the total would be beyond all of them.
-  Tensor below = minimum(u * total, nextafter(total, Scalar(0)));
-  return searchsorted(running, contiguous(below), true);
 }
 
 // The indices of the `samples` largest w / q of each row, largest first: each w / q is the inverse
@@ -356,8 +340,7 @@ Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement,
         num_samples, " of ", k);
   Shape shape = self.shape();
   shape.back() = num_samples;
-  if (!self.device().is_cpu() && !self.device().is_meta() && self.numel())
-    return multinomial_by_ops(self, num_samples, replacement, generator);
+  if (composes(self)) return by_ops::multinomial(self, num_samples, replacement, generator);
   return sampled(self, shape, Dtype::Int64, [&](void* data) {
     NoGrad guard;
     Tensor weights = on_host(self);

@@ -73,6 +73,7 @@ PyMODINIT_FUNC PyInit__C() {
   return guarded([&]() -> PyObject* {
     share_threads();
     add_value_types(module.get());
+    add_size_type(module.get());
     add_tensor_type(module.get());
     add_storage_type(module.get());
     add_shared_memory(module.get());

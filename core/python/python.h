@@ -88,29 +88,34 @@ inline const Tensor& tensor_of(PyObject* o) {
 }
 PyObject* wrap(Tensor t);                         // None for an undefined tensor
 PyObject* wrap_as(PyTypeObject* type, Tensor t);  // an instance of a subclass
-PyObject* wrap_shape(const Shape& shape);         // ember.Size
+PyGetSetDef* tensor_attributes();                 // tensor_attributes.cpp
 void add_tensor_type(PyObject* module);
 void add_tensor_methods(PyMethodDef* methods);  // which live for ever
 PyObject* wrap_item(const Tensor& t);           // the one element, as a number
 PyObject* list_of(const Tensor& t);             // nested lists of numbers
 
-// --- values (values.cpp) ---
+// --- values (values.cpp, size_type.cpp, numbers.cpp) ---
 
-extern PyTypeObject *dtype_type, *device_type, *size_type, *layout_type, *format_type;
+extern PyTypeObject *dtype_type, *device_type, *layout_type, *format_type;
 PyObject* wrap_dtype(Dtype d);
 PyObject* wrap_device(Device d);
-PyObject* wrap_scalar(const Scalar& s);
-bool is_number(PyObject* o);  // bool, int, float, complex, NumPy scalars
-Scalar scalar_of(PyObject* o);
-bool is_int(PyObject* o);  // has __index__, is not a bool
-int64_t int_of(PyObject* o);
 Dtype dtype_of_object(PyObject* o);  // ember.float32, or float, int, bool, complex
 bool is_dtype(PyObject* o);
 Device device_of_object(PyObject* o);
 bool is_device(PyObject* o);
 MemoryFormat format_of_object(PyObject* o);
-Shape shape_of(PyObject* o, Py_ssize_t most = kMaxDims);  // an int or a sequence of ints
 void add_value_types(PyObject* module);
+
+extern PyTypeObject* size_type;
+PyObject* wrap_shape(const Shape& shape);  // ember.Size
+void add_size_type(PyObject* module);
+
+PyObject* wrap_scalar(const Scalar& s);
+bool is_number(PyObject* o);  // bool, int, float, complex, NumPy scalars
+Scalar scalar_of(PyObject* o);
+bool is_int(PyObject* o);  // has __index__, is not a bool
+int64_t int_of(PyObject* o);
+Shape shape_of(PyObject* o, Py_ssize_t most = kMaxDims);  // an int or a sequence of ints
 
 // --- ops (op_type.cpp, arguments.cpp) ---
 

@@ -1,4 +1,5 @@
-// dtype, device, Size, layout and memory_format objects, and numbers.
+// dtype, device, layout and memory_format objects. Size is in size_type.cpp, numbers in
+// numbers.cpp.
 #include <unordered_map>
 
 #include "backend.h"
@@ -7,7 +8,7 @@
 
 namespace ember::python {
 
-PyTypeObject *dtype_type, *device_type, *size_type, *layout_type, *format_type;
+PyTypeObject *dtype_type, *device_type, *layout_type, *format_type;
 
 // --- dtype
 // ----------------------------------------------------------------------------------------
@@ -254,193 +255,16 @@ MemoryFormat format_of_object(PyObject* o) {
   return MemoryFormat(reinterpret_cast<PyConstant*>(o)->value);
 }
 
-// --- Size
-// ---------------------------------------------------------------------------------------------
-
-PyObject* wrap_shape(const Shape& shape) {
-  Object tuple = checked(size_type->tp_alloc(size_type, shape.size()));
-  for (int i = 0; i < shape.size(); i++) {
-    PyObject* item = PyLong_FromLongLong(shape[i]);
-    if (!item) throw PythonError{};
-    PyTuple_SET_ITEM(tuple.get(), i, item);
-  }
-  return tuple.release();
-}
-
-namespace {
-
-PyObject* size_new(PyTypeObject*, PyObject* args, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    PyObject* items = nullptr;
-    if (!PyArg_ParseTuple(args, "|O:Size", &items)) return nullptr;
-    if (!items) return wrap_shape({});
-    Object list = checked(PySequence_Fast(items, "Size() takes a sequence of ints"));
-    return wrap_shape(shape_of(list.get()));
-  });
-}
-PyObject* size_repr(PyObject* self) {
-  Object text = Object::steal(PyUnicode_FromString("torch.Size(["));
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self) && text; i++)
-    text = Object::steal(
-        PyUnicode_FromFormat(i ? "%U, %S" : "%U%S", text.get(), PyTuple_GET_ITEM(self, i)));
-  return text ? PyUnicode_FromFormat("%U])", text.get()) : nullptr;
-}
-PyObject* size_numel(PyObject* self, PyObject*) {
-  int64_t n = 1;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); i++)
-    n *= PyLong_AsLongLong(PyTuple_GET_ITEM(self, i));
-  return PyLong_FromLongLong(n);
-}
-PyObject* as_size(PyObject* result) {  // slices and sums of sizes are sizes
-  if (!result || !PyTuple_CheckExact(result)) return result;
-  Object r = Object::steal(result);
-  return guarded([&] { return wrap_shape(shape_of(r.get())); });
-}
-PyObject* size_subscript(PyObject* self, PyObject* index) {
-  return as_size(PyTuple_Type.tp_as_mapping->mp_subscript(self, index));
-}
-PyObject* size_add(PyObject* a, PyObject* b) {
-  if (!PyTuple_Check(a) || !PyTuple_Check(b)) Py_RETURN_NOTIMPLEMENTED;
-  return as_size(PyTuple_Type.tp_as_sequence->sq_concat(a, b));
-}
-PyObject* size_repeat(PyObject* self, Py_ssize_t times) {
-  return as_size(PyTuple_Type.tp_as_sequence->sq_repeat(self, times));
-}
-PyObject* size_reduce(PyObject* self, PyObject*) {
-  Object plain = Object::steal(PyTuple_GetSlice(self, 0, PyTuple_GET_SIZE(self)));
-  return plain ? Py_BuildValue("O(O)", size_type, plain.get()) : nullptr;
-}
-PyMethodDef size_methods[] = {
-    {"numel", size_numel, METH_NOARGS, "Number of elements of a tensor of this size."},
-    {"__reduce__", size_reduce, METH_NOARGS, nullptr},
-    {}};
-PyType_Slot size_slots[] = {{Py_tp_new, (void*)size_new},
-                            {Py_tp_repr, (void*)size_repr},
-                            {Py_mp_subscript, (void*)size_subscript},
-                            {Py_nb_add, (void*)size_add},  // also for a tuple on the left
-                            {Py_sq_repeat, (void*)size_repeat},
-                            {Py_tp_methods, size_methods},
-                            {Py_tp_doc, (void*)"The size of a tensor: a tuple of ints."},
-                            {0, nullptr}};
-PyType_Spec size_spec = {"ember.Size", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_TUPLE_SUBCLASS,
-                         size_slots};
-
-}  // namespace
-
-// --- numbers
-// ------------------------------------------------------------------------------------------
-
-// NumPy's scalars are numbers too; they are recognised by name, so that NumPy need not be imported.
-static bool is_numpy_scalar(PyObject* o) {
-  const char* name = Py_TYPE(o)->tp_name;
-  return std::strncmp(name, "numpy.", 6) == 0 && std::strcmp(name, "numpy.ndarray") != 0 &&
-         std::strcmp(name, "numpy.dtype") != 0 && PyNumber_Check(o);
-}
-
-bool is_number(PyObject* o) {
-  return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o) || is_numpy_scalar(o);
-}
-
-Scalar scalar_of(PyObject* o) {
-  if (PyFloat_Check(o)) return Scalar(PyFloat_AS_DOUBLE(o));
-  if (PyBool_Check(o)) return Scalar(o == Py_True);
-  if (PyLong_Check(o)) {
-    int overflow;
-    long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
-    if (overflow > 0) {
-      unsigned long long u = PyLong_AsUnsignedLongLong(o);  // uint64 values keep their bits
-      if (!PyErr_Occurred()) return Scalar(int64_t(u));
-      PyErr_Clear();
-    }
-    check(!overflow, Kind::Runtime, "Overflow when unpacking long");
-    return Scalar(int64_t(v));
-  }
-  if (PyComplex_Check(o)) {
-    Py_complex c = PyComplex_AsCComplex(o);
-    return Scalar(complex128(c.real, c.imag));
-  }
-  if (is_tensor(o)) {
-    const Tensor& t = tensor_of(o);
-    check(t.numel() == 1, Kind::Runtime, "a Tensor with ", t.numel(),
-          " elements cannot be converted to Scalar");
-    Object item = checked(PyObject_CallMethod(o, "item", nullptr));
-    return scalar_of(item.get());
-  }
-  if (is_numpy_scalar(o)) {
-    Object item = checked(PyObject_CallMethod(o, "item", nullptr));
-    if (is_number(item.get()) && Py_TYPE(item.get()) != Py_TYPE(o)) return scalar_of(item.get());
-  }
-  fail(Kind::Type, "expected a number, got ", Py_TYPE(o)->tp_name);
-}
-
-PyObject* wrap_scalar(const Scalar& s) {
-  switch (s.type()) {
-    case Scalar::Type::Bool: return PyBool_FromLong(s.to<bool>());
-    case Scalar::Type::Int: return PyLong_FromLongLong(s.to<int64_t>());
-    case Scalar::Type::Float: return PyFloat_FromDouble(s.to<double>());
-    default: {
-      complex128 c = s.to<complex128>();
-      return PyComplex_FromDoubles(c.real(), c.imag());
-    }
-  }
-}
-
-bool is_int(PyObject* o) {
-  if (PyLong_CheckExact(o)) return true;
-  if (PyBool_Check(o) || PyFloat_Check(o)) return false;
-  if (is_tensor(o)) {
-    const Tensor& t = tensor_of(o);
-    return t.numel() == 1 && is_integral(t.dtype());
-  }
-  return PyIndex_Check(o);
-}
-
-int64_t int_of(PyObject* o) {
-  int64_t v;
-  if (PyLong_CheckExact(o)) {
-    v = PyLong_AsLongLong(o);
-  } else {
-    Object i = checked(PyNumber_Index(o));
-    v = PyLong_AsLongLong(i.get());
-  }
-  if (v == -1 && PyErr_Occurred()) {
-    if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
-      PyErr_Clear();
-      fail(Kind::Runtime, "Overflow when unpacking long");
-    }
-    throw PythonError{};
-  }
-  return v;
-}
-
-Shape shape_of(PyObject* o, Py_ssize_t most) {
-  if (PyTuple_Check(o) || PyList_Check(o)) {
-    Shape s;
-    Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-    check(n <= most, Kind::Runtime, "a shape has at most ", most, " dimensions, got ", n);
-    for (Py_ssize_t i = 0; i < n; i++) {
-      PyObject* item = PySequence_Fast_GET_ITEM(o, i);
-      check(is_int(item), Kind::Type, "expected a sequence of ints, but found ",
-            Py_TYPE(item)->tp_name, " at position ", i);
-      s.push_back(int_of(item));
-    }
-    return s;
-  }
-  return Shape{int_of(o)};
-}
-
 void add_value_types(PyObject* module) {
-  auto add = [&](const char* name, PyType_Spec& spec, PyObject* base) {
-    Object bases = base ? checked(PyTuple_Pack(1, base)) : Object();
-    auto* type = (PyTypeObject*)checked(PyType_FromSpecWithBases(&spec, bases.get())).release();
+  auto add = [&](const char* name, PyType_Spec& spec) {
+    auto* type = (PyTypeObject*)checked(PyType_FromSpec(&spec)).release();
     checked(PyModule_AddObjectRef(module, name, (PyObject*)type));
     return type;
   };
-  dtype_type = add("dtype", dtype_spec, nullptr);
-  device_type = add("device", device_spec, nullptr);
-  layout_type = add("layout", layout_spec, nullptr);
-  format_type = add("memory_format", format_spec, nullptr);
-  size_type = add("Size", size_spec, (PyObject*)&PyTuple_Type);
+  dtype_type = add("dtype", dtype_spec);
+  device_type = add("device", device_spec);
+  layout_type = add("layout", layout_spec);
+  format_type = add("memory_format", format_spec);
   for (int i = 0; i < kDtypes; i++) {
     auto* o = PyObject_New(PyDtype, dtype_type);
     o->dtype = Dtype(i);

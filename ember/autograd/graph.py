@@ -80,6 +80,49 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(pack, unpack)
 
 
+class _AllowMutation(saved_tensors_hooks):
+    """What `allow_mutation_on_saved_tensors` is: every saved tensor is a copy."""
+
+    _active = False
+
+    def __init__(self) -> None:
+        super().__init__(lambda tensor: tensor.clone(), lambda copy: copy)
+
+    def __enter__(self) -> "_AllowMutation":  # type: ignore[override]
+        if _AllowMutation._active:
+            raise RuntimeError(
+                "allow_mutation_on_saved_tensors contexts cannot be nested"
+            )
+        _AllowMutation._active = True
+        super().__enter__()
+        return self
+
+    def __exit__(self, *exc) -> None:
+        super().__exit__(*exc)
+        _AllowMutation._active = False
+
+    def clear(self) -> None:
+        """Nothing: copies go with the graph that they were saved for."""
+
+
+def allow_mutation_on_saved_tensors() -> _AllowMutation:
+    """Inside, what backward needs may be changed in place: it uses the values of then.
+
+    Each saved tensor is copied, which takes memory and time.
+
+    >>> import ember
+    >>> with ember.autograd.graph.allow_mutation_on_saved_tensors():
+    ...     a = ember.tensor([2.0], requires_grad=True)
+    ...     b = a.clone()
+    ...     out = (b**2).sum()
+    ...     _ = b.sin_()
+    ...     out.backward()
+    >>> a.grad
+    tensor([4.])
+    """
+    return _AllowMutation()
+
+
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str):
     """Inside, setting saved-tensor hooks raises `error_message`."""

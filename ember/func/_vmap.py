@@ -6,7 +6,12 @@ from typing import Any
 
 import ember
 from ember import _C, Tensor
-from ember.func import _batched, _rules, _shape_rules  # noqa: F401 (register rules)
+from ember.func import (  # noqa: F401 (register rules)
+    _batched,
+    _layer_rules,
+    _rules,
+    _shape_rules,
+)
 from ember.func._batched import Level, level_of, levels, name_of, wrap
 from ember.random import _set_states, _states
 from ember.utils._pytree import (

@@ -12,7 +12,7 @@ tensor([[0., 2.],
 
 import ember
 from ember import Tensor
-from ember.sparse import _matmul, _shape
+from ember.sparse import _matmul, _sums
 from ember.sparse._create import check_sparse_tensor_invariants
 from ember.sparse._legacy import (
     BFloat16Tensor,
@@ -97,7 +97,7 @@ def sum(input: Tensor, dim=None, dtype=None) -> Tensor:
         input.sparse_dim()
     ):
         dtype = input.dtype  # as in PyTorch: integers do not become wider here
-    return _shape.sum_over(input, dims, dtype)
+    return _sums.sum_over(input, dims, dtype)
 
 
 def softmax(input: Tensor, dim: int, *, dtype=None) -> Tensor:
@@ -108,12 +108,12 @@ def softmax(input: Tensor, dim: int, *, dtype=None) -> Tensor:
     >>> ember.sparse.softmax(s, 1).to_dense()
     tensor([[0.5000, 0.0000, 0.5000]])
     """
-    return _shape.softmax(input, dim, False, dtype)
+    return _sums.softmax(input, dim, False, dtype)
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype=None) -> Tensor:
     """The logarithm of `softmax`."""
-    return _shape.softmax(input, dim, True, dtype)
+    return _sums.softmax(input, dim, True, dtype)
 
 
 def spdiags(diagonals: Tensor, offsets: Tensor, shape, layout=None) -> Tensor:

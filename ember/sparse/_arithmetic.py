@@ -1,5 +1,6 @@
 """Ops on sparse tensors that go element by element: sums, products, functions with
-f(0) = 0, conversions and copies. The names are those of the ops they implement.
+f(0) = 0. The names are those of the ops they implement; conversions and copies are in
+`_copies.py`.
 """
 
 import numbers
@@ -11,14 +12,11 @@ from ember.sparse._convert import to_compressed, to_coo
 from ember.sparse._tensor import (
     BLOCKS,
     SparseTensor,
-    add_rows,
     check_bounds,
     coalesced,
     coo,
     handles,
     keys_of,
-    make,
-    wrap,
 )
 
 
@@ -354,189 +352,6 @@ def unchanged(input, *args, **kwargs) -> Tensor:
     return input
 
 
-# --- copies and conversions -----------------------------------------------------------
-
-
-@handles("clone")
-def clone(input, *, memory_format=None) -> Tensor:
-    """A copy with parts of its own."""
-    index = tuple(i.clone() for i in input._index)
-    return make(
-        input._layout,
-        index,
-        input._val.clone(),
-        input._size,
-        input._coalesced,
-        input._checked,
-    )
-
-
-@handles("detach")
-def detach(input) -> Tensor:
-    """The same elements without history."""
-    return input.detach()
-
-
-@handles("to")
-def to(input, *args, copy: bool = False, memory_format=None, **kwargs) -> Tensor:
-    """The tensor in another dtype or on another device."""
-    if args and isinstance(args[0], SparseTensor):
-        args = (args[0].device, args[0].dtype, *args[1:])
-    values = input._val.to(*args, copy=copy, **kwargs)
-    if values is input._val:
-        return input
-    if values.device == input._val.device:
-        return input._with(values)
-    index = tuple(i.to(values.device) for i in input._index)
-    return make(
-        input._layout, index, values, input._size, input._coalesced, input._checked
-    )
-
-
-def _conversion(name: str):
-    if not hasattr(Tensor, name):
-        return
-
-    def convert(input, *args, **kwargs) -> Tensor:
-        values = getattr(input._val, name)(*args, **kwargs)
-        return input if values is input._val else to(input, values.device, values.dtype)
-
-    handles(name)(convert)
-
-
-for _name in (
-    "float double half bfloat16 int long short char byte bool cfloat cdouble cpu"
-).split():
-    _conversion(_name)
-
-
-@handles("as_tensor asarray")
-def as_tensor(data, dtype=None, device=None, **options) -> Tensor:
-    """The tensor itself, or in another dtype."""
-    return to(data, device or data.device, dtype or data.dtype)
-
-
-@handles("type_as")
-def type_as(input, other) -> Tensor:
-    """The tensor in the dtype of another."""
-    return (
-        to(input, other.dtype)
-        if isinstance(input, SparseTensor)
-        else input.to(other.dtype)
-    )
-
-
-@handles("copy_")
-def copy_(input, src, non_blocking: bool = False) -> Tensor:
-    """Take over the elements of another sparse tensor."""
-    if not isinstance(input, SparseTensor) or not isinstance(src, SparseTensor):
-        raise RuntimeError(
-            "copy_() between dense and sparse Tensors is not implemented! Found self "
-            f"type = {input.type()} and src type = {src.type()}"
-        )
-    check_shapes("copy_", input, src)
-    made = clone(to(src, input.device, input.dtype))
-    return input._become(like(to_coo(made), input))
-
-
-@handles("zero_")
-def zero_(input) -> Tensor:
-    """Drop all elements."""
-    return input._become(zeros_like(input))
-
-
-@handles("zeros_like empty_like")
-def zeros_like(
-    input,
-    *,
-    dtype=None,
-    layout=None,
-    device=None,
-    pin_memory=False,
-    requires_grad=False,
-    memory_format=None,
-) -> Tensor:
-    """A tensor of the same size without elements."""
-    if layout is ember.strided:
-        made = ember.zeros(
-            input._size, dtype=dtype or input.dtype, device=device or input.device
-        )
-        return made.requires_grad_(requires_grad)
-    values = input._val.detach().new_zeros(0, dtype=dtype, device=device)
-    if input.is_sparse:
-        t = input
-        values = values.new_zeros((0, *t._val.shape[1:]))
-        places = t._index[0].new_zeros((t._index[0].shape[0], 0), device=device)
-        made = coo(places, values, t._size, coalesced=True)
-    else:
-        start, other = input._index
-        batch = start.dim() - 1
-        shape = [*input._val.shape]
-        shape[batch] = 0
-        index = (
-            start.new_zeros(start.shape, device=device),
-            other.new_zeros((*other.shape[:-1], 0), device=device),
-        )
-        values = values.new_zeros(shape)
-        made = make(input._layout, index, values, input._size, True, True)
-    return made.requires_grad_(requires_grad)
-
-
-@handles("new_tensor")
-def new_tensor(input, data, **options) -> Tensor:
-    """A dense tensor of the same dtype."""
-    return input._val.detach().new_tensor(data, **options)
-
-
-@handles("new_zeros new_empty")
-def new_zeros(input, *size, dtype=None, device=None, **options) -> Tensor:
-    """A COO tensor without elements."""
-    if len(size) == 1 and not isinstance(size[0], int):
-        size = tuple(size[0])
-    return ember.sparse_coo_tensor(
-        size=size, dtype=dtype or input.dtype, device=device or input.device
-    )
-
-
-@handles("is_same_size")
-def is_same_size(input, other) -> bool:
-    """Whether two tensors have one shape."""
-    return input.shape == other.shape
-
-
-@handles("resize_as_sparse_ resize_as_")
-def resize_as_sparse_(input, template, **options) -> Tensor:
-    """Take over the size of another sparse tensor."""
-    if input.shape == template.shape:
-        return input
-    return input._become(zeros_like(template, dtype=input.dtype))
-
-
-def sparse_mask(self: Tensor, mask: SparseTensor) -> SparseTensor:
-    """The elements of a tensor at the places of `mask`.
-
-    >>> import ember
-    >>> places = ember.eye(2).to_sparse()
-    >>> ember.tensor([[1.0, 2.0], [3.0, 4.0]]).sparse_mask(places).values()
-    tensor([1., 4.])
-    """
-    if not isinstance(mask, SparseTensor):
-        raise RuntimeError("sparse_mask(): expected mask to be sparse")
-    check_shapes("sparse_mask", self, mask)
-    places = to_coo(mask)
-    if not isinstance(self, SparseTensor):
-        made = places._with(take(self, places))
-    elif same_places(self, mask) and (not mask.is_sparse or mask._coalesced):
-        return mask._with(self._val)
-    else:
-        t = coalesced(to_coo(self))
-        mine, theirs = matches(places, t)
-        values = t._val.index_select(0, theirs)
-        shape = (places._val.shape[0], *values.shape[1:])
-        made = places._with(add_rows(shape, mine, values))
-    return like(made, mask)
-
-
 def _written(result: Tensor, out) -> Tensor:
     """A result in the tensor of out=."""
     if out is None:
@@ -548,8 +363,3 @@ def _written(result: Tensor, out) -> Tensor:
     if isinstance(out, SparseTensor):
         return out._become(result)
     return out.resize_(result.shape).copy_(result)
-
-
-handles("to_dense _to_dense")(_convert.to_dense)
-
-__all__ = ["wrap"]

@@ -4,7 +4,8 @@ import ember
 from ember import _C, Tensor
 from ember.sparse import _convert
 from ember.sparse._arithmetic import add as _add
-from ember.sparse._arithmetic import add_, sparse_mask
+from ember.sparse._arithmetic import add_
+from ember.sparse._copies import sparse_mask
 from ember.sparse._tensor import SparseTensor, coo
 
 

@@ -5,8 +5,9 @@
 import ember
 from ember import _C, Tensor
 from ember.sparse import _convert
-from ember.sparse._arithmetic import add, like, mul, sparse_mask
+from ember.sparse._arithmetic import add, like, mul
 from ember.sparse._convert import to_coo
+from ember.sparse._copies import sparse_mask
 from ember.sparse._shape import expand_rows, transpose
 from ember.sparse._tensor import SparseTensor, check_bounds, coalesced, coo, handles
 

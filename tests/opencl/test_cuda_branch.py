@@ -133,12 +133,14 @@ PROGRAMS = {
     ),
     "lines": lambda: LINES + defines(PICK=1, SEARCH=1) + text("lines"),
 }
-for name in ("linalg", "lu", "ldl", "qr", "eigh", "eig", "svd", "lstsq", "fft"):
+PROGRAMS["francis"] = lambda: number_types("float", False) + text("francis")
+for name in ("linalg", "lu", "ldl", "qr", "hessenberg", "eigh", "svd", "lstsq"):
     PROGRAMS[name] = lambda name=name: number_types("double") + text(name)
-    if name not in ("eig", "fft"):
-        PROGRAMS[name + "_real"] = lambda name=name: (
-            number_types("float", False) + text(name)
-        )
+    PROGRAMS[name + "_real"] = lambda name=name: (
+        number_types("float", False) + text(name)
+    )
+for name in ("eig", "fft"):
+    PROGRAMS[name] = lambda name=name: number_types("float") + text(name)
 
 ELEMENTS = defines(
     ACC="float",
@@ -157,11 +159,13 @@ PROGRAMS |= {
     "conv": lambda: (
         ELEMENTS
         + defines(TILED=1, DIRECT=1, DOTS=64, FOLDS=1, ROWS=64, COLUMNS=64, DEPTH=16)
-        + defines(LANES_Y=8, LANES_X=8, PIECE_Y=8, PIECE_X=8)
+        + defines(LANES_Y=8, LANES_X=8, PIECE_Y=8, PIECE_X=8, SHORT_RUN=8)
         + text("conv")
     ),
     "pool": lambda: (
-        ELEMENTS + defines(POOL=1, BLEND=1, LOWEST="(-(ACC)INFINITY)") + text("pool")
+        ELEMENTS
+        + defines(POOL=1, BLEND=1, LOWEST="(-(ACC)INFINITY)", INT="i32", RUN=1)
+        + text("pool")
     ),
     "norm": lambda: (
         ELEMENTS

@@ -32,8 +32,8 @@ CHOSEN = {
         "or (test_sparse_products and 21-torch.float32)"
     ),
     "test_linalg.py": (
-        "(complex128 and not test_gradients and (2x5x5 or 2x9x4 or 2x3x6)) "
-        "or (float32 and (test_lu[70x66- or test_eigh[67x67-)) "
+        "(complex128 and (2x5x5 or (2x3x6 and (gels- or gelsd-)))) "
+        "or (float32 and (test_lu[70x66- or test_eig[2x5x5-))"
     ),
     "test_fft.py": "test_lengths[False-60] or test_lengths[True-67]",
 }
@@ -47,6 +47,10 @@ def shim(tmp_path_factory):
         pytest.skip("there is no C++ compiler")
     folder = tmp_path_factory.mktemp("shim")
     shutil.copy(HERE / "cuda_shim.h", folder / "cuda_fp16.h")
+    header = folder / "cuda_fp16.h"
+    # Compiled once, with the options of cuda_shim.cpp; a compiler that cannot reads it.
+    options = ["-std=c++17", "-O1", "-w", "-fpermissive", "-fPIC", "-x", "c++-header"]
+    subprocess.run([compiler, *options, header, "-o", f"{header}.gch"], check=False)
     library = folder / "libshim.so"
     command = [compiler, "-std=c++17", "-O1", "-shared", "-fPIC", "-o", library]
     subprocess.run([*command, HERE / "cuda_shim.cpp", "-ldl"], check=True)

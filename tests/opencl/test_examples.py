@@ -34,8 +34,8 @@ def cnn():
 
 def gpt():
     program = example("gpt")
-    text = ember.tensor(list(DIGITS.read_bytes()[:4000])) % 40
-    model = program.GPT(40, context=16, width=32, layers=2)
+    text = ember.tensor(list(Path(__file__).read_bytes()[:4000]))
+    model = program.GPT(128, context=16, width=32, layers=2)
     batches = [program.batch_of(text, 16, 4) for _ in range(10)]
     return model, batches, program.loss_of
 
@@ -52,27 +52,28 @@ def train(make, device, rounds=2):
     ember.manual_seed(0)
     model, batches, loss_of = make()
     model.to(device)
-    optimizer = ember.optim.Adam(model.parameters(), lr=3e-3)
-    losses, counters = [], []
-    for _ in range(rounds):
-        for batch in batches:
+    optimizer = ember.optim.Adam(model.parameters(), lr=1e-2)
+    losses = ember.zeros(rounds, len(batches), device=device)
+    counters = []
+    for row in losses:
+        for i, batch in enumerate(batches):
             batch = [t.to(device, non_blocking=True) for t in batch]
             loss = loss_of(model, batch)
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
-            losses.append(loss.detach())  # read later: nothing waits in the loop
+            row[i] = loss.detach()  # read later: nothing waits in the loop
         if device == "opencl":
             counters.append(ember.opencl.memory_stats())
-    return [loss.item() for loss in losses], counters
+    return losses.flatten().tolist(), counters
 
 
 @pytest.mark.parametrize("make", [cnn, gpt, lstm])
 def test_the_curve_is_that_of_the_cpu(make):
     expected, _ = train(make, "cpu")
     actual, _ = train(make, "opencl")
-    assert expected[-1] < 0.95 * expected[0]
+    assert expected[-1] < 0.9 * expected[0]
     assert actual == pytest.approx(expected, rel=2e-3)
 
 

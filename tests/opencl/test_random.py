@@ -228,3 +228,30 @@ def test_checkpoint_repeats_what_was_drawn():
     with ember.random.fork_rng():
         inside = ember.rand(3, device="opencl")
     assert ember.equal(ember.rand(3, device="opencl"), inside)
+
+
+def full(value):
+    return ember.full((N,), float(value), device="opencl")
+
+
+@pytest.mark.parametrize(
+    "x, mean, variance",
+    [
+        (lambda: ember.poisson(full(3.5)), 3.5, 3.5),
+        (lambda: ember.poisson(full(300)), 300, 300),
+        (lambda: ember.binomial(full(20), full(0.2)), 4, 3.2),
+        (lambda: ember.binomial(full(400), full(0.8)), 320, 64),
+        (lambda: ember._standard_gamma(full(0.5)), 0.5, 0.5),
+        (lambda: ember._standard_gamma(full(30)), 30, 30),
+        (lambda: ember._sample_dirichlet(full(2).reshape(-1, 2))[:, 0], 0.5, 0.05),
+    ],
+    ids="poisson poisson+ binomial binomial+ gamma gamma+ dirichlet".split(),
+)
+def test_draws_with_parameters(x, mean, variance):
+    ember.opencl.manual_seed(9)
+    drawn = x()
+    assert drawn.device.type == "opencl"
+    drawn = drawn.double().cpu()
+    n = drawn.numel()
+    assert abs(drawn.mean().item() - mean) < 5 * math.sqrt(variance / n)
+    assert abs(drawn.var().item() / variance - 1) < 20 / math.sqrt(n)

@@ -58,19 +58,23 @@ def test_a_stream_waits_for_another():
 
 def test_python_runs_ahead():
     x = ember.full((300, 300), 0.1, device="opencl")
-    busy(x, 2)
-    ember.opencl.synchronize()
     start, end = (ember.opencl.Event(enable_timing=True) for _ in range(2))
-    began = time.perf_counter()
-    start.record()
-    busy(x, 100)
-    end.record()
-    asked = time.perf_counter() - began
-    assert not end.query() and not ember.opencl.current_stream().query()
-    end.synchronize()
-    took = time.perf_counter() - began
-    assert end.query() and asked < took / 2
-    assert 0 < start.elapsed_time(end) <= took * 1000 * 1.05
+    for rounds in (1, 100, 200, 400):  # a machine with much to do may need a long time
+        ember.opencl.synchronize()
+        began = time.perf_counter()
+        start.record()
+        busy(x, rounds)
+        end.record()
+        asked = time.perf_counter() - began
+        ahead = not end.query() and not ember.opencl.current_stream().query()
+        end.synchronize()
+        took = time.perf_counter() - began
+        assert end.query()
+        assert 0 <= start.elapsed_time(end) <= took * 1000 * 1.05
+        if ahead and asked < took / 2:
+            break
+    else:
+        pytest.fail("Python waited for the device")
     ember.opencl.current_stream().synchronize()
     assert ember.opencl.current_stream().query()
 
@@ -179,18 +183,19 @@ def test_copies_do_not_wait_and_keep_their_order():
     assert module.weight.device.type == "opencl"
 
 
-def test_a_copy_from_the_host_lets_python_run_ahead():
-    x = ember.full((300, 300), 0.1, device="opencl")
-    busy(x, 2)
-    ember.opencl.synchronize()
-    began = time.perf_counter()
-    busy(x, 100)
+def waits():
+    return ember.opencl.memory_stats()["host_waits"]
+
+
+def test_copies_from_the_host_do_not_wait_and_copies_to_it_do():
+    before = waits()
     y = ember.ones(1000).to("opencl")
-    assert not ember.opencl.current_stream().query()
-    asked = time.perf_counter() - began
-    ember.opencl.synchronize()
-    assert asked < (time.perf_counter() - began) / 2
-    assert y.sum().item() == 1000
+    z = ember.ones(2_000_000).to("opencl", non_blocking=True)
+    last = z.to("cpu", non_blocking=True)
+    y.copy_(ember.zeros(1000))
+    assert waits() == before
+    assert y.sum().item() == 0 and waits() == before + 1
+    assert z.cpu()[-1] == 1 and last[-1] == 1
 
 
 def test_host_memory_is_kept_until_it_is_copied():
@@ -250,15 +255,16 @@ def test_targets_out_of_bounds_raise_when_python_waits():
 
 
 def test_indexing_does_not_wait():
-    x = ember.full((300, 300), 0.1, device="opencl")
+    x = ember.arange(12.0, device="opencl").view(3, 4)
     at = ember.tensor([1, 2], device="opencl")
-    busy(x, 2)[at].cpu()
-    began = time.perf_counter()
-    y = busy(x, 100)[at]
-    asked = time.perf_counter() - began
-    assert not ember.opencl.current_stream().query()
-    y.cpu()
-    assert asked < (time.perf_counter() - began) / 2
+    table = ember.nn.Embedding(5, 2, device="opencl")
+    before = waits()
+    y = x[at]
+    x[at] = 0.0
+    z = x.index_add(0, at, y).gather(1, (x > 0).long())
+    table(at).sum().backward()
+    assert waits() == before
+    assert z.shape == (3, 4) and y.sum().item() == 60
 
 
 def test_blocking_raises_at_the_op():

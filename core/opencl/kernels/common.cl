@@ -111,13 +111,13 @@ DEVICE u16 to_bfloat(float f) {
 // A kernel that finds a position out of bounds says so in a cell, which the host reads later, and
 // leaves the element alone. FAULTS are two of its arguments; only the first fault is kept.
 #define FAULTS GLOBAL u32 *fault_cell, u32 fault_place
-#define FAULT(position, dim, size)                                                           \
-  do {                                                                                       \
-    if (SWAP32((volatile GLOBAL u32*)fault_cell, 0u, fault_place) == 0u) {                   \
-      ((GLOBAL i64*)fault_cell)[1] = (position);                                             \
-      ((GLOBAL i64*)fault_cell)[2] = (dim);                                                  \
-      ((GLOBAL i64*)fault_cell)[3] = (size);                                                 \
-    }                                                                                        \
+#define FAULT(position, dim, size)                                         \
+  do {                                                                     \
+    if (SWAP32((volatile GLOBAL u32*)fault_cell, 0u, fault_place) == 0u) { \
+      ((GLOBAL i64*)fault_cell)[1] = (position);                           \
+      ((GLOBAL i64*)fault_cell)[2] = (dim);                                \
+      ((GLOBAL i64*)fault_cell)[3] = (size);                               \
+    }                                                                      \
   } while (0)
 
 // Where the elements of up to four operands are; dimensions from the inside out. The same struct

@@ -25,7 +25,8 @@ DEVICE void split_place(i64 i, const i64* size, i64* first, i64* k) {
 #ifdef TILED
 // A work-group makes ROWS x COLUMNS of the output, each of its LANES_Y x LANES_X items a block of
 // it, from DEPTH places at a time in local memory. Within its block an item goes by pieces that fit
-// in registers.
+// in registers. An item that is alone reads the left operand where it is, and the other in runs
+// along the last axis.
 #define GROUP (LANES_Y * LANES_X)
 #define BLOCK_Y (ROWS / LANES_Y)
 #define BLOCK_X (COLUMNS / LANES_X)
@@ -33,6 +34,7 @@ DEVICE void split_place(i64 i, const i64* size, i64* first, i64* k) {
 #define STEP_Q (GROUP / STEP_V)
 #define STEP_A (GROUP < DEPTH ? GROUP : DEPTH)
 #if LANES_Y * LANES_X == 1
+#define ALONE 1
 #define SYNC()
 #else
 #define SYNC() BARRIER()
@@ -41,7 +43,11 @@ DEVICE void split_place(i64 i, const i64* size, i64* first, i64* k) {
 
 KERNEL conv(GLOBAL M_OUT* out, GLOBAL const M* from, GLOBAL const M* left, GLOBAL const M* bias,
             Conv s) {
+#ifdef ALONE
+  int run[COLUMNS + 1], runs = 0;  // where they begin
+#else
   LOCAL ACC lefts[ROWS][DEPTH + 1];  // rows begin in different banks
+#endif
   LOCAL ACC rights[DEPTH][COLUMNS];
   LOCAL i32 column_at[3][COLUMNS];
   LOCAL i64 column_from[COLUMNS];
@@ -69,6 +75,14 @@ KERNEL conv(GLOBAL M_OUT* out, GLOBAL const M* from, GLOBAL const M* left, GLOBA
     column_from[v] = at;
     if (column + v >= s.columns) column_at[0][v] = OUTSIDE;
   }
+#ifdef ALONE
+  const i32 mul = (i32)s.mul[2];
+  const i64 step_v = s.mul[2] * s.from_axis[2];
+  if (s.us[2] >= SHORT_RUN)
+    for (int v = 0; v < COLUMNS; v++)
+      if (v == 0 || column + v >= s.columns || (column + v) % s.us[2] == 0) run[runs++] = v;
+  run[runs] = COLUMNS;
+#endif
   ACC sum[BLOCK_Y][BLOCK_X];
   for (int i = 0; i < BLOCK_Y; i++)
     for (int j = 0; j < BLOCK_X; j++) sum[i][j] = 0;
@@ -91,24 +105,54 @@ KERNEL conv(GLOBAL M_OUT* out, GLOBAL const M* from, GLOBAL const M* left, GLOBA
       if (first + q >= end) depth_at[0][q] = OUTSIDE;
     }
     SYNC();
-    for (int q = me / STEP_V; q < DEPTH; q += STEP_Q) {
+#ifdef ALONE
+    for (int q = 0; q < DEPTH && runs; q++) {
       const i32 at0 = depth_at[0][q], at1 = depth_at[1][q], at2 = depth_at[2][q];
-      const i64 shift = depth_from[q];
-      for (int v = me % STEP_V; v < COLUMNS; v += STEP_V) {
-        i32 c0 = at0 + column_at[0][v], c1 = at1 + column_at[1][v], c2 = at2 + column_at[2][v];
-        int inside = (u32)c0 < (u32)size0 & (u32)c1 < (u32)size1 & (u32)c2 < (u32)size2;
-        // The first element stands for those outside: a load that always happens is a vector's.
-        ACC value = (ACC)LOAD(from, from_at + (inside ? shift + column_from[v] : 0));
-        rights[q][v] = inside ? value : (ACC)0;
+      const i64 shift = from_at + depth_from[q];
+      for (int k = 0; k < runs; k++) {
+        const int begin_v = run[k], end_v = run[k + 1];
+        const i32 c0 = at0 + column_at[0][begin_v], c1 = at1 + column_at[1][begin_v];
+        const i32 c2 = at2 + column_at[2][begin_v];
+        int low = begin_v, high = begin_v;  // what is inside
+        if (((u32)c0 < (u32)size0) & ((u32)c1 < (u32)size1)) {
+          if (c2 < 0) low += mul == 1 ? -c2 : (-c2 + mul - 1) / mul;
+          if (c2 < size2) high += mul == 1 ? size2 - c2 : (size2 - c2 + mul - 1) / mul;
+          low = low < end_v ? low : end_v;
+          high = high < end_v ? high : end_v;
+          high = high < low ? low : high;
+        }
+        GLOBAL const M* line = from + shift + column_from[begin_v];
+        for (int v = begin_v; v < low; v++) rights[q][v] = 0;
+        if (step_v == 1) {
+          for (int v = low; v < high; v++) rights[q][v] = (ACC)LOAD(line, v - begin_v);
+        } else {
+          for (int v = low; v < high; v++) rights[q][v] = (ACC)LOAD(line, (v - begin_v) * step_v);
+        }
+        for (int v = high; v < end_v; v++) rights[q][v] = 0;
       }
     }
+    if (!runs)
+#endif
+      for (int q = me / STEP_V; q < DEPTH; q += STEP_Q) {
+        const i32 at0 = depth_at[0][q], at1 = depth_at[1][q], at2 = depth_at[2][q];
+        const i64 shift = depth_from[q];
+        for (int v = me % STEP_V; v < COLUMNS; v += STEP_V) {
+          i32 c0 = at0 + column_at[0][v], c1 = at1 + column_at[1][v], c2 = at2 + column_at[2][v];
+          int inside = (u32)c0 < (u32)size0 & (u32)c1 < (u32)size1 & (u32)c2 < (u32)size2;
+          // The first element stands for those outside: a load that always happens is a vector's.
+          ACC value = (ACC)LOAD(from, from_at + (inside ? shift + column_from[v] : 0));
+          rights[q][v] = inside ? value : (ACC)0;
+        }
+      }
     const int deep = end - first < DEPTH ? (int)(end - first) : DEPTH;
+#ifndef ALONE
     for (int p = me / STEP_A; p < ROWS; p += GROUP / STEP_A) {
       const int filled = row + p < s.rows ? deep : 0;
       GLOBAL const M* line = left + left_at + p * s.left_row;
       for (int q = me % STEP_A; q < DEPTH; q += STEP_A)
         lefts[p][q] = q < filled ? (ACC)LOAD(line, depth_left[q]) : (ACC)0;
     }
+#endif
     SYNC();
     for (int i0 = 0; i0 < BLOCK_Y; i0 += PIECE_Y)
       for (int j0 = 0; j0 < BLOCK_X; j0 += PIECE_X) {
@@ -117,13 +161,23 @@ KERNEL conv(GLOBAL M_OUT* out, GLOBAL const M* from, GLOBAL const M* left, GLOBA
         for (int i = 0; i < PIECE_Y; i++)
 #pragma unroll
           for (int j = 0; j < PIECE_X; j++) part[i][j] = sum[i0 + i][j0 + j];
-        for (int q = 0; q < DEPTH; q++) {
+#ifdef ALONE
+        i64 rows_at[PIECE_Y];
+#pragma unroll
+        for (int i = 0; i < PIECE_Y; i++)  // a row that is none gives what nobody stores
+          rows_at[i] = left_at + (row + i0 + i < s.rows ? i0 + i : 0) * s.left_row;
+#endif
+        for (int q = 0; q < deep; q++) {
           ACC w[PIECE_X];
 #pragma unroll
           for (int j = 0; j < PIECE_X; j++) w[j] = rights[q][x + j0 + j];
 #pragma unroll
           for (int i = 0; i < PIECE_Y; i++) {
+#ifdef ALONE
+            ACC v = (ACC)LOAD(left, rows_at[i] + depth_left[q]);
+#else
             ACC v = lefts[y + i0 + i][q];
+#endif
 #pragma unroll
             for (int j = 0; j < PIECE_X; j++) part[i][j] += v * w[j];
           }

@@ -1,5 +1,5 @@
-// Eigenvalues of any square matrix: Hessenberg form by reflectors, then QR steps with Wilkinson's
-// shifts to the triangle of Schur, all in complex numbers. Golub and Van Loan, 7.4 to 7.6. Matrices
+// Eigenvalues of complex matrices in Hessenberg form, by QR steps with Wilkinson's shifts to the
+// triangle of Schur, and eigenvectors from that triangle. Golub and Van Loan, 7.5 and 7.6. Matrices
 // are laid out by columns: element (i, j) is a[j * n + i].
 #define STEPS 60  // per eigenvalue
 
@@ -36,58 +36,15 @@ DEVICE i64 block_start(GLOBAL T* h, i64 n, i64 last) {
 }
 
 // h becomes the triangle, z the unitary matrix with a = z h z^H. turns: 2 * n for each matrix.
-KERNEL eig_schur(GLOBAL T* matrices, GLOBAL T* all_z, GLOBAL T* all_turns, GLOBAL T* values,
-                 i64 at_values, GLOBAL i32* info, i64 at_info, i64 n, i32 wants_vectors) {
-  LOCAL R shared[GROUP];
+KERNEL eig_schur(GLOBAL T* matrices, GLOBAL T* all_z, GLOBAL T* all_turns, GLOBAL const R* scales,
+                 GLOBAL T* values, i64 at_values, GLOBAL i32* info, i64 at_info, i64 n,
+                 i32 wants_vectors) {
   LOCAL i64 start;
   LOCAL T shift;
   int t = LOCAL_ID;
   GLOBAL T* h = matrices + GROUP_ID * n * n;
   GLOBAL T* z = all_z + (wants_vectors ? GROUP_ID * n * n : 0);
   GLOBAL T* turns = all_turns + GROUP_ID * 2 * n;
-  R scale = all_largest(shared, h, n * n);
-  if (scale == 0) scale = 1;
-  for (i64 e = t; e < n * n; e += LOCAL_SIZE) {
-    h[e] = shrunk(h[e], scale);
-    if (wants_vectors) z[e] = number(e / n == e % n ? 1 : 0);
-  }
-  BARRIER_GLOBAL();
-  for (i64 k = 0; k + 2 < n; k++) {
-    GLOBAL T* v = h + k * n;
-    T first = v[k + 1];
-    R sum = 0;
-    for (i64 i = k + 2 + t; i < n; i += LOCAL_SIZE) sum += square(v[i]);
-    sum = all_sum(shared, sum);
-    T tau = number(0), end = first;
-    if (sum > 0) {
-      R size = sqrt(square(first) + sum);
-      if (real_of(first) > 0) size = -size;
-      T gap = minus_(first, number(size));
-      tau = shrunk(minus_(number(size), first), size);
-      end = number(size);
-      for (i64 i = k + 2 + t; i < n; i += LOCAL_SIZE) v[i] = over(v[i], gap);
-    }
-    if (t == 0) v[k + 1] = number(1);
-    BARRIER_GLOBAL();
-    for (i64 j = k + 1 + t; j < n; j += LOCAL_SIZE) {
-      T dot = number(0);
-      for (i64 i = k + 1; i < n; i++) dot = plus_(dot, times(conjugate(v[i]), h[j * n + i]));
-      dot = times(conjugate(tau), dot);
-      for (i64 i = k + 1; i < n; i++) h[j * n + i] = minus_(h[j * n + i], times(dot, v[i]));
-    }
-    BARRIER_GLOBAL();
-    for (i64 e = t; e < (wants_vectors ? 2 * n : n); e += LOCAL_SIZE) {
-      GLOBAL T* row = e < n ? h + e : z + (e - n);
-      T dot = number(0);
-      for (i64 j = k + 1; j < n; j++) dot = plus_(dot, times(row[j * n], v[j]));
-      dot = times(tau, dot);
-      for (i64 j = k + 1; j < n; j++)
-        row[j * n] = minus_(row[j * n], times(dot, conjugate(v[j])));
-    }
-    BARRIER_GLOBAL();
-    for (i64 i = k + 1 + t; i < n; i += LOCAL_SIZE) v[i] = i == k + 1 ? end : number(0);
-    BARRIER_GLOBAL();
-  }
   i64 last = n - 1;
   i32 steps = 0, failed = 0;
   while (last > 0 && !failed) {
@@ -136,14 +93,15 @@ KERNEL eig_schur(GLOBAL T* matrices, GLOBAL T* all_z, GLOBAL T* all_turns, GLOBA
     if (steps > STEPS) failed = (i32)(last + 1);
   }
   for (i64 i = t; i < n; i += LOCAL_SIZE)
-    values[at_values + GROUP_ID * n + i] = scaled(h[i * n + i], scale);
+    values[at_values + GROUP_ID * n + i] = scaled(h[i * n + i], scales[GROUP_ID]);
   if (t == 0) info[at_info + GROUP_ID] = failed;
 }
 
 // One work-item per vector: that of the triangle in `room`, then z times it, of length 1 and with a
-// real largest element.
+// real largest element. With `pairs`, the matrix was real: the first of two conjugate ones, which is
+// the one with a positive imaginary part, makes both.
 KERNEL eig_vectors(GLOBAL const T* matrices, GLOBAL const T* all_z, GLOBAL T* room,
-                   GLOBAL T* vectors, i64 at_vectors, i64 total, i64 n) {
+                   GLOBAL T* vectors, i64 at_vectors, i64 total, i64 n, i32 pairs) {
   i64 item = GLOBAL_ID;
   if (item >= total) return;
   i64 batch = item / n, k = item - batch * n;
@@ -151,6 +109,8 @@ KERNEL eig_vectors(GLOBAL const T* matrices, GLOBAL const T* all_z, GLOBAL T* ro
   GLOBAL const T* z = all_z + batch * n * n;
   GLOBAL T* x = room + item * n;
   GLOBAL T* v = vectors + at_vectors + item * n;
+  R side = pairs ? imag_of(h[k * n + k]) : (R)0;
+  if (side < 0) return;
   x[k] = number(1);
   for (i64 i = k - 1; i >= 0; i--) {
     T sum = h[k * n + i];
@@ -182,45 +142,53 @@ KERNEL eig_vectors(GLOBAL const T* matrices, GLOBAL const T* all_z, GLOBAL T* ro
     }
   }
   length = sqrt(length);
-  for (i64 i = 0; i < n; i++) v[i] = shrunk(times(v[i], turn), length);
+  for (i64 i = 0; i < n; i++) {
+    T w = shrunk(times(v[i], turn), length);
+    v[i] = pairs && side == 0 ? number(real_of(w)) : w;
+    if (side > 0) v[n + i] = conjugate(w);
+  }
 }
 
-// Of a real matrix, what is not real comes in conjugate pairs, side by side, the positive
-// imaginary part first. One work-item per matrix.
-KERNEL eig_pairs(GLOBAL T* all_values, i64 at_values, GLOBAL T* all_vectors, i64 at_vectors,
-                 i64 total, i64 n, i32 wants_vectors) {
+// The triangle of complex numbers from a real one (`reals`) with blocks of two, and with it z (from
+// `real_z`). One work-item per matrix.
+KERNEL eig_complex(GLOBAL T* matrices, GLOBAL T* all_z, GLOBAL const R* reals,
+                   GLOBAL const R* real_z, GLOBAL const R* scales, GLOBAL T* values, i64 at_values,
+                   i64 total, i64 n, i32 wants_vectors) {
   i64 batch = GLOBAL_ID;
   if (batch >= total) return;
-  GLOBAL T* w = all_values + at_values + batch * n;
-  GLOBAL T* v = all_vectors + (wants_vectors ? at_vectors + batch * n * n : 0);
-  R largest = 0;
-  for (i64 i = 0; i < n; i++) largest = larger(largest, size1(w[i]));
-  for (i64 i = 0; i < n; i++) {
-    i64 mate = -1;
-    R best = INFINITY;
-    for (i64 j = i + 1; j < n; j++) {
-      R far = size1(minus_(w[j], conjugate(w[i])));
-      if (far < best) {
-        best = far;
-        mate = j;
-      }
-    }
-    if (fabs(w[i].im) <= 8 * EPS * n * largest || best > fabs(w[i].im)) mate = -1;
-    if (mate < 0) {
-      w[i].im = 0;
-      for (i64 r = 0; wants_vectors && r < n; r++) v[i * n + r].im = 0;
-      continue;
-    }
-    if (w[i].im < 0) {
-      w[i] = conjugate(w[i]);
-      for (i64 r = 0; wants_vectors && r < n; r++) v[i * n + r] = conjugate(v[i * n + r]);
-    }
-    w[mate] = w[i + 1];
-    w[i + 1] = conjugate(w[i]);
-    for (i64 r = 0; wants_vectors && r < n; r++) {
-      v[mate * n + r] = v[(i + 1) * n + r];
-      v[(i + 1) * n + r] = conjugate(v[i * n + r]);
-    }
-    i++;
+  GLOBAL T* h = matrices + batch * n * n;
+  GLOBAL T* z = all_z + (wants_vectors ? batch * n * n : 0);
+  for (i64 e = 0; e < n * n; e++) {
+    h[e] = number(reals[batch * n * n + e]);
+    if (wants_vectors) z[e] = number(real_z[batch * n * n + e]);
   }
+  for (i64 k = 0; k + 1 < n; k++) {
+    R a = h[k * n + k].re, b = h[(k + 1) * n + k].re, c = h[k * n + k + 1].re;
+    R d = h[(k + 1) * n + k + 1].re, middle = (a + d) / 2;
+    if (c == 0) continue;
+    // The eigenvector (b, value - a) of the block becomes its first unit vector.
+    T value = pair(middle, sqrt(fabs((a - d) / 2 * ((a - d) / 2) + b * c)));
+    T p = number(b), q = minus_(value, number(a));
+    R size = sqrt(square(p) + square(q));
+    p = shrunk(p, size);
+    q = shrunk(q, size);
+    for (i64 j = k; j < n; j++) {
+      T x = h[j * n + k], y = h[j * n + k + 1];
+      h[j * n + k] = plus_(times(conjugate(p), x), times(conjugate(q), y));
+      h[j * n + k + 1] = minus_(times(p, y), times(q, x));
+    }
+    for (i64 e = 0; e < (wants_vectors ? 2 * n : n); e++) {
+      if (e < n && e > k + 1) continue;
+      GLOBAL T* row = (e < n ? h + e : z + (e - n)) + k * n;
+      T x = row[0], y = row[n];
+      row[0] = plus_(times(x, p), times(y, q));
+      row[n] = minus_(times(y, conjugate(p)), times(x, conjugate(q)));
+    }
+    h[k * n + k] = value;
+    h[(k + 1) * n + k + 1] = conjugate(value);
+    h[k * n + k + 1] = number(0);
+    k++;
+  }
+  for (i64 i = 0; i < n; i++)
+    values[at_values + batch * n + i] = scaled(h[i * n + i], scales[batch]);
 }

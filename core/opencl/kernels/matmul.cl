@@ -15,7 +15,7 @@
 #define VLOAD(p) JOIN(vload, WIDTH)(0, p)
 #define VSTORE(v, p) JOIN(vstore, WIDTH)(v, 0, p)
 #define VZERO ((VECTOR)(0))
-#else
+#elif defined(WIDTH)
 #undef VECTOR  // a name that CUDA may have given away
 #define VECTOR Vector_
 struct VECTOR {

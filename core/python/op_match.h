@@ -1,0 +1,19 @@
+// Finds which parameters of an op the arguments of a call are for.
+#pragma once
+
+#include "python/python.h"
+
+namespace ember::python {
+
+struct Call {
+  PyObject* values[kMostArgs];
+  PyObject* out = nullptr;
+  Object varargs;  // keeps a packed size alive
+};
+
+// Places the arguments of a call on the parameters of one overload; false (and why) if they do not
+// fit.
+bool match(const OpInfo& op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, Call& call,
+           std::string* why);
+
+}  // namespace ember::python

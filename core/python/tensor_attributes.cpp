@@ -1,0 +1,193 @@
+// What is read from and assigned to a tensor: shape, dtype, grad, T ...
+#include "autograd/engine.h"
+#include "autograd/tape.h"
+#include "ops/ops.h"
+#include "python/overrides.h"
+#include "python/python.h"
+#include "python/tape.h"
+#include "tensor/sparse.h"
+
+namespace ember::python {
+
+namespace {
+
+// `name` is the closure of the getter, set by tensor_attributes().
+template <class F>
+PyObject* attribute(PyObject* self, void* name, F&& f) {
+  return guarded([&] {
+    if (__builtin_expect(self_overrides(self) && name, 0))
+      return property_override(static_cast<const char*>(name), self);
+    return f(tensor_of(self));
+  });
+}
+
+#define GET(id, body)                                                          \
+  PyObject* get_##id(PyObject* self, void* name) {                             \
+    return attribute(self, name, [&](const Tensor& t) -> PyObject* { body; }); \
+  }
+
+GET(shape, return wrap_shape(t.shape()))
+GET(dtype, return wrap_dtype(t.dtype()))
+GET(device, return wrap_device(t.device()))
+GET(ndim, return PyLong_FromLong(t.dim()))
+GET(itemsize, return PyLong_FromLongLong(t.item_size()))
+GET(nbytes, return PyLong_FromLongLong(t.item_size() * t.numel()))
+GET(requires_grad, return PyBool_FromLong(t.requires_grad()))
+GET(is_leaf, return PyBool_FromLong(t.is_leaf()))
+GET(version,
+    check(!t.impl()->inference, Kind::Runtime, "Inference tensors do not track version counter.");
+    return PyLong_FromUnsignedLong(t.version()))
+GET(output_nr,
+    return PyLong_FromUnsignedLong(t.impl()->autograd ? t.impl()->autograd->output_nr : 0))
+GET(base, return t.is_view() ? wrap(Tensor(t.impl()->base)) : Py_NewRef(Py_None))
+GET(retains_grad, return PyBool_FromLong(t.impl()->autograd && t.impl()->autograd->retains_grad))
+GET(layout, (void)t; static PyObject* const strided = imported("ember._C", "strided");
+    return Py_NewRef(strided))
+GET(false, (void)t; Py_RETURN_FALSE)
+GET(is_cpu, return PyBool_FromLong(t.device().is_cpu()))
+GET(is_meta, return PyBool_FromLong(t.device().is_meta()))
+GET(data, return wrap(data_of(t)))
+GET(grad_fn, return wrap_node(grad_fn_of(t)))
+GET(T, return wrap(numpy_T(t)))
+GET(mT, return wrap(matrix_transpose(t)))
+GET(H, return wrap(matrix_adjoint(t, "H")))
+GET(mH, return wrap(matrix_adjoint(t, "mH")))
+GET(real, return wrap(real(t)))
+GET(imag, return wrap(imag(t)))
+PyObject* get_names(PyObject* self, void*) {
+  PyObject* names = PyTuple_New(tensor_of(self).dim());
+  for (int i = 0; names && i < tensor_of(self).dim(); i++)
+    PyTuple_SET_ITEM(names, i, Py_NewRef(Py_None));
+  return names;
+}
+
+PyObject* get_grad(PyObject* self, void* name) {
+  return attribute(self, name, [&](const Tensor& t) -> PyObject* {
+    Autograd* a = t.impl()->autograd;
+    if (a && a->grad) return wrap(a->grad);
+    if (!t.is_leaf() && !(a && a->retains_grad) && t.requires_grad()) {
+      if (PyErr_WarnEx(
+              PyExc_UserWarning,
+              "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+              ".grad "
+              "attribute won't be populated during autograd.backward(). If you indeed want the "
+              ".grad field to "
+              "be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
+              1) < 0)
+        return nullptr;
+    }
+    Py_RETURN_NONE;
+  });
+}
+
+int set_grad(PyObject* self, PyObject* value, void*) {
+  return guarded(-1, [&] {
+    const Tensor& t = tensor_of(self);
+    if (!value || value == Py_None) {
+      if (t.impl()->autograd) t.impl()->autograd->grad = Tensor();
+      return 0;
+    }
+    check(is_tensor(value), Kind::Type,
+          "assigned grad expected to be a Tensor or None but got grad of type ",
+          Py_TYPE(value)->tp_name);
+    const Tensor& g = tensor_of(value);
+    check(!g.same(t), Kind::Runtime, "can't assign Variable as its own grad");
+    check(g.dtype() == t.dtype(), Kind::Runtime, "attempting to assign a gradient with dtype '",
+          g.dtype(), "' to a tensor with dtype '", t.dtype(), "'");
+    check(g.device().kind == t.device().kind || is_sparse(g), Kind::Runtime,
+          "attempting to assign a gradient located on device ", g.device(),
+          " to a tensor located on device ", t.device());
+    check(g.shape() == t.shape(), Kind::Runtime, "attempting to assign a gradient of size '",
+          g.shape(), "' to a tensor of size '", t.shape(),
+          "'. Please ensure that the gradient and the tensor are the same size");
+    ensure_autograd(t).grad = g;
+    return 0;
+  });
+}
+
+int set_requires_grad_attribute(PyObject* self, PyObject* value, void*) {
+  return guarded(-1, [&] {
+    check(value && PyBool_Check(value), Kind::Runtime, "requires_grad must be a bool");
+    set_requires_grad(tensor_of(self), value == Py_True);
+    return 0;
+  });
+}
+
+int set_data_attribute(PyObject* self, PyObject* value, void*) {
+  return guarded(-1, [&] {
+    check(value && is_tensor(value), Kind::Type, "Variable data has to be a tensor, but got ",
+          value ? Py_TYPE(value)->tp_name : "nothing");
+    check(!is_sparse(tensor_of(self)) && !is_sparse(tensor_of(value)), Kind::NotImplemented,
+          "data: assigning is not implemented for sparse tensors");
+    set_data(tensor_of(self), tensor_of(value));
+    return 0;
+  });
+}
+
+int set_real(PyObject* self, PyObject* value, void*) {
+  return guarded(-1, [&] {
+    checked(PyObject_CallMethod(checked(get_real(self, nullptr)).get(), "copy_", "O", value));
+    return 0;
+  });
+}
+int set_imag(PyObject* self, PyObject* value, void*) {
+  return guarded(-1, [&] {
+    checked(PyObject_CallMethod(checked(get_imag(self, nullptr)).get(), "copy_", "O", value));
+    return 0;
+  });
+}
+
+PyGetSetDef attributes[] = {
+    {"shape", get_shape, nullptr, "The size of each dimension.", nullptr},
+    {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
+    {"device", get_device, nullptr, "Where the elements live.", nullptr},
+    {"ndim", get_ndim, nullptr, "Number of dimensions.", nullptr},
+    {"itemsize", get_itemsize, nullptr, "Bytes per element.", nullptr},
+    {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
+    {"requires_grad", get_requires_grad, set_requires_grad_attribute,
+     "Whether gradients are computed.", nullptr},
+    {"is_leaf", get_is_leaf, nullptr, "Whether no recorded op made this tensor.", nullptr},
+    {"grad", get_grad, set_grad, "The gradient accumulated by backward(), or None.", nullptr},
+    {"grad_fn", get_grad_fn, nullptr, "The node of the tape that made this tensor, or None.",
+     nullptr},
+    {"retains_grad", get_retains_grad, nullptr, "Whether a non-leaf keeps its gradient.", nullptr},
+    {"data", get_data, set_data_attribute, "The same elements without history or version checks.",
+     nullptr},
+    {"output_nr", get_output_nr, nullptr, "Which output of grad_fn this tensor is.", nullptr},
+    {"_version", get_version, nullptr, "Number of in-place changes so far.", nullptr},
+    {"_base", get_base, nullptr, "The tensor this is a view of, or None.", nullptr},
+    {"layout", get_layout, nullptr, "Always ember.strided here.", nullptr},
+    {"is_cpu", get_is_cpu, nullptr, nullptr, nullptr},
+    {"is_meta", get_is_meta, nullptr, nullptr, nullptr},
+    {"is_cuda", get_false, nullptr, nullptr, nullptr},
+    {"is_sparse", get_false, nullptr, nullptr, nullptr},
+    {"is_sparse_csr", get_false, nullptr, nullptr, nullptr},
+    {"is_mkldnn", get_false, nullptr, nullptr, nullptr},
+    {"is_quantized", get_false, nullptr, nullptr, nullptr},
+    {"is_nested", get_false, nullptr, nullptr, nullptr},
+    {"is_mps", get_false, nullptr, nullptr, nullptr},
+    {"is_xpu", get_false, nullptr, nullptr, nullptr},
+    {"is_ipu", get_false, nullptr, nullptr, nullptr},
+    {"is_xla", get_false, nullptr, nullptr, nullptr},
+    {"is_maia", get_false, nullptr, nullptr, nullptr},
+    {"is_mtia", get_false, nullptr, nullptr, nullptr},
+    {"is_vulkan", get_false, nullptr, nullptr, nullptr},
+    {"T", get_T, nullptr, "The tensor with its dimensions reversed.", nullptr},
+    {"mT", get_mT, nullptr, "The tensor with its last two dimensions swapped.", nullptr},
+    {"H", get_H, nullptr, "The conjugate transpose of a matrix.", nullptr},
+    {"mH", get_mH, nullptr, "The conjugate transpose of a batch of matrices.", nullptr},
+    {"real", get_real, set_real, "The real part, a view.", nullptr},
+    {"imag", get_imag, set_imag, "The imaginary part, a view.", nullptr},
+    {"names", get_names, nullptr, "Names of dimensions: always None here.", nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {}};
+
+}  // namespace
+
+PyGetSetDef* tensor_attributes() {
+  for (PyGetSetDef& a : attributes)
+    if (a.name && a.name[0] != '_') a.closure = const_cast<char*>(a.name);
+  return attributes;
+}
+
+}  // namespace ember::python
