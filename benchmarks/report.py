@@ -90,7 +90,7 @@ def summary(groups: dict[str, list[Result]]) -> list[str]:
     lines = ["| what | ember / PyTorch | budget |", "| --- | --- | --- |"]
     for group, results in groups.items():
         mean = mean_of(results)
-        if mean is not None:
+        if mean is not None and group not in OPPONENTS:
             lines.append(f"| {TITLES[group]} | {mean:.2f} | {BUDGETS[group][0]:g} |")
     return lines
 

@@ -209,8 +209,8 @@ void extremes(const Tensor& values, const Tensor& indices, const Tensor& x, int 
     Launch launch(
         "extremes:" + dtype_ids({in, to}) + (most ? "+" : "-") + (last ? "l" : "") + form.id(),
         "extremes", [&] {
-          return types(acc, in, to) + form.text() + "#define EXTREMES 1\n#define MOST " +
-                 (most ? "1\n" : "0\n") + (last ? "" : "#define PARTIAL 1\n") + sources::reduce;
+          return types(acc, in, to) + form.text() + "#define MOST " + (most ? "1\n" : "0\n") +
+                 (last ? "" : "#define PARTIAL 1\n") + sources::reduce + sources::extremes;
         });
     const int32_t wants = (best ? 1 : 0) | (at ? 2 : 0) | (found ? 4 : 0);
     launch.tensor(best).tensor(at).tensor(from).tensor(found).value(over.kept).value(over.reduced);
@@ -243,8 +243,8 @@ void variance(const Tensor& out, const Tensor& mean, const Tensor& x, const Shap
   const bool parts = form.chunks > 1 || form.columns;
   const std::string id = dtype_ids({x.dtype(), some.dtype()}) + form.id() + (parts ? "p" : "");
   auto text = [&] {
-    return types(acc, x.dtype(), some.dtype()) + form.text() + "#define VARIANCE 1\n" +
-           (parts ? "#define PARTIAL 1\n" : "") + sources::reduce;
+    return types(acc, x.dtype(), some.dtype()) + form.text() +
+           (parts ? "#define PARTIAL 1\n" : "") + sources::reduce + sources::variance;
   };
   const int32_t wants = (out ? 1 : 0) | (mean ? 2 : 0), rooted = root;
   Tensor left;

@@ -10,6 +10,8 @@ extern const char* const recurrences;
 extern const char* const special_functions;
 extern const char* const pointwise;
 extern const char* const reduce;
+extern const char* const variance;
+extern const char* const extremes;
 extern const char* const softmax;
 extern const char* const matmul;
 extern const char* const index;

@@ -67,7 +67,7 @@ def number_types(real, pairs=True):
 
 def reduce(**names):
     folds = {"MAP(v)": "(v)", "FINISH(a)": "(a)", "COMBINE(a, b)": "((a) + (b))"}
-    more = defines(FOLD=1, VARIANCE=1, EXTREMES=1, MOST=1, GROUP=256, **folds, **names)
+    more = defines(FOLD=1, MOST=1, GROUP=256, **folds, **names)
     return LINES + more + text("reduce")
 
 
@@ -86,6 +86,10 @@ PROGRAMS = {
     "pointwise_any": lambda: pointwise(FLOAT, "float", "a + b", ANY),
     "reduce": lambda: reduce(GX=1, LANES=4, UNIT=1),
     "reduce_columns": lambda: reduce(GX=32, LANES=1, COLUMNS=1),
+    "variance": lambda: reduce(GX=1, LANES=4, UNIT=1) + text("variance"),
+    "variance_columns": lambda: reduce(GX=256, LANES=1, COLUMNS=1) + text("variance"),
+    "extremes": lambda: reduce(GX=1, LANES=4, UNIT=1) + text("extremes"),
+    "extremes_columns": lambda: reduce(GX=256, LANES=1, COLUMNS=1) + text("extremes"),
     "softmax": lambda: LINES + defines(GROUP=64, LANES=1, LOG=0) + text("softmax"),
     "softmax_columns": lambda: (
         LINES + defines(GROUP=64, LANES=1, LOG=1, COLUMNS=1) + text("softmax")
