@@ -16,6 +16,16 @@ HERE = Path(__file__).parent
 # One test of every kernel; each program takes the compiler about a second.
 CHOSEN = {
     "test_primitives.py": "test_matmul or test_nan_wins or test_reduced_floats",
+    "test_complex.py": "test_functions[acosh] or test_matmul or test_scans_and_moves",
+    "test_lines.py": (
+        "test_scans[1025] or test_sort_is_stable[True-513] or test_topk[10-600] "
+        "or test_scatters[sum-torch.float32] or test_scatters_in_order "
+        "or test_what_follows"
+    ),
+    "test_random.py": (
+        "test_the_device_draws[7] or test_bounds or test_integers "
+        "or (test_continuous and (normal or cauchy))"
+    ),
     "test_runtime.py": "test_positions_out_of_bounds",
     "test_nn.py": (
         "test_convolution[strided-channels_last] or test_convolution[groups-plain] "
