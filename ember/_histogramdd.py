@@ -68,12 +68,13 @@ def _edges(x: Tensor, bins: int, limits: Sequence[float] | None) -> Tensor:
     low, high = limits
     if low == high:
         low, high = low - 0.5, high + 0.5
-    return ember.linspace(low, high, bins + 1, dtype=x.dtype)
+    return ember.linspace(low, high, bins + 1, dtype=x.dtype, device=x.device)
 
 
 def _counted(points, edges, weight, density) -> Histogram:
-    inside = ember.ones(points.shape[0], dtype=ember.bool)
-    place = ember.zeros(points.shape[0], dtype=ember.int64)
+    device, n = points.device, points.shape[0]
+    inside = ember.ones(n, dtype=ember.bool, device=device)
+    place = ember.zeros(n, dtype=ember.int64, device=device)
     for d, edge in enumerate(edges):
         x = points[:, d].contiguous()
         inside &= (x >= edge[0]) & (x <= edge[-1])

@@ -41,6 +41,9 @@ static inline long long __double_as_longlong(double f) {
   memcpy(&u, &f, 8);
   return u;
 }
+static inline unsigned __umulhi(unsigned a, unsigned b) {
+  return (unsigned)((unsigned long long)a * b >> 32);
+}
 template <class T>
 static T atomicCAS(T* place, T seen, T value) {
   T old = *place;
