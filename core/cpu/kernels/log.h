@@ -66,7 +66,7 @@ inline __m512 log_vector(__m512 x, __m512 inverse, __m512 minus_log_inverse) {
   return _mm512_fixupimm_ps(_mm512_add_ps(high, p), x, _mm512_set1_epi32(0x03530422), 0);
 }
 
-[[maybe_unused]] void log_floats(const float* x, float* out, int64_t n) {
+inline void log_floats(const float* x, float* out, int64_t n) {
   const __m512 inverse = _mm512_load_ps(kInverse);
   const __m512 minus_log_inverse = _mm512_load_ps(kMinusLogInverse);
   int64_t i = 0;

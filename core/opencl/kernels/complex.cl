@@ -1,5 +1,5 @@
-// Complex numbers: c_add, c_mul ... c_exp, c_sqrt ... for the element type T (c64 or c128) of two R.
-// Formulas of core/scalar_functions.h come here rewritten into calls (complex.cpp). What loses
+// Complex numbers: c_add, c_mul ... c_exp, c_sqrt ... for the element type T (c64 or c128) of two
+// R. Formulas of core/scalar_functions.h come here rewritten into calls (complex.cpp). What loses
 // digits by cancellation calculates in W.
 #ifdef EMBER_DOUBLE
 typedef double W;
@@ -139,7 +139,8 @@ DEVICE T c_acosh(T z) {
 }
 DEVICE T c_atanh(T z) {
   W x = z.x, y = z.y, u = 1 - fabs(x);
-  if (isinf(x) || isinf(y)) return c_make(copysign((R)0, z.x), copysign((R)1.57079632679489661923, z.y));
+  if (isinf(x) || isinf(y))
+    return c_make(copysign((R)0, z.x), copysign((R)1.57079632679489661923, z.y));
   W real = (W)0.25 * log1p(4 * fabs(x) / (u * u + y * y));
   W angle = (W)0.5 * atan2(2 * y, u * (1 + fabs(x)) - y * y);
   return c_make((R)copysign(real, x), (R)angle);

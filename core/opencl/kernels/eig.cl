@@ -98,8 +98,8 @@ KERNEL eig_schur(GLOBAL T* matrices, GLOBAL T* all_z, GLOBAL T* all_turns, GLOBA
 }
 
 // One work-item per vector: that of the triangle in `room`, then z times it, of length 1 and with a
-// real largest element. With `pairs`, the matrix was real: the first of two conjugate ones, which is
-// the one with a positive imaginary part, makes both.
+// real largest element. With `pairs`, the matrix was real: the first of two conjugate ones, which
+// is the one with a positive imaginary part, makes both.
 KERNEL eig_vectors(GLOBAL const T* matrices, GLOBAL const T* all_z, GLOBAL T* room,
                    GLOBAL T* vectors, i64 at_vectors, i64 total, i64 n, i32 pairs) {
   i64 item = GLOBAL_ID;

@@ -61,6 +61,5 @@ KERNEL eigh_order(GLOBAL T* matrices, i64 at, GLOBAL R* values, i64 at_values,
   for (i64 j = 0; j < n; j++) place += all[j] < all[k] || (all[j] == all[k] && j < k);
   values[at_values + batch * n + place] = all[k] * scales[batch];
   if (wants_vectors)
-    for (i64 i = 0; i < n; i++)
-      matrices[at + (batch * n + place) * n + i] = vectors[item * n + i];
+    for (i64 i = 0; i < n; i++) matrices[at + (batch * n + place) * n + i] = vectors[item * n + i];
 }

@@ -107,7 +107,8 @@ KERNEL fft_pass4(GLOBAL T* out, GLOBAL const T* in, GLOBAL const T* roots, i64 t
   GLOBAL const T* from = in + line * n + k * width * 4 + s;
   GLOBAL T* to = out + line * n + k * width + s;
   T a = from[0], b = times(from[width], roots[k * width]);
-  T c = times(from[2 * width], roots[2 * k * width]), d = times(from[3 * width], roots[3 * k * width]);
+  T c = times(from[2 * width], roots[2 * k * width]),
+    d = times(from[3 * width], roots[3 * k * width]);
   T even = plus_(a, c), odd = minus_(a, c), sum = plus_(b, d), gap = minus_(b, d);
   gap = pair(gap.im, -gap.re);  // times -i
   to[0] = plus_(even, sum);

@@ -1,7 +1,7 @@
 // The real Schur form of a real Hessenberg matrix h: upper triangular but for 2 x 2 blocks, one for
 // each pair of conjugate eigenvalues. Francis's steps with two shifts, and LAPACK's choice of them,
-// so that eigenvalues come in its order. Golub and Van Loan, 7.5. One work-group per matrix; element
-// (i, j) is h[j * n + i]. Numbers T are real.
+// so that eigenvalues come in its order. Golub and Van Loan, 7.5. One work-group per matrix;
+// element (i, j) is h[j * n + i]. Numbers T are real.
 #define STEPS 60  // per eigenvalue
 #define H(i, j) h[(j) * n + (i)]
 

@@ -44,8 +44,7 @@ KERNEL hessenberg(GLOBAL T* matrices, GLOBAL T* all_z, GLOBAL R* scales, i64 n, 
       T dot = number(0);
       for (i64 j = k + 1; j < n; j++) dot = plus_(dot, times(row[j * n], v[j]));
       dot = times(tau, dot);
-      for (i64 j = k + 1; j < n; j++)
-        row[j * n] = minus_(row[j * n], times(dot, conjugate(v[j])));
+      for (i64 j = k + 1; j < n; j++) row[j * n] = minus_(row[j * n], times(dot, conjugate(v[j])));
     }
     BARRIER_GLOBAL();
     for (i64 i = k + 1 + t; i < n; i += LOCAL_SIZE) v[i] = i == k + 1 ? end : number(0);

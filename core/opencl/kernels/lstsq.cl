@@ -1,5 +1,6 @@
 // The ends of least squares: from singular values and vectors, or from a triangular factor.
-// Matrices are laid out by columns; b (rows x columns) holds right-hand sides and becomes solutions.
+// Matrices are laid out by columns; b (rows x columns) holds right-hand sides and becomes
+// solutions.
 
 // c (m x columns) = u^H b, u (m x m).
 KERNEL project(GLOBAL T* c, GLOBAL const T* u, GLOBAL const T* b, i64 at_b, i64 total, i64 m,
@@ -17,8 +18,8 @@ KERNEL project(GLOBAL T* c, GLOBAL const T* u, GLOBAL const T* b, i64 at_b, i64 
 // The first n rows of b from c, the values s (k) that count and vh (k x n); the others are what
 // of c no solution reaches.
 KERNEL combine(GLOBAL T* b, i64 at_b, GLOBAL const T* c, GLOBAL const R* s, i64 at_s,
-               GLOBAL const T* vh, GLOBAL i32* rank, i64 at_rank, i64 total, i64 m, i64 n, i64 k, i64 rows, i64 columns,
-               R cutoff) {
+               GLOBAL const T* vh, GLOBAL i32* rank, i64 at_rank, i64 total, i64 m, i64 n, i64 k,
+               i64 rows, i64 columns, R cutoff) {
   i64 e = GLOBAL_ID;
   if (e >= total) return;
   i64 line = e / rows, i = e - line * rows, batch = line / columns;
@@ -31,8 +32,8 @@ KERNEL combine(GLOBAL T* b, i64 at_b, GLOBAL const T* c, GLOBAL const R* s, i64 
     sum = c[line * m + i];
   } else {
     for (i64 j = 0; j < used; j++)
-      sum = plus_(sum, times(conjugate(vh[(batch * n + i) * k + j]),
-                             shrunk(c[line * m + j], values[j])));
+      sum = plus_(
+          sum, times(conjugate(vh[(batch * n + i) * k + j]), shrunk(c[line * m + j], values[j])));
   }
   b[at_b + e] = sum;
 }

@@ -107,8 +107,8 @@ KERNEL lu_solve(GLOBAL const T* factors, i64 at, GLOBAL const i32* pivots, i64 a
   }
 }
 
-KERNEL pivot_order(GLOBAL const i32* pivots, i64 at_pivots, GLOBAL i64* rows, i64 at_rows,
-                   FAULTS, i64 total, i64 k, i64 m) {
+KERNEL pivot_order(GLOBAL const i32* pivots, i64 at_pivots, GLOBAL i64* rows, i64 at_rows, FAULTS,
+                   i64 total, i64 k, i64 m) {
   i64 batch = GLOBAL_ID;
   if (batch >= total) return;
   GLOBAL i64* order = rows + at_rows + batch * m;

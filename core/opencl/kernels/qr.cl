@@ -75,8 +75,7 @@ KERNEL reflect(GLOBAL const T* matrices, i64 at, GLOBAL const T* factors, i64 at
     i64 j = down ? k - 1 - turn : turn;
     GLOBAL const T* v = a + j * m;
     T dot = x[j * step];
-    for (i64 i = j + 1; i < m; i++)
-      dot = plus_(dot, times(conjugate_if(v[i], left), x[i * step]));
+    for (i64 i = j + 1; i < m; i++) dot = plus_(dot, times(conjugate_if(v[i], left), x[i * step]));
     dot = times(conjugate_if(tau[j], adjoint), dot);
     x[j * step] = minus_(x[j * step], dot);
     for (i64 i = j + 1; i < m; i++)

@@ -44,11 +44,11 @@ DEVICE Words philox(u64 block, u32 key0, u32 key1) {
 #endif
 #define TAU ((R)6.28318530717958647693)
 // Normal numbers come in pairs (Box and Muller).
-#define NORMAL(to)                                                          \
-  for (int i = 0; i < PER; i += 2) {                                        \
-    R size = sqrt(2 * -log(OPEN(w, i))), angle = TAU * OPEN(w, i + 1);      \
-    to[i] = a + b * size * cos(angle);                                      \
-    to[i + 1] = a + b * size * sin(angle);                                  \
+#define NORMAL(to)                                                     \
+  for (int i = 0; i < PER; i += 2) {                                   \
+    R size = sqrt(2 * -log(OPEN(w, i))), angle = TAU * OPEN(w, i + 1); \
+    to[i] = a + b * size * cos(angle);                                 \
+    to[i + 1] = a + b * size * sin(angle);                             \
   }
 #define EACH(value) \
   for (int i = 0; i < PER; i++) v[i] = value

@@ -4,7 +4,8 @@
 #define SWEEPS 60
 
 // The adjoint (n x m) of each matrix (m x n).
-KERNEL adjoint(GLOBAL T* to, i64 at_to, GLOBAL const T* from, i64 at_from, i64 total, i64 m, i64 n) {
+KERNEL adjoint(GLOBAL T* to, i64 at_to, GLOBAL const T* from, i64 at_from, i64 total, i64 m,
+               i64 n) {
   i64 e = GLOBAL_ID;
   if (e >= total) return;
   i64 batch = e / (m * n), rest = e - batch * m * n, i = rest / n, j = rest - i * n;
@@ -83,8 +84,7 @@ KERNEL svd(GLOBAL T* matrices, i64 at, GLOBAL R* values, i64 at_values, GLOBAL i
   for (i64 i = t; i < n; i += LOCAL_SIZE) {
     R value = lengths[i];
     i64 place = 0;
-    for (i64 j = 0; j < n; j++)
-      place += lengths[j] > value || (lengths[j] == value && j < i);
+    for (i64 j = 0; j < n; j++) place += lengths[j] > value || (lengths[j] == value && j < i);
     values[at_values + GROUP_ID * n + place] = value * scale;
     if (!wants_vectors) continue;
     GLOBAL T* short_ = shorts + GROUP_ID * n * n + place * n;
@@ -99,8 +99,7 @@ KERNEL svd(GLOBAL T* matrices, i64 at, GLOBAL R* values, i64 at_values, GLOBAL i
 
 // Columns of `side` (rows x columns) that are 0, or come after the first n, from those of q, which
 // are orthogonal to all others. One work-item per column.
-KERNEL complete(GLOBAL T* sides, GLOBAL const T* q, i64 total, i64 rows, i64 columns,
-                i64 n) {
+KERNEL complete(GLOBAL T* sides, GLOBAL const T* q, i64 total, i64 rows, i64 columns, i64 n) {
   i64 item = GLOBAL_ID;
   if (item >= total) return;
   GLOBAL T* side = sides + item * rows;
