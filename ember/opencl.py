@@ -25,6 +25,7 @@ lives there) touches no memory, and raises at the next such wait.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import importlib.util
 import os
@@ -166,6 +167,8 @@ def init() -> None:
     if isinstance(names, str):
         raise RuntimeError(f"There is no OpenCL device ({names}); {_INSTALL}")
     _C._opencl_use(_choice(names))
+    # Drivers crash if the process ends while they still compile or run a kernel.
+    atexit.register(_C._opencl_finish_all)
     _initialized = True
 
 

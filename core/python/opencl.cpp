@@ -117,6 +117,13 @@ PyObject* synchronize(PyObject*, PyObject* index) {
   return nothing([&] { opencl::finish(device_at(index)); });
 }
 
+PyObject* finish_all(PyObject*, PyObject*) {
+  return nothing([] {
+    if (opencl::forked()) return;  // the work is the parent's
+    for (opencl::Context* device : opencl::opened()) opencl::finish(*device);
+  });
+}
+
 PyObject* count(PyObject*, PyObject*) { return PyLong_FromLong(opencl::device_count()); }
 PyObject* current(PyObject*, PyObject*) { return PyLong_FromLong(opencl::current_device()); }
 PyObject* set_current(PyObject*, PyObject* index) {
@@ -238,6 +245,7 @@ PyMethodDef functions[] = {{"_opencl_open", open, METH_VARARGS, nullptr},
                            {"_opencl_empty_cache", empty_cache, METH_NOARGS, nullptr},
                            {"_opencl_limit_memory", limit, METH_VARARGS, nullptr},
                            {"_opencl_synchronize", synchronize, METH_O, nullptr},
+                           {"_opencl_finish_all", finish_all, METH_NOARGS, nullptr},
                            {"_opencl_device_count", count, METH_NOARGS, nullptr},
                            {"_opencl_current_device", current, METH_NOARGS, nullptr},
                            {"_opencl_set_device", set_current, METH_O, nullptr},

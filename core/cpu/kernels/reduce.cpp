@@ -148,16 +148,18 @@ T run(int64_t n, const T* x) {
     if (n >= L) {
       // Loads that straddle two lines take twice as long; a long row begins with what precedes the
       // first whole one.
-      const int64_t before = int64_t(-uintptr_t(x) % kBytes / sizeof(T));
-      const int64_t head = n >= 16 * L ? before : 0, whole = (n - head) / L;
-      const int64_t tail = n - head - whole * L;
+      const bool is_long = n >= 16 * L;
+      const int64_t head = is_long ? int64_t(-uintptr_t(x) % kBytes / sizeof(T)) : 0;
+      const int64_t whole = (n - head) / L, tail = n - head - whole * L;
       Vector<T> all = fold_vectors<T, Op>(whole, x + head);
       if (head) all = O::fold(partial_vector<T, Op>(head, x), all);
-      if (tail) all = O::fold(all, partial_vector<T, Op>(tail, x + n - tail));
+      if (is_long && tail) all = O::fold(all, partial_vector<T, Op>(tail, x + n - tail));
       T lanes[L];
       *(Vector<T>*)lanes = all;
       for (int step = L / 2; step; step /= 2)
         for (int l = 0; l < step; l++) lanes[l] = O::fold(lanes[l], lanes[l + step]);
+      for (int64_t i = is_long ? n : n - tail; i < n; i++)
+        lanes[0] = O::fold(lanes[0], O::take(x[i]));
       return lanes[0];
     }
   }
