@@ -7,6 +7,7 @@ doctest; any other is executed. A page is run in an empty directory.
 from __future__ import annotations
 
 import doctest
+import sys
 import re
 from pathlib import Path
 
@@ -29,6 +30,8 @@ def test_code_of_page(
 ) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
+    for name in [m for m in sys.modules if m.partition(".")[0] == "torch"]:
+        monkeypatch.delitem(sys.modules, name)  # a page may put ember in its place
     namespace: dict = {"__name__": "__docs__"}
     for line, code in blocks(page):
         if ">>>" in code:
