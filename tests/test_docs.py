@@ -7,8 +7,8 @@ doctest; any other is executed. A page is run in an empty directory.
 from __future__ import annotations
 
 import doctest
-import sys
 import re
+import sys
 from pathlib import Path
 
 import pytest
