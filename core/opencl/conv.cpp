@@ -142,60 +142,48 @@ void multiply(const Tensor& out, const Tensor& from, const Tensor& left, const T
          parts, {0}, 2);
 }
 
-// y (N, O, p), from x and w.
-void forward_product(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
-                     const Moves& moves) {
+// What forward and the gradient of the weights have in common, which is all but the roles: `out`
+// and `left` have their rows along these axes of the first two, x is read at u * mul - padding + j
+// * inc, with columns along `x_column` and depth along the other.
+Conv over_windows(const Tensor& out, int out_row, const Tensor& left, int left_row, const Tensor& x,
+                  int x_column, const Shape& mul, const Shape& inc, const Moves& moves) {
   Conv s;
   s.groups = moves.groups;
-  s.rows = w.size(0) / s.groups;
-  last_axes(s.us, y.shape());
-  last_axes(s.js, w.shape());
+  s.rows = left.size(left_row) / s.groups;
+  last_axes(s.us, out.shape());
+  last_axes(s.js, left.shape());
   last_axes(s.size, x.shape());
-  spread(s.mul, moves.stride);
-  spread(s.inc, moves.dilation);
+  spread(s.mul, mul);
+  spread(s.inc, inc);
   Shape padding = moves.padding;
   for (int64_t& p : padding) p = -p;
   spread(s.add, padding);
-  s.columns = x.size(0) * product(s.us);
-  s.depth = w.size(1) * product(s.js);
-  s.from_at = x.offset(), s.from_group = w.size(1) * x.stride(1);
-  s.from_a = x.stride(0), s.from_b = x.stride(1);
+  const int out_other = 1 - out_row, left_other = 1 - left_row;
+  s.columns = out.size(out_other) * product(s.us);
+  s.depth = left.size(left_other) * product(s.js);
+  s.from_at = x.offset(), s.from_group = x.size(1) / s.groups * x.stride(1);
+  s.from_a = x.stride(x_column), s.from_b = x.stride(1 - x_column);
   last_axes(s.from_axis, x.strides());
-  s.left_at = w.offset(), s.left_group = s.rows * w.stride(0), s.left_row = w.stride(0);
-  s.left_b = w.stride(1);
-  last_axes(s.left_j, w.strides());
-  s.out_at = y.offset(), s.out_group = s.rows * y.stride(1), s.out_row = y.stride(1);
-  s.out_a = y.stride(0);
-  last_axes(s.out_u, y.strides());
+  s.left_at = left.offset(), s.left_group = s.rows * left.stride(left_row);
+  s.left_row = left.stride(left_row), s.left_b = left.stride(left_other);
+  last_axes(s.left_j, left.strides());
+  s.out_at = out.offset(), s.out_group = s.rows * out.stride(out_row);
+  s.out_row = out.stride(out_row), s.out_a = out.stride(out_other);
+  last_axes(s.out_u, out.strides());
+  return s;
+}
+
+// y (N, O, p), from x and w.
+void forward_product(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
+                     const Moves& moves) {
+  Conv s = over_windows(y, 1, w, 0, x, 0, moves.stride, moves.dilation, moves);
   if (bias) s.has_bias = 1, s.bias_at = bias.offset(), s.bias_row = bias.stride(0);
   multiply(y, x, w, bias, s);
 }
 
 // w (O, C, k), from the gradient g of y and x.
 void weight_product(const Tensor& dw, const Tensor& g, const Tensor& x, const Moves& moves) {
-  Conv s;
-  s.groups = moves.groups;
-  s.rows = dw.size(0) / s.groups;
-  last_axes(s.us, dw.shape());
-  last_axes(s.js, g.shape());
-  last_axes(s.size, x.shape());
-  spread(s.mul, moves.dilation);
-  spread(s.inc, moves.stride);
-  Shape padding = moves.padding;
-  for (int64_t& p : padding) p = -p;
-  spread(s.add, padding);
-  s.columns = dw.size(1) * product(s.us);
-  s.depth = g.size(0) * product(s.js);
-  s.from_at = x.offset(), s.from_group = dw.size(1) * x.stride(1);
-  s.from_a = x.stride(1), s.from_b = x.stride(0);
-  last_axes(s.from_axis, x.strides());
-  s.left_at = g.offset(), s.left_group = s.rows * g.stride(1), s.left_row = g.stride(1);
-  s.left_b = g.stride(0);
-  last_axes(s.left_j, g.strides());
-  s.out_at = dw.offset(), s.out_group = s.rows * dw.stride(0), s.out_row = dw.stride(0);
-  s.out_a = dw.stride(1);
-  last_axes(s.out_u, dw.strides());
-  multiply(dw, x, g, {}, s);
+  multiply(dw, x, g, {}, over_windows(dw, 0, g, 1, x, 1, moves.dilation, moves.stride, moves));
 }
 
 // x (N, C, q), from the gradient g of y and w. Places q = r + stride * u meet the taps k for which
