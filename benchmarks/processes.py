@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import tomllib
 from pathlib import Path
 
@@ -17,6 +18,10 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def run(code: str) -> float:
     """The number that a fresh interpreter prints."""
+    return float(_output(code).split()[-1])
+
+
+def _output(code: str) -> str:
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -25,7 +30,7 @@ def run(code: str) -> float:
         check=True,
         env=environment,
     )
-    return float(done.stdout.split()[-1])
+    return done.stdout
 
 
 def import_time(rounds: int = 5) -> list[Result]:
@@ -142,16 +147,33 @@ def _bytes(name: str) -> int:
     return sum(path.stat().st_size for path in paths if path.is_file())
 
 
+def _bundled() -> list[Path]:
+    """The libraries that a wheel of ember holds copies of, as a process opens them."""
+    image = "ember.ones(1, 16, 32, 32)"
+    convolve = f"ember.nn.functional.conv2d({image}, ember.ones(16, 16, 3, 3))"
+    show = "print(open('/proc/self/maps').read())"
+    maps = _output(f"import ember; {convolve}; {show}")
+    found = re.findall(r"/\S*/lib(?:dnnl|gomp)\S*", maps)
+    return [Path(name) for name in sorted(set(found))]
+
+
+def _stripped_bytes(library: Path) -> int:
+    with tempfile.NamedTemporaryFile() as stripped:
+        subprocess.run(["strip", "-o", stripped.name, library], check=True)
+        return os.path.getsize(stripped.name)
+
+
 def size() -> list[Result]:
-    """Bytes in site-packages, in MB, without what Python compiles at run time."""
+    """Bytes in site-packages, in MB, without what Python compiles at run time.
+
+    Both with what `pip install` brings along, which is no NumPy for either.
+    """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    torch = sum(map(_bytes, _closure(["torch", "numpy"])))
+    torch = sum(map(_bytes, _closure(["torch"])))
     ember = sum(map(_bytes, _closure(list(project["dependencies"]))))
-    package = [*(ROOT / "ember").rglob("*.py"), *(ROOT / "ember").glob("*.so")]
-    ember += sum(file.stat().st_size for file in package)
-    site = Path(next(iter(metadata.files("numpy") or [])).locate()).parent.parent
-    bundled = site.parent.parent.parent.rglob("libdnnl.so.*.*")
-    ember += max((p.stat().st_size for p in bundled if p.is_file()), default=0)
+    ember += sum(file.stat().st_size for file in (ROOT / "ember").rglob("*.py*[yi]"))
+    libraries = [next((ROOT / "ember").glob("_C.*.so")), *_bundled()]
+    ember += sum(map(_stripped_bytes, libraries))
     result = Result(Case("site-packages", "", group="size"))
     result.seconds = {"torch": torch / 1e6, "ember": ember / 1e6}
     return [result]

@@ -38,9 +38,8 @@ def from_file(
     ...     ember.from_file(path, size=3, dtype=ember.int32)
     tensor([7, 7, 7], dtype=torch.int32)
     """
+    import mmap
     import os
-
-    import numpy as np
 
     dtype = ember.get_default_dtype() if dtype is None else dtype
     needed = size * dtype.itemsize
@@ -55,9 +54,12 @@ def from_file(
             f"from_file(): {path} has {present} bytes, but {size} elements of {dtype} "
             f"need {needed}"
         )
-    mode: Any = "r+" if shared else "c"
-    raw = np.memmap(path, np.uint8, mode, shape=(needed,)) if needed else np.empty(0)
-    return ember.from_numpy(raw.astype(np.uint8, copy=False).view()).view(dtype)
+    if needed == 0:
+        return ember.empty(0, dtype=dtype, device="cpu")
+    access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
+    with open(path, "r+b" if shared else "rb") as file:
+        data = mmap.mmap(file.fileno(), needed, access=access)
+    return ember.frombuffer(data, dtype=dtype)
 
 
 def fork(func: Callable, *args, **kwargs):

@@ -4,6 +4,7 @@ Everything here is a thin call of the core; `_pickle` and `serialization` know s
 only through these functions.
 """
 
+import array
 import math
 import sys
 from collections.abc import Sequence
@@ -34,12 +35,12 @@ def storage_view(storage) -> memoryview:
     if not size or storage.device.type == "meta":
         return memoryview(b"")
     flat = _C._tensor_from_storage(storage, ember.uint8, 0, (size,), (1,))
-    return memoryview(flat.cpu().numpy())
+    return memoryview(flat.cpu())
 
 
 def storage_from_buffer(data, share: bool = False):
     """A CPU storage holding `data`; with `share`, over its memory where possible."""
-    if share and hasattr(_C, "_storage_from_buffer"):
+    if share:
         return _C._storage_from_buffer(data)
     return _C._storage_from_bytes(data)
 
@@ -73,10 +74,10 @@ def in_native_order(data, order: str, dtype):
     """Bytes of elements, swapped if they are of the other byte order."""
     if order == sys.byteorder or dtype is None or dtype.itemsize == 1:
         return data
-    import numpy as np
-
     width = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
-    return np.frombuffer(data, f"u{width}").byteswap().tobytes()
+    swapped = array.array({2: "H", 4: "I", 8: "Q"}[width], data)
+    swapped.byteswap()
+    return swapped.tobytes()
 
 
 def tensor_over(storage, dtype, offset: int, size: Sequence, stride: Sequence):

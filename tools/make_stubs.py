@@ -121,6 +121,7 @@ OPERATORS = [
     "def __float__(self) -> _float: ...",
     "def __index__(self) -> _int: ...",
     "def __len__(self) -> _int: ...",
+    "def __buffer__(self, flags: _int, /) -> memoryview: ...",
     "def __hash__(self) -> _int: ...",
     "def __iter__(self) -> _Iterator[Tensor]: ...",
     "def __getitem__(self, index: Any) -> Tensor: ...",

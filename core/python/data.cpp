@@ -20,8 +20,7 @@ bool is_array_like(PyObject* o) {
 
 Tensor over_array_like(PyObject* o) {
   if (is_array(o)) return tensor_over_array(o);
-  Object array = checked(PyObject_CallOneArg(imported("numpy", "asarray"), o));
-  return tensor_over_array(array.get());
+  return tensor_over_array(as_array(o).get());
 }
 
 bool is_sequence(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o) || PySequence_Check(o); }

@@ -277,15 +277,6 @@ void release_geometry(PyObject*, Py_buffer* view) {
   live_buffers--;
 }
 
-PyObject* as_array(PyObject* tensor) {
-  static PyObject* asarray = nullptr;
-  if (!asarray) {
-    Object module = checked(PyImport_ImportModule("numpy"));
-    asarray = checked(PyObject_GetAttrString(module.get(), "asarray")).release();
-  }
-  return PyObject_CallOneArg(asarray, tensor);
-}
-
 PyObject* numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     static const char* names[] = {"force", nullptr};
@@ -298,7 +289,7 @@ PyObject* numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
       return numpy(plain.get(), args, nullptr);
     }
     check_readable(t);
-    return as_array(self);
+    return as_array(self).release();
   });
 }
 
@@ -311,7 +302,7 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* kwargs) {
                                      &dtype, &copy))
       return nullptr;
     check_readable(tensor_of(self));
-    Object plain = checked(as_array(self));
+    Object plain = as_array(self);
     bool copies = copy != Py_None && checked(PyObject_IsTrue(copy));
     if (dtype == Py_None)
       return copies ? PyObject_CallMethod(plain.get(), "copy", nullptr) : plain.release();
@@ -367,6 +358,19 @@ PyMethodDef methods[] = {
 PyGetSetDef interface = {"__array_interface__", array_interface, nullptr, nullptr, nullptr};
 
 }  // namespace
+
+Object as_array(PyObject* o) {
+  static PyObject* asarray = nullptr;
+  if (!asarray) {
+    PyObject* module = PyImport_ImportModule("numpy");
+    if (!module && PyErr_ExceptionMatches(PyExc_ModuleNotFoundError)) {
+      PyErr_Clear();
+      fail(Kind::Runtime, "Numpy is not available: pip install numpy");
+    }
+    asarray = checked(PyObject_GetAttrString(checked(module).get(), "asarray")).release();
+  }
+  return checked(PyObject_CallOneArg(asarray, o));
+}
 
 PyBufferProcs buffer_methods = {get_buffer, release_geometry};
 

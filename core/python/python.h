@@ -145,6 +145,7 @@ Tensor tensor_from_data(PyObject* data, std::optional<Dtype> dtype,
                         std::optional<Device> device);  // always a copy
 void add_numpy(PyObject* module);
 bool is_array(PyObject* o);                 // an ndarray
+Object as_array(PyObject* o);               // numpy.asarray(o)
 Tensor tensor_over_array(PyObject* array);  // shares its memory
 Tensor tensor_over_buffer(PyObject* o, Dtype dtype, int64_t count, int64_t offset);
 // Dtype of an object with a one-element buffer (a NumPy scalar), and its bytes if `value` is given.

@@ -12,22 +12,20 @@ import os
 import struct
 from typing import Any, BinaryIO
 
-import numpy as np
-
 import ember
 
 _NIL, _NUMBER, _STRING, _TABLE, _TORCH, _BOOLEAN = 0, 1, 2, 3, 4, 5
 _FUNCTIONS = (6, 7, 8)
 
 _ITEMS = {
-    "Byte": np.uint8,
-    "Char": np.int8,
-    "Short": np.int16,
-    "Int": np.int32,
-    "Long": np.int64,
-    "Float": np.float32,
-    "Double": np.float64,
-    "Half": np.float16,
+    "Byte": ember.uint8,
+    "Char": ember.int8,
+    "Short": ember.int16,
+    "Int": ember.int32,
+    "Long": ember.int64,
+    "Float": ember.float32,
+    "Double": ember.float64,
+    "Half": ember.float16,
 }
 _MOST_DEPTH = 200
 
@@ -122,19 +120,21 @@ class _Reader:
                 return self.seen[index]
         if kind in ("CudaTensor", "CudaStorage"):
             read = self._tensor if kind == "CudaTensor" else self._storage
-            self.seen[index] = read(np.float32)
+            self.seen[index] = read(ember.float32)
             return self.seen[index]
         whole = TorchObject(name)
         self.seen[index] = whole
         whole.fields = self.value()
         return whole
 
-    def _storage(self, dtype: Any) -> np.ndarray:
+    def _storage(self, dtype: ember.dtype) -> ember.Tensor:
         (count,) = self.longs(1)
-        size = np.dtype(dtype).itemsize
-        return np.frombuffer(self.take(count * size), dtype).copy()
+        data = bytearray(self.take(count * dtype.itemsize))
+        if not data:
+            return ember.empty(0, dtype=dtype, device="cpu")
+        return ember.frombuffer(data, dtype=dtype)
 
-    def _tensor(self, dtype: Any) -> ember.Tensor:
+    def _tensor(self, dtype: ember.dtype) -> ember.Tensor:
         dims = self.integer()
         if not 0 <= dims <= 64:
             raise ValueError(f".t7: a tensor of {dims} dimensions")
@@ -142,8 +142,8 @@ class _Reader:
         offset = self.longs(1)[0] - 1  # Lua counts from 1
         storage = self.value()
         if storage is None or dims == 0:
-            return ember.empty(0, dtype=ember.from_numpy(np.zeros(0, dtype)).dtype)
-        if not isinstance(storage, np.ndarray):
+            return ember.empty(0, dtype=dtype, device="cpu")
+        if not isinstance(storage, ember.Tensor):
             raise ValueError(".t7: a tensor without a storage")
         last = offset + sum(
             (n - 1) * s for n, s in zip(shape, strides, strict=True) if n > 0
@@ -153,7 +153,7 @@ class _Reader:
                 f".t7: a tensor of shape {shape}, strides {strides}, offset {offset} "
                 f"does not fit its storage of {len(storage)} elements"
             )
-        return ember.from_numpy(storage).as_strided(shape, strides, offset)
+        return storage.as_strided(shape, strides, offset)
 
 
 def _as_list(table: Any) -> Any:
@@ -177,8 +177,6 @@ def _finish(value: Any, done: dict[int, Any]) -> Any:
         return listed
     if isinstance(value, TorchObject):
         return _object(value, done)
-    if isinstance(value, np.ndarray):
-        return ember.from_numpy(value)
     return value
 
 

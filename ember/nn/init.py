@@ -225,19 +225,11 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator=None) -> Tensor:
     flat = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
     if rows < columns:
         flat = flat.t()
-    q = _orthogonal_factor(flat)
+    q, r = ember.linalg.qr(flat)
+    q = q * r.diagonal().sign()  # of all such q the one with a positive diagonal in r
     if rows < columns:
         q = q.t()
     return tensor.copy_(q.reshape(tensor.shape)).mul_(gain)
-
-
-def _orthogonal_factor(matrix: Tensor) -> Tensor:
-    """Q of the QR decomposition whose R has a positive diagonal."""
-    import numpy as np
-
-    q, r = np.linalg.qr(matrix.cpu().float().numpy())
-    q = q * np.sign(np.diagonal(r))
-    return ember.from_numpy(q).to(matrix.device, matrix.dtype)
 
 
 @no_grad()

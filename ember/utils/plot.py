@@ -1,4 +1,4 @@
-"""Line plots as PNG files with NumPy and zlib only, for loss curves and the like.
+"""Line plots as PNG files with tensors and zlib only, for loss curves and the like.
 
 Everything is drawn as strokes: a stroke's coverage of a pixel falls off over one pixel
 at its edge, which makes lines and letters smooth. The letters are in `_strokes`.
@@ -9,9 +9,9 @@ import math
 import struct
 import zlib
 from collections.abc import Sequence
+from typing import Any
 
-import numpy as np
-
+import ember
 from ember.utils._strokes import strokes
 
 _INK = (0.20, 0.22, 0.26)
@@ -24,6 +24,12 @@ COLORS = (
     (0.48, 0.36, 0.66),
     (0.45, 0.45, 0.47),
 )
+# Pictures are the host's, whatever the defaults for tensors are.
+_OPTIONS: Any = {"dtype": ember.float64, "device": "cpu"}
+
+
+def _numbers(values) -> ember.Tensor:
+    return ember.as_tensor(values, **_OPTIONS).detach()
 
 
 class Line:
@@ -38,8 +44,8 @@ class Line:
         width: float = 2.5,
         alpha: float = 1.0,
     ) -> None:
-        self.y = np.asarray(y, dtype=np.float64)
-        self.x = np.arange(len(self.y)) if x is None else np.asarray(x, np.float64)
+        self.y = _numbers(y)
+        self.x = _numbers(range(len(self.y)) if x is None else x)
         self.label, self.color, self.width, self.alpha = label, color, width, alpha
 
 
@@ -77,12 +83,12 @@ def _line_colors(lines: Sequence[Line]) -> list:
     return [line.color or COLORS[i % len(COLORS)] for i, line in enumerate(lines)]
 
 
-def png(pixels: np.ndarray) -> bytes:
+def png(pixels: ember.Tensor) -> bytes:
     """An image [height, width, 3] of values in [0, 1] as a PNG file."""
+    pixels = _numbers(pixels)
     height, width, _ = pixels.shape
-    levels = (pixels * 255 + 0.5).astype(np.uint8)
-    rows = np.zeros((height, 1 + width * 3), np.uint8)  # each row starts with filter 0
-    rows[:, 1:] = levels.reshape(height, -1)
+    levels = (pixels * 255 + 0.5).to(ember.uint8).reshape(height, -1)
+    rows = ember.nn.functional.pad(levels, (1, 0))  # each row starts with filter 0
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         check = zlib.crc32(kind + data)
@@ -92,7 +98,7 @@ def png(pixels: np.ndarray) -> bytes:
     return (
         b"\x89PNG\r\n\x1a\n"
         + chunk(b"IHDR", header)
-        + chunk(b"IDAT", zlib.compress(rows.tobytes(), 9))
+        + chunk(b"IDAT", zlib.compress(rows, 9))
         + chunk(b"IEND", b"")
     )
 
@@ -102,7 +108,7 @@ class Canvas:
 
     def __init__(self, width: int, height: int) -> None:
         self.width, self.height = width, height
-        self.pixels = np.ones((height, width, 3))
+        self.pixels = ember.ones(height, width, 3, **_OPTIONS)
 
     def polyline(self, points, width=1.0, color=_INK, alpha: float = 1.0) -> None:
         """Connect points; a single one is a dot. Points that are not finite break it.
@@ -110,22 +116,20 @@ class Canvas:
         The coverage of all segments is joined before it is blended, so that where
         they meet or cross nothing is drawn twice.
         """
-        points = np.asarray(points, dtype=np.float64).reshape(-1, 2)
-        cover = np.zeros((self.height, self.width))
-        if len(points) == 1:
-            points = np.repeat(points, 2, axis=0)
+        cover = ember.zeros(self.height, self.width, **_OPTIONS)
+        points = list(points) * 2 if len(points) == 1 else points
         for start, end in itertools.pairwise(points):
-            if np.isfinite(start).all() and np.isfinite(end).all():
+            if all(map(math.isfinite, (*start, *end))):
                 self._cover(cover, start, end, width / 2)
         self._blend(cover * alpha, color)
 
     def rectangle(self, left, top, right, bottom, color, alpha: float = 1.0) -> None:
         """Fill whole pixels."""
-        cover = np.zeros((self.height, self.width))
+        cover = ember.zeros(self.height, self.width, **_OPTIONS)
         cover[int(top) : int(bottom), int(left) : int(right)] = alpha
         self._blend(cover, color)
 
-    def _cover(self, cover: np.ndarray, a, b, radius: float) -> None:
+    def _cover(self, cover: ember.Tensor, a, b, radius: float) -> None:
         """Raise `cover` to what the segment from a to b covers of each pixel."""
         reach = radius + 1
         left = max(int(min(a[0], b[0]) - reach), 0)
@@ -134,20 +138,19 @@ class Canvas:
         bottom = min(int(max(a[1], b[1]) + reach) + 2, self.height)
         if left >= right or top >= bottom:
             return
-        x = np.arange(left, right)[None, :] + 0.5 - a[0]
-        y = np.arange(top, bottom)[:, None] + 0.5 - a[1]
+        x = ember.arange(left, right, **_OPTIONS)[None, :] + 0.5 - a[0]
+        y = ember.arange(top, bottom, **_OPTIONS)[:, None] + 0.5 - a[1]
         dx, dy = b[0] - a[0], b[1] - a[1]
         length = dx * dx + dy * dy
-        along = np.clip((x * dx + y * dy) / length, 0, 1) if length else 0.0
-        distance = np.hypot(x - along * dx, y - along * dy)
+        along = ((x * dx + y * dy) / length).clamp(0, 1) if length else 0.0
+        distance = ember.hypot(x - along * dx, y - along * dy)
         part = cover[top:bottom, left:right]
-        np.maximum(part, np.clip(radius + 0.5 - distance, 0, 1), out=part)
+        ember.maximum(part, (radius + 0.5 - distance).clamp(0, 1), out=part)
 
-    def _blend(self, cover: np.ndarray, color) -> None:
-        rows, columns = np.nonzero(cover)
-        weight = cover[rows, columns, None]
-        under = self.pixels[rows, columns]
-        self.pixels[rows, columns] = under + weight * (np.asarray(color) - under)
+    def _blend(self, cover: ember.Tensor, color) -> None:
+        touched = cover != 0
+        under, weight = self.pixels[touched], cover[touched].unsqueeze(1)
+        self.pixels[touched] = under.lerp(_numbers(color), weight)
 
     def text(
         self, text, x, y, size=13.0, color=_INK, align="left", weight=1.35
@@ -176,14 +179,14 @@ class _Axes:
 
     def __init__(self, canvas: Canvas, lines: Sequence[Line], log_y: bool) -> None:
         self.canvas, self.log_y = canvas, log_y
-        y = np.concatenate([line.y for line in lines] or [np.zeros(1)])
-        x = np.concatenate([line.x for line in lines] or [np.zeros(1)])
-        y, x = y[np.isfinite(y)], x[np.isfinite(x)]
+        y = ember.cat([line.y for line in lines] or [_numbers([0])])
+        x = ember.cat([line.x for line in lines] or [_numbers([0])])
+        y, x = y[y.isfinite()], x[x.isfinite()]
         if log_y:
-            y = np.log10(y[y > 0])
+            y = y[y > 0].log10()
         self.x_low, self.x_high = _range(x, 0.0)
         self.y_low, self.y_high = _range(y, 0.04)
-        if not log_y and y.size and 0 <= y.min() < 0.4 * y.max():
+        if not log_y and len(y) and 0 <= y.min() < 0.4 * y.max():
             self.y_low = 0.0
         self.y_ticks = _ticks(self.y_low, self.y_high, 6, whole=log_y)
         self.x_ticks = _ticks(self.x_low, self.x_high, 8)
@@ -203,12 +206,12 @@ class _Axes:
         share = (y - self.y_low) / (self.y_high - self.y_low)
         return self.bottom - share * (self.bottom - self.top)
 
-    def place(self, line: Line) -> np.ndarray:
+    def place(self, line: Line) -> list:
         """The points of a curve on the canvas."""
         y = line.y
         if self.log_y:
-            y = np.log10(np.where(y > 0, y, np.nan))
-        return np.stack([self._x(line.x), self._y(y)], axis=1)
+            y = y.where(y > 0, math.nan).log10()
+        return ember.stack([self._x(line.x), self._y(y)], 1).tolist()
 
     def draw(self, xlabel: str, ylabel: str) -> None:
         canvas, left, right = self.canvas, self.left, self.right
@@ -241,8 +244,8 @@ def _legend(canvas: Canvas, axes: _Axes, lines: Sequence[Line]) -> None:
         canvas.text(line.label, left + 46, y + 5)
 
 
-def _range(values: np.ndarray, margin: float) -> tuple[float, float]:
-    if values.size == 0:
+def _range(values: ember.Tensor, margin: float) -> tuple[float, float]:
+    if len(values) == 0:
         return 0.0, 1.0
     low, high = float(values.min()), float(values.max())
     if low == high:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 import ember
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["FuzzedParameter", "FuzzedTensor", "Fuzzer", "ParameterAlias"]
 
@@ -88,7 +90,7 @@ class FuzzedParameter:
         low, high = self._bounds
         assert low is not None and high is not None
         if self._distribution == "loguniform":
-            drawn = int(2 ** state.uniform(low=np.log2(low), high=np.log2(high)))
+            drawn = int(2 ** state.uniform(low=math.log2(low), high=math.log2(high)))
             return min(max(drawn, low), high)
         if isinstance(low, int) and isinstance(high, int):
             return int(state.randint(low=low, high=high + 1))
@@ -189,12 +191,12 @@ class FuzzedTensor:
         tensor = self._constructor(size=allocated, dtype=self._dtype, **params)
         if self._cuda:
             tensor = tensor.cuda()
-        order = np.arange(len(size))
+        order = straight = list(range(len(size)))
         if state.rand() > self._probability_contiguous:
-            while len(size) > 1 and (order == np.arange(len(size))).all():
-                order = state.permutation(len(size))
-            back = np.argsort(order).tolist()
-            tensor = tensor.permute(order.tolist()).contiguous().permute(back)
+            while len(size) > 1 and order == straight:
+                order = state.permutation(len(size)).tolist()
+            back = sorted(straight, key=order.__getitem__)
+            tensor = tensor.permute(order).contiguous().permute(back)
         tensor = tensor[
             tuple(slice(0, n * s, s) for n, s in zip(size, steps, strict=True))
         ]
@@ -233,7 +235,7 @@ class Fuzzer:
         seed: int | None = None,
     ) -> None:
         if seed is None:
-            seed = int(np.random.RandomState().randint(0, 2**32 - 1, dtype=np.int64))
+            seed = random.SystemRandom().randrange(2**32 - 1)
         self._seed = seed
         self._parameters: tuple[FuzzedParameter, ...] = _flat(parameters)
         self._tensors: tuple[FuzzedTensor, ...] = _flat(tensors)
@@ -251,8 +253,10 @@ class Fuzzer:
         tuple[dict[str, ember.Tensor], dict[str, dict[str, Any]], dict[str, Any]]
     ]:
         """Yields `n` times: tensors by name, their properties, the parameters."""
-        state = np.random.RandomState(self._seed)
-        ember.manual_seed(int(state.randint(low=0, high=2**63, dtype=np.int64)))
+        from numpy.random import RandomState
+
+        state = RandomState(self._seed)
+        ember.manual_seed(int(state.randint(low=0, high=2**63, dtype="int64")))
         for _ in range(n):
             params = self._generate(state)
             made = {t.name: t._make_tensor(params, state) for t in self._tensors}

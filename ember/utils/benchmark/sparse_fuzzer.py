@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 import ember
 from ember.utils.benchmark.fuzzer import FuzzedTensor
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["FuzzedSparseTensor"]
 

@@ -88,19 +88,18 @@ class Job:
         ember.manual_seed(seed)
         ember.set_num_threads(1)
         _C._keep_heap()
-        import numpy as np
-
-        words = numpy_seed(self.base_seed, self.number)
-        np.random.seed(words)  # noqa: NPY002  what datasets draw from
+        _seed_numpy(self.base_seed, self.number)
         _info.current = _info.WorkerInfo(self.number, self.workers, seed, self.dataset)
 
 
-def numpy_seed(base_seed: int, worker: int):
-    """Four words by NumPy's own mixing, so that workers draw independently."""
-    from numpy.random import SeedSequence
-
+def _seed_numpy(base_seed: int, worker: int) -> None:
+    """Seed NumPy by its own mixing, so that workers' datasets draw independently."""
+    try:
+        from numpy import random
+    except ModuleNotFoundError:
+        return  # then nobody draws from it
     words = [worker, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
-    return SeedSequence(words).generate_state(4)
+    random.seed(random.SeedSequence(words).generate_state(4))  # noqa: NPY002
 
 
 class Worker:

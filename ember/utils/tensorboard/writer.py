@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import socket
 import threading
 import time
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+import ember
 from ember.utils.plot import png
 from ember.utils.tensorboard.record import (
     block,
@@ -63,8 +64,20 @@ class FileWriter:
             self._file.close()
 
 
-def _array(x: Any) -> np.ndarray:
-    return np.asarray(x.detach().cpu() if hasattr(x, "detach") else x)
+def _host(x: Any) -> ember.Tensor:
+    return ember.as_tensor(x, device="cpu").detach()
+
+
+def _number_of_bins(data: ember.Tensor) -> int:
+    """NumPy's rule "auto": the finer of Sturges' and Freedman and Diaconis' bins."""
+    spread = float(data.max() - data.min())
+    width = spread / (math.log2(len(data)) + 1)
+    if len(data) <= 1_000_000:
+        quarters = ember.tensor([0.25, 0.75], dtype=data.dtype, device="cpu")
+        low, high = data.quantile(quarters).tolist()
+        between = 2 * (high - low) / len(data) ** (1 / 3)
+        width = min(width, between) if between else width
+    return math.ceil(spread / width) if width else 1
 
 
 def _plugin(name: str, content: bytes = b"") -> bytes:
@@ -134,7 +147,7 @@ class SummaryWriter:
         double_precision: bool = False,
     ) -> None:
         """A point of a curve."""
-        value = float(_array(scalar_value).reshape(()))
+        value = float(scalar_value)
         self._add(tag, single(2, value), global_step, walltime)
 
     def add_scalars(
@@ -147,36 +160,45 @@ class SummaryWriter:
         """Points of several curves in one plot; each gets a folder of its own."""
         for tag, value in tag_scalar_dict.items():
             folder = os.path.join(self.log_dir, main_tag.replace("/", "_") + "_" + tag)
-            number = float(_array(value).reshape(()))
-            self._add(main_tag, single(2, number), global_step, walltime, folder)
+            self._add(main_tag, single(2, float(value)), global_step, walltime, folder)
 
     def add_histogram(
         self,
         tag: str,
         values: Any,
         global_step: int | None = None,
-        bins: int | str = "auto",
+        bins: int | str | Sequence[float] = "auto",
         walltime: float | None = None,
         max_bins: int | None = None,
     ) -> None:
-        """How values are distributed."""
-        data = _array(values).astype(np.float64).ravel()
-        data = data[np.isfinite(data)]
-        if data.size == 0:
+        """How values are distributed.
+
+        `bins` are a number, their edges, "tensorflow" (200) or one of NumPy's rules.
+        """
+        data = _host(values).double().flatten()
+        data = data[data.isfinite()]
+        if len(data) == 0:
             raise ValueError(f"add_histogram(): '{tag}' has no finite value")
-        if bins == "tensorflow" or (bins == "auto" and data.size > 1_000_000):
+        if bins == "tensorflow":
             bins = 200
-        counts, edges = np.histogram(data, bins=bins)
+        elif bins == "auto":
+            bins = _number_of_bins(data)
+        elif isinstance(bins, str):
+            from numpy import histogram_bin_edges
+
+            bins = histogram_bin_edges(data.numpy(), bins).tolist()
+        cuts: Any = bins if isinstance(bins, int) else _host(bins).double()
+        counts, edges = data.histogram(cuts)
         if max_bins is not None and len(counts) > max_bins:
-            counts, edges = np.histogram(data, bins=max_bins)
+            counts, edges = data.histogram(max_bins)
         histogram = (
-            double(1, data.min())
-            + double(2, data.max())
-            + double(3, data.size)
-            + double(4, data.sum())
-            + double(5, (data * data).sum())
+            double(1, data.min().item())
+            + double(2, data.max().item())
+            + double(3, len(data))
+            + double(4, data.sum().item())
+            + double(5, data.square().sum().item())
             + doubles(6, edges[1:].tolist())
-            + doubles(7, counts.astype(float).tolist())
+            + doubles(7, counts.tolist())
         )
         self._add(tag, block(5, histogram), global_step, walltime)
 
@@ -189,20 +211,20 @@ class SummaryWriter:
         dataformats: str = "CHW",
     ) -> None:
         """A picture: values in 0..1, or bytes."""
-        pixels = _array(img_tensor)
+        pixels = _host(img_tensor)
         if len(dataformats) != pixels.ndim or set(dataformats) - set("CHW"):
             raise ValueError(
                 f"add_image(): dataformats '{dataformats}' does not fit an image of "
-                f"shape {pixels.shape}"
+                f"shape {tuple(pixels.shape)}"
             )
         order = [dataformats.index(axis) for axis in "HWC" if axis in dataformats]
-        pixels = pixels.transpose(order)
+        pixels = pixels.permute(order)
         if pixels.ndim == 2:
-            pixels = pixels[..., None]
-        scale = 255 if pixels.dtype == np.uint8 else 1
-        pixels = np.clip(pixels / scale, 0, 1)
+            pixels = pixels.unsqueeze(2)
+        scale = 255 if pixels.dtype == ember.uint8 else 1
+        pixels = (pixels / scale).clamp(0, 1)
         if pixels.shape[2] == 1:
-            pixels = pixels.repeat(3, axis=2)
+            pixels = pixels.expand(-1, -1, 3)
         height, width = pixels.shape[:2]
         picture = (
             integer(1, height)
@@ -221,9 +243,9 @@ class SummaryWriter:
         dataformats: str = "NCHW",
     ) -> None:
         """A batch of pictures, side by side."""
-        pixels = _array(img_tensor)
+        pixels = _host(img_tensor)
         order = [dataformats.index(axis) for axis in "NHWC"]
-        row = np.concatenate(list(pixels.transpose(order)), axis=1)
+        row = ember.cat(pixels.permute(order).unbind(), 1)
         self.add_image(tag, row, global_step, walltime, dataformats="HWC")
 
     def add_text(

@@ -8,7 +8,7 @@ tensor([1.+2.j, 0.+3.j])
 >>> del default_collate_fn_map[complex]
 """
 
-import numpy as np
+import contextlib
 
 from ember.utils.data._collate import (
     collate,
@@ -36,5 +36,8 @@ __all__ = [
 ]
 
 collate_numpy_array_fn = collate_numpy_scalar_fn = collate_numpy_fn
-default_collate_fn_map.setdefault(np.ndarray, collate_numpy_fn)
-default_collate_fn_map.setdefault((np.bool_, np.number, np.object_), collate_numpy_fn)
+with contextlib.suppress(ModuleNotFoundError):
+    import numpy as np
+
+    for _type in (np.ndarray, (np.bool_, np.number, np.object_)):
+        default_collate_fn_map.setdefault(_type, collate_numpy_fn)
