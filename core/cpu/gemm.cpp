@@ -121,7 +121,23 @@ bool matrix_vector(int64_t m, int64_t k, const T* a, int64_t a_row, int64_t a_co
   return true;
 }
 
-// C's columns are adjacent. Threads split columns first: then nothing is packed twice.
+// How many threads stand side by side over the columns of C; the others share out its rows. Those
+// in a row copy the same rows of A, if it is copied; those in a column the same columns of B.
+template <class T>
+int64_t threads_across(const GemmTask<T>& task, int64_t threads) {
+  const int64_t most = std::clamp<int64_t>(task.n / 96, 1, threads);
+  const int64_t copied = task.a_col != 1 ? 2 * task.m : 0;  // in pieces, so twice the work
+  int64_t best = most, least = INT64_MAX;
+  for (int64_t across = most; across >= 1; across--) {
+    const int64_t down = threads / across;
+    if (across * down < threads || (down > 1 && task.m < 64 * down)) continue;
+    const int64_t copies = copied / down + task.n / across;
+    if (copies < least) best = across, least = copies;
+  }
+  return best;
+}
+
+// C's columns are adjacent.
 template <class T>
 void matrix_matrix(const GemmTask<T>& task) {
   const auto& kernel = kernels_of<T>();
@@ -131,7 +147,7 @@ void matrix_matrix(const GemmTask<T>& task) {
     kernel.gemm(task);
     return;
   }
-  const int64_t across = std::clamp<int64_t>(task.n / 96, 1, pieces), down = pieces / across;
+  const int64_t across = threads_across(task, pieces), down = pieces / across;
   auto split = [](int64_t size, int64_t parts, int64_t unit) {
     const int64_t each = (size + parts - 1) / parts;
     return (each + unit - 1) / unit * unit;
@@ -332,7 +348,7 @@ namespace {
 template <class T>
 Tensor packed_memory(Dtype dtype, int64_t k, int64_t n, const Matrix& b) {
   const auto& kernel = kernels_of<T>();
-  Tensor memory = empty({k * ((n + kernel.panel - 1) / kernel.panel * kernel.panel)}, dtype);
+  Tensor memory = empty({kernel.packed_size(k, n)}, dtype);
   kernel.pack(k, n, static_cast<const T*>(b.data), b.row, b.col, memory.data<T>());
   return memory;
 }
@@ -355,8 +371,7 @@ void PackedMatrix::run(int64_t m, const void* a, int64_t a_row, void* c, int64_t
                          T(beta)};
   if (m == 0 || n_ == 0) return;
   if (k_ == 0) return scale(m, n_, task.c, c_row, int64_t(1), T(beta));
-  const int64_t tiles =
-      (n_ + kernel.panel - 1) / kernel.panel * ((m + kernel.tile_rows - 1) / kernel.tile_rows);
+  const int64_t tiles = kernel.tile_count(m, n_);
   const int64_t pieces = pieces_for(m * n_ * k_, kWorkPerThread);
   parallel_for(tiles, (tiles + pieces - 1) / pieces, [&](int64_t begin, int64_t end) {
     kernel.gemm_packed(task, memory_.data<T>(), begin, end);

@@ -18,10 +18,27 @@ void check_types(const char* op, const Tensor& a, const Tensor& b) {
 
 Tensor adjoint_of(const Tensor& t) { return conj(transpose(t, -2, -1)); }
 
+Tensor product(const char* op, const Tensor& a, const Tensor& b, Dest dest = {});
+
+// Into a tensor of the right form; one that shares memory with a or b would change them on the way.
+Tensor product_into(const char* op, const Tensor& out, const Shape& shape, const Tensor& a,
+                    const Tensor& b) {
+  const bool apart = out.storage() != a.storage() && out.storage() != b.storage();
+  const bool same_kind = out.dtype() == a.dtype() && out.device() == a.device();
+  if (!apart || !same_kind || out.shape() != shape || !out.is_contiguous()) {
+    copy_to_out(op, out, product(op, a, b));
+    return out;
+  }
+  backend_of(a).matmul(out, a, b, Scalar(1.0), Scalar(0.0));
+  bump_version(out);
+  return out;
+}
+
 // a @ b for matrices, or batches of matrices of equal batch shape.
-Tensor product(const char* op, const Tensor& a, const Tensor& b) {
+Tensor product(const char* op, const Tensor& a, const Tensor& b, Dest dest) {
   Shape shape = a.shape();
   shape.back() = b.size(-1);
+  if (dest.tensor) return product_into(op, *dest.tensor, shape, a, b);
   Tensor out = empty(shape, a.dtype(), a.device());
   backend_of(a).matmul(out, a, b, Scalar(1.0), Scalar(0.0));
   if (!grad_needed(a, b)) return out;
@@ -33,18 +50,18 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-Tensor mm(const Tensor& self, const Tensor& mat2) {
+Tensor mm(const Tensor& self, const Tensor& mat2, Dest dest) {
   check(self.dim() == 2, Kind::Runtime, "mm(): self must be a matrix, got ", self.dim(), "-D");
   check(mat2.dim() == 2, Kind::Runtime, "mm(): mat2 must be a matrix, got ", mat2.dim(), "-D");
   check(self.size(1) == mat2.size(0), Kind::Runtime,
         "mm(): mat1 and mat2 shapes cannot be multiplied (", self.size(0), "x", self.size(1),
         " and ", mat2.size(0), "x", mat2.size(1), ")");
   check_types("mm", self, mat2);
-  return product("mm", self, mat2);
+  return product("mm", self, mat2, dest);
 }
 EMBER_OP("mm(Tensor self, Tensor mat2) -> Tensor", &mm, kForms | Out, "Product of two matrices.");
 
-Tensor bmm(const Tensor& self, const Tensor& mat2) {
+Tensor bmm(const Tensor& self, const Tensor& mat2, Dest dest) {
   check(self.dim() == 3 && mat2.dim() == 3, Kind::Runtime,
         "bmm(): batch1 and batch2 must be 3D tensors, got ", self.dim(), "-D and ", mat2.dim(),
         "-D");
@@ -52,7 +69,7 @@ Tensor bmm(const Tensor& self, const Tensor& mat2) {
         "bmm(): Expected size for first two dimensions of batch2 tensor to be: [", self.size(0),
         ", ", self.size(2), "] but got: [", mat2.size(0), ", ", mat2.size(1), "].");
   check_types("bmm", self, mat2);
-  return product("bmm", self, mat2);
+  return product("bmm", self, mat2, dest);
 }
 EMBER_OP("bmm(Tensor self, Tensor mat2) -> Tensor", &bmm, kForms | Out,
          "Products of two batches of matrices.");

@@ -244,8 +244,8 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right = fal
 
 // --- matmul.cpp
 // ----------------------------------------------------------------------------------------
-Tensor mm(const Tensor& self, const Tensor& mat2);
-Tensor bmm(const Tensor& self, const Tensor& mat2);
+Tensor mm(const Tensor& self, const Tensor& mat2, Dest dest = {});
+Tensor bmm(const Tensor& self, const Tensor& mat2, Dest dest = {});
 Tensor mv(const Tensor& self, const Tensor& vec);
 Tensor dot(const Tensor& self, const Tensor& tensor);
 Tensor matmul(const Tensor& self, const Tensor& other);

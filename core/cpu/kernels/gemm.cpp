@@ -57,19 +57,20 @@ void gemm(const GemmTask<T>& task) {
   int64_t width = kBlockBytes / int64_t(sizeof(T)) / (depth ? depth : 1) / kWidth * kWidth;
   if (width < kWidth) width = kWidth;
   if (width > n || b_in_place) width = n;
-  const int64_t panels_size = a_packed ? (m + kRows - 1) / kRows * panel_stride<T>(depth) : 0;
-  const int64_t block_width = b_in_place ? L : (width + kWidth - 1) / kWidth * kWidth;
-  T* block = (T*)workspace.get(size_t(depth * block_width + panels_size) * sizeof(T));
-  T* panels = block + depth * block_width;
+  const int64_t a_size = a_packed ? (m + kRows - 1) / kRows * panel_stride<T>(depth) : 0;
+  const int64_t block_width = b_in_place ? L : Panels<T>(width).padded() + 2 * kWidth;
+  T* block = (T*)workspace.get(size_t(depth * block_width + a_size) * sizeof(T));
+  T* a_panels = block + depth * block_width;
   for (int64_t p0 = 0; p0 == 0 || p0 < k; p0 += depth) {
     const int64_t deep = k - p0 < depth ? k - p0 : depth;
     const T beta = p0 == 0 ? task.beta : T(1);
     const T* a0 = task.a + p0 * task.a_col;
-    if (a_packed) pack_a(a0, task.a_row, task.a_col, m, deep, panels);
+    if (a_packed) pack_a(a0, task.a_row, task.a_col, m, deep, a_panels);
     for (int64_t j0 = 0; j0 < n; j0 += width) {
       const int64_t columns = n - j0 < width ? n - j0 : width;
       const T* b = task.b + p0 * task.b_row + j0 * task.b_col;
       const int64_t whole = columns / L * L;  // columns in full vectors
+      const Panels<T> panels(columns);
       if (!b_in_place) {
         pack_block(b, task.b_row, task.b_col, deep, columns, block);
       } else if (whole < columns) {
@@ -77,36 +78,33 @@ void gemm(const GemmTask<T>& task) {
       }
       for (int64_t i = 0; i < m; i += kRows) {
         const int64_t rows = m - i < kRows ? m - i : kRows;
-        Tile<T> t{
-            deep,       a_packed ? panels + i / kRows * panel_stride<T>(deep) : a0 + i * task.a_row,
-            task.a_row, nullptr,
-            0,          nullptr,
-            task.c_row, task.alpha,
-            beta,       a0 + (i + kRows) * task.a_row};
+        Tile<T> t{deep,
+                  a_packed ? a_panels + i / kRows * panel_stride<T>(deep) : a0 + i * task.a_row,
+                  task.a_row,
+                  nullptr,
+                  0,
+                  nullptr,
+                  task.c_row,
+                  task.alpha,
+                  beta,
+                  a0 + (i + kRows) * task.a_row};
         const auto& run = a_packed ? tiles<T, true>.at[rows - 1] : tiles<T, false>.at[rows - 1];
         bool fetch = !a_packed && i + 2 * kRows <= m;
         T* c = task.c + i * task.c_row + j0;
-        T* packed = block;
-        for (int64_t j = 0, w; j < columns; j += w, packed += kWidth * deep) {
-          w = next_width<T>(columns - j);
+        for (int64_t at = 0; at < panels.count; at++) {
+          const int64_t j = panels.start(at), w = panels.width(at);
           t.c = c + j;
-          if (!b_in_place) {
-            t.b = packed;
-            t.b_row = kWidth;
-            if (fetch && w == kWidth && j > 0) {
-              fetch = false;
-              tiles<T, false>.fetching(t);
-            } else if (w % L == 0) {
-              run[w / L - 1](t);
-            } else {
-              tile_through_buffer(run[w / L], t, rows, w);
-            }
-            continue;
-          }
-          t.b = b + j;
-          t.b_row = task.b_row;
-          if (w >= L) run[w / L - 1](t);
-          if (w % L) {
+          t.b = b_in_place ? b + j : block + j * deep;
+          t.b_row = b_in_place ? task.b_row : panels.stride(at);
+          if (fetch && !b_in_place && w == kWidth && at > 0) {
+            fetch = false;
+            tiles<T, false>.fetching(t);
+          } else if (w % L == 0) {
+            a_packed ? tiles<T, true>.run(rows, w / L, t) : tiles<T, false>.run(rows, w / L, t);
+          } else if (!b_in_place) {
+            tile_through_buffer(run[w / L], t, rows, w);
+          } else {
+            if (w > L) run[w / L - 1](t);
             t.b = block;
             t.b_row = L;
             t.c = c + whole;
@@ -118,51 +116,55 @@ void gemm(const GemmTask<T>& task) {
   }
 }
 
-// Packed ahead: blocks of at most kDepth rows of B, each in panels of kWidth columns.
+// Packed ahead: blocks of at most kDepth rows of B, each in panels.
 constexpr int64_t even_depth(int64_t k) {
   const int64_t blocks = (k + kDepth - 1) / kDepth;
   return blocks ? (k + blocks - 1) / blocks : 1;
 }
 
 template <class T>
+int64_t packed_size(int64_t k, int64_t n) {
+  return k * Panels<T>(n).padded();
+}
+
+template <class T>
 void pack(int64_t k, int64_t n, const T* b, int64_t b_row, int64_t b_col, T* packed) {
-  constexpr int64_t kWidth = int64_t(kVectors) * kLanes<T>;
-  const int64_t depth = even_depth(k);
+  const int64_t depth = even_depth(k), padded = Panels<T>(n).padded();
   for (int64_t p0 = 0; p0 < k; p0 += depth) {
     const int64_t deep = k - p0 < depth ? k - p0 : depth;
-    for (int64_t j = 0; j < n; j += kWidth, packed += deep * kWidth)
-      pack_b(b + p0 * b_row + j * b_col, b_row, b_col, deep, n - j < kWidth ? n - j : kWidth,
-             kWidth, packed);
+    pack_block(b + p0 * b_row, b_row, b_col, deep, n, packed + p0 * padded);
   }
+}
+
+template <class T>
+int64_t tile_count(int64_t m, int64_t n) {
+  return Panels<T>(n).count * ((m + kRows - 1) / kRows);
 }
 
 template <class T>
 void gemm_packed(const GemmTask<T>& task, const T* packed, int64_t first, int64_t last) {
   constexpr int L = kLanes<T>;
-  constexpr int64_t kWidth = int64_t(kVectors) * L;
-  const int64_t depth = even_depth(task.k), panels = (task.n + kWidth - 1) / kWidth;
-  const int64_t down = (task.m + kRows - 1) / kRows;
+  const Panels<T> panels(task.n);
+  const int64_t depth = even_depth(task.k), down = (task.m + kRows - 1) / kRows;
   for (int64_t p0 = 0; p0 < task.k; p0 += depth) {
     const int64_t deep = task.k - p0 < depth ? task.k - p0 : depth;
     for (int64_t at = first; at < last; at++) {
-      const int64_t j = at / down * kWidth, i = at % down * kRows;
-      const int64_t w = task.n - j < kWidth ? task.n - j : kWidth;
-      const int64_t rows = task.m - i < kRows ? task.m - i : kRows;
-      const auto& run = tiles<T, false>.at[rows - 1];
+      const int64_t panel = at / down, j = panels.start(panel), w = panels.width(panel);
+      const int64_t i = at % down * kRows, rows = task.m - i < kRows ? task.m - i : kRows;
       Tile<T> t{deep,
                 task.a + i * task.a_row + p0,
                 task.a_row,
-                packed + p0 * panels * kWidth + j * deep,
-                kWidth,
+                packed + p0 * panels.padded() + j * deep,
+                panels.stride(panel),
                 task.c + i * task.c_row + j,
                 task.c_row,
                 task.alpha,
                 p0 == 0 ? task.beta : T(1),
                 nullptr};
       if (w % L == 0)
-        run[w / L - 1](t);
+        tiles<T, false>.run(rows, w / L, t);
       else
-        tile_through_buffer(run[w / L], t, rows, w);
+        tile_through_buffer(tiles<T, false>.at[rows - 1][w / L], t, rows, w);
     }
   }
 }
@@ -196,8 +198,8 @@ void to_bfloat(int64_t n, const float* x, uint16_t* y) {
 }
 
 template <class T>
-constexpr GemmKernelsOf<T> kernels_of{gemm<T>,        kVectors * kLanes<T>, kRows,      pack<T>,
-                                      gemm_packed<T>, dot_rows<T>,          sum_rows<T>};
+constexpr GemmKernelsOf<T> kernels_of{gemm<T>,        packed_size<T>, pack<T>,    tile_count<T>,
+                                      gemm_packed<T>, dot_rows<T>,    sum_rows<T>};
 
 }  // namespace
 

@@ -23,11 +23,11 @@ struct GemmTask {
 template <class T>
 struct GemmKernelsOf {
   void (*gemm)(const GemmTask<T>&);
-  // B once for many products: `pack` writes k rows of n, rounded up to whole panels of `panel`
-  // columns; `gemm_packed` computes tiles first, first + 1 ... (not `last`) of C, each `tile_rows`
-  // rows of a panel, those of a panel one after another.
-  int64_t panel, tile_rows;
+  // B once for many products: `pack` writes it in panels, `packed_size` elements. `gemm_packed`
+  // computes tiles first, first + 1 ... (not `last`) of the `tile_count` that C has.
+  int64_t (*packed_size)(int64_t k, int64_t n);
   void (*pack)(int64_t k, int64_t n, const T* b, int64_t b_row, int64_t b_col, T* packed);
+  int64_t (*tile_count)(int64_t m, int64_t n);
   void (*gemm_packed)(const GemmTask<T>&, const T* packed, int64_t first, int64_t last);
   // y[i] = sum over j of a[i * a_row + j] * x[j]: rows are adjacent elements.
   void (*dot_rows)(int64_t rows, int64_t n, const T* a, int64_t a_row, const T* x, T* y,

@@ -67,6 +67,8 @@ constexpr int64_t panel_stride(int64_t depth) {
   return depth * kRows + 64 / int64_t(sizeof(T));
 }
 
+constexpr int64_t kRowsAhead = 8;  // asked for before they are copied: no processor foresees them
+
 // `rows` x `depth` of A into panels of kRows rows, each panel holding a column's elements side by
 // side.
 template <class T>
@@ -80,6 +82,8 @@ void pack_a(const T* a, int64_t a_row, int64_t a_col, int64_t rows, int64_t dept
         const T* from = a + p * a_col;
         T* to = out + i0 / kRows * stride + p * kRows;
         int64_t i = i0;
+        const T* ahead = from + kRowsAhead * a_col;
+        for (int64_t q = i0; q < end; q += 64 / int64_t(sizeof(T))) __builtin_prefetch(ahead + q);
         for (; i + kRows <= end; i += kRows, to += stride)
           for (int q = 0; q < kRows; q++) to[q] = from[i + q];
         for (int q = 0; i < end; i++, q++) to[q] = from[i];
@@ -99,20 +103,20 @@ template <class T>
 void pack_block(const T* b, int64_t b_row, int64_t b_col, int64_t deep, int64_t columns, T* out) {
   using V = Vector<T>;
   constexpr int L = kLanes<T>;
-  constexpr int64_t kWidth = int64_t(kVectors) * L;
+  const Panels<T> panels(columns);
   const bool by_rows = b_col == 1;
-  for (int64_t p = 0; by_rows && p < deep; p++) {
+  const int64_t whole = by_rows ? panels.count - (columns % L != 0) : 0;
+  for (int64_t p = 0; p < deep; p++) {
     const T* from = b + p * b_row;
-    T* to = out + p * kWidth;
-    for (int64_t j = 0, w; j < columns; j += w, to += kWidth * deep) {
-      w = next_width<T>(columns - j);
-      if (w % L) break;
-      for (int64_t q = 0; q < w; q += L) *(V*)(to + q) = *(const V*)(from + j + q);
+    for (int64_t at = 0; at < whole; at++) {
+      T* to = out + panels.start(at) * deep + p * panels.stride(at);
+      for (int64_t q = 0, w = panels.width(at); q < w; q += L, from += L)
+        *(V*)(to + q) = *(const V*)from;
     }
   }
-  for (int64_t j = 0, w; j < columns; j += w, out += kWidth * deep) {
-    w = next_width<T>(columns - j);
-    if (!by_rows || w % L) pack_b(b + j * b_col, b_row, b_col, deep, w, kWidth, out);
+  for (int64_t at = whole; at < panels.count; at++) {
+    const int64_t j = panels.start(at);
+    pack_b(b + j * b_col, b_row, b_col, deep, panels.width(at), panels.stride(at), out + j * deep);
   }
 }
 

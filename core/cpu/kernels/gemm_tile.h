@@ -81,13 +81,29 @@ void tile(const Tile<T>& t) {
 template <class T>
 using TileFunction = void (*)(const Tile<T>&);
 
+// Tiles of up to kRows rows and kVectors vectors, and ones of a vector more for half as many rows.
 template <class T, bool Packed>
 struct Tiles {
-  TileFunction<T> at[kRows][kVectors], fetching;
+  static constexpr int kHalf = kRows / 2;
+  TileFunction<T> at[kRows][kVectors], wide[kHalf], fetching;
   template <int... I>
   constexpr explicit Tiles(std::integer_sequence<int, I...>)
-      : at{}, fetching(tile<T, kRows, kVectors, Packed, true>) {
+      : at{}, wide{}, fetching(tile<T, kRows, kVectors, Packed, true>) {
     ((at[I / kVectors][I % kVectors] = tile<T, I / kVectors + 1, I % kVectors + 1, Packed>), ...);
+    ((I < kHalf ? void(wide[I % kHalf] = tile<T, I % kHalf + 1, kVectors + 1, Packed>) : void()),
+     ...);
+  }
+  // Moves t and puts it back. A copy would wait for the stores of the tile before.
+  void run(int64_t rows, int64_t vectors, Tile<T>& t) const {
+    if (vectors <= kVectors) return at[rows - 1][vectors - 1](t);
+    wide[(rows < kHalf ? rows : kHalf) - 1](t);
+    if (rows <= kHalf) return;
+    const int64_t a_step = kHalf * (Packed ? 1 : t.a_row), c_step = kHalf * t.c_row;
+    t.a += a_step;
+    t.c += c_step;
+    wide[rows - kHalf - 1](t);
+    t.a -= a_step;
+    t.c -= c_step;
   }
 };
 template <class T, bool Packed>
@@ -113,14 +129,28 @@ void tile_through_buffer(TileFunction<T> run, Tile<T> t, int64_t rows, int64_t c
   }
 }
 
-// How many of the columns left the next tile takes. A vector left over is worth more as two tiles
-// of two than as three and one: a tile of one vector waits for loads of A.
+// The columns of B in panels, each as wide as a tile. Narrow tiles wait for loads of A; so where
+// panels of kVectors vectors leave some over, the first panels are a vector wider.
 template <class T>
-constexpr int64_t next_width(int64_t left) {
-  constexpr int64_t kWidth = int64_t(kVectors) * kLanes<T>;
-  if (kVectors == 3 && left > kWidth && left <= kWidth + kLanes<T>) return 2 * kLanes<T>;
-  return left < kWidth ? left : kWidth;
-}
+struct Panels {
+  static constexpr int64_t kWidth = int64_t(kVectors) * kLanes<T>, kWide = kWidth + kLanes<T>;
+  int64_t columns, wide, count;
+  explicit Panels(int64_t n) : columns(n), wide(0) {
+    const int64_t vectors = (n + kLanes<T> - 1) / kLanes<T>, left = vectors % kVectors;
+    const bool enough = n >= left * kWide && (n == left * kWide || vectors > left * (kVectors + 1));
+    if (kVectors > 2 && enough) wide = left;
+    count = wide + (n - wide * kWide + kWidth - 1) / kWidth;
+  }
+  int64_t start(int64_t panel) const {
+    return panel * kWidth + (panel < wide ? panel : wide) * kLanes<T>;
+  }
+  int64_t stride(int64_t panel) const { return panel < wide ? kWide : kWidth; }
+  int64_t width(int64_t panel) const {  // less than its stride if it is the last
+    const int64_t left = columns - start(panel);
+    return left < stride(panel) ? left : stride(panel);
+  }
+  int64_t padded() const { return start(count); }
+};
 
 }  // namespace
 }  // namespace ember::cpu::EMBER_ISA

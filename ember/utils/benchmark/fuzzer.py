@@ -187,16 +187,18 @@ class FuzzedTensor:
     def _make_tensor(
         self, params: dict[str, Any], state: np.random.RandomState
     ) -> tuple[ember.Tensor, dict[str, Any]]:
+        import numpy
+
         size, steps, allocated = self._get_size_and_steps(params)
         tensor = self._constructor(size=allocated, dtype=self._dtype, **params)
         if self._cuda:
             tensor = tensor.cuda()
-        order = straight = list(range(len(size)))
+        order = straight = numpy.arange(len(size))
         if state.rand() > self._probability_contiguous:
-            while len(size) > 1 and order == straight:
-                order = state.permutation(len(size)).tolist()
-            back = sorted(straight, key=order.__getitem__)
-            tensor = tensor.permute(order).contiguous().permute(back)
+            while len(size) > 1 and (order == straight).all():
+                order = state.permutation(len(size))
+            back = numpy.argsort(order).tolist()
+            tensor = tensor.permute(order.tolist()).contiguous().permute(back)
         tensor = tensor[
             tuple(slice(0, n * s, s) for n, s in zip(size, steps, strict=True))
         ]
