@@ -1,4 +1,4 @@
-// What ember/opencl.py needs of OpenCL devices: opening them, their properties, memory, streams and
+// What ember/opencl needs of OpenCL devices: opening them, their properties, memory, streams and
 // events.
 #include "backend.h"
 #include "opencl/device.h"

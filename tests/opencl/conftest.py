@@ -8,4 +8,4 @@ import ember
 @pytest.fixture(autouse=True)
 def _opencl():
     if not ember.opencl.is_available():
-        pytest.skip(f"no OpenCL device: {ember.opencl._devices()}")
+        pytest.skip(f"no OpenCL device: {ember.opencl.devices.found_devices()}")

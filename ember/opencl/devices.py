@@ -1,0 +1,203 @@
+"""Finding OpenCL devices, choosing one, waiting for it."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import importlib.util
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import ember
+from ember import _C
+
+_INSTALL = (
+    "install the OpenCL driver of your device's vendor, or, for a device that runs on "
+    'the CPU: pip install "ember-dl[opencl]"'
+)
+# None: nothing was tried yet; a list: names of devices; a str: why there are none
+_found: list[str] | str | None = None
+_initialized = False
+
+
+def _wheel_loader() -> str | None:
+    """The loader in pyopencl's wheel, prepared to find PoCL there."""
+    spec = importlib.util.find_spec("pyopencl")
+    if spec is None or not spec.origin:
+        return None
+    home = Path(spec.origin).parent
+    libraries = home / ".libs"
+    loaders = sorted(libraries.glob("libOpenCL*.so*"))
+    if not loaders:
+        return None
+    # The loader crashes without the variable, and PoCL's .icd file names no directory.
+    os.environ.setdefault("PYOPENCL_HOME", str(home))
+    for pocl in libraries.glob("libpocl*.so*"):
+        try:
+            ctypes.CDLL(str(pocl))
+        except OSError:
+            continue
+    return str(loaders[0])
+
+
+def _cache_directory() -> str:
+    chosen = os.environ.get("EMBER_OPENCL_CACHE")
+    if chosen == "":
+        return ""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    path = Path(chosen) if chosen else Path(base) / "ember" / "opencl"
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return ""
+    return str(path)
+
+
+def found_devices() -> list[str] | str:
+    """The names of all devices, or why there are none."""
+    global _found
+    if _found is not None:
+        return _found
+    named = os.environ.get("EMBER_OPENCL_LIBRARY")
+    reasons = []
+    for find in [lambda: named] if named else [lambda: "libOpenCL.so.1", _wheel_loader]:
+        loader = find()
+        if loader is None:
+            continue
+        answer = _C._opencl_open(loader, _cache_directory())
+        if not isinstance(answer, str):
+            _found = answer
+            return answer
+        reasons.append(answer)
+    _found = "; ".join(reasons)
+    return _found
+
+
+def _choice(names: list[str]) -> list[int]:
+    """The places of the devices that `EMBER_OPENCL_DEVICE` asks for."""
+    chosen = os.environ.get("EMBER_OPENCL_DEVICE")
+    if not chosen:
+        return list(range(len(names)))
+    places: list[int] = []
+    for part in map(str.strip, chosen.split(",")):
+        if part.isdigit() and int(part) < len(names):
+            found = [int(part)]
+        else:
+            found = [i for i, name in enumerate(names) if part.lower() in name.lower()]
+        if not found or not part:
+            raise RuntimeError(
+                f"EMBER_OPENCL_DEVICE={chosen!r}: no OpenCL device is at {part} "
+                f"or has it in its name; there are {names}"
+            )
+        places += [place for place in found if place not in places]
+    return places
+
+
+def init() -> None:
+    """Find the devices. Every use of one does this by itself, and opens it."""
+    global _initialized
+    if _initialized:
+        return
+    names = found_devices()
+    if isinstance(names, str):
+        raise RuntimeError(f"There is no OpenCL device ({names}); {_INSTALL}")
+    _C._opencl_use(_choice(names))
+    # Drivers crash if the process ends while they still compile or run a kernel.
+    atexit.register(_C._opencl_finish_all)
+    _initialized = True
+
+
+def is_initialized() -> bool:
+    """Whether the device is open."""
+    return _initialized
+
+
+def is_available() -> bool:
+    """Whether there is an OpenCL device."""
+    return not isinstance(found_devices(), str)
+
+
+def device_count() -> int:
+    """How many OpenCL devices there are (of those in EMBER_OPENCL_DEVICE, if set)."""
+    names = found_devices()
+    if isinstance(names, str):
+        return 0
+    return _C._opencl_device_count() if _initialized else len(_choice(names))
+
+
+def device_index(device: Any) -> int:
+    """The index of a device in any form; the current one for None."""
+    init()
+    if device is None:
+        return _C._opencl_current_device()
+    if isinstance(device, int):
+        index = device
+    else:
+        parsed = ember.device(device)
+        if parsed.type != "opencl":
+            raise ValueError(f"Expected an OpenCL device, but got: {device}")
+        index = current_device() if parsed.index is None else parsed.index
+    if not 0 <= index < _C._opencl_device_count():
+        raise RuntimeError(
+            f"Invalid device index {index}: there are {_C._opencl_device_count()} "
+            "OpenCL devices"
+        )
+    return index
+
+
+def current_device() -> int:
+    """The index of this thread's current device, which ``"opencl"`` means."""
+    init()
+    return _C._opencl_current_device()
+
+
+def set_device(device: Any) -> None:
+    """Make another device this thread's current one."""
+    _C._opencl_set_device(device_index(device))
+
+
+class device:
+    """A context manager that makes a device the current one.
+
+    >>> import ember
+    >>> if ember.opencl.is_available():
+    ...     last = ember.opencl.device_count() - 1
+    ...     with ember.opencl.device(last):
+    ...         assert ember.ones(2, device="opencl").device.index == last
+    """
+
+    def __init__(self, device: Any) -> None:
+        self.idx = device_index(device)
+        self.prev_idx = -1
+
+    def __enter__(self) -> device:
+        self.prev_idx = _C._opencl_current_device()
+        _C._opencl_set_device(self.idx)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _C._opencl_set_device(self.prev_idx)
+
+
+class device_of(device):
+    """A context manager that makes a tensor's device the current one."""
+
+    def __init__(self, obj: Any) -> None:
+        super().__init__(obj.device if obj.device.type == "opencl" else None)
+
+
+def get_device_properties(device: Any = None) -> SimpleNamespace:
+    """What the device says of itself: name, memory, limits, abilities."""
+    return SimpleNamespace(**_C._opencl_properties(device_index(device)))
+
+
+def get_device_name(device: Any = None) -> str:
+    """The name of the device."""
+    return get_device_properties(device).name
+
+
+def synchronize(device: Any = None) -> None:
+    """Wait for all work on the device, in all its streams."""
+    _C._opencl_synchronize(device_index(device))
