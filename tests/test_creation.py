@@ -294,6 +294,23 @@ def test_promotion_functions():
     assert not ember.can_cast(ember.float32, ember.int64)
 
 
+@pytest.mark.parametrize(
+    ("op", "number", "element", "expected"),
+    [
+        ("floor_divide", -4, 2, 126),  # -4 is 252 in uint8
+        ("remainder", 300, 7, 2),  # 300 is 44
+        ("bitwise_right_shift", -1, 3, 31),
+        ("gcd", 300, 200, 4),
+    ],
+)
+def test_a_wider_integer_without_dimensions_has_the_type_of_the_result(
+    op, number, element, expected
+):
+    elements = ember.tensor([element, element], dtype=ember.uint8)
+    result = getattr(ember, op)(ember.tensor(number), elements)
+    assert result.dtype == ember.uint8 and result.tolist() == [expected, expected]
+
+
 def test_windows():
     for name in ("hann", "hamming", "blackman", "bartlett"):
         want = getattr(np, "hanning" if name == "hann" else name)(7)

@@ -53,13 +53,15 @@ Tensor result_tensor(const char* op, Dest dest, const Meeting& m, Dtype dtype) {
 
 namespace {
 
-// An operand on the host met by tensors of another device becomes a number.
-Operand localize(const Operand& o, Device device) {
-  if (o.is_tensor() && o.tensor().dim() == 0 && o.tensor().device().is_cpu() && !device.is_cpu()) {
-    if (device.is_meta()) return Operand(Scalar(0));
-    return Operand(item(o.tensor()));
-  }
-  return o;
+// A tensor without dimensions on the host becomes a number where tensors of another device meet it;
+// and where it is of a wider integer type than the result, for kernels may compute in wider
+// integers than that, and must not see more of it than the result's type holds.
+Operand localize(const Operand& o, Device device, Dtype compute) {
+  if (!o.is_tensor() || o.tensor().dim() != 0 || !o.tensor().device().is_cpu()) return o;
+  const Dtype own = o.tensor().dtype();
+  const bool wider = is_integral(compute) && is_integral(own) && promote(own, compute) != compute;
+  if (device.is_cpu() && !wider) return o;
+  return Operand(device.is_meta() ? Scalar(0) : item(o.tensor()));
 }
 
 // Would writing `out` change `o` before it is read? (x.T.add_(x), and the like)
@@ -175,7 +177,7 @@ Tensor compare(Compare f, const Operand& a, const Operand& b, const Params& para
   const char* name = name_of(f);
   Dtype dtype = row_dtype(name, types_of(f), result_type(a, b));
   Meeting m = meet(name, {&a, &b});
-  Operand x = localize(a, m.device), y = localize(b, m.device);
+  Operand x = localize(a, m.device, dtype), y = localize(b, m.device, dtype);
   Tensor out = result_tensor(name, dest, m, Dtype::Bool);
   write(out, {&x, &y}, [&](const Tensor& to) {
     Broadcast p(x, to.shape()), q(y, to.shape());
@@ -253,7 +255,7 @@ Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest des
   } else {
     dtype = row_dtype(row.name, types_of(row.f), result_type(a, b));
     Meeting m = meet(row.name, {&a, &b});
-    Operand x = localize(a, m.device), y = localize(b, m.device);
+    Operand x = localize(a, m.device, dtype), y = localize(b, m.device, dtype);
     out = result_tensor(row.name, dest, m, dtype);
     write(out, {&x, &y}, [&](const Tensor& to) {
       Broadcast p(x, to.shape()), q(y, to.shape());
@@ -298,7 +300,8 @@ Tensor ternary(const TernaryRow& row, const Operand& a, const Operand& b, const 
   promotion.add(c);
   Dtype dtype = row_dtype(row.name, types_of(row.f), promotion.result());
   Meeting m = meet(row.name, {&a, &b, &c});
-  Operand x = localize(a, m.device), y = localize(b, m.device), z = localize(c, m.device);
+  Operand x = localize(a, m.device, dtype), y = localize(b, m.device, dtype),
+          z = localize(c, m.device, dtype);
   bool record = grad_needed(a, b) || grad_needed(c);
   auto before = [&](const Operand& o) -> Tensor {
     if (!record || !o.is_tensor() || !dest.in_place ||
