@@ -1,5 +1,6 @@
 """ember.utils.benchmark: times, tables, drawn inputs, counted instructions."""
 
+import os
 import shutil
 
 import numpy as np
@@ -287,7 +288,8 @@ def test_callgrind_that_is_not_installed(monkeypatch):
 
 
 needs_valgrind = pytest.mark.skipif(
-    shutil.which("valgrind") is None, reason="valgrind is not installed"
+    shutil.which("valgrind") is None or "libasan" in os.environ.get("LD_PRELOAD", ""),
+    reason="valgrind is not installed, or a sanitizer is at work, which it cannot run",
 )
 
 
