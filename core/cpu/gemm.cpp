@@ -122,17 +122,20 @@ bool matrix_vector(int64_t m, int64_t k, const T* a, int64_t a_row, int64_t a_co
 }
 
 // How many threads stand side by side over the columns of C; the others share out its rows. Those
-// in a row copy the same rows of A, if it is copied; those in a column the same columns of B.
+// in a row read, and copy if need be, the same rows of A; those in a column copy the same columns
+// of B. A is read once for each block of B.
 template <class T>
 int64_t threads_across(const GemmTask<T>& task, int64_t threads) {
   const int64_t most = std::clamp<int64_t>(task.n / 96, 1, threads);
-  const int64_t copied = task.a_col != 1 ? 2 * task.m : 0;  // in pieces, so twice the work
+  const int64_t block = kernels_of<T>().block_width(task.k);
   int64_t best = most, least = INT64_MAX;
   for (int64_t across = most; across >= 1; across--) {
     const int64_t down = threads / across;
     if (across * down < threads || (down > 1 && task.m < 64 * down)) continue;
-    const int64_t copies = copied / down + task.n / across;
-    if (copies < least) best = across, least = copies;
+    const int64_t rows = task.m / down, columns = task.n / across;
+    const int64_t reads = rows * (task.a_col != 1 ? 2 : (columns + block - 1) / block);
+    const int64_t cost = reads + 2 * columns;
+    if (cost < least) best = across, least = cost;
   }
   return best;
 }

@@ -37,6 +37,127 @@ struct Workspace {
 };
 thread_local Workspace workspace;
 
+// Rows of a block of B; all blocks are about as deep.
+constexpr int64_t even_depth(int64_t k, int64_t deepest = kDepth) {
+  const int64_t blocks = (k + deepest - 1) / deepest;
+  return blocks ? (k + blocks - 1) / blocks : 0;
+}
+
+// Columns of a block of B that is copied.
+template <class T>
+int64_t block_width(int64_t k) {
+  constexpr int64_t kWidth = int64_t(kVectors) * kLanes<T>;
+  const int64_t width =
+      kBlockBytes / int64_t(sizeof(T)) / (k ? even_depth(k) : 1) / kWidth * kWidth;
+  return width < kWidth ? kWidth : width;
+}
+
+// A block of B, copied or in place, which all rows of A meet.
+template <class T>
+struct Block {
+  const T* b;
+  int64_t b_row, deep, columns;
+  bool in_place;
+  const T* rest;  // in place: a copy of the columns that do not fill a vector
+};
+
+// A tile of C at panel `at`; t.a and the first column of C are given.
+template <class T, bool Packed>
+void run_tile(const Block<T>& block, const Panels<T>& panels, int64_t at, int64_t rows, bool fetch,
+              Tile<T>& t) {
+  constexpr int L = kLanes<T>;
+  const int64_t j = panels.start(at), w = panels.width(at);
+  const auto& run = tiles<T, Packed>.at[rows - 1];
+  T* c = t.c;
+  t.c = c + j;
+  t.b = block.in_place ? block.b + j : block.b + j * block.deep;
+  t.b_row = block.in_place ? block.b_row : panels.stride(at);
+  if (fetch) {
+    tiles<T, Packed>.fetching(t);
+  } else if (w % L == 0) {
+    tiles<T, Packed>.run(rows, w / L, t);
+  } else if (!block.in_place) {
+    tile_through_buffer(run[w / L], t, rows, w);
+  } else {
+    if (w > L) run[w / L - 1](t);
+    t.b = block.rest;
+    t.b_row = L;
+    t.c = c + block.columns / L * L;
+    tile_through_buffer(run[0], t, rows, w % L);
+  }
+  t.c = c;
+}
+
+// Copies of groups of rows of A: of all if several blocks of B meet them, or else of the one in use
+// and the next.
+template <class T>
+struct Groups {
+  T* strips;
+  int64_t count;
+  bool copied;
+  T* at(int64_t row, int64_t deep) const {
+    return strips + row / kGroup<T> % count * kStrips<T> * strip_stride<T>(deep);
+  }
+};
+
+// All rows of A, read in place, by a block of B. A tile of the second panel also asks for the rows
+// after its own.
+template <class T>
+void rows_in_place(const GemmTask<T>& task, const Block<T>& block, const T* a, T beta, T* c) {
+  constexpr int64_t kWidth = int64_t(kVectors) * kLanes<T>;
+  const Panels<T> panels(block.columns);
+  for (int64_t i = 0; i < task.m; i += kRows) {
+    const int64_t rows = task.m - i < kRows ? task.m - i : kRows;
+    Tile<T> t{block.deep, a + i * task.a_row,          task.a_row, nullptr,
+              0,          c + i * task.c_row,          task.c_row, task.alpha,
+              beta,       a + (i + kRows) * task.a_row};
+    bool fetch = !block.in_place && i + 2 * kRows <= task.m;
+    for (int64_t at = 0; at < panels.count; at++) {
+      const bool now = fetch && panels.width(at) == kWidth && at > 0;
+      run_tile<T, false>(block, panels, at, rows, now, t);
+      if (now) fetch = false;
+    }
+  }
+}
+
+// The same with copied A. While the tiles of one group run, the next is brought near and copied, a
+// few columns after each tile: memory is read while the processor computes. For a block of B after
+// the first all groups are there.
+template <class T>
+void rows_by_groups(const GemmTask<T>& task, const Block<T>& block, const T* a, T beta, T* c,
+                    const Groups<T>& groups) {
+  const int64_t deep = block.deep, stride = strip_stride<T>(deep);
+  const Panels<T> panels(block.columns);
+  auto height = [&](int64_t i) { return task.m - i < kGroup<T> ? task.m - i : kGroup<T>; };
+  auto pack = [&](int64_t i, int64_t first, int64_t last) {
+    pack_group(a + i * task.a_row, task.a_row, task.a_col, height(i), first, last, stride,
+               groups.at(i, deep));
+  };
+  if (!groups.copied) pack(0, 0, deep);
+  for (int64_t i = 0; i < task.m; i += kGroup<T>) {
+    const int64_t rows = height(i), ahead = i + kGroup<T>;
+    const int64_t tiles = panels.count * ((rows + kRows - 1) / kRows);
+    const bool copies = !groups.copied && ahead < task.m;
+    int64_t run = 0, copied = 0;
+    for (int64_t s = 0; s < rows; s += kRows) {
+      Tile<T> t{deep,       groups.at(i, deep) + s / kRows * stride,
+                0,          nullptr,
+                0,          c + (i + s) * task.c_row,
+                task.c_row, task.alpha,
+                beta};
+      for (int64_t at = 0; at < panels.count; at++) {
+        const int64_t until = copies ? deep * ++run / tiles : 0, count = until - copied;
+        t.next = a + ahead * task.a_row + copied * task.a_col;
+        t.next_step = task.a_col;
+        t.next_every = count ? deep / count : 0;
+        run_tile<T, true>(block, panels, at, rows - s < kRows ? rows - s : kRows, false, t);
+        if (count) pack(ahead, copied, until);
+        copied = until;
+      }
+    }
+  }
+}
+
 template <class T>
 void gemm(const GemmTask<T>& task) {
   constexpr int L = kLanes<T>;
@@ -51,77 +172,33 @@ void gemm(const GemmTask<T>& task) {
   const bool b_in_place =
       task.b_col == 1 && (m < 2 * kRows || (aligned && (fits || m <= kFewRows)));
   const bool a_packed = task.a_col != 1 && k > 1;
-  const int64_t deepest = b_in_place && !fits ? kDepthInPlace : kDepth;
-  const int64_t blocks_k = (k + deepest - 1) / deepest;
-  const int64_t depth = blocks_k ? (k + blocks_k - 1) / blocks_k : 0;
-  int64_t width = kBlockBytes / int64_t(sizeof(T)) / (depth ? depth : 1) / kWidth * kWidth;
-  if (width < kWidth) width = kWidth;
-  if (width > n || b_in_place) width = n;
-  const int64_t a_size = a_packed ? (m + kRows - 1) / kRows * panel_stride<T>(depth) : 0;
-  const int64_t block_width = b_in_place ? L : Panels<T>(width).padded() + 2 * kWidth;
-  T* block = (T*)workspace.get(size_t(depth * block_width + a_size) * sizeof(T));
-  T* a_panels = block + depth * block_width;
+  const int64_t depth = even_depth(k, b_in_place && !fits ? kDepthInPlace : kDepth);
+  const int64_t widest = block_width<T>(k), width = widest > n || b_in_place ? n : widest;
+  const int64_t b_size = depth * (b_in_place ? L : Panels<T>(width).padded() + 2 * kWidth);
+  const int64_t groups = !a_packed ? 0 : width < n ? (m + kGroup<T> - 1) / kGroup<T> : 2;
+  const int64_t a_size = groups * kStrips<T> * strip_stride<T>(depth);
+  T* copy = (T*)workspace.get(size_t(b_size + a_size) * sizeof(T));
   for (int64_t p0 = 0; p0 == 0 || p0 < k; p0 += depth) {
     const int64_t deep = k - p0 < depth ? k - p0 : depth;
     const T beta = p0 == 0 ? task.beta : T(1);
-    const T* a0 = task.a + p0 * task.a_col;
-    if (a_packed) pack_a(a0, task.a_row, task.a_col, m, deep, a_panels);
     for (int64_t j0 = 0; j0 < n; j0 += width) {
-      const int64_t columns = n - j0 < width ? n - j0 : width;
+      const int64_t columns = n - j0 < width ? n - j0 : width, whole = columns / L * L;
       const T* b = task.b + p0 * task.b_row + j0 * task.b_col;
-      const int64_t whole = columns / L * L;  // columns in full vectors
-      const Panels<T> panels(columns);
-      if (!b_in_place) {
-        pack_block(b, task.b_row, task.b_col, deep, columns, block);
-      } else if (whole < columns) {
-        pack_b(b + whole, task.b_row, 1, deep, columns - whole, L, block);
-      }
-      for (int64_t i = 0; i < m; i += kRows) {
-        const int64_t rows = m - i < kRows ? m - i : kRows;
-        Tile<T> t{deep,
-                  a_packed ? a_panels + i / kRows * panel_stride<T>(deep) : a0 + i * task.a_row,
-                  task.a_row,
-                  nullptr,
-                  0,
-                  nullptr,
-                  task.c_row,
-                  task.alpha,
-                  beta,
-                  a0 + (i + kRows) * task.a_row};
-        const auto& run = a_packed ? tiles<T, true>.at[rows - 1] : tiles<T, false>.at[rows - 1];
-        bool fetch = !a_packed && i + 2 * kRows <= m;
-        T* c = task.c + i * task.c_row + j0;
-        for (int64_t at = 0; at < panels.count; at++) {
-          const int64_t j = panels.start(at), w = panels.width(at);
-          t.c = c + j;
-          t.b = b_in_place ? b + j : block + j * deep;
-          t.b_row = b_in_place ? task.b_row : panels.stride(at);
-          if (fetch && !b_in_place && w == kWidth && at > 0) {
-            fetch = false;
-            tiles<T, false>.fetching(t);
-          } else if (w % L == 0) {
-            a_packed ? tiles<T, true>.run(rows, w / L, t) : tiles<T, false>.run(rows, w / L, t);
-          } else if (!b_in_place) {
-            tile_through_buffer(run[w / L], t, rows, w);
-          } else {
-            if (w > L) run[w / L - 1](t);
-            t.b = block;
-            t.b_row = L;
-            t.c = c + whole;
-            tile_through_buffer(run[0], t, rows, w % L);
-          }
-        }
-      }
+      if (!b_in_place)
+        pack_block(b, task.b_row, task.b_col, deep, columns, copy);
+      else if (whole < columns)
+        pack_b(b + whole, task.b_row, 1, deep, columns - whole, L, copy);
+      const Block<T> block{b_in_place ? b : copy, task.b_row, deep, columns, b_in_place, copy};
+      const T* a = task.a + p0 * task.a_col;
+      if (a_packed)
+        rows_by_groups(task, block, a, beta, task.c + j0, {copy + b_size, groups, j0 > 0});
+      else
+        rows_in_place(task, block, a, beta, task.c + j0);
     }
   }
 }
 
 // Packed ahead: blocks of at most kDepth rows of B, each in panels.
-constexpr int64_t even_depth(int64_t k) {
-  const int64_t blocks = (k + kDepth - 1) / kDepth;
-  return blocks ? (k + blocks - 1) / blocks : 1;
-}
-
 template <class T>
 int64_t packed_size(int64_t k, int64_t n) {
   return k * Panels<T>(n).padded();
@@ -159,8 +236,7 @@ void gemm_packed(const GemmTask<T>& task, const T* packed, int64_t first, int64_
                 task.c + i * task.c_row + j,
                 task.c_row,
                 task.alpha,
-                p0 == 0 ? task.beta : T(1),
-                nullptr};
+                p0 == 0 ? task.beta : T(1)};
       if (w % L == 0)
         tiles<T, false>.run(rows, w / L, t);
       else
@@ -198,8 +274,8 @@ void to_bfloat(int64_t n, const float* x, uint16_t* y) {
 }
 
 template <class T>
-constexpr GemmKernelsOf<T> kernels_of{gemm<T>,        packed_size<T>, pack<T>,    tile_count<T>,
-                                      gemm_packed<T>, dot_rows<T>,    sum_rows<T>};
+constexpr GemmKernelsOf<T> kernels_of{gemm<T>,       block_width<T>, packed_size<T>, pack<T>,
+                                      tile_count<T>, gemm_packed<T>, dot_rows<T>,    sum_rows<T>};
 
 }  // namespace
 

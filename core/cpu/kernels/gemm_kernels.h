@@ -23,6 +23,7 @@ struct GemmTask {
 template <class T>
 struct GemmKernelsOf {
   void (*gemm)(const GemmTask<T>&);
+  int64_t (*block_width)(int64_t k);  // columns of B that meet the rows of A in one pass
   // B once for many products: `pack` writes it in panels, `packed_size` elements. `gemm_packed`
   // computes tiles first, first + 1 ... (not `last`) of the `tile_count` that C has.
   int64_t (*packed_size)(int64_t k, int64_t n);

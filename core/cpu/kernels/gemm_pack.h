@@ -61,40 +61,35 @@ void pack_b(const T* b, int64_t b_row, int64_t b_col, int64_t rows, int64_t colu
     for (int64_t j = columns; j < width; j++) out[p * width + j] = T(0);
 }
 
-// A line more than a panel needs, or panels 4 KB apart would crowd one another out of L1.
+// A is copied in groups of strips, each as high as a tile. Of a transposed A a group is kLines from
+// each column: a column is a page of its own, which should give more than a line at each visit.
 template <class T>
-constexpr int64_t panel_stride(int64_t depth) {
+constexpr int64_t kStrips = kLines * 64 / (kRows * int64_t(sizeof(T)));
+template <class T>
+constexpr int64_t kGroup = kStrips<T> * kRows;
+
+// A line more than a strip needs, or strips 4 KB apart would crowd one another out of L1.
+template <class T>
+constexpr int64_t strip_stride(int64_t depth) {
   return depth * kRows + 64 / int64_t(sizeof(T));
 }
 
-constexpr int64_t kRowsAhead = 8;  // asked for before they are copied: no processor foresees them
-
-// `rows` x `depth` of A into panels of kRows rows, each panel holding a column's elements side by
-// side.
+// Columns first ... last - 1 of a group of A, of which there are `rows` rows, into its strips, each
+// of which holds a column's elements side by side.
 template <class T>
-void pack_a(const T* a, int64_t a_row, int64_t a_col, int64_t rows, int64_t depth, T* out) {
-  const int64_t stride = panel_stride<T>(depth);
-  if (a_row == 1) {
-    constexpr int64_t kStrip = 24 * kRows;
-    for (int64_t i0 = 0; i0 < rows; i0 += kStrip) {
-      const int64_t end = rows - i0 < kStrip ? rows : i0 + kStrip;
-      for (int64_t p = 0; p < depth; p++) {
-        const T* from = a + p * a_col;
-        T* to = out + i0 / kRows * stride + p * kRows;
-        int64_t i = i0;
-        const T* ahead = from + kRowsAhead * a_col;
-        for (int64_t q = i0; q < end; q += 64 / int64_t(sizeof(T))) __builtin_prefetch(ahead + q);
-        for (; i + kRows <= end; i += kRows, to += stride)
-          for (int q = 0; q < kRows; q++) to[q] = from[i + q];
-        for (int q = 0; i < end; i++, q++) to[q] = from[i];
-      }
+void pack_group(const T* a, int64_t a_row, int64_t a_col, int64_t rows, int64_t first, int64_t last,
+                int64_t stride, T* out) {
+  for (int64_t p = first; p < last; p++) {
+    const T* from = a + p * a_col;
+    T* to = out + p * kRows;
+    if (a_row == 1 && rows == kGroup<T>) {
+#pragma GCC unroll 16
+      for (int64_t s = 0; s < kStrips<T>; s++)
+        __builtin_memcpy(to + s * stride, from + s * kRows, kRows * sizeof(T));
+    } else {
+      for (int64_t i = 0; i < rows; i++) to[i / kRows * stride + i % kRows] = from[i * a_row];
     }
-    return;
   }
-  for (int64_t i = 0; i < rows; i += kRows, out += stride)
-    for (int64_t p = 0; p < depth; p++)
-      for (int64_t q = 0; q < kRows && i + q < rows; q++)
-        out[p * kRows + q] = a[(i + q) * a_row + p * a_col];
 }
 
 // A block of B into panels, each as wide as its tile. Rows that lie in memory in one piece are read

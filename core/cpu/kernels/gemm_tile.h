@@ -25,6 +25,8 @@ using Vector = typename VectorOf<T>::type;
 template <class T>
 constexpr int kLanes = kBytes / int(sizeof(T));
 
+constexpr int kLines = 4;  // of a column of A that are copied at a time
+
 template <class T>
 struct Tile {
   int64_t k;
@@ -35,11 +37,14 @@ struct Tile {
   T* c;
   int64_t c_row;
   T alpha, beta;
-  const T* next;  // the rows of A that a fetching tile brings near
+  // What of A the tile brings near, or those after it would wait: a fetching tile the rows after
+  // its own; one of copied A the columns that are copied next, one in `next_every` turns of its
+  // loop.
+  const T* next = nullptr;
+  int64_t next_step = 0, next_every = 0;  // 0: none
 };
 
-// One tile of M x N vectors. Packed A holds kRows elements of a column side by side. A fetching
-// tile also asks for the rows of A that come after these, or the next tiles would wait for them.
+// One tile of M x N vectors. Packed A holds kRows elements of a column side by side.
 template <class T, int M, int N, bool Packed, bool Fetch = false>
 void tile(const Tile<T>& t) {
   using V = Vector<T>;
@@ -48,8 +53,16 @@ void tile(const Tile<T>& t) {
   const T* a = t.a;
   const T* b = t.b;
   const int64_t a_row = t.a_row, b_row = t.b_row;
+  const T* next = t.next;
+  int64_t wait = t.next_every;
   for (int64_t p = 0; p < t.k; p++) {
     if (Fetch) __builtin_prefetch(t.next + p % kRows * a_row + p / kRows * kRows);
+    if (Packed && --wait == 0) {
+#pragma GCC unroll 8
+      for (int l = 0; l < kLines; l++) __builtin_prefetch(next + l * 64 / int(sizeof(T)), 0, 2);
+      next += t.next_step;
+      wait = t.next_every;
+    }
     V y[N];
 #pragma GCC unroll 8
     for (int j = 0; j < N; j++) y[j] = *(const V*)(b + j * L);
