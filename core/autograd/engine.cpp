@@ -313,6 +313,7 @@ class Pass {
   void apply(Node& node, Grads& g) {
     Grads dx(node.edges.size());
     Node* outer = std::exchange(running_node, &node);
+    Node* outer_ending = std::exchange(ending_node, call_.keep_graph ? nullptr : &node);
     profile::Span span;
     if (profile::on()) span.begin(node.display_name(), profile::Kind::Backward);
     try {
@@ -324,10 +325,12 @@ class Pass {
       if (__builtin_expect(anomaly.enabled && anomaly.check_nan, 0)) check_nan(node, dx);
     } catch (...) {
       running_node = outer;
+      ending_node = outer_ending;
       if (anomaly.enabled && host_warn) host_warn(forward_traces(node));
       throw;
     }
     running_node = outer;
+    ending_node = outer_ending;
     g = Grads();  // so that a gradient on its way to a leaf is ours alone
     for (size_t i = 0; i < node.edges.size(); i++) {
       const Edge& e = node.edges[i];

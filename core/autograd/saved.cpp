@@ -55,6 +55,11 @@ Tensor Saved::with_history(const Tensor& t) const {
   return out;
 }
 
+bool Saved::expendable() const {
+  return running_node && running_node == ending_node && tensor_ && tensor_.impl()->refs == 1 &&
+         tensor_.storage()->refs == 1;
+}
+
 Tensor Saved::get() const {
   if (packed_) return with_history(packed_->hooks->unpack(packed_->value));
   if (!tensor_) return tensor_;

@@ -22,6 +22,8 @@ EMBER_FAST_TLS inline thread_local SavedHooks* saved_hooks =
 EMBER_FAST_TLS inline thread_local bool saved_something =
     false;  // since the last node was made (Node::has_saved)
 EMBER_FAST_TLS inline thread_local Node* running_node = nullptr;  // whose rules are being applied
+EMBER_FAST_TLS inline thread_local Node* ending_node =
+    nullptr;  // the running node, if what it saved is dropped afterwards
 
 class Saved {
  public:
@@ -42,6 +44,8 @@ class Saved {
   operator Tensor() const { return get(); }
   Tensor operator*() const { return get(); }
   bool defined() const { return tensor_.defined() || packed_; }
+  // May a rule write over it? Its node has no other use for it, and nobody else has it.
+  bool expendable() const;
 
  private:
   struct Packed {

@@ -366,25 +366,33 @@ PackedMatrix::PackedMatrix(Dtype dtype, int64_t k, int64_t n, const Matrix& b)
                                       : packed_memory<double>(dtype, k, n, b)) {}
 
 template <class T>
-void PackedMatrix::run(int64_t m, const void* a, int64_t a_row, void* c, int64_t c_row,
-                       double beta) const {
+void PackedMatrix::run(int64_t m, const void* a, int64_t a_row, void* c, int64_t c_row, double beta,
+                       Memory ahead) const {
   const auto& kernel = kernels_of<T>();
-  const GemmTask<T> task{m,       n_, k_, static_cast<const T*>(a), a_row, 1,
-                         nullptr, 0,  0,  static_cast<T*>(c),       c_row, T(1),
-                         T(beta)};
+  const GemmTask<T> task{m,         n_,
+                         k_,        static_cast<const T*>(a),
+                         a_row,     1,
+                         nullptr,   0,
+                         0,         static_cast<T*>(c),
+                         c_row,     T(1),
+                         T(beta),   static_cast<const T*>(ahead.data),
+                         ahead.size};
   if (m == 0 || n_ == 0) return;
   if (k_ == 0) return scale(m, n_, task.c, c_row, int64_t(1), T(beta));
   const int64_t tiles = kernel.tile_count(m, n_);
   const int64_t pieces = pieces_for(m * n_ * k_, kWorkPerThread);
   parallel_for(tiles, (tiles + pieces - 1) / pieces, [&](int64_t begin, int64_t end) {
-    kernel.gemm_packed(task, memory_.data<T>(), begin, end);
+    GemmTask<T> part = task;
+    part.ahead += begin * task.ahead_size / tiles;
+    part.ahead_size = (end - begin) * task.ahead_size / tiles;
+    kernel.gemm_packed(part, memory_.data<T>(), begin, end);
   });
 }
 
 void PackedMatrix::product(int64_t m, const void* a, int64_t a_row, void* c, int64_t c_row,
-                           double beta) const {
-  dtype_ == Dtype::Float32 ? run<float>(m, a, a_row, c, c_row, beta)
-                           : run<double>(m, a, a_row, c, c_row, beta);
+                           double beta, Memory ahead) const {
+  dtype_ == Dtype::Float32 ? run<float>(m, a, a_row, c, c_row, beta, ahead)
+                           : run<double>(m, a, a_row, c, c_row, beta, ahead);
 }
 
 void dot(Dtype dtype, int64_t n, const void* x, int64_t x_step, const void* y, int64_t y_step,

@@ -40,12 +40,19 @@ void gemm(Dtype dtype, const Batch& batch, int64_t m, int64_t n, int64_t k, cons
 class PackedMatrix {
  public:
   PackedMatrix(Dtype dtype, int64_t k, int64_t n, const Matrix& b);
-  // C = A B + beta * C with A of m x k; the columns of A and of C are adjacent.
-  void product(int64_t m, const void* a, int64_t a_row, void* c, int64_t c_row, double beta) const;
+  // C = A B + beta * C with A of m x k; the columns of A and of C are adjacent. Meanwhile `ahead`
+  // (may be empty) is brought near: what the caller reads next.
+  struct Memory {
+    const void* data = nullptr;
+    int64_t size = 0;  // in elements
+  };
+  void product(int64_t m, const void* a, int64_t a_row, void* c, int64_t c_row, double beta,
+               Memory ahead) const;
 
  private:
   template <class T>
-  void run(int64_t m, const void* a, int64_t a_row, void* c, int64_t c_row, double beta) const;
+  void run(int64_t m, const void* a, int64_t a_row, void* c, int64_t c_row, double beta,
+           Memory ahead) const;
   Dtype dtype_;
   int64_t k_, n_;
   Tensor memory_;

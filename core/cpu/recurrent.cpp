@@ -51,9 +51,10 @@ class Products {
   Products(const Steps& steps, int64_t k, int64_t n, const Matrix& b) : k_(k), n_(n), b_(b) {
     if (steps.sizes.size() >= 4 && steps.sizes[0] >= 4) packed_.emplace(dtype_of<T>, k, n, b);
   }
-  void run(int64_t m, const T* a, T* c, double beta) const {
+  // `ahead`: what the caller reads after the product.
+  void run(int64_t m, const T* a, T* c, double beta, PackedMatrix::Memory ahead = {}) const {
     if (packed_)
-      packed_->product(m, a, k_, c, n_, beta);
+      packed_->product(m, a, k_, c, n_, beta, ahead);
     else
       gemm(dtype_of<T>, m, n_, k_, {a, k_, 1}, b_, {c, n_, 1}, 1.0, beta);
   }
@@ -69,9 +70,36 @@ void copy(int64_t n, const T* from, T* to) {
   std::memcpy(to, from, size_t(n) * sizeof(T));
 }
 
+// Sums of columns, one for each range of sequences (over_sequences) and in the end of them all.
+template <class T>
+class ColumnSums {
+ public:
+  explicit ColumnSums(const Tensor& out)
+      : columns_(out ? out.numel() : 0), parts_(out ? size_t(num_threads()) : 0) {
+    for (auto& part : parts_) part.resize(size_t(columns_));
+  }
+  // Those of range i of the sequences, zero at first; null if nobody wants the sums.
+  T* of_range(int64_t i) { return parts_.empty() ? nullptr : parts_[size_t(i)].data(); }
+  void finish(const Tensor& out, const RecurrentLoops<T>& loops) {
+    if (parts_.empty()) return;
+    T* to = out.data<T>();
+    copy(columns_, parts_[0].data(), to);
+    for (size_t i = 1; i < parts_.size(); i++) loops.add(columns_, parts_[i].data(), to);
+  }
+
+ private:
+  int64_t columns_;
+  std::vector<std::vector<T>> parts_;
+};
+
 template <class F>
 void over_rows(int64_t rows, int64_t units, F body) {
   parallel_for(rows, std::max<int64_t>(1, kGateGrain / std::max<int64_t>(1, units)), body);
+}
+
+// Sequences in a range, if they are shared out among threads.
+int64_t range_size(const Steps& steps) {
+  return (steps.sizes[0] + num_threads() - 1) / num_threads();
 }
 
 // Calls body(first, last) on ranges of sequences. These do not depend on each other: a thread that
@@ -80,25 +108,33 @@ void over_rows(int64_t rows, int64_t units, F body) {
 template <class F>
 void over_sequences(const Steps& steps, const Tensor& weight, F body) {
   constexpr int64_t kCacheBytes = 1 << 20, kEnoughRows = 16, kEnoughWork = 1 << 19;
-  const int64_t count = steps.sizes[0], each = (count + num_threads() - 1) / num_threads();
+  const int64_t count = steps.sizes[0], each = range_size(steps);
   const bool cached = weight.numel() * weight.item_size() <= kCacheBytes;
   const int64_t work = count * int64_t(steps.sizes.size()) * weight.numel();
   const bool split = work >= kEnoughWork && (cached || each >= kEnoughRows);
   parallel_for(count, split ? each : count, body);
 }
 
-// Calls body(first row, rows) for the rows of sequences first ... last - 1 at each step, in order
-// or against it.
+// The rows that some sequences have at a step.
+struct Rows {
+  int64_t at = 0, count = 0;
+};
+
+// Calls body(rows, those of the next step) for the rows of sequences first ... last - 1 at each
+// step, in order or against it.
 template <class F>
 void each_step(const Steps& steps, bool backwards, int64_t first, int64_t last, F body) {
   const bool down = steps.reverse != backwards;
   const int64_t count = int64_t(steps.sizes.size());
   int64_t at = 0;
   for (int64_t n : steps.sizes) at += down ? n : 0;
-  for (int64_t i = 0; i < count; i++) {
-    const int64_t n = steps.sizes[size_t(down ? count - 1 - i : i)];
+  Rows now;
+  for (int64_t i = 0; i <= count; i++) {
+    const int64_t n = i < count ? steps.sizes[size_t(down ? count - 1 - i : i)] : 0;
     if (down) at -= n;
-    if (n > first) body(at + first, std::min(n, last) - first);
+    const Rows next{at + first, std::max<int64_t>(0, std::min(n, last) - first)};
+    if (now.count) body(now, next);
+    now = next;
     if (!down) at += n;
   }
 }
@@ -109,7 +145,7 @@ void forward(const Steps& steps, const RecurrentForward& f) {
   const int64_t p = f.weight.size(1), wide = f.weight.size(0), units = wide / gates_of(steps.cell);
   const bool gru = steps.cell == Cell::Gru;
   T *gates = raw<T>(f.gates), *y = raw<T>(f.y), *before = raw<T>(f.before);
-  T* hidden = raw<T>(f.hidden);
+  T *before_h = raw<T>(f.before_h), *hidden = raw<T>(f.hidden);
   const T *weight = raw<T>(f.weight), *projection = raw<T>(f.projection);
   std::vector<T> none(f.bias && f.bias_h ? 0 : size_t(wide));
   const T* bias = f.bias ? raw<T>(f.bias) : none.data();
@@ -120,9 +156,12 @@ void forward(const Steps& steps, const RecurrentForward& f) {
   over_sequences(steps, f.weight, [&](int64_t first, int64_t last) {
     T *h = raw<T>(f.h) + first * p, *c = raw<T>(f.c) + first * units;
     std::vector<T> sums(gru ? size_t((last - first) * wide) : 0);
-    each_step(steps, false, first, last, [&](int64_t at, int64_t n) {
+    each_step(steps, false, first, last, [&](Rows now, Rows next) {
+      const auto [at, n] = now;
       T *in = gates + at * wide, *out = y + at * p;
-      recur.run(n, h, gru ? sums.data() : in, gru ? 0.0 : 1.0);
+      if (before_h) copy(n * p, h, before_h + at * p);
+      recur.run(n, h, gru ? sums.data() : in, gru ? 0.0 : 1.0,
+                {gates + next.at * wide, next.count * wide});
       over_rows(n, units, [&](int64_t begin, int64_t end) {
         const int64_t rows = end - begin, from = begin * units, at_unit = (at + begin) * units;
         T* mine = in + begin * wide;
@@ -156,13 +195,17 @@ void backward(const Steps& steps, const RecurrentBackward& b) {
   const T *before = raw<T>(b.before), *hidden = raw<T>(b.hidden), *before_h = raw<T>(b.before_h);
   const T *weight = raw<T>(b.weight), *projection = raw<T>(b.projection);
   T *dgates = raw<T>(b.dgates), *dsums = raw<T>(b.dgates_h), *dprojected = raw<T>(b.dprojected);
+  ColumnSums<T> bias(b.dbias), bias_h(b.dbias_h);
   const Products<T> recur(steps, wide, p, {weight, p, 1});
   std::optional<Products<T>> unproject;
   if (projection) unproject.emplace(steps, p, units, Matrix{projection, units, 1});
   over_sequences(steps, b.weight, [&](int64_t first, int64_t last) {
     T *dh = raw<T>(b.dh) + first * p, *dc = raw<T>(b.dc) + first * units;
     std::vector<T> unprojected(projection ? size_t((last - first) * units) : 0);
-    each_step(steps, true, first, last, [&](int64_t at, int64_t n) {
+    const int64_t range = first / range_size(steps);
+    T *dbias = bias.of_range(range), *dbias_h = bias_h.of_range(range);
+    each_step(steps, true, first, last, [&](Rows now, Rows next) {
+      const auto [at, n] = now;
       loops.add(n * p, dy + at * p, dh);
       T* from_above = dh;
       if (projection) {
@@ -190,9 +233,15 @@ void backward(const Steps& steps, const RecurrentBackward& b) {
             break;
         }
       });
-      recur.run(n, (gru ? dsums : dgates) + at * wide, dh, gru ? 1.0 : 0.0);
+      if (dbias) loops.sum_rows(n, wide, dgates + at * wide, dbias);
+      if (dbias_h) loops.sum_rows(n, wide, dsums + at * wide, dbias_h);
+      PackedMatrix::Memory ahead;
+      if (gates) ahead = {gates + next.at * wide, next.count * wide};
+      recur.run(n, (gru ? dsums : dgates) + at * wide, dh, gru ? 1.0 : 0.0, ahead);
     });
   });
+  bias.finish(b.dbias, loops);
+  bias_h.finish(b.dbias_h, loops);
 }
 
 class CpuRecurrentKernels final : public RecurrentKernels {

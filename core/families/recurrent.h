@@ -31,16 +31,20 @@ struct RecurrentForward {
   Tensor h, c;        // (N, P), (N, H): states at the start, become those at the end; c: LSTM only
   Tensor y;           // (rows, P): h after each step
   Tensor before;      // (rows, H), may be undefined: c before each step
+  Tensor before_h;    // (rows, P), may be undefined: h before each step
   Tensor hidden;      // (rows, H): LSTM's h before the projection; what GRU's reset gate multiplies
 };
 
 struct RecurrentBackward {
-  Tensor gates, weight, projection, y, before, hidden;  // as the forward pass left them
-  Tensor before_h;                                      // (rows, P), GRU only: h before each step
-  Tensor dy;                                            // (rows, P)
+  // As the forward pass left them. gates, before: LSTM and GRU; before_h, hidden: GRU (LSTM's
+  // hidden is not needed); y: the others.
+  Tensor gates, weight, projection, y, before, before_h, hidden;
+  Tensor dy;          // (rows, P)
   Tensor dh, dc;      // gradients of the last states, become those of the first
-  Tensor dgates;      // (rows, G H): of what the input gives to the gates
+  Tensor dgates;      // (rows, G H): of what the input gives to the gates; may be `gates` itself
   Tensor dgates_h;    // (rows, G H), GRU only: of what the recurrence gives to them
+  Tensor dbias;       // (1, G H), may be undefined: the sum of dgates' rows
+  Tensor dbias_h;     // (1, G H), may be undefined: the sum of dgates_h's rows
   Tensor dprojected;  // (rows, P), with a projection only: of h after each step, from all sides
 };
 

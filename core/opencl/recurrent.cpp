@@ -66,6 +66,7 @@ void forward_steps(const Steps& steps, const RecurrentForward& f) {
   each_step(steps, false, [&](int64_t first, int64_t n) {
     const Tensor gates = rows_of(f.gates, first, n), y = rows_of(f.y, first, n);
     const Tensor h = rows_of(f.h, 0, n), hidden = rows_of(f.hidden, first, n);
+    if (f.before_h) copy(rows_of(f.before_h, first, n), h);
     if (sums)
       matmul(rows_of(sums, 0, n), h, weight, Scalar(1.0), Scalar(0.0));
     else
@@ -138,6 +139,8 @@ void backward_steps(const Steps& steps, const RecurrentBackward& b) {
     const bool gru = steps.cell == Cell::Gru;
     matmul(dh, gru ? dsums : dgates, b.weight, Scalar(1.0), Scalar(gru ? 1.0 : 0.0));
   });
+  if (b.dbias) reduce(Reduction::Sum, b.dbias, b.dgates, Shape{0}, 0);
+  if (b.dbias_h) reduce(Reduction::Sum, b.dbias_h, b.dgates_h, Shape{0}, 0);
 }
 
 class OpenClRecurrent final : public RecurrentKernels {

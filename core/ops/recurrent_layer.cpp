@@ -64,24 +64,6 @@ LayerResult run_in_steps(Cell cell, const Tensor& x, const Sizes& sizes, const T
 
 // --- by kernels -------------------------------------------------------------------------------
 
-// h before each step, for all rows.
-Tensor before_each(const Tensor& y, const Tensor& h, const Sizes& sizes, bool reverse) {
-  TensorList parts;
-  int64_t at = 0;
-  for (size_t t = 0; t < sizes.size(); t++) {
-    const int64_t n = sizes[t];
-    if (!reverse) {
-      parts.push_back(t == 0 ? part(h, 0, n) : part(y, at - sizes[t - 1], n));
-    } else {
-      const int64_t next = t + 1 < sizes.size() ? sizes[t + 1] : 0;
-      if (next) parts.push_back(part(y, at + n, next));
-      if (n > next) parts.push_back(part(h, next, n - next));
-    }
-    at += n;
-  }
-  return cat(parts);
-}
-
 enum Inputs { kX, kH, kC, kIh, kHh, kBih, kBhh, kHr, kInputs };
 
 LayerWeights weights_of(const TensorList& in) {
@@ -93,7 +75,7 @@ struct Recorded {
   Cell cell;
   bool reverse;
   Sizes sizes;
-  Saved inputs[kInputs], gates, y, before, hidden;
+  Saved inputs[kInputs], gates, y, before, before_h, hidden;
 
   std::vector<Tensor> operator()(const Grads& g, const std::vector<bool>& needed) const {
     TensorList in(kInputs);
@@ -131,40 +113,44 @@ struct Recorded {
 
   std::vector<Tensor> fused(const TensorList& in, const Grads& g,
                             const std::vector<bool>& needed) const {
-    Tensor kept_y = y.get();
     const Tensor &x = in[kX], &w = in[kHh], &hr = in[kHr];
+    const Shape y_shape{x.size(0), in[kH].size(1)}, gates_shape{x.size(0), w.size(0)};
+    auto fresh = [&](const Shape& shape) { return empty(shape, x.dtype(), x.device()); };
     // The kernel changes the gradients of the states, so they are copies.
     auto start = [](const Tensor& grad, const Tensor& like) {
       return grad ? clone(grad, MemoryFormat::Contiguous)
                   : zeros(like.shape(), like.dtype(), like.device());
     };
+    auto kept = [](const Saved& saved) { return saved.defined() ? saved.get() : Tensor(); };
+    const bool gru = cell == Cell::Gru, in_place = gates.expendable();
     RecurrentBackward b;
-    if (gates.defined()) b.gates = gates.get();
+    b.gates = kept(gates);
     b.weight = contiguous(w);
-    b.y = kept_y;
+    b.y = kept(y);
     if (hr) b.projection = contiguous(hr);
-    if (before.defined()) b.before = before.get();
-    if (hidden.defined()) b.hidden = hidden.get();
-    b.dy = g[0] ? contiguous(g[0]) : zeros(kept_y.shape(), kept_y.dtype(), kept_y.device());
+    b.before = kept(before);
+    b.before_h = kept(before_h);
+    b.hidden = kept(hidden);
+    b.dy = g[0] ? contiguous(g[0]) : zeros(y_shape, x.dtype(), x.device());
     b.dh = start(g[1], in[kH]);
     if (cell == Cell::Lstm) b.dc = start(g[2], in[kC]);
-    Shape shape{x.size(0), w.size(0)};
-    b.dgates = empty(shape, x.dtype(), x.device());
-    const bool gru = cell == Cell::Gru;
-    Tensor before_h;
-    if (needed[kHh] || gru) before_h = before_each(kept_y, in[kH], sizes, reverse);
-    if (gru) b.before_h = before_h, b.dgates_h = empty(shape, x.dtype(), x.device());
-    if (hr) b.dprojected = empty(kept_y.shape(), kept_y.dtype(), kept_y.device());
+    b.dgates = in_place ? b.gates : fresh(gates_shape);
+    if (gru) b.dgates_h = fresh(gates_shape);
+    if (hr) b.dprojected = fresh(y_shape);
+    if (needed[kBih] || (needed[kBhh] && !gru)) b.dbias = fresh({1, w.size(0)});
+    if (needed[kBhh] && gru) b.dbias_h = fresh({1, w.size(0)});
     backend_of(x).recurrent()->backward({cell, reverse, sizes}, b);
 
     const Tensor& recurrent = gru ? b.dgates_h : b.dgates;
     std::vector<Tensor> result(kInputs);
     if (needed[kX]) result[kX] = mm(b.dgates, in[kIh]);
     if (needed[kIh]) result[kIh] = mm(transpose(b.dgates, 0, 1), x);
-    if (needed[kHh]) result[kHh] = mm(transpose(recurrent, 0, 1), before_h);
-    if (needed[kBih]) result[kBih] = sum(b.dgates, Dims(0));
-    if (needed[kBhh])
-      result[kBhh] = needed[kBih] && !gru ? clone(result[kBih]) : sum(recurrent, Dims(0));
+    if (needed[kHh]) result[kHh] = mm(transpose(recurrent, 0, 1), b.before_h);
+    if (needed[kBih]) result[kBih] = select(b.dbias, 0, 0);
+    if (needed[kBhh]) {
+      Tensor sums = select(gru ? b.dbias_h : b.dbias, 0, 0);
+      result[kBhh] = needed[kBih] && !gru ? clone(sums) : sums;
+    }
     if (needed[kHr]) result[kHr] = mm(transpose(b.dprojected, 0, 1), b.hidden);
     if (needed[kH]) result[kH] = b.dh;
     if (needed[kC]) result[kC] = b.dc;
@@ -192,17 +178,23 @@ LayerResult run_fused(RecurrentKernels& kernels, const char* op, Cell cell, cons
   }
   f.y = empty({rows, h.size(1)}, x.dtype(), x.device());
   if (cell == Cell::Lstm && record) f.before = empty({rows, units}, x.dtype(), x.device());
+  if (record && (cell == Cell::Gru || w.hh.requires_grad()))
+    f.before_h = empty({rows, h.size(1)}, x.dtype(), x.device());
   if (w.hr || (cell == Cell::Gru && record)) f.hidden = empty({rows, units}, x.dtype(), x.device());
   kernels.forward({cell, reverse, sizes}, f);
   LayerResult result{f.y, f.h, f.c};
   if (!record) return result;
 
   const TensorList inputs{x, h, c, w.ih, w.hh, w.b_ih, w.b_hh, w.hr};
-  Recorded rule{cell, reverse, sizes, {}, {}, Saved::output(f.y), {}, {}};
+  Recorded rule{cell, reverse, sizes, {}, {}, {}, {}, {}, {}};
   for (size_t i = 0; i < kInputs; i++)
     if (inputs[i]) rule.inputs[i] = Saved(inputs[i]);
-  if (cell == Cell::Lstm || cell == Cell::Gru) rule.gates = Saved(f.gates);
+  if (cell == Cell::Lstm || cell == Cell::Gru)
+    rule.gates = Saved(f.gates);
+  else
+    rule.y = Saved::output(f.y);
   if (f.before) rule.before = Saved(f.before);
+  if (f.before_h) rule.before_h = Saved(f.before_h);
   if (f.hidden) rule.hidden = Saved(f.hidden);
   Few<Tensor, 3> outs(c ? 3 : 2);
   outs[0] = result.y;

@@ -194,6 +194,31 @@ def test_a_long_sequence_is_its_steps(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_a_graph_that_is_kept_gives_the_same_twice(kind):
+    """The last pass may write over what the layer saved, one before it may not."""
+    ember.manual_seed(0)
+    layer = getattr(ember.nn, kind)(5, 8)
+    x = ember.randn(9, 6, 5, requires_grad=True)
+    loss = layer(x)[0].sin().sum()
+    inputs = [x, *layer.parameters()]
+    once = ember.autograd.grad(loss, inputs, retain_graph=True)
+    twice = ember.autograd.grad(loss, inputs)
+    assert all(bool((a == b).all()) for a, b in zip(once, twice))
+    with pytest.raises(RuntimeError, match="second time"):
+        ember.autograd.grad(loss, inputs)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_an_output_may_be_changed_in_place(kind):
+    """Its gradient does not need the output, which would be an error."""
+    ember.manual_seed(0)
+    layer, x = getattr(ember.nn, kind)(3, 4), ember.randn(5, 2, 3)
+    (expected,) = ember.autograd.grad((layer(x)[0] * 2).sum(), [layer.weight_hh_l0])
+    (grad,) = ember.autograd.grad(layer(x)[0].mul_(2).sum(), [layer.weight_hh_l0])
+    assert ember.allclose(grad, expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_half_precision_layers(kind):
     ember.manual_seed(0)
     layer = getattr(ember.nn, kind)(3, 5, num_layers=2, bidirectional=True)

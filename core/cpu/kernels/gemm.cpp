@@ -73,7 +73,7 @@ void run_tile(const Block<T>& block, const Panels<T>& panels, int64_t at, int64_
   t.b = block.in_place ? block.b + j : block.b + j * block.deep;
   t.b_row = block.in_place ? block.b_row : panels.stride(at);
   if (fetch) {
-    tiles<T, Packed>.fetching(t);
+    tiles<T, Packed>.fetch_rows(t);
   } else if (w % L == 0) {
     tiles<T, Packed>.run(rows, w / L, t);
   } else if (!block.in_place) {
@@ -223,6 +223,9 @@ void gemm_packed(const GemmTask<T>& task, const T* packed, int64_t first, int64_
   constexpr int L = kLanes<T>;
   const Panels<T> panels(task.n);
   const int64_t depth = even_depth(task.k), down = (task.m + kRows - 1) / kRows;
+  const int64_t turns = task.k * (last - first), lines = task.ahead_size * int64_t(sizeof(T)) / 64;
+  const int64_t every = lines ? turns / lines + 1 : 0;
+  const T* ahead = task.ahead;
   for (int64_t p0 = 0; p0 < task.k; p0 += depth) {
     const int64_t deep = task.k - p0 < depth ? task.k - p0 : depth;
     for (int64_t at = first; at < last; at++) {
@@ -236,11 +239,18 @@ void gemm_packed(const GemmTask<T>& task, const T* packed, int64_t first, int64_
                 task.c + i * task.c_row + j,
                 task.c_row,
                 task.alpha,
-                p0 == 0 ? task.beta : T(1)};
-      if (w % L == 0)
+                p0 == 0 ? task.beta : T(1),
+                ahead,
+                64 / int64_t(sizeof(T)),
+                every};
+      if (every && rows == kRows && w == kVectors * L) {
+        tiles<T, false>.fetch_lines(t);
+        ahead += deep / every * t.next_step;
+      } else if (w % L == 0) {
         tiles<T, false>.run(rows, w / L, t);
-      else
+      } else {
         tile_through_buffer(tiles<T, false>.at[rows - 1][w / L], t, rows, w);
+      }
     }
   }
 }

@@ -18,6 +18,8 @@ struct GemmTask {
   T* c;
   int64_t c_row;
   T alpha, beta;
+  const T* ahead = nullptr;  // memory that gemm_packed brings near meanwhile, about all of it
+  int64_t ahead_size = 0;
 };
 
 template <class T>

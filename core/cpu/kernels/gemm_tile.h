@@ -44,9 +44,17 @@ struct Tile {
   int64_t next_step = 0, next_every = 0;  // 0: none
 };
 
+enum class Fetch {
+  None,
+  Rows,     // of A: those after the tile's own
+  Columns,  // kLines of the columns of A that are copied next, every `next_every` turns
+  Lines,    // any memory, a line every `next_every` turns
+};
+
 // One tile of M x N vectors. Packed A holds kRows elements of a column side by side.
-template <class T, int M, int N, bool Packed, bool Fetch = false>
+template <class T, int M, int N, bool Packed, Fetch fetch = Packed ? Fetch::Columns : Fetch::None>
 void tile(const Tile<T>& t) {
+  constexpr int kAtOnce = fetch == Fetch::Columns ? kLines : fetch == Fetch::Lines ? 1 : 0;
   using V = Vector<T>;
   constexpr int L = kLanes<T>;
   V sum[M][N] = {};
@@ -56,10 +64,10 @@ void tile(const Tile<T>& t) {
   const T* next = t.next;
   int64_t wait = t.next_every;
   for (int64_t p = 0; p < t.k; p++) {
-    if (Fetch) __builtin_prefetch(t.next + p % kRows * a_row + p / kRows * kRows);
-    if (Packed && --wait == 0) {
+    if (fetch == Fetch::Rows) __builtin_prefetch(t.next + p % kRows * a_row + p / kRows * kRows);
+    if (kAtOnce && --wait == 0) {
 #pragma GCC unroll 8
-      for (int l = 0; l < kLines; l++) __builtin_prefetch(next + l * 64 / int(sizeof(T)), 0, 2);
+      for (int l = 0; l < kAtOnce; l++) __builtin_prefetch(next + l * 64 / int(sizeof(T)), 0, 2);
       next += t.next_step;
       wait = t.next_every;
     }
@@ -98,10 +106,13 @@ using TileFunction = void (*)(const Tile<T>&);
 template <class T, bool Packed>
 struct Tiles {
   static constexpr int kHalf = kRows / 2;
-  TileFunction<T> at[kRows][kVectors], wide[kHalf], fetching;
+  TileFunction<T> at[kRows][kVectors], wide[kHalf], fetch_rows, fetch_lines;
   template <int... I>
   constexpr explicit Tiles(std::integer_sequence<int, I...>)
-      : at{}, wide{}, fetching(tile<T, kRows, kVectors, Packed, true>) {
+      : at{},
+        wide{},
+        fetch_rows(tile<T, kRows, kVectors, Packed, Fetch::Rows>),
+        fetch_lines(tile<T, kRows, kVectors, Packed, Fetch::Lines>) {
     ((at[I / kVectors][I % kVectors] = tile<T, I / kVectors + 1, I % kVectors + 1, Packed>), ...);
     ((I < kHalf ? void(wide[I % kHalf] = tile<T, I % kHalf + 1, kVectors + 1, Packed>) : void()),
      ...);

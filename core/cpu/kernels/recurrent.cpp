@@ -40,13 +40,14 @@ void lstm_grad(int64_t rows, int64_t n, const T* gates, const T* before, const T
     T *di = dgates, *df = dgates + n, *dg = dgates + 2 * n, *d_o = dgates + 3 * n;
 #pragma omp simd
     for (int64_t j = 0; j < n; j++) {
-      T top = tanh(f[j] * before[j] + i[j] * g[j]);
-      T d = dc[j] + dh[j] * o[j] * (1 - top * top);
-      di[j] = d * g[j] * i[j] * (1 - i[j]);
-      df[j] = d * before[j] * f[j] * (1 - f[j]);
-      dg[j] = d * i[j] * (1 - g[j] * g[j]);
-      d_o[j] = dh[j] * top * o[j] * (1 - o[j]);
-      dc[j] = d * f[j];
+      const T enter = i[j], forget = f[j], cell = g[j], leave = o[j], was = before[j];
+      T top = tanh(forget * was + enter * cell);
+      T d = dc[j] + dh[j] * leave * (1 - top * top);
+      di[j] = d * cell * enter * (1 - enter);
+      df[j] = d * was * forget * (1 - forget);
+      dg[j] = d * enter * (1 - cell * cell);
+      d_o[j] = dh[j] * top * leave * (1 - leave);
+      dc[j] = d * forget;
     }
   }
 }
@@ -81,14 +82,15 @@ void gru_grad(int64_t rows, int64_t n, const T* gates, const T* before, const T*
     const T *r = gates, *z = gates + n, *w = gates + 2 * n;
 #pragma omp simd
     for (int64_t j = 0; j < n; j++) {
-      T d = dh[j], dw = d * (1 - z[j]) * (1 - w[j] * w[j]);
-      T dr = dw * hidden[j] * r[j] * (1 - r[j]);
-      T dz = d * (before[j] - w[j]) * z[j] * (1 - z[j]);
+      const T reset = r[j], update = z[j], fresh = w[j], d = dh[j];
+      T dw = d * (1 - update) * (1 - fresh * fresh);
+      T dr = dw * hidden[j] * reset * (1 - reset);
+      T dz = d * (before[j] - fresh) * update * (1 - update);
       dgates[j] = dsums[j] = dr;
       dgates[n + j] = dsums[n + j] = dz;
       dgates[2 * n + j] = dw;
-      dsums[2 * n + j] = dw * r[j];
-      dh[j] = d * z[j];
+      dsums[2 * n + j] = dw * reset;
+      dh[j] = d * update;
     }
   }
 }
@@ -117,9 +119,19 @@ void add_all(int64_t n, const T* x, T* y) {
 }
 
 template <class T>
-constexpr RecurrentLoops<T> loops{lstm<T>,     lstm_grad<T>, gru<T>,
-                                  gru_grad<T>, tanh_all<T>,  tanh_grad<T>,
-                                  relu_all<T>, relu_grad<T>, add_all<T>};
+void sum_rows(int64_t rows, int64_t n, const T* x, T* y) {
+#pragma omp simd
+  for (int64_t j = 0; j < n; j++) {
+    T sum = 0;
+    for (int64_t r = 0; r < rows; r++) sum += x[r * n + j];
+    y[j] += sum;
+  }
+}
+
+template <class T>
+constexpr RecurrentLoops<T> loops{lstm<T>,     lstm_grad<T>, gru<T>,      gru_grad<T>,
+                                  tanh_all<T>, tanh_grad<T>, relu_all<T>, relu_grad<T>,
+                                  add_all<T>,  sum_rows<T>};
 
 }  // namespace
 

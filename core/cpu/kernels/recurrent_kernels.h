@@ -11,7 +11,7 @@ struct RecurrentLoops {
   // gates: sums in, values out; bias (4 n) is added. c: in and out. before (may be null): c as it
   // was.
   void (*lstm)(int64_t rows, int64_t n, const T* bias, T* gates, T* c, T* before, T* h);
-  // dc: in and out. Gives the gradients of the sums.
+  // dc: in and out. Gives the gradients of the sums; here and below dgates may be gates.
   void (*lstm_grad)(int64_t rows, int64_t n, const T* gates, const T* before, const T* dh, T* dc,
                     T* dgates);
   // gates: what the input gives in, values out; sums: what the recurrence gives, which the biases
@@ -25,7 +25,8 @@ struct RecurrentLoops {
   void (*tanh_grad)(int64_t n, const T* y, const T* g, T* dx);
   void (*relu)(int64_t rows, int64_t n, const T* bias, const T* x, T* y);
   void (*relu_grad)(int64_t n, const T* y, const T* g, T* dx);
-  void (*add)(int64_t n, const T* x, T* y);  // y += x
+  void (*add)(int64_t n, const T* x, T* y);                     // y += x
+  void (*sum_rows)(int64_t rows, int64_t n, const T* x, T* y);  // y += each row of x
 };
 
 struct RecurrentTable {
