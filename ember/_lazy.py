@@ -74,7 +74,7 @@ _DEFINES = {
     "storage": """
         BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage
         ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage
-        LongStorage ShortStorage TypedStorage
+        LongStorage ShortStorage Storage TypedStorage
         """,
     "utils.dlpack": "to_dlpack",
     "compiler": "compile",

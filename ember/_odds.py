@@ -38,28 +38,11 @@ def from_file(
     ...     ember.from_file(path, size=3, dtype=ember.int32)
     tensor([7, 7, 7], dtype=torch.int32)
     """
-    import mmap
-    import os
+    from ember._storage_methods import map_file
 
     dtype = ember.get_default_dtype() if dtype is None else dtype
-    needed = size * dtype.itemsize
-    path = os.fspath(filename)
-    present = os.path.getsize(path) if os.path.exists(path) else 0
-    if shared and present < needed:
-        with open(path, "ab") as file:
-            file.truncate(needed)
-        present = needed
-    if present < needed:
-        raise RuntimeError(
-            f"from_file(): {path} has {present} bytes, but {size} elements of {dtype} "
-            f"need {needed}"
-        )
-    if needed == 0:
-        return ember.empty(0, dtype=dtype, device="cpu")
-    access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
-    with open(path, "r+b" if shared else "rb") as file:
-        data = mmap.mmap(file.fileno(), needed, access=access)
-    return ember.frombuffer(data, dtype=dtype)
+    storage = map_file(filename, bool(shared), size * dtype.itemsize)
+    return _C._tensor_from_storage(storage, dtype, 0, (size,), (1,))
 
 
 def fork(func: Callable, *args, **kwargs):

@@ -75,7 +75,8 @@ def in_native_order(data, order: str, dtype):
     if order == sys.byteorder or dtype is None or dtype.itemsize == 1:
         return data
     width = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
-    swapped = array.array({2: "H", 4: "I", 8: "Q"}[width], data)
+    swapped = array.array({2: "H", 4: "I", 8: "Q"}[width])
+    swapped.frombytes(data)
     swapped.byteswap()
     return swapped.tobytes()
 

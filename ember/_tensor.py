@@ -19,8 +19,12 @@ def is_tensor(obj: object) -> bool:
 
 
 def is_storage(obj: object) -> bool:
-    """Whether `obj` is a storage."""
-    return isinstance(obj, _C.UntypedStorage)
+    """Whether `obj` is a storage, typed or not."""
+    from sys import modules
+
+    typed = modules.get("ember.storage")  # unless it is there, nothing is of its types
+    kinds = (_C.UntypedStorage, *([typed.TypedStorage] if typed else []))
+    return isinstance(obj, kinds)
 
 
 def typename(obj: object) -> str:
@@ -217,15 +221,17 @@ def _storage(self: Tensor):
     return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
 
 
-def _of_sparse(module: str, name: str):
-    """A method that is defined with sparse tensors, imported when it is called."""
+def _later(module: str, name: str, owner: str = "Tensor", of: str = ""):
+    """A method (`of` in its module) that is imported when it is called."""
 
-    def method(self: Tensor, *args, **kwargs):
+    def method(*args, **kwargs):
         from importlib import import_module
 
-        found = getattr(import_module(f"ember.sparse.{module}"), name)
-        return found(self, *args, **kwargs)
+        found = getattr(import_module(f"ember.{module}"), of or name)
+        return found(*args, **kwargs)
 
+    method.__name__ = name
+    method.__qualname__ = f"{owner}.{name}"
     return method
 
 
@@ -344,10 +350,7 @@ _SPARSE_METHODS = {
 }
 for _module, _names in _SPARSE_METHODS.items():
     for _name in _names.split():
-        _method = _of_sparse(_module, _name)
-        _method.__name__ = _name
-        _method.__qualname__ = f"Tensor.{_name}"
-        setattr(Tensor, _name, _method)
+        setattr(Tensor, _name, _later(f"sparse.{_module}", _name))
 
 Tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore
 for _name, _method in {
@@ -379,3 +382,20 @@ for _name, _method in {
         _method.__name__ = _name
         _method.__qualname__ = f"Tensor.{_name}"
         setattr(Tensor, _name, _method)
+
+_STORAGE_METHODS = """
+    byteswap cuda get_device is_pinned new pin_memory to type=type_of
+    bfloat16=to_bfloat16 bool=to_bool byte=to_byte char=to_char double=to_double
+    complex_double=to_complex_double complex_float=to_complex_float float=to_float
+    half=to_half int=to_int long=to_long short=to_short
+    """
+for _name, _, _value in (n.partition("=") for n in _STORAGE_METHODS.split()):
+    _method = _later("_storage_methods", _name, "UntypedStorage", _value)
+    setattr(_C.UntypedStorage, _name, _method)
+for _name in ("from_buffer", "from_file"):
+    _method = _later("_storage_methods", _name, "UntypedStorage")
+    setattr(_C.UntypedStorage, _name, staticmethod(_method))
+_method = _later("_storage_methods", "filename", "UntypedStorage")
+_C.UntypedStorage.filename = property(_method)
+for _name in ("is_hpu", "is_sparse_csr"):
+    setattr(_C.UntypedStorage, _name, False)

@@ -1,0 +1,180 @@
+"""Storages: bytes and elements, conversions, buffers, files."""
+
+import gc
+import sys
+
+import pytest
+
+import ember
+
+
+@pytest.fixture
+def three():
+    return ember.UntypedStorage([1, 2, 255])
+
+
+@pytest.mark.parametrize(
+    "name, dtype",
+    [
+        ("byte", ember.uint8),
+        ("char", ember.int8),
+        ("short", ember.int16),
+        ("int", ember.int32),
+        ("long", ember.int64),
+        ("half", ember.float16),
+        ("bfloat16", ember.bfloat16),
+        ("float", ember.float32),
+        ("double", ember.float64),
+        ("complex_float", ember.complex64),
+        ("complex_double", ember.complex128),
+        ("bool", ember.bool),
+    ],
+)
+def test_conversions(three, name, dtype):
+    made = getattr(three, name)()
+    assert made.dtype == dtype
+    expected = ember.tensor([1, 2, 255], dtype=ember.uint8).to(dtype)
+    assert made.tolist() == expected.tolist()
+    typed = getattr(ember.tensor([1.5, 0.0]).storage(), name)()
+    assert typed.tolist() == ember.tensor([1.5, 0.0]).to(dtype).tolist()
+
+
+def test_a_conversion_is_a_copy(three):
+    made = three.byte()
+    made[0] = 9
+    assert three.tolist() == [1, 2, 255]
+
+
+def test_types(three):
+    assert three.type() == "torch.storage.UntypedStorage"
+    assert three.type(ember.UntypedStorage) is three
+    assert three.type("torch.ByteStorage").tolist() == [1, 2, 255]
+    typed = ember.ones(2).storage()
+    assert typed.type() == "torch.FloatStorage"
+    assert typed.type(ember.DoubleStorage).dtype == ember.float64
+    assert typed.pickle_storage_type() == "FloatStorage"
+    with pytest.raises(RuntimeError, match="no type of storages"):
+        typed.type("float")
+
+
+def test_is_storage(three):
+    assert ember.is_storage(three) and ember.is_storage(ember.ones(2).storage())
+    assert not ember.is_storage(ember.ones(2)) and not ember.is_storage([1])
+
+
+def test_devices(three):
+    assert three.to(device="cpu") is three
+    assert three.to(device="meta").device.type == "meta"
+    assert three.get_device() is None and not three.is_pinned()
+    assert three.new().nbytes() == 0
+    with pytest.raises(TypeError):
+        three.to("cpu")
+    with pytest.raises(AssertionError, match="CUDA"):
+        three.cuda()
+
+
+@pytest.mark.parametrize(
+    "dtype, swapped",
+    [
+        (ember.int8, [1, 2, 3, 4, 5, 6, 7, 8]),
+        (ember.int16, [2, 1, 4, 3, 6, 5, 8, 7]),
+        (ember.float32, [4, 3, 2, 1, 8, 7, 6, 5]),
+        (ember.complex64, [4, 3, 2, 1, 8, 7, 6, 5]),
+        (ember.int64, [8, 7, 6, 5, 4, 3, 2, 1]),
+    ],
+)
+def test_byteswap(dtype, swapped):
+    storage = ember.UntypedStorage([1, 2, 3, 4, 5, 6, 7, 8])
+    storage.byteswap(dtype)
+    assert storage.tolist() == swapped
+
+
+def test_byteswap_wants_whole_elements(three):
+    with pytest.raises(RuntimeError, match="multiple of 2"):
+        three.byteswap(ember.int16)
+
+
+def test_from_buffer():
+    data = bytearray(b"abcdefgh")
+    same = ember.UntypedStorage.from_buffer(data, sys.byteorder, dtype=ember.int16)
+    data[0] = 0
+    assert bytes(same.tolist()) == b"abcdefgh"
+    other = {"little": "big", "big": "little"}[sys.byteorder]
+    turned = ember.UntypedStorage.from_buffer(b"abcd", other, dtype=ember.int16)
+    assert bytes(turned.tolist()) == b"badc"
+    part = ember.UntypedStorage.from_buffer(
+        b"abcdefgh", "native", count=1, offset=2, dtype=ember.int32
+    )
+    assert bytes(part.tolist()) == b"cdef"
+    truth = ember.UntypedStorage.from_buffer(b"\0\5", "native", dtype=ember.bool)
+    assert truth.tolist() == [0, 1]
+    typed = ember.ShortStorage.from_buffer(bytes([0, 1]), "big")
+    assert typed.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    "args, options, error",
+    [
+        (("native",), {}, RuntimeError),
+        ((), {"dtype": ember.int32}, RuntimeError),
+        (("up",), {"dtype": ember.int8}, ValueError),
+        (("native",), {"dtype": ember.int32}, ValueError),
+        (("native", 3), {"dtype": ember.int16}, ValueError),
+        (("native", -1, 6), {"dtype": ember.int8}, ValueError),
+    ],
+)
+def test_from_buffer_checks(args, options, error):
+    with pytest.raises(error):
+        ember.UntypedStorage.from_buffer(b"abcde", *args, **options)
+
+
+def test_files(tmp_path):
+    path = str(tmp_path / "bytes")
+    mapped = ember.UntypedStorage.from_file(path, shared=True, nbytes=4)
+    mapped.fill_(3)
+    assert mapped.filename == path
+    assert (tmp_path / "bytes").read_bytes() == b"\3\3\3\3"
+    private = ember.UntypedStorage.from_file(path, nbytes=2)
+    private.fill_(5)
+    assert private.filename is None
+    assert (tmp_path / "bytes").read_bytes() == b"\3\3\3\3"
+    assert ember.UntypedStorage.from_file(path).nbytes() == 0
+    assert ember.IntStorage.from_file(path, False, 1).tolist() == [0x03030303]
+    with pytest.raises(RuntimeError, match="size <4> is smaller"):
+        ember.UntypedStorage.from_file(path, False, 5)
+    with pytest.raises(RuntimeError, match="unable to open"):
+        ember.UntypedStorage.from_file(path + "s", False, 5)
+    with pytest.raises(RuntimeError, match="derived"):
+        ember.TypedStorage.from_file(path, True, 1)
+
+
+def test_a_file_name_goes_with_its_memory(tmp_path):
+    t = ember.from_file(tmp_path / "numbers", shared=True, size=2)
+    assert t.untyped_storage().filename == str(tmp_path / "numbers")
+    assert t[1:].untyped_storage().filename == str(tmp_path / "numbers")
+    del t
+    gc.collect()
+    from ember import _storage_methods
+
+    assert str(tmp_path / "numbers") not in [
+        m.filename for m in _storage_methods._mappings.values()
+    ]
+
+
+def test_typed_storage():
+    typed = ember.tensor([1.0, 2.0]).storage()
+    assert typed[1] == 2.0 and typed.resizable() and typed.filename is None
+    with pytest.raises(RuntimeError, match="slices"):
+        typed[:1]
+    assert typed.copy_(ember.tensor([3.0, 4.0]).storage()).tolist() == [3, 4]
+    assert typed.to(device="cpu").untyped() is typed.untyped()
+    assert typed.share_memory_().is_shared()
+    assert ember.Storage(2).dtype == ember.get_default_dtype()
+    assert ember.FloatStorage.dtype == ember.float32
+
+
+def test_bytes_of_the_other_order_may_be_a_view():
+    from ember._storage_io import in_native_order
+
+    other = {"little": "big", "big": "little"}[sys.byteorder]
+    assert in_native_order(memoryview(b"abcd"), other, ember.int16) == b"badc"
