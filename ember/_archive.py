@@ -48,6 +48,11 @@ class ArchiveWriter:
             record.write(data)
         self.digest = zlib.crc32(f"{name}{info.CRC}".encode(), self.digest)
 
+    def reserve(self, name: str, size: int) -> None:
+        """Add a record of zeros, to be filled in the file later: it has no checksum."""
+        self.write(name, memoryview(bytes(size)))
+        self.zip.infolist()[-1].CRC = 0  # in the directory, which is what readers use
+
     def close(self) -> None:
         """Add the identity of the contents and the directory."""
         self.write(".data/serialization_id", f"{self.digest:040d}".encode())
@@ -94,14 +99,22 @@ class ArchiveReader:
     def __contains__(self, name: str) -> bool:
         return name in self.names
 
-    def read(self, name: str):
-        """The bytes of a record; a view into the mapped file if it is mapped."""
+    def size(self, name: str) -> int:
+        """The number of bytes of a record."""
         if name not in self.names:
             raise RuntimeError(f"load(): the checkpoint has no record {name!r}")
+        return self.zip.getinfo(self.root + name).file_size
+
+    def read(self, name: str):
+        """The bytes of a record; a view into the mapped file if it is mapped."""
+        self.size(name)  # that it is there
         try:
             if self.map is not None:
                 return self._view(self.zip.getinfo(self.root + name))
-            return self.zip.read(self.root + name)
+            info = self.zip.getinfo(self.root + name)
+            if info.CRC == 0:  # written without checksums
+                info.CRC = None  # type: ignore[assignment]
+            return self.zip.read(info)
         except _DAMAGE as error:
             raise RuntimeError(
                 f"load(): record {name!r} of the checkpoint is damaged ({error})"

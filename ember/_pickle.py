@@ -14,6 +14,7 @@ from typing import Any
 
 import ember
 from ember import _storage_io as io
+from ember._checkpoint_options import location_tag
 
 # dtype -> the class of its storage in checkpoints. Other dtypes are written untyped.
 _STORAGE_NAMES = {
@@ -104,7 +105,7 @@ class Pickler(pickle._Pickler):
         size = storage.nbytes()
         kind = _UNTYPED if dtype is None else _STORAGES[dtype]
         count = size if dtype is None else size // dtype.itemsize
-        return "storage", kind, name, io.location_of(storage), count
+        return "storage", kind, name, location_tag(storage), count
 
     def reducer_override(self, obj):
         if isinstance(obj, ember.nn.Parameter):

@@ -24,11 +24,6 @@ def storage_key(storage) -> tuple:
     return (str(storage.device), address) if address else ("empty", id(storage))
 
 
-def location_of(storage) -> str:
-    """The device as checkpoints name it."""
-    return str(storage.device)
-
-
 def storage_view(storage) -> memoryview:
     """The bytes of a storage, without a copy if it is on the CPU."""
     size = storage.nbytes()

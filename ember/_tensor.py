@@ -389,8 +389,8 @@ _STORAGE_METHODS = """
     complex_double=to_complex_double complex_float=to_complex_float float=to_float
     half=to_half int=to_int long=to_long short=to_short
     """
-for _name, _, _value in (n.partition("=") for n in _STORAGE_METHODS.split()):
-    _method = _later("_storage_methods", _name, "UntypedStorage", _value)
+for _name, _, _other in (n.partition("=") for n in _STORAGE_METHODS.split()):
+    _method = _later("_storage_methods", _name, "UntypedStorage", _other)
     setattr(_C.UntypedStorage, _name, _method)
 for _name in ("from_buffer", "from_file"):
     _method = _later("_storage_methods", _name, "UntypedStorage")

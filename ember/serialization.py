@@ -12,15 +12,23 @@ import sys
 from ember._checkpoint_options import (
     LoadEndianness,
     SourceChangeWarning,
+    StorageType,
+    check_module_version_greater_or_equal,
     default_order,
     default_restore_location,
     get_crc32_options,
     get_default_load_endianness,
     get_default_mmap_options,
     location_tag,
+    mkdtemp,
+    normalize_storage_type,
+    register_package,
+    restored_by_package,
     set_crc32_options,
     set_default_load_endianness,
     set_default_mmap_options,
+    skip_data,
+    storage_to_tensor_type,
 )
 
 
@@ -132,7 +140,10 @@ def _write(obj, file, root: str, protocol: int) -> None:
     archive.write(".storage_alignment", b"64")
     archive.write("byteorder", sys.byteorder.encode())
     for key, storage in pickler.storages.items():
-        archive.write(f"data/{key}", _storage_io.storage_view(storage))
+        if skip_data.active:
+            archive.reserve(f"data/{key}", storage.nbytes())
+        else:
+            archive.write(f"data/{key}", _storage_io.storage_view(storage))
     archive.write("version", b"3\n")
     archive.close()
 
@@ -173,6 +184,9 @@ class Reader:
             target = self.map_location.get(location, location)
         elif self.map_location is not None:
             target = self.map_location
+        found = restored_by_package(stored, str(target))
+        if found is not None:
+            return found
         try:
             return _storage_io.storage_to(stored, str(target))
         except (RuntimeError, AssertionError) as error:
@@ -214,7 +228,7 @@ def _read(file, reader: Reader, mapped: bool):
 
 
 def _read_archive(file, reader: Reader, mapped: bool):
-    from ember import _storage_io
+    from ember import UntypedStorage, _storage_io
     from ember._archive import ArchiveReader
 
     archive = ArchiveReader(file, mapped)
@@ -227,9 +241,12 @@ def _read_archive(file, reader: Reader, mapped: bool):
 
     def storage(key: str, location: str, dtype, count: int):
         if key not in storages:
-            data = archive.read(f"data/{key}")
-            data = _storage_io.in_native_order(data, order, dtype)
-            stored = _storage_io.storage_from_buffer(data, archive.map is not None)
+            if skip_data.active:
+                stored = UntypedStorage(archive.size(f"data/{key}"))
+            else:
+                data = archive.read(f"data/{key}")
+                data = _storage_io.in_native_order(data, order, dtype)
+                stored = _storage_io.storage_from_buffer(data, archive.map is not None)
             storages[key] = reader.restore(stored, location)
         return storages[key]
 
@@ -315,14 +332,12 @@ def get_unsafe_globals_in_checkpoint(f) -> list[str]:
     return sorted(f"{m}.{n}" for m, n in names if not is_allowed(m, n, safe))
 
 
-def register_package(priority: int, tagger, deserializer) -> None:
-    """PyTorch's hook for further devices; ember's devices need none."""
-
-
 __all__ = [
     "LoadEndianness",
     "SourceChangeWarning",
+    "StorageType",
     "add_safe_globals",
+    "check_module_version_greater_or_equal",
     "clear_safe_globals",
     "default_restore_location",
     "get_crc32_options",
@@ -332,9 +347,14 @@ __all__ = [
     "get_unsafe_globals_in_checkpoint",
     "load",
     "location_tag",
+    "mkdtemp",
+    "normalize_storage_type",
+    "register_package",
     "safe_globals",
     "save",
     "set_crc32_options",
     "set_default_load_endianness",
     "set_default_mmap_options",
+    "skip_data",
+    "storage_to_tensor_type",
 ]

@@ -328,3 +328,103 @@ def test_files_of_the_other_byte_order():
         assert ember.load(io.BytesIO(data)).tolist() == [0, 1, 2]
     finally:
         options.set_default_load_endianness(None)
+
+
+# --- rooms left for data, devices of other packages, helpers --------------------------
+
+
+def test_skipped_data_can_be_filled_in_later(tmp_path):
+    path, values = tmp_path / "empty.pt", ember.arange(100.0)
+    with ember.serialization.skip_data():
+        ember.save({"x": values}, path)
+    assert ember.load(path)["x"].abs().sum() == 0
+    size = path.stat().st_size
+    ember.save({"x": values}, tmp_path / "full.pt")
+    full = (tmp_path / "full.pt").read_bytes()
+    assert size == len(full)
+    at = full.index(bytes(memoryview(values)))
+    with open(path, "r+b") as file:
+        file.seek(at)
+        file.write(memoryview(values))
+    assert ember.equal(ember.load(path)["x"], values)
+    assert ember.equal(ember.load(path, mmap=True)["x"], values)
+
+
+def test_loading_can_skip_data():
+    file = io.BytesIO()
+    ember.save({"w": ember.ones(2, 3), "n": 4}, file)
+    with ember.serialization.skip_data():
+        made = ember.load(io.BytesIO(file.getvalue()))
+    assert made["w"].shape == (2, 3) and made["n"] == 4
+    assert not ember.serialization.skip_data.active
+
+
+def test_checksums_are_optional():
+    file = io.BytesIO()
+    ember.save(ember.arange(3), file)
+    with zipfile.ZipFile(file, "a") as archive:
+        for record in archive.infolist():
+            record.CRC = 0
+        archive.writestr("archive/extra", b"")  # so that the directory is written again
+    assert ember.load(io.BytesIO(file.getvalue())).tolist() == [0, 1, 2]
+
+
+def test_registered_packages(monkeypatch):
+    from ember import _checkpoint_options
+    from ember.serialization import location_tag, register_package
+
+    monkeypatch.setattr(_checkpoint_options, "_packages", [])
+    seen = []
+
+    def restore(storage, location):
+        if location != "five":
+            return None
+        seen.append(storage.nbytes())
+        return storage.clone()
+
+    register_package(5, lambda s: "five" if s.nbytes() == 5 else None, restore)
+    register_package(30, lambda s: "late", lambda s, location: None)
+    five = ember.arange(5, dtype=ember.uint8)
+    assert location_tag(five.untyped_storage()) == "five"
+    assert location_tag(five.storage()) == "five"
+    assert location_tag(ember.UntypedStorage(4)) == "cpu"
+    file = io.BytesIO()
+    ember.save([five, ember.ones(2)], file)
+    made = ember.load(io.BytesIO(file.getvalue()))
+    assert made[0].tolist() == [0, 1, 2, 3, 4] and seen == [5]
+    again = ember.load(io.BytesIO(file.getvalue()), map_location="cpu")
+    assert again[0].tolist() == [0, 1, 2, 3, 4]
+    assert seen == [5]
+    _checkpoint_options._packages.clear()
+    with pytest.raises(RuntimeError, match="five"):
+        ember.load(io.BytesIO(file.getvalue()))
+
+
+def test_versions_of_modules():
+    import types
+
+    from ember.serialization import check_module_version_greater_or_equal as check
+
+    module = types.ModuleType("m")
+    for version, enough in [("1.2.3", True), ("1.10.0", True), ("1.1.9.4", False)]:
+        module.__version__ = version
+        assert check(module, (1, 2, 3)) is enough
+    for version in ("1.2", "1.2.3a"):
+        module.__version__ = version
+        with pytest.raises(RuntimeError, match="malformed"):
+            check(module, (1, 2, 3))
+        with pytest.warns(UserWarning, match="malformed"):
+            assert check(module, (1, 2, 3), error_if_malformed=False)
+
+
+def test_types_of_storages_by_name():
+    from ember import serialization as s
+
+    assert s.StorageType("LongStorage").dtype == ember.int64
+    with pytest.raises(KeyError, match="not recognized"):
+        s.StorageType("Tensor")
+    assert s.normalize_storage_type(ember.FloatStorage) is ember.FloatStorage
+    assert s.storage_to_tensor_type(ember.LongStorage(1)) is ember.LongTensor
+    with s.mkdtemp() as path:
+        assert os.path.isdir(path)
+    assert not os.path.exists(path)

@@ -229,3 +229,19 @@ def test_whole_modules():
     data.seek(0)
     with pytest.raises(Exception, match="not an allowed global"):
         ember.load(data)
+
+
+@pytest.mark.parametrize("writer, reader", [(ember, torch), (torch, ember)])
+def test_files_without_data_and_without_checksums(tmp_path, writer, reader):
+    path = tmp_path / "empty.pt"
+    with writer.serialization.skip_data():
+        writer.save({"x": writer.arange(5.0)}, path)
+    made = reader.load(path)["x"]
+    assert made.shape == (5,) and made.abs().sum() == 0
+    before = writer.serialization.get_crc32_options()
+    writer.serialization.set_crc32_options(False)
+    try:
+        writer.save({"x": writer.arange(5.0)}, path)
+    finally:
+        writer.serialization.set_crc32_options(before)
+    assert reader.load(path)["x"].tolist() == [0, 1, 2, 3, 4]
