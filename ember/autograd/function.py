@@ -5,19 +5,22 @@ Note [Contract of Function with the core]
 
 1. makes `ctx = cls._backward_cls()`. That class derives from `_C._FunctionBase`, the
    node type of the core, which owns `needs_input_grad`, `saved_tensors` (unpacks with
-   the version check), `next_functions`, `name()`, `metadata` and the hook methods;
+   the version check), `next_functions`, `name()`, `metadata` and the hook methods.
+   `Function` derives from it, too, so that what a context has can be found there;
 2. sets `ctx.needs_input_grad`, a tuple of bools, one for each argument;
 3. with recording off, calls `cls.forward(ctx, *args)`; or, if `cls.setup_context` is
    not `Function.setup_context`, `output = cls.forward(*args)` and then
    `cls.setup_context(ctx, args, output)`;
 4. reads from ctx what the methods of `FunctionCtx` stored, absent meaning none:
    `to_save` (tuple of tensors or None), `dirty_tensors`, `non_differentiable` (tuples)
-   and `materialize_grads` (bool, default True);
+   and `materialize_grads` (bool, default True); and from cls `boxed_grads_call` and
+   `clear_saved_tensors_on_access`;
 5. turns an output that is an input but not dirty into a view of it, marks dirty inputs
    changed, and links the outputs to ctx where an input requires a gradient.
 
 In backward the engine calls `ctx.apply(*grads)`, with zeros for undefined gradients
 unless `materialize_grads` is False, and expects one gradient or None per argument.
+With `boxed_grads_call` backward gets them as one list.
 """
 
 from functools import wraps
@@ -32,6 +35,8 @@ vmaps: list = []  # those that are running, innermost last: see ember/func/_batc
 class FunctionCtx:
     """What `forward` and `backward` use to talk to each other and to the core."""
 
+    saved_for_forward: tuple | None = None
+
     def save_for_backward(self, *tensors) -> None:
         """Keep tensors for backward, where `ctx.saved_tensors` gives them back."""
         self.to_save = tensors
@@ -43,6 +48,17 @@ class FunctionCtx:
     def mark_dirty(self, *args) -> None:
         """Declare inputs that forward changes in place (and returns)."""
         self.dirty_tensors = args
+
+    def mark_shared_storage(self, *pairs) -> None:
+        """Old: the tape finds shared memory by itself."""
+        import warnings
+
+        warnings.warn(
+            "`mark_shared_storage` is deprecated. Tensors with shared storages are "
+            "automatically tracked. Note that calls to `set_()` are not tracked",
+            FutureWarning,
+            stacklevel=2,
+        )
 
     def mark_non_differentiable(self, *args) -> None:
         """Declare outputs that never require a gradient."""
@@ -67,12 +83,19 @@ class BackwardFunction(FunctionCtx, _C._FunctionBase):
                     "Implementing both 'backward' and 'vjp' for a custom Function is "
                     "not allowed. You should only implement one of them."
                 )
-            return cls.vjp(self, *grads)
-        return cls.backward(self, *grads)
+            run = cls.vjp
+        else:
+            run = cls.backward
+        return run(self, list(grads)) if cls.boxed_grads_call else run(self, *grads)
 
 
-class Function(FunctionCtx):
+class Function(FunctionCtx, _C._FunctionBase):
     """Base of operations whose forward and backward are written in Python.
+
+    Two attributes of a class spare memory in its backward. With `boxed_grads_call`,
+    backward takes a list of gradients and may drop each once it is done with it. With
+    `clear_saved_tensors_on_access`, `ctx.saved_tensors` can be read once, after which
+    the tape has let go of them.
 
     >>> import ember
     >>> class Exp(ember.autograd.Function):
@@ -92,6 +115,8 @@ class Function(FunctionCtx):
     """
 
     generate_vmap_rule = False
+    boxed_grads_call = False
+    clear_saved_tensors_on_access = False
     _backward_cls: type
 
     def __init_subclass__(cls, **kwargs) -> None:

@@ -206,3 +206,102 @@ def test_keyword_arguments_go_with_setup_context():
     x = leaf(2.0)
     Power.apply(x, n=3).backward()
     assert x.grad.item() == 12
+
+
+class Once(Function):
+    """The product of two, which looks at what it saved one time only."""
+
+    clear_saved_tensors_on_access = True
+
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        with pytest.raises(RuntimeError, match="only be accessed once"):
+            ctx.saved_tensors
+        return g * b, g * a
+
+
+def test_saved_tensors_can_be_given_out_once():
+    a, b = leaf(2.0), leaf(3.0)
+    made = Once.apply(a, b)
+    made.sum().backward(retain_graph=True)
+    assert a.grad.item() == 3 and b.grad.item() == 2
+    with pytest.raises(RuntimeError, match="only be accessed once"):
+        made.sum().backward()
+
+
+def test_saved_tensors_are_dropped_unless_the_graph_is_kept():
+    dropped = []
+
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            ctx.maybe_clear_saved_tensors()
+            try:
+                dropped.append(not ctx.saved_tensors)
+            except RuntimeError:
+                dropped.append(True)
+            return 2 * g * x
+
+    x = leaf(3.0)
+    y = Square.apply(x)
+    y.backward(retain_graph=True)
+    y.backward()
+    assert x.grad.item() == 12 and dropped == [False, True]
+
+
+@pytest.mark.parametrize("method", ["backward", "vjp"])
+def test_gradients_in_a_list(method):
+    def run(ctx, grads):
+        assert type(grads) is list and len(grads) == 2
+        first, second = grads
+        grads.clear()
+        return first + 10 * second
+
+    body = {
+        "boxed_grads_call": True,
+        "forward": staticmethod(lambda ctx, x: (x * 1, x * 10)),
+        method: staticmethod(run),
+    }
+    Both = type("Both", (Function,), body)
+    x = leaf(1.0)
+    a, b = Both.apply(x)
+    (2 * a + 3 * b).backward()
+    assert x.grad.item() == 32
+    assert a.grad_fn.apply(ember.ones(1), ember.ones(1)).item() == 11
+
+
+def test_a_function_has_what_its_contexts_have():
+    names = "saved_tensors to_save needs_input_grad next_functions metadata name"
+    for name in [*names.split(), "register_hook", "dirty_tensors", "saved_for_forward"]:
+        assert hasattr(Function, name)
+    with pytest.warns(DeprecationWarning, match="should not be instantiated"):
+        made = Exp()
+    assert made.saved_tensors == () and made.next_functions == ()
+    assert made.name() == "Exp" and made.saved_for_forward is None
+    made.mark = 1
+    assert made.mark == 1
+    gone = weakref.ref(made)
+    del made
+    gc.collect()
+    assert gone() is None
+
+
+def test_old_names_of_contexts():
+    y = Exp.apply(leaf())
+    with pytest.warns(DeprecationWarning, match="saved_tensors"):
+        (saved,) = y.grad_fn.saved_variables
+    assert ember.equal(saved, y)
+    with pytest.warns(FutureWarning, match="mark_shared_storage"):
+        y.grad_fn.mark_shared_storage((y, y))
