@@ -208,11 +208,21 @@ def _grads_tuple(grads, count: int) -> tuple:
     return grads
 
 
-def __getattr__(name: str):
-    if name in ("forward_ad", "functional"):
-        from importlib import import_module
+_OF_PROFILER = (
+    "ProfilerActivity",
+    "ProfilerConfig",
+    "ProfilerState",
+    "kineto_available",
+)
 
+
+def __getattr__(name: str):
+    from importlib import import_module
+
+    if name in ("forward_ad", "functional", "profiler"):
         return import_module(f"ember.autograd.{name}")
+    if name in _OF_PROFILER:
+        return getattr(import_module("ember.profiler"), name)
     raise AttributeError(f"module 'ember.autograd' has no attribute '{name}'")
 
 

@@ -15,6 +15,7 @@ from ember import _C
 from ember.utils.hooks import RemovableHandle, add_hook
 
 _grad_enabled, _set_grad = _C.is_grad_enabled, _C._set_grad_enabled
+_profiled = _C._profile_on
 
 _global_pre_hooks: dict = {}
 _global_post_hooks: dict = {}
@@ -67,7 +68,38 @@ class Optimizer:
     def __init_subclass__(cls, **kwargs) -> None:
         super().__init_subclass__(**kwargs)
         if "step" in cls.__dict__:
-            cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]
+            step = Optimizer.profile_hook_step(cls.step)
+            cls.step = step  # type: ignore[method-assign]
+
+    @staticmethod
+    def profile_hook_step(func: Callable) -> Callable:
+        """Put the hooks of a step around a method, and its name into profiles.
+
+        The `step` of a subclass has it without being asked.
+
+        >>> import ember
+        >>> class Halve(ember.optim.Optimizer):
+        ...     def __init__(self, params):
+        ...         super().__init__(params, {})
+        ...     @ember.optim.Optimizer.profile_hook_step
+        ...     def halve(self):
+        ...         for p in self.param_groups[0]["params"]:
+        ...             p.data /= 2
+        >>> weight = ember.ones(1, requires_grad=True)
+        >>> optimizer = Halve([weight])
+        >>> handle = optimizer.register_step_post_hook(lambda *call: print("done"))
+        >>> optimizer.halve()
+        done
+        """
+        from functools import wraps
+
+        @wraps(func)
+        def hooked(self, *args, **kwargs):
+            if self._hooked or _global_pre_hooks or _global_post_hooks or _profiled():
+                return _run_with_hooks(func, (self, *args), kwargs)
+            return func(self, *args, **kwargs)
+
+        return hooked
 
     def _make_hook_tables(self) -> None:
         self._optimizer_step_pre_hooks: dict = {}
@@ -79,9 +111,9 @@ class Optimizer:
 
     def step(self, closure: Callable | None = None):
         """Change the parameters once; with a closure, return the loss it gives."""
-        if self._hooked or _global_pre_hooks or _global_post_hooks:
-            args = () if closure is None else (closure,)
-            return _run_with_hooks(self, Optimizer._step, args, {})
+        if self._hooked or _global_pre_hooks or _global_post_hooks or _profiled():
+            args = (self,) if closure is None else (self, closure)
+            return _run_with_hooks(Optimizer._step, args, {})
         return self._step(closure)
 
     def _step(self, closure: Callable | None = None):
@@ -105,6 +137,15 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop, or set to zero, the gradients of all parameters."""
+        if _profiled():
+            kind = type(self).__name__
+            span = _C._profile_begin(f"Optimizer.zero_grad#{kind}.zero_grad")
+            self._zero_grad(set_to_none)
+            del span  # it ends here
+        else:
+            self._zero_grad(set_to_none)
+
+    def _zero_grad(self, set_to_none: bool) -> None:
         for group in self.param_groups:
             for p in group["params"]:
                 if set_to_none:
@@ -263,7 +304,11 @@ class Optimizer:
     # --- hooks ----------------------------------------------------------------------
 
     def register_step_pre_hook(self, hook: Callable) -> RemovableHandle:
-        """Call `hook(optimizer, args, kwargs)` before each step."""
+        """Call `hook(optimizer, args, kwargs)` before each step.
+
+        The optimizer is the first of `args`, too. What the hook returns, if not None,
+        is what `step` is called with.
+        """
         self._hooked = True
         return add_hook(self._optimizer_step_pre_hooks, hook)
 
@@ -320,7 +365,11 @@ def _take_names(group: dict, params: list) -> None:
     group["params"] = params
 
 
-def _run_with_hooks(optimizer, step, args: tuple, kwargs: dict):
+def _run_with_hooks(step, args: tuple, kwargs: dict):
+    """A step between its hooks; the optimizer is the first argument."""
+    optimizer = args[0]
+    kind = type(optimizer).__name__
+    span = _C._profile_begin(f"Optimizer.step#{kind}.step") if _profiled() else None
     pre = [*_global_pre_hooks.values(), *optimizer._optimizer_step_pre_hooks.values()]
     for hook in pre:
         changed = hook(optimizer, args, kwargs)
@@ -332,24 +381,12 @@ def _run_with_hooks(optimizer, step, args: tuple, kwargs: dict):
                 f"got {changed}."
             )
         args, kwargs = changed
-    result = step(optimizer, *args, **kwargs)
+    result = step(*args, **kwargs)
     post = optimizer._optimizer_step_post_hooks
     for hook in [*post.values(), *_global_post_hooks.values()]:
         hook(optimizer, args, kwargs)
+    del span  # it ends here
     return result
-
-
-def _with_hooks(step):
-    """A `step` written by a subclass, with the hooks around it."""
-    from functools import wraps
-
-    @wraps(step)
-    def hooked(self, *args, **kwargs):
-        if self._hooked or _global_pre_hooks or _global_post_hooks:
-            return _run_with_hooks(self, step, args, kwargs)
-        return step(self, *args, **kwargs)
-
-    return hooked
 
 
 def register_optimizer_step_pre_hook(hook: Callable) -> RemovableHandle:

@@ -17,6 +17,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -61,6 +62,81 @@ class RecordScope(Enum):
     FUNCTION = 0
     BACKWARD_FUNCTION = 1
     USER_SCOPE = 7
+
+
+class ProfilerState(Enum):
+    """How a profile is made; ember's own is `CPU`, or `Disabled`."""
+
+    Disabled = 0
+    CPU = 1
+    CUDA = 2
+    NVTX = 3
+    ITT = 4
+    PRIVATEUSE1 = 5
+    KINETO = 6
+    KINETO_GPU_FALLBACK = 7
+    KINETO_PRIVATEUSE1_FALLBACK = 8
+    KINETO_PRIVATEUSE1 = 9
+
+    def __int__(self) -> int:
+        return self.value
+
+
+@dataclass
+class ProfilerConfig:
+    """What a profile was asked to record: see `autograd.profiler.profile.config`."""
+
+    state: ProfilerState
+    report_input_shapes: bool
+    profile_memory: bool
+    with_stack: bool
+    with_flops: bool
+    with_modules: bool
+    experimental_config: Any = None
+    trace_id: str = ""
+
+
+class KinetoStepTracker:
+    """Counts the steps of a program that several parties tell of.
+
+    Each has a count of its own; the program's is the largest, so that a step told by a
+    profile and by an optimizer counts once.
+
+    >>> from ember.autograd.profiler import KinetoStepTracker as Steps
+    >>> before = Steps.current_step()
+    >>> Steps.init_step_count("loader")
+    >>> Steps.increment_step("loader") - before, Steps.increment_step("loop") - before
+    (1, 2)
+    >>> Steps.erase_step_count("loader"), Steps.erase_step_count("loader")
+    (True, False)
+    """
+
+    _current_step = 0
+    _step_dict: dict[str, int] = {}
+
+    @classmethod
+    def init_step_count(cls, requester: str) -> None:
+        """Let a count begin at the current step."""
+        cls._step_dict[requester] = cls._current_step
+
+    @classmethod
+    def erase_step_count(cls, requester: str) -> bool:
+        """Drop a count; whether there was one."""
+        return cls._step_dict.pop(requester, None) is not None
+
+    @classmethod
+    def increment_step(cls, requester: str) -> int:
+        """Add 1 to a count; the current step of the program."""
+        if requester not in cls._step_dict:
+            cls.init_step_count(requester)
+        cls._step_dict[requester] += 1
+        cls._current_step = max(cls._current_step, cls._step_dict[requester])
+        return cls._current_step
+
+    @classmethod
+    def current_step(cls) -> int:
+        """The current step of the program."""
+        return cls._current_step
 
 
 class ProfilerAction(Enum):
@@ -179,7 +255,10 @@ def schedule(
 
 
 def tensorboard_trace_handler(
-    dir_name: str, worker_name: str | None = None, use_gzip: bool = False
+    dir_name: str,
+    worker_name: str | None = None,
+    use_gzip: bool = False,
+    use_python_export: bool = False,
 ) -> Callable[[profile], None]:
     """An `on_trace_ready` that writes each trace to a file of its own in `dir_name`."""
 
@@ -258,6 +337,7 @@ class profile:
         self.record_shapes = record_shapes
         self.profile_memory = profile_memory
         self.with_stack = with_stack
+        self.with_flops, self.with_modules = with_flops, with_modules
         self.step_num = 0
         self.current_action = ProfilerAction.NONE
         self._events: EventList | None = None
@@ -288,6 +368,7 @@ class profile:
         if saves and self._recording:
             self._finish()
         self.step_num += 1
+        KinetoStepTracker.increment_step("ProfilerStep")
         self.current_action = self.schedule(self.step_num)
         self._follow()
 

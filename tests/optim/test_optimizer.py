@@ -170,3 +170,32 @@ def test_muon_steps_are_orthogonal():
     optim.Muon([p], lr=1.0, weight_decay=0.0).step()
     values = np.linalg.svd(p.detach().numpy(), compute_uv=False)
     assert values.min().item() > 0.4 and values.max().item() < 1.4
+
+
+def test_hooks_get_the_arguments_of_the_step():
+    optimizer = optim.SGD([ember.ones(1, requires_grad=True)], lr=0.1)
+    seen = []
+
+    def change(o, args, kwargs):
+        seen.append((o, args, kwargs))
+        return (o, lambda: 7), kwargs
+
+    optimizer.register_step_pre_hook(change)
+    optimizer.register_step_post_hook(lambda *call: seen.append(call))
+    assert optimizer.step() == 7
+    assert seen[0] == (optimizer, (optimizer,), {})
+    assert seen[1][1][0] is optimizer and len(seen[1][1]) == 2
+
+
+def test_any_method_can_have_the_hooks_of_a_step():
+    class Half(optim.Optimizer):
+        def __init__(self, params):
+            super().__init__(params, {})
+
+        @optim.Optimizer.profile_hook_step
+        def halve(self, by=2):
+            return by
+
+    optimizer, seen = Half([ember.ones(1, requires_grad=True)]), []
+    optimizer.register_step_post_hook(lambda o, args, kwargs: seen.append(kwargs))
+    assert optimizer.halve(by=3) == 3 and seen == [{"by": 3}]

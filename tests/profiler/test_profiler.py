@@ -186,3 +186,60 @@ def test_pictures(tmp_path):
         ember.ones(3)
     with pytest.raises(ValueError, match="profile_memory"):
         prof.export_memory_timeline(str(tmp_path / "none.svg"))
+
+
+def test_steps_of_optimizers_are_in_profiles():
+    optimizer = ember.optim.SGD([ember.ones(2, requires_grad=True)], lr=0.1)
+    optimizer.param_groups[0]["params"][0].grad = ember.ones(2)
+    with profile() as prof:
+        optimizer.step()
+        optimizer.zero_grad()
+    names = [event.name for event in prof.events()]
+    assert names[0] == "Optimizer.step#SGD.step"
+    assert names[-1] == "Optimizer.zero_grad#SGD.zero_grad"
+    assert len(names) > 2 and prof.events()[1].parent is prof.events()[0]
+
+
+def test_steps_are_counted_once():
+    from ember.autograd.profiler import KinetoStepTracker as Steps
+
+    start = Steps.current_step()
+    Steps.init_step_count("one")
+    Steps.init_step_count("other")
+    for _ in range(2):
+        Steps.increment_step("one")
+        Steps.increment_step("other")
+    assert Steps.current_step() == start + 2
+    assert Steps.erase_step_count("one") and Steps.erase_step_count("other")
+    assert not Steps.erase_step_count("other")
+
+
+def test_records_in_an_interval():
+    from ember.autograd.profiler import EnforceUnique, MemRecordsAcc
+
+    class Record:
+        def __init__(self, time):
+            self.time = time
+
+        def start_ns(self):
+            return self.time
+
+    records = MemRecordsAcc([(Record(t), t) for t in (5, 1, 9)])
+    assert [r[1] for r in records.in_interval(1, 5)] == [1, 5]
+    assert [r[1] for r in records.in_interval(2, 9)] == [5, 9]
+    unique = EnforceUnique()
+    unique.see("a")
+    with pytest.raises(RuntimeError, match="duplicate"):
+        unique.see("a")
+
+
+def test_the_configuration_of_a_profile():
+    from ember.autograd.profiler import ProfilerState
+    from ember.autograd.profiler import profile as old
+
+    config = old(with_stack=True, profile_memory=True).config()
+    assert config.state is ProfilerState.CPU and int(config.state) == 1
+    assert config.with_stack and config.profile_memory
+    assert not config.report_input_shapes
+    assert old(enabled=False).config().state is ProfilerState.Disabled
+    assert ember.autograd.ProfilerState is ProfilerState
