@@ -81,6 +81,7 @@ from ember.nn.functional.dropout import (
     feature_alpha_dropout,
 )
 from ember.nn.functional.embedding import embedding, embedding_bag
+from ember.nn.functional.grouped import grouped_mm
 from ember.nn.functional.layers import (
     bilinear,
     cosine_similarity,
