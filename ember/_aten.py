@@ -25,6 +25,43 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tens
     return padded(input, pad, "constant", value)
 
 
+def batch_norm_update_stats(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    momentum: float,
+) -> tuple[Tensor, Tensor]:
+    """The mean and the biased variance of each channel; running ones are updated.
+
+    >>> import ember
+    >>> running = ember.zeros(1)
+    >>> x = ember.tensor([[1.0], [3.0]])
+    >>> ember.batch_norm_update_stats(x, running, None, 0.5)
+    (tensor([2.]), tensor([1.]))
+    >>> running
+    tensor([1.])
+    """
+    if input.dim() < 2:
+        raise IndexError(
+            "batch_norm_update_stats(): the input has no dimension of channels, its "
+            f"shape is {tuple(input.shape)}"
+        )
+    if not input.is_floating_point():
+        raise NotImplementedError(
+            f"batch_norm_update_stats(): not implemented for {input.dtype}"
+        )
+    axes = [d for d in range(input.dim()) if d != 1]
+    input = input.detach()
+    var, mean = input.var(axes, unbiased=False), input.mean(axes)
+    count = input.numel() // max(input.shape[1], 1)
+    if running_mean is not None:
+        running_mean.mul_(1 - momentum).add_(mean, alpha=momentum)
+    if running_var is not None:
+        unbiased = var * (count / (count - 1)) if count > 1 else var / 0.0
+        running_var.mul_(1 - momentum).add_(unbiased, alpha=momentum)
+    return mean, var
+
+
 def grid_sampler(
     input: Tensor,
     grid: Tensor,

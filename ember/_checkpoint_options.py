@@ -197,9 +197,10 @@ class StorageType:
     """
 
     def __init__(self, name: str) -> None:
-        self._dtype = getattr(getattr(ember, name, None), "dtype", None)
-        if self._dtype is None or not name.endswith("Storage"):
+        found: Any = getattr(getattr(ember, name, None), "dtype", None)
+        if found is None or not name.endswith("Storage"):
             raise KeyError(f'pickle storage type "{name}" is not recognized')
+        self._dtype = found
 
     @property
     def dtype(self) -> "ember.dtype":

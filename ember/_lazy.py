@@ -55,21 +55,31 @@ _DEFINES = {
         pixel_unshuffle selu selu_ threshold threshold_
         """,
     "amp.autocast_mode": """
-        autocast clear_autocast_cache get_autocast_dtype is_autocast_cache_enabled
+        autocast autocast_decrement_nesting autocast_increment_nesting
+        clear_autocast_cache get_autocast_dtype is_autocast_cache_enabled
         is_autocast_enabled set_autocast_cache_enabled set_autocast_dtype
         set_autocast_enabled
+        """,
+    "amp._by_device": """
+        get_autocast_cpu_dtype get_autocast_gpu_dtype is_autocast_cpu_enabled
+        set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_gpu_dtype
         """,
     "amp.grad_scaler": "GradScaler",
     "func": "vmap",
     "_odds": """
-        Event Future Stream fork from_file has_lapack has_mkl has_openmp is_distributed
-        legacy_contiguous_format set_anomaly_enabled wait
+        Event Future Stream compiled_with_cxx11_abi dequantize fork from_file
+        get_device_module has_lapack has_mkl has_openmp has_spectral init_num_threads
+        is_distributed is_vulkan_available legacy_contiguous_format set_anomaly_enabled
+        wait
         """,
     "_symbolic": """
-        cond sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum
-        while_loop
+        cond sym_constrain_range sym_constrain_range_for_size sym_float sym_fresh_size
+        sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum while_loop
         """,
-    "random": "fork_rng get_rng_state initial_seed manual_seed seed set_rng_state",
+    "random": """
+        fork_rng get_rng_state initial_seed manual_seed seed set_rng_state
+        thread_safe_generator
+        """,
     "serialization": "load save",
     "storage": """
         BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage
@@ -87,6 +97,7 @@ _DEFINES = {
         """,
     "_aten": """
         adaptive_max_pool1d affine_grid_generator as_strided_ batch_norm
+        batch_norm_update_stats
         binary_cross_entropy_with_logits constant_pad_nd conv_tbc convolution
         cosine_embedding_loss ctc_loss detach_ embedding embedding_renorm_ grid_sampler
         grid_sampler_2d grid_sampler_3d

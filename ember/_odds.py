@@ -3,6 +3,7 @@ files, futures, streams of the CPU.
 """
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import ember
@@ -12,7 +13,57 @@ from ember.futures import Future
 has_lapack = True
 has_mkl = False
 has_openmp = True
+has_spectral = True
 legacy_contiguous_format = _C.contiguous_format
+
+
+def compiled_with_cxx11_abi() -> bool:
+    """Whether the core was built with the current layout of C++'s strings: yes."""
+    return True
+
+
+def is_vulkan_available() -> bool:
+    """Whether tensors can live on Vulkan devices: no."""
+    return False
+
+
+def init_num_threads() -> None:
+    """Nothing: a new thread computes with `get_num_threads()` threads, too."""
+
+
+def dequantize(input: Tensor) -> Tensor:
+    """In float32: there are no quantized tensors.
+
+    >>> import ember
+    >>> ember.dequantize(ember.ones(2, dtype=ember.float64)).dtype
+    torch.float32
+    """
+    return input.dequantize()
+
+
+def get_device_module(device: "ember.device | str | None" = None) -> ModuleType:
+    """The module of a device; that of the accelerator, or of the CPU, if None is given.
+
+    >>> import ember
+    >>> ember.get_device_module("cpu") is ember.cpu
+    True
+    """
+    if device is None:
+        found = ember.accelerator.current_accelerator()
+        kind = "cpu" if found is None else found.type
+    elif isinstance(device, (str, _C.device)):
+        kind = _C.device(device).type
+    else:
+        raise RuntimeError(
+            f"Invalid value of device '{device}', expect torch.device, str, or None"
+        )
+    module = getattr(ember, kind, None)
+    if not isinstance(module, ModuleType):
+        raise RuntimeError(
+            f"Device '{kind}' does not have a corresponding module registered as "
+            f"'torch.{kind}'."
+        )
+    return module
 
 
 def is_distributed(input: Tensor) -> bool:

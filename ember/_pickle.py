@@ -81,7 +81,7 @@ class Pickler(pickle._Pickler):
 
     def __init__(self, file, protocol: int = 2) -> None:
         super().__init__(file, protocol)
-        self.storages: dict[str, object] = {}
+        self.storages: dict[str, Any] = {}
         self._keys: dict[tuple, tuple] = {}
 
     def persistent_id(self, obj):

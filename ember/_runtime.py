@@ -85,9 +85,9 @@ def set_flush_denormal(mode: bool) -> bool:
     return False
 
 
-def set_warn_always(mode: bool) -> None:
+def set_warn_always(b: bool, /) -> None:
     """Remember whether warnings should repeat."""
-    _state["warn_always"] = bool(mode)
+    _state["warn_always"] = bool(b)
 
 
 def is_warn_always_enabled() -> bool:

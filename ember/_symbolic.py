@@ -126,3 +126,25 @@ def while_loop(
             )
         carried = made
     return carried
+
+
+def sym_constrain_range(size, *, min: int | None = None, max: int | None = None):
+    """Raise unless a size is in a range.
+
+    >>> import ember
+    >>> ember.sym_constrain_range(3, min=1, max=5)
+    """
+    low = -(1 << 63) if min is None else min
+    high = (1 << 63) - 1 if max is None else max
+    if not low <= size <= high:
+        raise RuntimeError(f"Invalid value range for {size} between [{low}, {high}].")
+
+
+def sym_constrain_range_for_size(size, *, min: int | None = None, max=None) -> None:
+    """Raise unless a size is in a range, and no size is negative."""
+    sym_constrain_range(size, min=0 if min is None else min, max=max)
+
+
+def sym_fresh_size(expr):
+    """The size itself: sizes are plain numbers."""
+    return expr

@@ -311,6 +311,19 @@ def _reinforce(self: Tensor, reward):
     raise RuntimeError("reinforce() was removed. Use torch.distributions instead.")
 
 
+def _gone(name: str, instead: str):
+    """A method that PyTorch had; calling it says what to use."""
+
+    def method(self: Tensor, *args, **kwargs):
+        raise RuntimeError(
+            "This function was deprecated since version 1.9 and is now removed: "
+            f"{name}(). Use {instead}."
+        )
+
+    method.__doc__ = f"Gone: use {instead}."
+    return method
+
+
 def _storage_type(self: Tensor) -> type:
     """The class of `storage()`."""
     return type(self.storage())
@@ -365,6 +378,10 @@ for _name, _method in {
     "xpu": _absent("XPU"),
     "__setstate__": _setstate,
     "dequantize": _dequantize,
+    "eig": _gone("eig", "torch.linalg.eig or torch.linalg.eigvals"),
+    "lstsq": _gone("lstsq", "torch.linalg.lstsq, whose arguments are the other way"),
+    "solve": _gone("solve", "torch.linalg.solve, whose arguments are the other way"),
+    "symeig": _gone("symeig", "torch.linalg.eigh or torch.linalg.eigvalsh"),
     "is_distributed": _is_distributed,
     "module_load": _module_load,
     "record_stream": _record_stream,

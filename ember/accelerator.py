@@ -89,9 +89,9 @@ class device_index:
             _required().set_device(self.prev_idx)
 
 
-def get_memory_info(device: Any = None) -> tuple[int, int]:
+def get_memory_info(device_index: Any = None, /) -> tuple[int, int]:
     """Bytes that are free, and all there are."""
-    return _required().mem_get_info(device)
+    return _required().mem_get_info(device_index)
 
 
 def current_stream(device: Any = None) -> Any:
@@ -104,36 +104,75 @@ def set_stream(stream: Any) -> None:
     _required().set_stream(stream)
 
 
-def memory_allocated(device: Any = None) -> int:
+def memory_allocated(device_index: Any = None, /) -> int:
     """Bytes in use by tensors."""
-    return _required().memory_allocated(device)
+    return _required().memory_allocated(device_index)
 
 
-def max_memory_allocated(device: Any = None) -> int:
+def max_memory_allocated(device_index: Any = None, /) -> int:
     """The most bytes that were ever in use."""
-    return _required().max_memory_allocated(device)
+    return _required().max_memory_allocated(device_index)
 
 
-def memory_reserved(device: Any = None) -> int:
+def memory_reserved(device_index: Any = None, /) -> int:
     """Bytes taken from the device: in use, or cached."""
-    return _required().memory_reserved(device)
+    return _required().memory_reserved(device_index)
 
 
-def max_memory_reserved(device: Any = None) -> int:
+def max_memory_reserved(device_index: Any = None, /) -> int:
     """The most bytes that were ever taken from the device."""
-    return _required().max_memory_reserved(device)
+    return _required().max_memory_reserved(device_index)
 
 
-def memory_stats(device: Any = None) -> dict[str, Any]:
+def memory_stats(device_index: Any = None, /) -> dict[str, Any]:
     """All the counters of the device's allocator."""
-    return _required().memory_stats(device)
+    return _required().memory_stats(device_index)
 
 
-def reset_peak_memory_stats(device: Any = None) -> None:
+def reset_peak_memory_stats(device_index: Any = None, /) -> None:
     """Let peaks start again from what is in use now."""
-    _required().reset_peak_memory_stats(device)
+    _required().reset_peak_memory_stats(device_index)
 
 
 def empty_cache() -> None:
     """Give cached memory back to the device."""
     _required().empty_cache()
+
+
+def empty_host_cache() -> None:
+    """Give back cached host memory that devices can read: there is none to keep."""
+    _required()
+
+
+def get_device_capability(device: Any = None, /) -> dict[str, Any]:
+    """What tensors on the device can hold, as `supported_dtypes`.
+
+    >>> import ember
+    >>> if ember.accelerator.is_available():
+    ...     found = ember.accelerator.get_device_capability()
+    ...     assert ember.float32 in found["supported_dtypes"]
+    """
+    module = _required()
+    where = ember.device("opencl", _index(module, device))
+    return {"supported_dtypes": {d for d in _dtypes() if _holds(d, where)}}
+
+
+def _index(module: ModuleType, device: Any) -> int:
+    if device is None:
+        return module.current_device()
+    if isinstance(device, int):
+        return device
+    index = ember.device(device).index
+    return module.current_device() if index is None else index
+
+
+def _dtypes() -> set[ember.dtype]:
+    return {value for value in vars(ember._C).values() if type(value) is ember.dtype}
+
+
+def _holds(dtype: ember.dtype, device: ember.device) -> bool:
+    try:
+        ember.zeros(1, dtype=dtype, device=device)
+    except (RuntimeError, NotImplementedError, TypeError):
+        return False
+    return True

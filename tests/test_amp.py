@@ -142,3 +142,26 @@ def test_scaler_order_of_calls():
     scaler.update()
     off = ember.amp.GradScaler("cpu", enabled=False)
     assert off.scale(3) == 3 and off.get_scale() == 1.0 and off.state_dict() == {}
+
+
+def test_names_with_the_device_in_them():
+    with pytest.warns(DeprecationWarning, match="get_autocast_dtype"):
+        assert ember.get_autocast_cpu_dtype() == ember.bfloat16
+    with pytest.warns(DeprecationWarning):
+        assert ember.get_autocast_gpu_dtype() == ember.float16
+    with pytest.warns(DeprecationWarning):
+        assert not ember.is_autocast_cpu_enabled()
+    x = ember.ones(2, 2)
+    assert ember.autocast_increment_nesting() == 1
+    try:
+        with pytest.warns(DeprecationWarning):
+            ember.set_autocast_cpu_enabled(True)
+        assert (x @ x).dtype == ember.bfloat16
+        with pytest.warns(DeprecationWarning):
+            ember.set_autocast_cpu_dtype(ember.float16)
+        assert (x @ x).dtype == ember.float16
+    finally:
+        ember.set_autocast_dtype("cpu", ember.bfloat16)
+        ember.set_autocast_enabled("cpu", False)
+        assert ember.autocast_decrement_nesting() == 0
+    assert (x @ x).dtype == ember.float32

@@ -165,3 +165,69 @@ def test_streams_of_the_cpu():
         assert queue.query() and queue.record_event().query()
     assert ember.cpu.current_stream() is default
     assert ember.cpu.is_initialized()
+
+
+def test_modules_of_devices():
+    assert ember.get_device_module("cpu") is ember.cpu
+    assert ember.get_device_module(ember.device("opencl")) is ember.opencl
+    assert ember.get_device_module() in (ember.cpu, ember.opencl)
+    with pytest.raises(RuntimeError, match="does not have a corresponding module"):
+        ember.get_device_module("meta")
+    with pytest.raises(RuntimeError, match="Invalid value of device"):
+        ember.get_device_module(3)
+
+
+@pytest.mark.parametrize("name", ["eig", "lstsq", "solve", "symeig"])
+def test_methods_that_are_gone_say_so(x, name):
+    with pytest.raises(RuntimeError, match=r"removed.*torch\.linalg"):
+        getattr(x, name)()
+
+
+def test_ranges_of_sizes():
+    ember.sym_constrain_range(3, min=1, max=3)
+    with pytest.raises(RuntimeError, match=r"range for 9 between \[1, 5\]"):
+        ember.sym_constrain_range(9, min=1, max=5)
+    with pytest.raises(RuntimeError):
+        ember.sym_constrain_range_for_size(-1)
+    assert ember.sym_fresh_size(3) == 3
+
+
+def test_statistics_of_batches(x):
+    mean, var = ember.zeros(4), ember.ones(4)
+    got = ember.batch_norm_update_stats(x, mean, var, 0.1)
+    assert ember.allclose(got[0], x.mean(0))
+    assert ember.allclose(got[1], x.var(0, unbiased=False))
+    other_mean, other_var = ember.zeros(4), ember.ones(4)
+    F.batch_norm(x, other_mean, other_var, training=True, momentum=0.1)
+    assert ember.allclose(mean, other_mean) and ember.allclose(var, other_var)
+    with pytest.raises(IndexError):
+        ember.batch_norm_update_stats(x[0], None, None, 0.1)
+    with pytest.raises(NotImplementedError):
+        ember.batch_norm_update_stats(x.int(), None, None, 0.1)
+
+
+def test_short_names_of_dtypes():
+    names = {"float32": "f32", "bfloat16": "bf16", "bool": "b8", "uint16": "u16"}
+    names |= {"int8": "i8", "complex128": "c128"}
+    assert {n: getattr(ember, n).abbr for n in names} == names
+
+
+def test_the_generator_of_this_thread():
+    assert ember.random.thread_safe_generator() is None
+
+
+def test_modules_that_are_there_twice():
+    layer = ember.nn.Linear(1, 1)
+    model = ember.nn.Sequential(layer, layer)
+    assert len([*model.modules()]) == 2
+    assert len([*model.modules(remove_duplicate=False)]) == 3
+
+
+def test_the_accelerator_tells_its_dtypes():
+    if not ember.accelerator.is_available():
+        with pytest.raises(RuntimeError):
+            ember.accelerator.get_device_capability()
+        return
+    found = ember.accelerator.get_device_capability()["supported_dtypes"]
+    assert {ember.float32, ember.int64} <= found
+    ember.accelerator.empty_host_cache()

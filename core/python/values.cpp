@@ -46,6 +46,14 @@ PyObject* dtype_itemsize(PyObject* self, void*) {
   return PyLong_FromLongLong(item_size(dtype_in(self)));
 }
 
+// f32, bf16, i64, u8, b8, c128: a letter of the name and the bits.
+PyObject* dtype_abbreviation(PyObject* self, void*) {
+  Dtype d = dtype_in(self);
+  int bits = int(item_size(d)) * 8;
+  if (d == Dtype::BFloat16) return PyUnicode_FromFormat("bf%d", bits);
+  return PyUnicode_FromFormat("%c%d", name_of(d)[0], bits);
+}
+
 PyMethodDef dtype_methods[] = {
     {"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
     {"to_real", dtype_to_real, METH_NOARGS, "The real dtype of the same precision."},
@@ -56,6 +64,7 @@ PyGetSetDef dtype_getset[] = {
     {"is_complex", dtype_is_complex, nullptr, "True for complex dtypes.", nullptr},
     {"is_signed", dtype_is_signed, nullptr, "True for dtypes with negative values.", nullptr},
     {"itemsize", dtype_itemsize, nullptr, "Bytes per element.", nullptr},
+    {"abbr", dtype_abbreviation, nullptr, "The short name, such as 'f32'.", nullptr},
     {}};
 PyType_Slot dtype_slots[] = {{Py_tp_repr, (void*)dtype_repr},
                              {Py_tp_methods, dtype_methods},

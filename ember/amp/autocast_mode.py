@@ -192,6 +192,28 @@ def _to_widest(values: list) -> Callable:
     return lambda x: x.to(wide) if wide is not None and _castable(x) else x
 
 
+def autocast_increment_nesting() -> int:
+    """Enter one more block, as `autocast` does; how many there are now.
+
+    >>> import ember
+    >>> ember.autocast_increment_nesting(), ember.autocast_decrement_nesting()
+    (1, 0)
+    """
+    _state.depth += 1
+    if _state.depth == 1:
+        _C._push_on_torch_function_stack(_mode)
+    return _state.depth
+
+
+def autocast_decrement_nesting() -> int:
+    """Leave a block, as `autocast` does; how many are left. Casts go with the last."""
+    _state.depth -= 1
+    if _state.depth == 0:
+        _C._pop_torch_function_stack()
+        clear_autocast_cache()
+    return _state.depth
+
+
 class autocast(DecoratorContextManager):
     """Run products and convolutions inside in lower precision.
 
@@ -248,16 +270,11 @@ class autocast(DecoratorContextManager):
         set_autocast_enabled(self.device, self._enabled)
         set_autocast_dtype(self.device, self.fast_dtype)
         _state.cached = self._cache_enabled
-        _state.depth += 1
-        if _state.depth == 1:
-            _C._push_on_torch_function_stack(_mode)
+        autocast_increment_nesting()
         return self
 
     def __exit__(self, *error) -> None:
-        _state.depth -= 1
-        if _state.depth == 0:
-            _C._pop_torch_function_stack()
-            clear_autocast_cache()
+        autocast_decrement_nesting()
         enabled, dtype, _state.cached = self._before
         set_autocast_enabled(self.device, enabled)
         set_autocast_dtype(self.device, dtype)

@@ -128,13 +128,13 @@ def set_device(device: Any) -> None:
 
 
 class device:
-    """A context in which `index` is the current device: there is none but -1."""
+    """A context in which `device` is the current one: there is none but -1."""
 
-    def __init__(self, index: Any) -> None:
-        self.index = index
+    def __init__(self, device: Any) -> None:
+        self.idx = device
 
     def __enter__(self) -> None:
-        set_device(self.index if self.index is not None else -1)
+        set_device(self.idx if self.idx is not None else -1)
 
     def __exit__(self, *exception: object) -> None: ...
 

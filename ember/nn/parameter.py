@@ -116,6 +116,6 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
         return made
 
 
-def is_lazy(tensor) -> bool:
+def is_lazy(param) -> bool:
     """Whether a parameter or buffer still waits for its shape."""
-    return isinstance(tensor, (UninitializedParameter, UninitializedBuffer))
+    return isinstance(param, (UninitializedParameter, UninitializedBuffer))

@@ -1,6 +1,7 @@
 """Handles of registered hooks."""
 
 from itertools import count
+from typing import Any
 
 _next_id = count()
 
@@ -18,9 +19,10 @@ class RemovableHandle:
     tensor([0.])
     """
 
-    def __init__(self, hooks: dict, *, extra=()) -> None:
+    def __init__(self, hooks_dict: dict, *, extra_dict: Any = None) -> None:
         self.id = next(_next_id)
-        self.dicts = (hooks, *extra)
+        extra = [extra_dict] if isinstance(extra_dict, dict) else extra_dict or ()
+        self.dicts = (hooks_dict, *extra)
 
     def remove(self) -> None:
         """Take the hook away; doing so twice is harmless."""
@@ -36,7 +38,7 @@ class RemovableHandle:
 
 def add_hook(hooks: dict, hook, prepend: bool = False, marks=()) -> RemovableHandle:
     """Put `hook` into `hooks` (first, with `prepend`) and its id into `marks`."""
-    handle = RemovableHandle(hooks, extra=marks)
+    handle = RemovableHandle(hooks, extra_dict=marks)
     others = list(hooks.items()) if prepend else ()
     if prepend:
         hooks.clear()

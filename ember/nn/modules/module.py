@@ -247,9 +247,9 @@ class Module(_ModuleBase, HookMethods, StateMethods, ConversionMethods):
                 below = f"{prefix}.{name}" if prefix else name
                 yield from module.named_modules(memo, below, remove_duplicate)
 
-    def modules(self) -> Iterator["Module"]:
-        """Every module of the tree, this one first."""
-        for _, module in self.named_modules():
+    def modules(self, remove_duplicate: bool = True) -> Iterator["Module"]:
+        """Every module of the tree, this one first; each once, unless asked not to."""
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_children(self) -> Iterator[tuple[str, "Module"]]:

@@ -1,10 +1,24 @@
 """Batches of sequences that differ in length: padded, packed and back."""
 
+from collections.abc import Callable
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import ember
 from ember import Tensor
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+
+def bind(optional: _T | None, fn: Callable[[_T], _R]) -> _R | None:
+    """`fn` of a value, or None if there is none.
+
+    >>> from ember.nn.utils.rnn import bind
+    >>> bind("abc", len), bind(None, len)
+    (3, None)
+    """
+    return None if optional is None else fn(optional)
 
 
 class PackedSequence_(NamedTuple):
@@ -227,11 +241,13 @@ def pad_sequence(
     return padded if batch_first else padded.transpose(0, 1).contiguous()
 
 
-def unpad_sequence(padded: Tensor, lengths: Tensor, batch_first: bool = False) -> list:
+def unpad_sequence(
+    padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
+) -> list[Tensor]:
     """The opposite of `pad_sequence`."""
     if not batch_first:
-        padded = padded.transpose(0, 1)
-    return [row[: int(n)] for row, n in zip(padded.unbind(0), lengths)]
+        padded_sequences = padded_sequences.transpose(0, 1)
+    return [row[: int(n)] for row, n in zip(padded_sequences.unbind(0), lengths)]
 
 
 def pack_sequence(sequences, enforce_sorted: bool = True) -> PackedSequence:
@@ -242,7 +258,7 @@ def pack_sequence(sequences, enforce_sorted: bool = True) -> PackedSequence:
     )
 
 
-def unpack_sequence(packed: PackedSequence) -> list[Tensor]:
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """The opposite of `pack_sequence`."""
-    padded, lengths = pad_packed_sequence(packed, batch_first=True)
+    padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

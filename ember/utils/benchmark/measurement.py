@@ -17,20 +17,20 @@ _ENGLISH = {
 }
 
 
-def select_unit(seconds: float) -> tuple[str, float]:
+def select_unit(t: float) -> tuple[str, float]:
     """The unit that suits a time, and its length in seconds.
 
     >>> from ember.utils.benchmark import select_unit
     >>> select_unit(0.002)
     ('ms', 0.001)
     """
-    fitting = [(name, unit) for name, unit in _UNITS.items() if seconds >= unit]
+    fitting = [(name, unit) for name, unit in _UNITS.items() if t >= unit]
     return fitting[-1] if fitting else ("ns", 1e-9)
 
 
-def unit_to_english(unit: str) -> str:
+def unit_to_english(u: str) -> str:
     """'us' -> 'microsecond'."""
-    return _ENGLISH[unit]
+    return _ENGLISH[u]
 
 
 def trim_sigfig(x: float, n: int) -> float:

@@ -68,6 +68,7 @@ class DataLoader:
         self._check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
         self.dataset = dataset
         self.num_workers = num_workers
+        self.check_worker_number_rationality()
         if num_workers > 0 and prefetch_factor is None:
             prefetch_factor = 2
         self.prefetch_factor = prefetch_factor
@@ -136,7 +137,10 @@ class DataLoader:
             raise ValueError("persistent_workers option needs num_workers > 0")
         if prefetch_factor is not None and prefetch_factor < 0:
             raise ValueError("prefetch_factor option should be non-negative")
-        _check_number(num_workers)
+
+    def check_worker_number_rationality(self) -> None:
+        """Warn if there are more workers than processors."""
+        _check_number(self.num_workers)
 
     def __setattr__(self, name: str, value) -> None:
         fixed = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset")
