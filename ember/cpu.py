@@ -4,6 +4,10 @@ written for any accelerator call.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
 import ember
 from ember import _C, _odds
 from ember._odds import Event as Event
@@ -114,3 +118,20 @@ def stream(stream: Stream | None = None) -> StreamContext:
     True
     """
     return StreamContext(stream)
+
+
+@cache
+def get_capabilities() -> Mapping[str, Any]:
+    """What the processor is and can do: instruction sets, cores, caches.
+
+    Names of instruction sets are those of x86-64 and there only.
+
+    >>> import ember
+    >>> ember.cpu.get_capabilities()["num_logical_cores"] > 0
+    True
+    """
+    from types import MappingProxyType
+
+    from ember._processor import describe
+
+    return MappingProxyType(describe())

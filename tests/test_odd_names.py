@@ -231,3 +231,13 @@ def test_the_accelerator_tells_its_dtypes():
     found = ember.accelerator.get_device_capability()["supported_dtypes"]
     assert {ember.float32, ember.int64} <= found
     ember.accelerator.empty_host_cache()
+
+
+def test_the_processor():
+    found = ember.cpu.get_capabilities()
+    assert found["num_logical_cores"] >= 1 and found["num_physical_cores"] >= 1
+    assert found is ember.cpu.get_capabilities()
+    with pytest.raises(TypeError):
+        found["avx2"] = True
+    if ember.backends.cpu.get_cpu_capability().startswith("AVX") and "sse" in found:
+        assert found["sse2"] and found["avx2"]

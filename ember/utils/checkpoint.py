@@ -9,7 +9,7 @@ backward pass.
 from collections.abc import Callable
 from contextlib import contextmanager, nullcontext
 from typing import Any
-from weakref import ref
+from weakref import WeakKeyDictionary, ref
 
 import ember
 from ember import Tensor
@@ -223,6 +223,54 @@ def checkpoint(
     return CheckpointFunction.apply(function, preserve, *args)
 
 
+class GraphExecGroup:
+    """Backward passes inside run each checkpointed function again at most once.
+
+    So they must be of different parts of the graph: none may need what another has
+    used. Only checkpoints with `use_reentrant=False` take part.
+
+    >>> import ember
+    >>> from ember.utils.checkpoint import GraphExecGroup, checkpoint
+    >>> x = ember.ones(2, requires_grad=True)
+    >>> a, b = checkpoint(lambda x: (x.exp(), x.sin()), x, use_reentrant=False)
+    >>> with GraphExecGroup():
+    ...     a.sum().backward(retain_graph=True)
+    ...     b.sum().backward()
+    """
+
+    _current: "GraphExecGroup | None" = None
+
+    def __init__(self) -> None:
+        self._used: WeakKeyDictionary[_Frame, set[int]] = WeakKeyDictionary()
+
+    def __enter__(self) -> "GraphExecGroup":
+        if GraphExecGroup._current is not None:
+            raise RuntimeError(
+                "GraphExecGroup contexts cannot be nested. Already inside group "
+                f"{GraphExecGroup._current}"
+            )
+        GraphExecGroup._current = self
+        return self
+
+    def __exit__(self, *error) -> None:
+        GraphExecGroup._current = None
+
+    @classmethod
+    def _get_current_group(cls) -> "GraphExecGroup | None":
+        return GraphExecGroup._current
+
+    def _use(self, frame: "_Frame", index: int) -> None:
+        """Take note of a value that is given out, or raise."""
+        used = self._used.setdefault(frame, set())
+        if index in used:
+            raise CheckpointError(
+                "torch.utils.checkpoint: a saved tensor is needed that a backward pass "
+                "has already used. Within one GraphExecGroup backward passes must not "
+                "overlap; use another group for each of them."
+            )
+        used.add(index)
+
+
 class _Holder:
     """What the graph keeps in place of a saved tensor."""
 
@@ -267,6 +315,8 @@ class _Frame:
         return holder
 
     def unpack(self, holder: _Holder) -> Tensor:
+        if GraphExecGroup._current is not None:
+            GraphExecGroup._current._use(self, holder.index)
         if holder.index not in self.values:
             self.recompute()
         # Dropped at once: another backward pass computes it again.

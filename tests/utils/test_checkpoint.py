@@ -188,3 +188,32 @@ def test_selective_checkpoints_keep_what_they_are_told_to():
         assert ember.allclose(a, b)
     with pytest.raises(TypeError, match="expected ops"):
         create_selective_checkpoint_contexts([1])
+
+
+def test_passes_of_a_group_share_one_run():
+    from ember.utils.checkpoint import CheckpointError, GraphExecGroup
+
+    runs = []
+
+    def function(x):
+        runs.append(1)
+        return x.sin().exp(), x.cos().exp()
+
+    x = ember.ones(3, requires_grad=True)
+    a, b = checkpoint(function, x, use_reentrant=False)
+    with GraphExecGroup():
+        a.sum().backward(retain_graph=True)
+        b.sum().backward(retain_graph=True)
+        assert len(runs) == 2
+        with pytest.raises(CheckpointError, match="must not overlap"):
+            a.sum().backward(retain_graph=True)
+        with pytest.raises(RuntimeError, match="cannot be nested"):
+            GraphExecGroup().__enter__()
+    got = x.grad.clone()
+    x.grad = None
+    a, b = function(x)
+    (a.sum() + b.sum()).backward()
+    assert ember.allclose(got, x.grad)
+    a, b = checkpoint(function, x, use_reentrant=False)
+    for _ in range(2):  # without a group, as often as one likes
+        a.sum().backward(retain_graph=True)
