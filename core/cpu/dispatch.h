@@ -11,6 +11,31 @@ enum class Level { Baseline, Avx2, Avx512 };
 Level cpu_level();
 const char* name_of(Level level);
 
+// Defines `const Table& name()`: the table that `get`, which each level has in its namespace
+// (kernels/levels.h), gives at this machine's level.
+#ifdef EMBER_HAVE_AVX512
+#define EMBER_CASE_AVX512(get) \
+  case Level::Avx512: return avx512::get();
+#else
+#define EMBER_CASE_AVX512(get)
+#endif
+#ifdef EMBER_HAVE_AVX2
+#define EMBER_CASE_AVX2(get) \
+  case Level::Avx2: return avx2::get();
+#else
+#define EMBER_CASE_AVX2(get)
+#endif
+#define EMBER_CHOOSE_LEVEL(Table, name, get)                   \
+  const Table& name() {                                        \
+    static const Table& chosen = []() -> const Table& {        \
+      switch (cpu_level()) {                                   \
+        EMBER_CASE_AVX512(get)                                 \
+        EMBER_CASE_AVX2(get) default : return baseline::get(); \
+      }                                                        \
+    }();                                                       \
+    return chosen;                                             \
+  }
+
 namespace detail {
 extern const Kernels* loaded;
 const Kernels& load_kernels();
