@@ -11,7 +11,7 @@ namespace ember::cpu {
 
 namespace {
 
-EMBER_CHOOSE_LEVEL(TriangularKernels, kernels_here, triangular_kernels)
+EMBER_TABLE_BY_LEVEL(TriangularKernels, kernels_here, triangular_kernels)
 
 template <class T>
 const TriangularKernelsOf<T>& kernels_of() {

@@ -23,6 +23,6 @@ struct TriangularKernels {
   TriangularKernelsOf<float> f32;
   TriangularKernelsOf<double> f64;
 };
-EMBER_DECLARE_LEVELS(TriangularKernels, triangular_kernels)
+EMBER_DECLARE_LEVELS(const TriangularKernels& triangular_kernels();)
 
 }  // namespace ember::cpu
