@@ -79,3 +79,13 @@ def _find(name: str) -> Callable[..., Any] | None:
 
 
 aten = _Namespace()
+
+
+def __getattr__(name: str) -> Any:
+    """The namespace of operators that `ember.library` made."""
+    if not name.startswith("_"):
+        from ember._custom_op import Namespace, namespaces
+
+        if name in namespaces():
+            return Namespace(name)
+    raise AttributeError(f"module 'ember.ops' has no attribute '{name}'")

@@ -1,0 +1,238 @@
+"""Operators of one's own: kernels, gradients, rules, schemas."""
+
+from collections.abc import Sequence
+from itertools import count
+
+import pytest
+
+import ember
+from ember import Tensor, library
+
+_numbers = count()
+
+
+@pytest.fixture
+def name():
+    """An operator that does not exist yet."""
+    return f"tests::op{next(_numbers)}"
+
+
+@pytest.fixture
+def scale(name):
+    @library.custom_op(name, mutates_args=())
+    def scale(x: Tensor, by: float = 2.0, *, n: int = 1) -> Tensor:
+        """Multiply."""
+        return x * by * n
+
+    return scale
+
+
+def test_calls(scale, name):
+    x = ember.ones(2)
+    op = getattr(ember.ops.tests, name.partition("::")[2])
+    assert op is scale and op.default is scale and scale.__doc__ == "Multiply."
+    assert scale(x).tolist() == [2, 2]
+    assert scale(x, 3.0, n=2).tolist() == op.default(x=x, by=6.0).tolist() == [6, 6]
+    assert repr(scale) == f"<CustomOpDef({name})>"
+
+
+@pytest.mark.parametrize(
+    "args, kwargs, message",
+    [
+        ((), {}, "missing value for argument 'x'"),
+        ((2,), {}, "expected a Tensor for argument 'x'"),
+        ((ember.ones(1), 1.0, 2), {}, "takes 2 arguments"),
+        ((ember.ones(1),), {"x": 1}, "two values"),
+        ((ember.ones(1),), {"z": 1}, "no argument 'z'"),
+    ],
+)
+def test_calls_are_checked(scale, args, kwargs, message):
+    with pytest.raises(RuntimeError, match=message):
+        scale(*args, **kwargs)
+
+
+def test_gradients_must_be_registered(scale):
+    x = ember.ones(2, requires_grad=True)
+    made = scale(x)
+    with pytest.raises(RuntimeError, match="no autograd formula was registered"):
+        made.sum().backward()
+    seen = []
+
+    def setup_context(ctx, inputs, keyword_only_inputs, output):
+        ctx.by = inputs[1] * keyword_only_inputs["n"]
+        ctx.save_for_backward(inputs[0])
+        seen.append(output)
+
+    def backward(ctx, grad):
+        return grad * ctx.by, None
+
+    scale.register_autograd(backward, setup_context=setup_context)
+    assert ember.autograd.gradcheck(
+        lambda x: scale(x, n=3), ember.rand(3, dtype=ember.float64, requires_grad=True)
+    )
+    scale(x, 5.0).sum().backward()
+    assert x.grad.tolist() == [5, 5] and seen
+    scale.register_autograd(lambda ctx, grad: grad)
+    with pytest.raises(RuntimeError, match="expected 2 gradients"):
+        scale(x).sum().backward()
+
+
+def test_lists_of_tensors(name):
+    @library.custom_op(name, mutates_args=())
+    def total(xs: Sequence[Tensor], weights: Sequence[float]) -> list[Tensor]:
+        return [sum(x * w for x, w in zip(xs, weights)), xs[0] + 1]
+
+    def setup_context(ctx, inputs, output):
+        ctx.weights = inputs[1]
+
+    def backward(ctx, first, second):
+        grads = [first * w for w in ctx.weights]
+        grads[0] = grads[0] + second
+        return grads, None
+
+    library.register_autograd(name, backward, setup_context=setup_context)
+    a, b = ember.ones(1, requires_grad=True), ember.ones(1, requires_grad=True)
+    first, second = total([a, b], [2.0, 3.0])
+    (first + 10 * second).backward()
+    assert a.grad.item() == 12 and b.grad.item() == 3
+
+
+def test_kernels_by_device(name):
+    @library.custom_op(name, mutates_args=(), device_types="cuda")
+    def shift(x: Tensor) -> Tensor:
+        return x + 1
+
+    with pytest.raises(NotImplementedError, match="kernels for cuda"):
+        shift(ember.ones(1))
+    shift.register_kernel("cpu")(lambda x: x + 5)
+    assert shift(ember.ones(1)).item() == 6
+    with pytest.raises(RuntimeError, match="no fake impl"):
+        shift(ember.ones(1, device="meta"))
+    library.register_fake(name, ember.empty_like)
+    assert shift(ember.ones(3, device="meta")).shape == (3,)
+
+
+def test_outputs_are_new(name):
+    @library.custom_op(name, mutates_args=())
+    def view(x: Tensor) -> Tensor:
+        return x[1:]
+
+    with pytest.raises(RuntimeError, match="share memory"):
+        view(ember.ones(2))
+
+
+def test_changes_in_place(name):
+    @library.custom_op(name, mutates_args={"x"})
+    def fill(x: Tensor, value: float) -> None:
+        memoryview(x)[:] = memoryview(ember.full_like(x, value))
+
+    x = ember.zeros(2)
+    before = x._version
+    assert fill(x, 3.0) is None
+    assert x.tolist() == [3, 3] and x._version > before
+    with pytest.raises(RuntimeError, match="non-functional"):
+        fill.register_autograd(lambda ctx, g: g)
+
+
+def test_batches(scale):
+    x = ember.ones(3, 2)
+    with pytest.raises(RuntimeError, match="no vmap rule"):
+        ember.vmap(scale)(x)
+    scale.register_vmap(
+        lambda info, in_dims, x, by, *, n: (x * by * n * info.batch_size, in_dims[0])
+    )
+    assert ember.vmap(scale)(x).tolist() == [[6, 6]] * 3
+
+
+def test_autocast(name):
+    @library.custom_op(name, mutates_args=())
+    def copy(x: Tensor) -> Tensor:
+        return x.clone()
+
+    library.register_autocast(name, "cpu", ember.bfloat16)
+    assert copy(ember.ones(1)).dtype == ember.float32
+    with ember.autocast("cpu"):
+        assert copy(ember.ones(1)).dtype == ember.bfloat16
+        assert copy(ember.ones(1, dtype=ember.int64)).dtype == ember.int64
+
+
+def test_define_and_impl(name):
+    library.define(name, "(Tensor x, int y=3, *, str mode='a, b') -> Tensor")
+    with pytest.raises(RuntimeError, match="multiple times"):
+        library.define(name, "(Tensor x) -> Tensor")
+    library.impl(name, ["cpu", "meta"], lambda x, y, mode: x + y + len(mode))
+    op = getattr(ember.ops.tests, name.partition("::")[2])
+    assert op(ember.ones(1)).item() == 8
+    with pytest.raises(ValueError, match="namespace::name"):
+        library.define("bad", "(Tensor x) -> Tensor")
+    with pytest.raises(RuntimeError, match="expected a schema"):
+        library.define("tests::bad", "Tensor x")
+    with pytest.raises(RuntimeError, match="no operator aten::add"):
+        library.impl("aten::add", "cpu", lambda x: x)
+
+
+def test_libraries():
+    space = f"space{next(_numbers)}"
+    made = library.Library(space, "DEF")
+    assert made.define("twice(Tensor x) -> Tensor") == "twice"
+    made.impl("twice", lambda x: x * 2)  # of ops that have gradients already
+    x = ember.ones(1, requires_grad=True)
+    getattr(ember.ops, space).twice(x).backward()
+    assert x.grad.item() == 2
+    with pytest.raises(RuntimeError, match="single TORCH_LIBRARY"):
+        library.Library(space, "DEF")
+    more = library.Library(space, "FRAGMENT")
+    more.define("thrice(Tensor x) -> Tensor")
+    library.Library(space, "IMPL", "CPU").impl("thrice", lambda x: x * 3)
+    assert getattr(ember.ops, space).thrice(ember.ones(1)).item() == 3
+    with pytest.raises(ValueError, match="Unsupported kind"):
+        library.Library(space, "ALL")
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        getattr(ember.ops, space).nothing
+
+
+def typed(
+    a: Tensor,
+    b: Tensor | None,
+    c: list[int],
+    d: Sequence[Tensor],
+    e: int | float | bool = 1,
+    f: str = "x",
+    *,
+    g: float | None = None,
+) -> tuple[Tensor, int]: ...
+
+
+def test_schemas():
+    made = library.infer_schema(typed, mutates_args={"a"}, op_name="n::m")
+    assert made == (
+        "n::m(Tensor(a0!) a, Tensor? b, SymInt[] c, Tensor[] d, Scalar e=1, "
+        'str f="x", *, float? g=None) -> (Tensor, SymInt)'
+    )
+    unknown = library.infer_schema(typed, mutates_args="unknown")
+    assert "Tensor(a3!)[] d" in unknown
+
+
+@pytest.mark.parametrize(
+    "hints, mutates, message",
+    [
+        ({"return": Tensor}, (), "must have a type annotation"),
+        ({"x": dict, "return": Tensor}, (), "unsupported type"),
+        ({"x": Tensor}, (), "No return type"),
+        ({"x": Tensor, "return": dict}, (), "Return has unsupported"),
+        ({"x": Tensor, "return": None}, ("y",), "not found in the custom op"),
+        ({"x": int, "return": None}, ("x",), "only Tensors"),
+    ],
+)
+def test_schemas_that_cannot_be(hints, mutates, message):
+    def function(x): ...
+
+    function.__annotations__ = hints
+    with pytest.raises(ValueError, match=message):
+        library.infer_schema(function, mutates_args=mutates)
+
+
+def test_an_old_name(scale):
+    with pytest.warns(FutureWarning, match="register_fake"):
+        library.impl_abstract(scale._qualname, lambda x, by, n: ember.empty_like(x))
+    assert scale(ember.ones(1, device="meta")).shape == (1,)
