@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ember._custom_op import CustomOpDef, find, register
+from ember._opcheck import opcheck
 from ember._schema import infer_schema
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "define",
     "impl",
     "infer_schema",
+    "opcheck",
     "register_autocast",
     "register_autograd",
     "register_fake",

@@ -236,3 +236,34 @@ def test_an_old_name(scale):
     with pytest.warns(FutureWarning, match="register_fake"):
         library.impl_abstract(scale._qualname, lambda x, by, n: ember.empty_like(x))
     assert scale(ember.ones(1, device="meta")).shape == (1,)
+
+
+def test_opcheck(scale, name):
+    x = ember.rand(2, requires_grad=True)
+    scale.register_fake(lambda x, by, n: ember.empty_like(x))
+    scale.register_autograd(lambda ctx, grad: (grad * 2, None))
+    names = ["test_schema", "test_autograd_registration", "test_faketensor"]
+    assert library.opcheck(scale, (x,)) == dict.fromkeys(names, "SUCCESS")
+    assert library.opcheck(name, (x,), {"n": 2}, test_utils=names[:1])
+    with pytest.raises(ValueError, match="expected test_utils"):
+        library.opcheck(scale, (x,), test_utils="test_all")
+    scale.register_fake(lambda x, by, n: x.new_empty(3))
+    found = library.opcheck(
+        scale, (ember.rand(5, requires_grad=True),), raise_exception=False
+    )
+    assert found["test_schema"] == "SUCCESS"
+    assert isinstance(found["test_faketensor"], RuntimeError)
+
+
+def test_opcheck_sees_changes_that_were_not_declared(name):
+    @library.custom_op(name, mutates_args=())
+    def lies(x: Tensor) -> Tensor:
+        x.add_(1)
+        return x * 2
+
+    x = ember.zeros(2)
+    with pytest.raises(Exception, match="x is not defined as mutable"):
+        library.opcheck(lies, (x,))
+    assert not x.any()
+    found = library.opcheck(lies, (x,), raise_exception=False)
+    assert "no fake impl" in str(found["test_faketensor"])
