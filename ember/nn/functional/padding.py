@@ -139,9 +139,7 @@ def _replicate(input: Tensor, axis: int, before: int, after: int) -> list[Tensor
         return [input.narrow(axis, place, 1).expand(size)] if count else []
 
     last = input.shape[axis] - 1
-    return (
-        copies(0, len(left)) + _part(input, axis, inner) + copies(last, len(right))
-    )
+    return copies(0, len(left)) + _part(input, axis, inner) + copies(last, len(right))
 
 
 def _circular(input: Tensor, axis: int, before: int, after: int) -> list[Tensor]:
