@@ -2,19 +2,8 @@
 
 import ember
 from ember import Tensor
-from ember.sparse._tensor import (
-    _NAMES,
-    BLOCKS,
-    ROWS,
-    SparseTensor,
-    add_rows,
-    check_bounds,
-    coalesced,
-    coo,
-    keys_of,
-    make,
-    unravel,
-)
+from ember.sparse._places import add_rows, check_bounds, coalesced, keys_of, unravel
+from ember.sparse._tensor import BLOCKS, LAYOUT_NAMES, ROWS, SparseTensor, coo, make
 
 # --- to dense -------------------------------------------------------------------------
 
@@ -97,7 +86,7 @@ def to_compressed(
     self: Tensor, layout, blocksize=None, dense_dim: int | None = None
 ) -> SparseTensor:
     """A tensor of any layout as CSR, CSC, BSR or BSC."""
-    name = _NAMES[layout]
+    name = LAYOUT_NAMES[layout]
     if isinstance(self, SparseTensor):
         if self._layout is layout and (layout not in BLOCKS or _same(self, blocksize)):
             return self
@@ -228,7 +217,7 @@ def to_sparse(
     layout = ember.sparse_coo if layout is None else layout
     if layout is ember.strided:
         return to_dense(self)
-    if layout not in _NAMES:
+    if layout not in LAYOUT_NAMES:
         raise TypeError(
             f"to_sparse(): argument 'layout' must be torch.layout, not {layout!r}"
         )
@@ -269,7 +258,7 @@ def _is(t: Tensor, *layouts) -> bool:
 
 
 def _layout_name(t: Tensor) -> str:
-    return _NAMES[t._layout] if isinstance(t, SparseTensor) else "Strided"
+    return LAYOUT_NAMES[t._layout] if isinstance(t, SparseTensor) else "Strided"
 
 
 def sparse_dim(self: Tensor) -> int:
