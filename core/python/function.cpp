@@ -1,60 +1,27 @@
 // Operations written in Python: autograd.Function. One Node whose object is the context that
 // forward and backward share (ember/autograd/function.py has the Python side and the contract).
-#include "ops/ops.h"
-#include "python/tape.h"
+// Here are its backward and its type; function_apply.cpp has the forward side.
+#include "python/function.h"
+
+#include "autograd/tape.h"
 #include "structmember.h"
 
 namespace ember::python {
 
+PyTypeObject* function_type;
+
 namespace {
 
-struct PyFunction {
-  PyNode head;
-  PyObject* needs_input_grad;
-  PyObject* to_save;  // these four are set by methods of FunctionCtx
-  PyObject* dirty_tensors;
-  PyObject* non_differentiable;
-  PyObject* materialize_grads;
-};
-PyTypeObject* function_type;
-PyObject *text_backward_cls, *text_forward, *text_backward, *text_vjp, *text_setup_context,
-    *text_forward_cls;
+PyObject *text_backward, *text_vjp, *text_forward_cls;
 
-PyFunction* as_function_object(PyObject* o) { return reinterpret_cast<PyFunction*>(o); }
+}  // namespace
 
-// `Function` itself, whose methods stand for "not given".
 PyObject* base_method(PyObject*& cache, PyObject* name) {
   if (!cache)
     cache =
         checked(PyObject_GetAttr(imported("ember.autograd.function", "Function"), name)).release();
   return cache;
 }
-
-class FunctionNode final : public Node, public Pooled<FunctionNode> {
- public:
-  using Pooled<FunctionNode>::operator new;
-  using Pooled<FunctionNode>::operator delete;
-  FunctionNode() : Node("function") {}
-
-  std::vector<Saved> saved;
-  std::vector<bool> arg_is_tensor;  // of forward; only tensors have edges
-  std::vector<bool> output_is_tensor;
-  bool materialize = true;
-
-  void apply(Grads& g, Grads& dx) override;
-  void release() override {
-    released = true;
-    saved.clear();
-  }
-  std::string display_name() const override {
-    const char* name = Py_TYPE(static_cast<PyObject*>(host_object))->tp_name;
-    const char* dot = std::strrchr(name, '.');
-    return dot ? dot + 1 : name;
-  }
-
- private:
-  Object call_backward(PyObject* ctx, Grads& g);
-};
 
 Object FunctionNode::call_backward(PyObject* ctx, Grads& g) {
   static PyObject *no_vjp, *no_backward;
@@ -108,241 +75,15 @@ void FunctionNode::apply(Grads& g, Grads& dx) {
   }
 }
 
-// --- apply: from a call to outputs with a history
-// ---------------------------------------------------------
-
-bool contains(PyObject* tuple, PyObject* o) {
-  if (!tuple || !PyTuple_Check(tuple)) return false;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++)
-    if (PyTuple_GET_ITEM(tuple, i) == o) return true;
-  return false;
-}
-
-PyObject* tuple_field(PyObject* field, const char* name) {
-  if (!field || field == Py_None) return nullptr;
-  check(PyTuple_Check(field), Kind::Type, "autograd internal error: saved attribute '", name,
-        "' is expected to be a tuple but is of type ", Py_TYPE(field)->tp_name);
-  return field;
-}
-
-// One call of Function.apply.
-class Application {
- public:
-  Application(PyObject* cls, PyObject* args) : cls_(cls), args_(args) {
-    Object type = checked(PyObject_GetAttr(cls, text_backward_cls));
-    check(PyType_Check(type.get()) && PyType_IsSubtype((PyTypeObject*)type.get(), function_type),
-          Kind::Type, "_backward_cls of a Function must derive from _C._FunctionBase");
-    auto* t = reinterpret_cast<PyTypeObject*>(type.get());
-    ctx_ = checked(t->tp_alloc(t, 0));
-    Ref<Node> ref(new FunctionNode);
-    node_ = static_cast<FunctionNode*>(ref.get());
-    node_->host_object = ctx_.get();
-    as_py_node(ctx_.get())->node = ref.detach();
-  }
-
-  PyObject* run() {
-    read_arguments();
-    Object result = call_forward();
-    single_ = !PyTuple_Check(result.get());
-    outputs_ = single_ ? checked(PyTuple_Pack(1, result.get())) : std::move(result);
-    link_outputs();
-    save();
-    return single_ ? Py_NewRef(PyTuple_GET_ITEM(wrapped_.get(), 0)) : wrapped_.release();
-  }
-
- private:
-  PyFunction& fields() { return *as_function_object(ctx_.get()); }
-
-  void read_arguments() {
-    Py_ssize_t n = PyTuple_GET_SIZE(args_);
-    Object needs = checked(PyTuple_New(n));
-    node_->arg_is_tensor.resize(size_t(n));
-    size_t tensors = 0;
-    bool any = false;
-    for (Py_ssize_t i = 0; i < n; i++) {
-      PyObject* arg = PyTuple_GET_ITEM(args_, i);
-      bool is = is_tensor(arg), requires_grad = is && tensor_of(arg).requires_grad();
-      node_->arg_is_tensor[size_t(i)] = is;
-      tensors += is;
-      any = any || requires_grad;
-      PyTuple_SET_ITEM(needs.get(), i, Py_NewRef(requires_grad ? Py_True : Py_False));
-    }
-    fields().needs_input_grad = needs.release();
-    recorded_ = any && grad_enabled();
-    if (!recorded_) return;
-    node_->edges.resize(tensors);
-    for (Py_ssize_t i = 0, edge = 0; i < n; i++)
-      if (node_->arg_is_tensor[size_t(i)])
-        node_->edges[size_t(edge++)] = gradient_edge(tensor_of(PyTuple_GET_ITEM(args_, i)));
-  }
-
-  Object call_forward() {
-    static PyObject* no_setup;
-    NoGrad guard;
-    Object forward = checked(PyObject_GetAttr(cls_, text_forward));
-    Object setup = checked(PyObject_GetAttr(cls_, text_setup_context));
-    if (setup.get() != base_method(no_setup, text_setup_context)) {
-      Object output = checked(PyObject_CallObject(forward.get(), args_));
-      checked(PyObject_CallFunctionObjArgs(setup.get(), ctx_.get(), args_, output.get(), nullptr));
-      return output;
-    }
-    constexpr Py_ssize_t kFew = 8;
-    Py_ssize_t n = PyTuple_GET_SIZE(args_);
-    PyObject* few[kFew + 1];
-    std::vector<PyObject*> many(n > kFew ? size_t(n) + 1 : 0);
-    PyObject** all = n > kFew ? many.data() : few;
-    all[0] = ctx_.get();
-    for (Py_ssize_t i = 0; i < n; i++) all[i + 1] = PyTuple_GET_ITEM(args_, i);
-    return checked(PyObject_Vectorcall(forward.get(), all, size_t(n) + 1, nullptr));
-  }
-
-  void link_outputs() {
-    PyObject* dirty = tuple_field(fields().dirty_tensors, "dirty_tensors");
-    PyObject* constant = tuple_field(fields().non_differentiable, "non_differentiable");
-    Py_ssize_t n = PyTuple_GET_SIZE(outputs_.get());
-    if (dirty) check_dirty(dirty);
-    if (recorded_) {
-      node_->output_is_tensor.resize(size_t(n));
-      if (n > 1) node_->more.resize(size_t(n) - 1);
-      node_->materialize =
-          !fields().materialize_grads || checked(PyObject_IsTrue(fields().materialize_grads));
-    }
-    wrapped_ = checked(PyTuple_New(n));
-    for (Py_ssize_t i = 0; i < n; i++) {
-      PyObject* out = PyTuple_GET_ITEM(outputs_.get(), i);
-      bool tensor = is_tensor(out);
-      Object made = Object::borrow(out);
-      if (tensor) {
-        bool changed = contains(dirty, out), follows = recorded_ &&
-                                                       is_differentiable(tensor_of(out).dtype()) &&
-                                                       !contains(constant, out);
-        made = follows ? with_history(out, uint32_t(i), changed) : without_history(out, changed);
-      }
-      if (recorded_) {
-        node_->output_is_tensor[size_t(i)] = tensor;
-        if (tensor)
-          describe_output(i ? node_->more[size_t(i) - 1] : node_->info, tensor_of(made.get()));
-      }
-      PyTuple_SET_ITEM(wrapped_.get(), i, made.release());
-    }
-  }
-
-  void check_dirty(PyObject* dirty) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(dirty); i++) {
-      PyObject* t = PyTuple_GET_ITEM(dirty, i);
-      check(is_tensor(t), Kind::Type, "mark_dirty can only accept variables, but argument ", i,
-            " is of type ", Py_TYPE(t)->tp_name);
-      if (!contains(args_, t) && PyErr_WarnEx(PyExc_UserWarning,
-                                              "ctx.mark_dirty() received a tensor that was not an "
-                                              "input. Only input Tensors that have been "
-                                              "mutated should be passed to ctx.mark_dirty().",
-                                              1) < 0)
-        throw PythonError{};
-      check(contains(outputs_.get(), t) || !contains(args_, t), Kind::Runtime,
-            "Some elements marked as dirty during the forward method were not returned as output. "
-            "The inputs that are "
-            "modified inplace must all be outputs of the Function.");
-      bump_version(tensor_of(t));
-    }
-  }
-
-  // The edge of the argument that `o` is.
-  size_t edge_of_argument(PyObject* o) {
-    size_t edge = 0;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args_); i++) {
-      if (PyTuple_GET_ITEM(args_, i) == o) return edge;
-      edge += node_->arg_is_tensor[size_t(i)];
-    }
-    return 0;
-  }
-
-  Object with_history(PyObject* out, uint32_t nr, bool changed) {
-    const Tensor& t = tensor_of(out);
-    bool input = contains(args_, out);
-    if (changed && input) {
-      check(!(t.is_leaf() && t.requires_grad()), Kind::Runtime,
-            "a leaf Variable that requires grad has been used in an in-place operation.");
-      bool view = t.is_view() && t.impl()->view_kind != ViewKind::None;
-      check(!view || PyTuple_GET_SIZE(outputs_.get()) == 1, Kind::Runtime,
-            "If your Function modifies inplace an input that is a view of another Tensor, your "
-            "Function cannot return more "
-            "than one Tensor. You should either make sure the input is not a view (using .clone() "
-            "for example) or make "
-            "your Function only return one Tensor.");
-      describe_output(nr ? node_->more[nr - 1] : node_->info, t);
-      if (view) node_->output_is_tensor[nr] = true;
-      rebase_history(t, Ref<Node>(node_), nr, edge_of_argument(out));
-      return Object::borrow(out);
-    }
-    Object made = Object::borrow(out);
-    if (input) {  // returned as it came: a view, so that the argument keeps its own history
-      GradGuard off(false);
-      made = checked(wrap(view_alias(t)));
-    }
-    const Tensor& result = tensor_of(made.get());
-    if (result.is_view())
-      result.impl()->view_kind =
-          PyTuple_GET_SIZE(outputs_.get()) > 1 ? ViewKind::MultiOutput : ViewKind::CustomFunction;
-    set_grad_fn(result, Ref<Node>(node_), nr);
-    if (!PyObject_GC_IsTracked(made.get())) PyObject_GC_Track(made.get());  // ctx may refer to it
-    return made;
-  }
-
-  Object without_history(PyObject* out, bool changed) {
-    const Tensor& t = tensor_of(out);
-    if (contains(args_, out) && !changed) return checked(wrap(detach(t)));
-    if (t.requires_grad() && !t.is_view()) {
-      if (contains(args_, out)) return checked(wrap(detach(t)));
-      detach_in_place(t);
-    }
-    return Object::borrow(out);
-  }
-
-  void save() {
-    PyObject* list = tuple_field(fields().to_save, "to_save");
-    if (recorded_) {
-      if (list) save_tensors(list);
-      finish_node(*node_);
-    }
-    Py_CLEAR(fields().to_save);
-    Py_CLEAR(fields().dirty_tensors);
-    Py_CLEAR(fields().non_differentiable);
-  }
-
-  void save_tensors(PyObject* list) {
-    Py_ssize_t n = PyTuple_GET_SIZE(list);
-    node_->saved.reserve(size_t(n));
-    for (Py_ssize_t i = 0; i < n; i++) {
-      PyObject* item = PyTuple_GET_ITEM(list, i);
-      if (item == Py_None) {
-        node_->saved.emplace_back();
-        continue;
-      }
-      check(is_tensor(item), Kind::Type, "save_for_backward can only save variables, but argument ",
-            i, " is of type ", Py_TYPE(item)->tp_name);
-      const Tensor& t = tensor_of(item);
-      const Autograd* a = t.impl()->autograd;
-      bool output = a && a->grad_fn.get() == node_;
-      node_->saved.push_back(output ? Saved::output(t, a->output_nr) : Saved(t));
-    }
-  }
-
-  PyObject *cls_, *args_;
-  Object ctx_, outputs_, wrapped_;
-  FunctionNode* node_;
-  bool recorded_ = false, single_ = true;
-};
+namespace {
 
 PyObject* function_apply(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
     check(n == 2 && PyTuple_Check(args[1]), Kind::Type,
           "_function_apply() takes a class and a tuple");
-    return Application(args[0], args[1]).run();
+    return apply_function(args[0], args[1]);
   });
 }
-
-// --- the type of contexts
-// -----------------------------------------------------------------------------------
 
 PyObject* saved_tensors(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
@@ -412,11 +153,9 @@ PyMethodDef functions[] = {{"_function_apply", as_function(function_apply), METH
 }  // namespace
 
 void add_function_type(PyObject* module) {
-  text_backward_cls = PyUnicode_InternFromString("_backward_cls");
-  text_forward = PyUnicode_InternFromString("forward");
+  intern_apply_names();
   text_backward = PyUnicode_InternFromString("backward");
   text_vjp = PyUnicode_InternFromString("vjp");
-  text_setup_context = PyUnicode_InternFromString("setup_context");
   text_forward_cls = PyUnicode_InternFromString("_forward_cls");
   function_type =
       (PyTypeObject*)checked(PyType_FromSpecWithBases(&spec, (PyObject*)node_type)).release();
