@@ -1,9 +1,17 @@
 # Writes the texts of FILES as C++ string literals: cmake -DOUT=... "-DFILES=a|b" -P embed.cmake
+# What they include from core/ is put in place of the line, since devices have no files.
+set(core ${CMAKE_CURRENT_LIST_DIR}/../core)
 set(text "// Written by cmake/embed.cmake.\n#include \"opencl/sources.h\"\n\nnamespace ember::opencl::sources {\n")
 string(REPLACE "|" ";" FILES "${FILES}")
 foreach(file IN LISTS FILES)
   get_filename_component(name ${file} NAME_WE)
   file(READ ${file} content)
+  string(REGEX MATCHALL "#include \"[^\"]+\"" includes "${content}")
+  foreach(line IN LISTS includes)
+    string(REGEX REPLACE ".*\"(.+)\"" "\\1" part "${line}")
+    file(READ ${core}/${part} part)
+    string(REPLACE "${line}" "${part}" content "${content}")
+  endforeach()
   string(APPEND text "const char* const ${name} = R\"ember(${content})ember\";\n")
 endforeach()
 string(APPEND text "}  // namespace ember::opencl::sources\n")

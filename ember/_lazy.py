@@ -36,7 +36,7 @@ _DEFINES = {
         sparse_csc_tensor sparse_csr_tensor
         """,
     "sparse._matmul": "dsmm hsmm hspmm saddmm smm spmm sspaddmm",
-    "sparse._convert": """
+    "sparse._parts": """
         ccol_indices_copy col_indices_copy crow_indices_copy indices_copy
         row_indices_copy values_copy
         """,

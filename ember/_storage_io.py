@@ -1,16 +1,33 @@
 """The little that checkpoints need from tensors' storages, in one place.
 
-Everything here is a thin call of the core; `_pickle` and `serialization` know storages
-only through these functions.
+Everything here is a thin call of the core; `serialization` and the pickling below it
+know storages only through these functions.
 """
 
 import array
 import math
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import ember
 from ember import _C
+
+# dtype -> the class of its storage in checkpoints. Other dtypes are written untyped.
+CLASS_NAMES = {
+    ember.float32: "FloatStorage",
+    ember.float64: "DoubleStorage",
+    ember.float16: "HalfStorage",
+    ember.bfloat16: "BFloat16Storage",
+    ember.int64: "LongStorage",
+    ember.int32: "IntStorage",
+    ember.int16: "ShortStorage",
+    ember.int8: "CharStorage",
+    ember.uint8: "ByteStorage",
+    ember.bool: "BoolStorage",
+    ember.complex64: "ComplexFloatStorage",
+    ember.complex128: "ComplexDoubleStorage",
+}
 
 
 def storage_of(tensor: "ember.Tensor"):
@@ -56,6 +73,12 @@ def typed(storage, dtype):
     from ember.storage import TypedStorage
 
     return TypedStorage(wrap_storage=storage, dtype=dtype)
+
+
+def typed_class() -> Any:
+    """The class TypedStorage; the empty tuple of types if nobody can have made one."""
+    module = sys.modules.get("ember.storage")
+    return () if module is None else module.TypedStorage
 
 
 def part_of(storage, start: int, size: int):

@@ -353,10 +353,13 @@ Tensor.grad_dtype = property(lambda self: self.dtype, doc="The dtype of `grad`."
 
 _SPARSE_METHODS = {
     "_convert": """
+        to_dense to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc
+        to_sparse_csr
+        """,
+    "_parts": """
         _coalesced_ _indices _nnz _values ccol_indices coalesce col_indices crow_indices
         dense_dim indices is_coalesced row_indices sparse_dim sparse_resize_
-        sparse_resize_and_clear_ to_dense to_sparse to_sparse_bsc to_sparse_bsr
-        to_sparse_coo to_sparse_csc to_sparse_csr values
+        sparse_resize_and_clear_ values
         """,
     "_copies": "resize_as_sparse_ sparse_mask",
     "_matmul": "smm sspaddmm",

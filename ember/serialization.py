@@ -1,7 +1,7 @@
 """`save` and `load`: checkpoints in PyTorch's zip format, readable by either library.
 
 Loading is restricted to tensors and plain containers unless asked otherwise; see
-`_pickle` for what that means and `_archive` for the container.
+`_unpickle` for what that means and `_archive` for the container.
 """
 
 import io
@@ -157,7 +157,7 @@ class Reader:
 
     def unpickle(self, file, storage, made: dict | None = None):
         """The next object of a file. `storage` finds storages, `made` has tensors."""
-        from ember._pickle import SafeUnpickler, Unpickler
+        from ember._unpickle import SafeUnpickler, Unpickler
 
         kind = Unpickler if self.safe is None else SafeUnpickler
         try:
@@ -316,7 +316,7 @@ def get_unsafe_globals_in_checkpoint(f) -> list[str]:
     ['fractions.Fraction']
     """
     from ember._archive import ArchiveReader
-    from ember._pickle import is_allowed, names_in
+    from ember._unpickle import is_allowed, names_in
 
     if _is_path(f):
         with open(f, "rb") as file:

@@ -1,4 +1,4 @@
-"""Computes the Chebyshev series of core/special_functions.h: `python tools/chebyshev.py [name ...]`.
+"""Computes the Chebyshev series of core/special: `python tools/chebyshev.py [name ...]`.
 
 Each entry is a smooth function of t in [-1, 1]; printed are the coefficients c[k] of sum c[k] * T_k(t),
 c[0] already halved, as far as they matter in double precision.

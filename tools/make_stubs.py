@@ -1,7 +1,8 @@
 """Writes ember/_C.pyi from the compiled module: `make stubs`; `--check` only compares.
 
 Ops come from their schemas (tools/schemas.py): functions, methods, in-place and out=
-forms, overloads. What is not an op is found by looking at the module.
+forms, overloads. What is not an op is found by looking at the module; what cannot be
+seen there is in tools/stub_types.py.
 """
 
 from __future__ import annotations
@@ -28,127 +29,19 @@ from tools.schemas import (  # noqa: E402
     Schema,
     registered,
 )
+from tools.stub_types import (  # noqa: E402
+    ATTRIBUTES,
+    BASES,
+    HEADER,
+    MEMBERS,
+    OPERATORS,
+    RESULTS,
+    SIGNATURES,
+    TYPES,
+    WRITABLE,
+)
 
 STUB = ROOT / "ember" / "_C.pyi"
-
-HEADER = """\
-# Written by `make stubs` from the schemas of the compiled module. Do not edit.
-# mypy: disable-error-code="overload-overlap,overload-cannot-match,override,misc"
-from builtins import bool as _bool
-from builtins import complex as _complex
-from builtins import float as _float
-from builtins import int as _int
-from builtins import str as _str
-from collections.abc import Iterator as _Iterator
-from collections.abc import Sequence as _Sequence
-from typing import Any, NamedTuple, Self, SupportsIndex, TypeAlias, overload
-
-_Number: TypeAlias = _bool | _int | _float | _complex
-_Operand: TypeAlias = Tensor | _Number
-_Dims: TypeAlias = _int | _Sequence[_int] | None
-_Size: TypeAlias = _Sequence[_int]
-_dtype: TypeAlias = dtype
-_device: TypeAlias = device
-_layout: TypeAlias = layout
-_DtypeLike: TypeAlias = _dtype | type
-_DeviceLike: TypeAlias = _device | _str | _int
-"""
-
-TYPES = {
-    "Tensor": "Tensor",
-    "Tensor[]": "_Sequence[Tensor]",
-    "Number": "_Operand",
-    "Scalar": "_Number",
-    "int": "_int",
-    "float": "_float",
-    "float[]": "_Sequence[_float]",
-    "bool": "_bool",
-    "str": "_str",
-    "Dims": "_Dims",
-    "Size": "_Size",
-    "Dtype": "_DtypeLike",
-    "Device": "_DeviceLike",
-    "Format": "memory_format",
-    "Generator": "Generator",
-    "Any": "Any",
-}
-RESULTS = {
-    "Tensor": "Tensor",
-    "Tensor[]": "tuple[Tensor, ...]",
-    "Scalar": "Any",
-    "bool": "_bool",
-    "int": "_int",
-    "float": "_float",
-    "str": "_str",
-    "Size": "Size",
-    "None": "None",
-    "Any": "Any",
-}
-
-# Attributes of Tensor that are not ops; others that are found are Any.
-ATTRIBUTES = {
-    "shape": "Size",
-    "dtype": "_dtype",
-    "device": "_device",
-    "layout": "_layout",
-    "grad": "Tensor | None",
-    "grad_fn": "Node | None",
-    "_base": "Tensor | None",
-    "names": "tuple[None, ...]",
-    "__dict__": None,
-    "__doc__": None,
-    **dict.fromkeys(("T", "mT", "H", "mH", "real", "imag", "data"), "Tensor"),
-    **dict.fromkeys(("ndim", "itemsize", "nbytes", "output_nr", "_version"), "_int"),
-    **dict.fromkeys(("requires_grad", "is_leaf", "retains_grad"), "_bool"),
-}
-WRITABLE = {"grad", "data", "requires_grad", "real", "imag", "__dict__"}
-
-BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow"]
-BINARY += ["and", "or", "xor", "lshift", "rshift"]
-COMPARISONS = ["lt", "le", "gt", "ge", "eq", "ne"]
-OPERATORS = [
-    *(f"def __{n}__(self, other: Any) -> Tensor: ..." for n in BINARY),
-    *(f"def __r{n}__(self, other: Any) -> Tensor: ..." for n in BINARY),
-    *(f"def __i{n}__(self, other: Any) -> Self: ..." for n in BINARY),
-    *(
-        f"def __{n}__(self, other: Tensor) -> Tensor: ..."
-        for n in ("matmul", "rmatmul")
-    ),
-    *(f"def __{n}__(self, other: Any) -> Tensor: ..." for n in COMPARISONS),
-    *(f"def __{n}__(self) -> Tensor: ..." for n in ("neg", "pos", "abs", "invert")),
-    "def __bool__(self) -> _bool: ...",
-    "def __int__(self) -> _int: ...",
-    "def __float__(self) -> _float: ...",
-    "def __index__(self) -> _int: ...",
-    "def __len__(self) -> _int: ...",
-    "def __buffer__(self, flags: _int, /) -> memoryview: ...",
-    "def __hash__(self) -> _int: ...",
-    "def __iter__(self) -> _Iterator[Tensor]: ...",
-    "def __getitem__(self, index: Any) -> Tensor: ...",
-    "def __setitem__(self, index: Any, value: Any) -> None: ...",
-]
-# What is known of classes other than Tensor; other members are found.
-SIGNATURES = {
-    "device": ["def __init__(self, type: Any, index: _int | None = None) -> None: ..."],
-    "Size": [
-        "def __new__(cls, sizes: _Sequence[_int] = ...) -> Self: ...",
-        "@overload",
-        "def __getitem__(self, index: SupportsIndex) -> _int: ...",
-        "@overload",
-        "def __getitem__(self, index: slice) -> Size: ...",
-        "def __add__(self, other: tuple[_int, ...]) -> Size: ...",
-        "def numel(self) -> _int: ...",
-    ],
-}
-BASES = {"Size": "tuple[_int, ...]"}
-MEMBERS = {
-    ("dtype", "is_floating_point"): "_bool",
-    ("dtype", "is_complex"): "_bool",
-    ("dtype", "is_signed"): "_bool",
-    ("dtype", "itemsize"): "_int",
-    ("device", "type"): "_str",
-    ("device", "index"): "_int | None",
-}
 
 
 class Results:

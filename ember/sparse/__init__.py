@@ -26,7 +26,8 @@ from ember.sparse._legacy import (
     ShortTensor,
 )
 from ember.sparse._matmul import sampled_addmm
-from ember.sparse._tensor import SparseTensor, handles, wrap
+from ember.sparse._table import handles
+from ember.sparse._tensor import SparseTensor, wrap
 
 __all__ = [
     "BFloat16Tensor",

@@ -9,15 +9,9 @@ import ember
 from ember import Tensor
 from ember.sparse import _convert
 from ember.sparse._convert import to_compressed, to_coo
-from ember.sparse._tensor import (
-    BLOCKS,
-    SparseTensor,
-    check_bounds,
-    coalesced,
-    coo,
-    handles,
-    keys_of,
-)
+from ember.sparse._places import check_bounds, coalesced, keys_of
+from ember.sparse._table import handles
+from ember.sparse._tensor import BLOCKS, SparseTensor, coo
 
 
 def like(result: Tensor, t: SparseTensor) -> Tensor:

@@ -11,14 +11,9 @@ from ember.sparse._arithmetic import (
     take,
 )
 from ember.sparse._convert import to_coo
-from ember.sparse._tensor import (
-    SparseTensor,
-    add_rows,
-    coalesced,
-    coo,
-    handles,
-    make,
-)
+from ember.sparse._places import add_rows, coalesced
+from ember.sparse._table import handles
+from ember.sparse._tensor import SparseTensor, coo, make
 
 handles("to_dense _to_dense")(_convert.to_dense)
 

@@ -2,14 +2,8 @@
 
 import ember
 from ember import Tensor
-from ember.sparse._tensor import (
-    _NAMES,
-    BLOCKS,
-    ROWS,
-    SparseTensor,
-    check_indices,
-    make,
-)
+from ember.sparse._places import check_bounds, check_indices, keys_of
+from ember.sparse._tensor import BLOCKS, LAYOUT_NAMES, ROWS, SparseTensor, make
 
 _invariants = False  # check_sparse_tensor_invariants
 
@@ -102,8 +96,6 @@ def sparse_coo_tensor(
 
 def _check_coalesced(t: SparseTensor) -> None:
     """What claims to be sorted must be: ops rely on it."""
-    from ember.sparse._tensor import check_bounds, keys_of
-
     if t.is_meta:
         return
     check_bounds(t)
@@ -157,7 +149,7 @@ def sparse_compressed_tensor(
     tensor([[0., 4.],
             [3., 0.]])
     """
-    if layout not in _NAMES or layout is ember.sparse_coo:
+    if layout not in LAYOUT_NAMES or layout is ember.sparse_coo:
         raise RuntimeError(
             "compressed sparse tensor layout must be one of SparseCsr, SparseCsc, "
             f"SparseBsr, or SparseBsc but got {layout}"

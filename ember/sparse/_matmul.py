@@ -8,8 +8,10 @@ from ember.sparse import _convert
 from ember.sparse._arithmetic import add, like, mul
 from ember.sparse._convert import to_coo
 from ember.sparse._copies import sparse_mask
+from ember.sparse._places import check_bounds, coalesced
 from ember.sparse._shape import expand_rows, transpose
-from ember.sparse._tensor import SparseTensor, check_bounds, coalesced, coo, handles
+from ember.sparse._table import handles
+from ember.sparse._tensor import SparseTensor, coo
 
 _csr_mm, _csr_sample = _C._ops["_csr_mm"], _C._ops["_csr_sample"]
 

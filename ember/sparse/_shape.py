@@ -4,17 +4,9 @@ import ember
 from ember import Tensor
 from ember.sparse._arithmetic import like
 from ember.sparse._convert import to_coo
-from ember.sparse._tensor import (
-    BLOCKS,
-    SparseTensor,
-    _table,
-    check_bounds,
-    coalesced,
-    coo,
-    handles,
-    make,
-    wrap,
-)
+from ember.sparse._places import check_bounds, coalesced
+from ember.sparse._table import TABLE, handles
+from ember.sparse._tensor import BLOCKS, SparseTensor, coo, make, wrap
 
 # --- rearranging ----------------------------------------------------------------------
 
@@ -125,7 +117,7 @@ def _adjoint(input) -> Tensor:
 
 for _names, _function in (("T", _reversed), ("mT", _last_two), ("H mH", _adjoint)):
     for _name in _names.split():
-        _table[getattr(Tensor, _name).__get__] = _function
+        TABLE[getattr(Tensor, _name).__get__] = _function
 handles("adjoint")(_adjoint)
 
 

@@ -5,17 +5,10 @@ from ember import Tensor
 from ember.sparse import _convert
 from ember.sparse._arithmetic import like
 from ember.sparse._convert import to_coo
+from ember.sparse._places import add_rows, check_bounds, coalesced, keys_of
 from ember.sparse._shape import unsqueeze
-from ember.sparse._tensor import (
-    SparseTensor,
-    add_rows,
-    check_bounds,
-    coalesced,
-    coo,
-    handles,
-    keys_of,
-    wrap,
-)
+from ember.sparse._table import handles
+from ember.sparse._tensor import SparseTensor, coo, wrap
 
 
 def sum_over(input, dims: list[int], dtype=None, keepdim: bool = False) -> Tensor:

@@ -1,20 +1,20 @@
 """The sparse tensor: indices and values, which are dense tensors, behind Tensor's face.
 
-The values carry the history. A sparse tensor requires a gradient if its values do, its
-gradient is theirs at the same indices, and every op on it is made of differentiable ops
-on them. What ops there are is a table (`_table`); any other op is an error that names
-it, since `__torch_function__` gets to see every call.
+The values carry the history (`_history`). A sparse tensor requires a gradient if its
+values do, its gradient is theirs at the same indices, and every op on it is made of
+differentiable ops on them. What ops there are is a table (`_table`); any other op is an
+error that names it, since `__torch_function__` gets to see every call.
 """
-
-from typing import Any
 
 import ember
 from ember import _C
 from ember._C import Tensor
+from ember.sparse._history import HistoryMethods
+from ember.sparse._table import HARMLESS, TABLE, name_of
 
 ROWS = (ember.sparse_csr, ember.sparse_bsr)  # compressed along rows
 BLOCKS = (ember.sparse_bsr, ember.sparse_bsc)
-_NAMES = {
+LAYOUT_NAMES = {
     ember.sparse_coo: "Sparse",
     ember.sparse_csr: "SparseCsr",
     ember.sparse_csc: "SparseCsc",
@@ -22,35 +22,8 @@ _NAMES = {
     ember.sparse_bsc: "SparseBsc",
 }
 
-# op -> function(*args, **kwargs); filled by the other modules of this package
-_table: dict[Any, Any] = {}
-# attributes and ops that do not look at elements
-_harmless: set[Any] = set()
 
-
-def handles(names: str):
-    """Decorate the implementation of ops, given by their names."""
-
-    def decorate(function):
-        for name in names.split():
-            for holder in (_C._ops.get(name), getattr(Tensor, name, None)):
-                if holder is not None:
-                    _table[holder] = function
-        return function
-
-    return decorate
-
-
-def name_of(func) -> str:
-    """A function as messages call it."""
-    name = getattr(func, "__name__", str(func))
-    if name == "__get__":
-        return func.__self__.__name__
-    text = repr(func)  # ops of submodules have their full name there
-    return text[4:-1] if text.startswith("<op ") else name
-
-
-class SparseTensor(Tensor):
+class SparseTensor(HistoryMethods, Tensor):
     """A tensor in one of the sparse layouts; `sparse_coo_tensor` and others make it.
 
     `_index` holds (indices,), or (compressed indices, plain indices).
@@ -66,13 +39,13 @@ class SparseTensor(Tensor):
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        implementation, cause = _table.get(func), None
+        implementation, cause = TABLE.get(func), None
         if implementation is not None:
             try:
                 return implementation(*args, **(kwargs or {}))
             except AttributeError as error:  # an argument is dense, or no tensor at all
                 cause = error
-        elif func in _harmless:
+        elif func in HARMLESS:
             with _C.DisableTorchFunctionSubclass():
                 return func(*args, **(kwargs or {}))
         layouts = {str(t.layout) for t in _sparse_in((args, kwargs or {}))}
@@ -197,7 +170,7 @@ class SparseTensor(Tensor):
     def numpy(self, *, force: bool = False):
         """Not for sparse tensors."""
         raise TypeError(
-            f"can't convert {_NAMES[self._layout]} layout tensor to numpy. Use "
+            f"can't convert {LAYOUT_NAMES[self._layout]} layout tensor to numpy. Use "
             "Tensor.to_dense() first."
         )
 
@@ -214,101 +187,6 @@ class SparseTensor(Tensor):
 
     def __format__(self, spec: str) -> str:
         return object.__format__(self, spec)
-
-    # --- gradients --------------------------------------------------------------------
-
-    def _with(self, values: Tensor, coalesced: bool | None = None) -> "SparseTensor":
-        """The same places with other values (which may have another dtype)."""
-        return make(
-            self._layout,
-            self._index,
-            values,
-            self._size,
-            self._coalesced if coalesced is None else coalesced,
-            self._checked,
-            self._rows,
-        )
-
-    @property
-    def requires_grad(self) -> bool:
-        """Whether gradients are computed."""
-        return self._val.requires_grad
-
-    @requires_grad.setter
-    def requires_grad(self, on: bool) -> None:
-        self.requires_grad_(on)
-
-    def requires_grad_(self, requires_grad: bool = True) -> "SparseTensor":
-        """Set requires_grad and return the tensor."""
-        if requires_grad and not self._val.requires_grad:
-            self._val = self._val.detach().requires_grad_()
-        elif not requires_grad:
-            self._val.requires_grad_(False)
-        return self
-
-    grad_fn = property(lambda self: self._val.grad_fn)
-    is_leaf = property(lambda self: self._val.is_leaf)
-    retains_grad = property(lambda self: self._val.retains_grad)
-    output_nr = property(lambda self: self._val.output_nr)
-
-    @property
-    def grad(self) -> "SparseTensor | None":
-        """The gradient at the places of the tensor, or None."""
-        values = self._val.grad
-        if values is None:
-            return None
-        kept = self.__dict__.get("_grad")
-        if kept is None or kept._val is not values:
-            self._grad = kept = self._with(values)
-        return kept
-
-    @grad.setter
-    def grad(self, value: Tensor | None) -> None:
-        if value is None:
-            self._val.grad = None
-            return
-        if value.shape != self.shape:
-            raise RuntimeError(
-                f"attempting to assign a gradient of size '{list(value.shape)}' to a "
-                f"tensor of size '{list(self.shape)}'. Please ensure that the gradient "
-                "and the tensor are the same size"
-            )
-        self._val.grad = value.sparse_mask(self)._val.detach()
-
-    @property
-    def data(self) -> "SparseTensor":
-        """The same elements without history."""
-        return self._with(self._val.data)
-
-    def detach(self) -> "SparseTensor":
-        """The same elements without history."""
-        return self._with(self._val.detach())
-
-    def detach_(self) -> "SparseTensor":
-        """Drop the history."""
-        self._val = self._val.detach()
-        return self
-
-    def retain_grad(self) -> None:
-        """Let a tensor that is not a leaf have its .grad set by backward()."""
-        self._val.retain_grad()
-
-    def register_hook(self, hook):
-        """Call `hook` with the gradient; what it returns replaces the gradient."""
-
-        def on_values(g: Tensor):
-            made = hook(self._with(g))
-            return None if made is None else made.sparse_mask(self)._val
-
-        return self._val.register_hook(on_values)
-
-    def backward(
-        self, gradient=None, retain_graph=None, create_graph=False, inputs=None
-    ) -> None:
-        """Add the gradient of the tensor to the leaves of its graph."""
-        ember.autograd.backward(
-            self, gradient, retain_graph, create_graph, inputs=inputs
-        )
 
     # --- copies -----------------------------------------------------------------------
 
@@ -333,6 +211,18 @@ class SparseTensor(Tensor):
         if self._layout is ember.sparse_coo:
             return self._layout, (*self._index, values, size, self._coalesced)
         return self._layout, (*self._index, values, size)
+
+    def _with(self, values: Tensor, coalesced: bool | None = None) -> "SparseTensor":
+        """The same places with other values (which may have another dtype)."""
+        return make(
+            self._layout,
+            self._index,
+            values,
+            self._size,
+            self._coalesced if coalesced is None else coalesced,
+            self._checked,
+            self._rows,
+        )
 
     def _become(self, other: "SparseTensor") -> "SparseTensor":
         """Take over the content of `other`: how an op changes a tensor in place."""
@@ -381,7 +271,7 @@ def coo(
 
 def rebuild(layout, parts: tuple, requires_grad: bool = False) -> SparseTensor:
     """A tensor from a pickle."""
-    from ember.sparse import _create
+    from ember.sparse import _create, _places
 
     if layout is ember.sparse_coo:
         indices, values, size, *rest = parts
@@ -390,7 +280,7 @@ def rebuild(layout, parts: tuple, requires_grad: bool = False) -> SparseTensor:
         )
     else:
         made = _create.sparse_compressed_tensor(*parts, layout=layout)
-    check_bounds(made)  # a file may hold anything
+    _places.check_bounds(made)  # a file may hold anything
     return made.requires_grad_() if requires_grad else made
 
 
@@ -413,94 +303,3 @@ def _sparse_in(value) -> list[SparseTensor]:
     elif not isinstance(value, (tuple, list)):
         return []
     return [t for v in value for t in _sparse_in(v)]
-
-
-# --- places ---------------------------------------------------------------------------
-
-
-def check_bounds(t: SparseTensor) -> None:
-    """Raise unless every index lies within the tensor. Done once for each tensor."""
-    if t._checked or t.is_meta:
-        return
-    if t._layout is ember.sparse_coo:
-        (indices,) = t._index
-        check_indices(indices, t._size)
-    else:
-        from ember.sparse._create import check_compressed
-
-        check_compressed(t._layout, *t._index, t._val, t._size)
-    t._checked = True
-
-
-def check_indices(indices: Tensor, size) -> None:
-    """The invariant of COO: 0 <= indices[d] < size[d]."""
-    if not indices.numel():
-        return
-    low, high = indices.amin(1).tolist(), indices.amax(1).tolist()
-    for d, (least, most) in enumerate(zip(low, high)):
-        if least < 0:
-            raise RuntimeError(f"found negative index {least} for dim {d}")
-        if most >= size[d]:
-            raise RuntimeError(
-                "size is inconsistent with indices: for dim "
-                f"{d}, size is {size[d]} but found index {most}"
-            )
-
-
-def keys_of(indices: Tensor, size) -> Tensor:
-    """The place of each element as one number, in row-major order."""
-    rows = indices.unbind(0)
-    if not rows:
-        return indices.new_zeros(indices.shape[1])
-    keys = rows[0]
-    for row, n in zip(rows[1:], size[1:]):
-        keys = keys * n + row
-    return keys
-
-
-def unravel(keys: Tensor, size) -> Tensor:
-    """The indices that belong to keys."""
-    rows = []
-    for n in reversed(tuple(size)):
-        rows.append(keys % n if n else keys)
-        keys = keys // n if n else keys
-    if not rows:
-        return keys.new_zeros((0, keys.numel()))
-    return ember.stack(rows[::-1])
-
-
-def add_rows(shape, at: Tensor, values: Tensor) -> Tensor:
-    """zeros(shape) with values[k] added to row at[k]."""
-    if values.dtype == ember.bool:
-        counts = values.new_zeros(shape, dtype=ember.int64)
-        return counts.index_add(0, at, values.to(ember.int64)) > 0
-    return values.new_zeros(shape).index_add(0, at, values)
-
-
-def coalesced(t: SparseTensor) -> SparseTensor:
-    """A COO tensor with its elements sorted, those at one place added up."""
-    if t._coalesced:
-        return t
-    check_bounds(t)
-    (indices,), values, size = t._index, t._val, t._size
-    sparse = size[: indices.shape[0]]
-    keys = keys_of(indices, sparse)
-    if bool((keys[1:] > keys[:-1]).all()):
-        return t._with(values, coalesced=True)
-    unique, inverse = ember.unique(keys, return_inverse=True)
-    values = add_rows((unique.numel(), *values.shape[1:]), inverse, values)
-    return coo(unravel(unique, sparse), values, size, coalesced=True)
-
-
-for _name in (
-    "is_cuda is_mkldnn is_quantized is_nested is_mps is_xpu is_ipu is_xla is_maia "
-    "is_mtia is_vulkan itemsize names"
-).split():
-    _harmless.add(getattr(Tensor, _name).__get__)
-for _name in (
-    "is_complex is_floating_point is_signed is_inference has_names is_conj is_neg "
-    "is_pinned"
-).split():
-    for _holder in (_C._ops.get(_name), getattr(Tensor, _name, None)):
-        if _holder is not None:
-            _harmless.add(_holder)

@@ -2,7 +2,7 @@
 
 import ember
 from ember._tensor_str import _contents, _join, _node_name
-from ember.sparse._convert import _nnz
+from ember.sparse._parts import _nnz
 from ember.sparse._tensor import ROWS, SparseTensor
 
 

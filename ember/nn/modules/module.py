@@ -1,10 +1,11 @@
 """`Module`: a tree of parameters, buffers and submodules with a `forward`.
 
-Hooks are in `_hooks`, saving and loading in `_state`, moving between devices and
-dtypes in `_convert`; calls and attributes are quick by `core/python/module_base.cpp`.
+Walking the tree is in `_tree`, hooks are in `_hooks`, saving and loading in `_state`,
+moving between devices and dtypes in `_convert`; calls and attributes are quick by
+`core/python/module_base.cpp`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import ember
@@ -23,6 +24,7 @@ from ember.nn.modules._hooks import (  # noqa: F401 (the global hooks are public
     registered,
 )
 from ember.nn.modules._state import StateMethods
+from ember.nn.modules._tree import TreeMethods
 from ember.nn.parameter import Buffer, Parameter
 
 _HOOK_TABLES = (
@@ -33,7 +35,7 @@ _HOOK_TABLES = (
 ).split()
 
 
-class Module(_ModuleBase, HookMethods, StateMethods, ConversionMethods):
+class Module(_ModuleBase, TreeMethods, HookMethods, StateMethods, ConversionMethods):
     """Base of all layers and models. Subclasses assign parameters and submodules in
     `__init__` and define `forward`.
 
@@ -232,123 +234,6 @@ class Module(_ModuleBase, HookMethods, StateMethods, ConversionMethods):
         if name not in table and hasattr(self, name):
             raise KeyError(f"attribute '{name}' already exists")
 
-    # --- traversal ------------------------------------------------------------------
-
-    def named_modules(self, memo: set | None = None, prefix="", remove_duplicate=True):
-        """Every module of the tree with its dotted name, this one first."""
-        memo = set() if memo is None else memo
-        if self in memo:
-            return
-        if remove_duplicate:
-            memo.add(self)
-        yield prefix, self
-        for name, module in self._modules.items():
-            if module is not None:
-                below = f"{prefix}.{name}" if prefix else name
-                yield from module.named_modules(memo, below, remove_duplicate)
-
-    def modules(self, remove_duplicate: bool = True) -> Iterator["Module"]:
-        """Every module of the tree, this one first; each once, unless asked not to."""
-        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
-            yield module
-
-    def named_children(self) -> Iterator[tuple[str, "Module"]]:
-        """The direct submodules with their names."""
-        seen = set()
-        for name, module in self._modules.items():
-            if module is not None and module not in seen:
-                seen.add(module)
-                yield name, module
-
-    def children(self) -> Iterator["Module"]:
-        """The direct submodules."""
-        for _, module in self.named_children():
-            yield module
-
-    def _named_members(self, members, prefix="", recurse=True, remove_duplicate=True):
-        seen = set()
-        if recurse:
-            tree = self.named_modules(None, prefix, remove_duplicate)
-        else:
-            tree = [(prefix, self)]
-        for path, module in tree:
-            for name, value in members(module):
-                if value is None or value in seen:
-                    continue
-                if remove_duplicate:
-                    seen.add(value)
-                yield f"{path}.{name}" if path else name, value
-
-    def named_parameters(
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Parameter]]:
-        """Parameters of the tree with their dotted names."""
-        return self._named_members(
-            lambda module: module._parameters.items(), prefix, recurse, remove_duplicate
-        )
-
-    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """Parameters of the tree, as optimizers take them."""
-        for _, param in self.named_parameters(recurse=recurse):
-            yield param
-
-    def named_buffers(
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Tensor]]:
-        """Buffers of the tree with their dotted names."""
-        return self._named_members(
-            lambda module: module._buffers.items(), prefix, recurse, remove_duplicate
-        )
-
-    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """Buffers of the tree."""
-        for _, buffer in self.named_buffers(recurse=recurse):
-            yield buffer
-
-    def get_submodule(self, target: str) -> "Module":
-        """The submodule of a dotted name; "" is the module itself."""
-        module = self
-        for name in target.split(".") if target else ():
-            if not hasattr(module, name):
-                raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
-            module = getattr(module, name)
-            if not isinstance(module, Module):
-                raise AttributeError(f"`{name}` is not an nn.Module")
-        return module
-
-    def set_submodule(self, target: str, module: "Module", strict=False) -> None:
-        """Replace (or, unless `strict`, add) the submodule of a dotted name."""
-        if not target:
-            raise ValueError("Cannot set the submodule without a target name!")
-        path, _, name = target.rpartition(".")
-        parent = self.get_submodule(path)
-        if strict and not hasattr(parent, name):
-            raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
-        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
-            raise AttributeError(f"`{name}` is not an nn.Module")
-        setattr(parent, name, module)
-
-    def _get_member(self, target: str) -> tuple["Module", str, Any]:
-        path, _, name = target.rpartition(".")
-        module = self.get_submodule(path)
-        if not hasattr(module, name):
-            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
-        return module, name, getattr(module, name)
-
-    def get_parameter(self, target: str) -> Parameter:
-        """The parameter of a dotted name."""
-        _, name, found = self._get_member(target)
-        if not isinstance(found, Parameter):
-            raise AttributeError(f"`{name}` is not an nn.Parameter")
-        return found
-
-    def get_buffer(self, target: str) -> Tensor:
-        """The buffer of a dotted name."""
-        module, name, found = self._get_member(target)
-        if name not in module._buffers:
-            raise AttributeError(f"`{name}` is not a buffer")
-        return found
-
     # --- changing all of a tree -----------------------------------------------------
 
     def apply(self, fn: Callable[["Module"], None]) -> "Module":
@@ -431,12 +316,12 @@ def _type_name(value) -> str:
     return name.removeprefix("builtins.")
 
 
-_quick_attributes(Module, Module.__getattr__)
-
-
 def _expect(ok: bool, name: str, what: str, wanted: str, value) -> None:
     if not ok:
         raise TypeError(
             f"cannot assign '{_type_name(value)}' as {what} '{name}' "
             f"({wanted} or None expected)"
         )
+
+
+_quick_attributes(Module, Module.__getattr__)

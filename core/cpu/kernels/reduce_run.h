@@ -1,0 +1,173 @@
+// The fold of one contiguous run, on one thread: what every reduction ends in. Sums of floats are
+// pairwise: blocks of kBlock elements in many lanes, blocks joined as a tree. Included by kernel
+// files only (Note [One namespace per level]).
+#pragma once
+
+#include <limits>
+#include <type_traits>
+
+#include "cpu/kernels/loops.h"
+#include "cpu/kernels/reduce_kernels.h"
+
+namespace ember::cpu::EMBER_ISA {
+namespace {
+
+constexpr int64_t kBlock = 1024;
+
+template <class T>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(kVectorBytes), aligned(alignof(T)), may_alias));
+};
+template <class T>
+using Vector = typename VectorOf<T>::type;
+template <class T>
+constexpr int kLanes = kVectorBytes / int(sizeof(T));
+
+// One functor serves scalars and vectors.
+template <class T>
+struct Sum {
+  static constexpr bool pairwise = std::is_floating_point_v<T>;
+  static T identity() { return T(0); }
+  template <class V>
+  static V fold(V acc, V x) {
+    return acc + x;
+  }
+  template <class V>
+  static V take(V x) {
+    return x;
+  }
+};
+template <class T>
+struct SumSquares : Sum<T> {
+  template <class V>
+  static V take(V x) {
+    return x * x;
+  }
+};
+template <class T>
+struct Prod {
+  static constexpr bool pairwise = false;
+  static T identity() { return T(1); }
+  template <class V>
+  static V fold(V acc, V x) {
+    return acc * x;
+  }
+  template <class V>
+  static V take(V x) {
+    return x;
+  }
+};
+template <class T>
+struct Min {
+  static constexpr bool pairwise = false;
+  static T identity() {
+    return std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity()
+                                       : std::numeric_limits<T>::max();
+  }
+  template <class V>
+  static V fold(V acc, V x) {
+    if constexpr (std::is_integral_v<T>)
+      return x < acc ? x : acc;
+    else
+      return ((x < acc) | (x != x)) ? x : acc;
+  }
+  template <class V>
+  static V take(V x) {
+    return x;
+  }
+};
+template <class T>
+struct Max {
+  static constexpr bool pairwise = false;
+  static T identity() {
+    return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
+                                       : std::numeric_limits<T>::min();
+  }
+  template <class V>
+  static V fold(V acc, V x) {
+    if constexpr (std::is_integral_v<T>)
+      return x > acc ? x : acc;
+    else
+      return ((x > acc) | (x != x)) ? x : acc;
+  }
+  template <class V>
+  static V take(V x) {
+    return x;
+  }
+};
+
+template <class T>
+constexpr bool kVectorised = !is_complex_type<T>;
+
+// `count` > 0 vectors from x on, folded into one.
+template <class T, template <class> class Op>
+Vector<T> fold_vectors(int64_t count, const T* x) {
+  using O = Op<T>;
+  using V = Vector<T>;
+  constexpr int L = kLanes<T>, U = 8;
+  if (O::pairwise && count * L > kBlock) {
+    const int64_t half = (count / 2 * L + kBlock - 1) / kBlock * (kBlock / L);
+    return O::fold(fold_vectors<T, Op>(half, x), fold_vectors<T, Op>(count - half, x + half * L));
+  }
+  V acc[U];
+  const int used = count >= U ? U : 1;
+  for (int u = 0; u < used; u++) acc[u] = O::take(*(const V*)(x + u * L));
+  int64_t i = used;
+  if (used == U) {
+    for (; i + U <= count; i += U)
+#pragma GCC unroll 8
+      for (int u = 0; u < U; u++) acc[u] = O::fold(acc[u], O::take(*(const V*)(x + (i + u) * L)));
+#pragma GCC unroll 8
+    for (int step = U / 2; step; step /= 2)
+#pragma GCC unroll 8
+      for (int u = 0; u < step; u++) acc[u] = O::fold(acc[u], acc[u + step]);
+  }
+  for (; i < count; i++) acc[0] = O::fold(acc[0], O::take(*(const V*)(x + i * L)));
+  return acc[0];
+}
+
+// Fewer elements than a vector has, in lanes that are otherwise neutral.
+template <class T, template <class> class Op>
+Vector<T> partial_vector(int64_t n, const T* x) {
+  T lanes[kLanes<T>];
+  for (int l = 0; l < kLanes<T>; l++) lanes[l] = Op<T>::identity();
+  for (int64_t i = 0; i < n; i++) lanes[i] = x[i];
+  return Op<T>::take(*(const Vector<T>*)lanes);
+}
+
+template <class T, template <class> class Op>
+T run(int64_t n, const T* x) {
+  using O = Op<T>;
+  T result = O::identity();
+  if constexpr (kVectorised<T>) {
+    constexpr int L = kLanes<T>;
+    if (n >= L) {
+      // Loads that straddle two lines take twice as long; a long row begins with what precedes the
+      // first whole one.
+      const bool is_long = n >= 16 * L;
+      const int64_t head = is_long ? int64_t(-uintptr_t(x) % kVectorBytes / sizeof(T)) : 0;
+      const int64_t whole = (n - head) / L, tail = n - head - whole * L;
+      Vector<T> all = fold_vectors<T, Op>(whole, x + head);
+      if (head) all = O::fold(partial_vector<T, Op>(head, x), all);
+      if (is_long && tail) all = O::fold(all, partial_vector<T, Op>(tail, x + n - tail));
+      T lanes[L];
+      *(Vector<T>*)lanes = all;
+      for (int step = L / 2; step; step /= 2)
+        for (int l = 0; l < step; l++) lanes[l] = O::fold(lanes[l], lanes[l + step]);
+      for (int64_t i = is_long ? n : n - tail; i < n; i++)
+        lanes[0] = O::fold(lanes[0], O::take(x[i]));
+      return lanes[0];
+    }
+  }
+  if constexpr (O::pairwise && !kVectorised<T>) {
+    if (n > kBlock) {
+      const int64_t half = (n / 2 + kBlock - 1) / kBlock * kBlock;
+      return O::fold(run<T, Op>(half, x), run<T, Op>(n - half, x + half));
+    }
+  }
+  for (int64_t i = 0; i < n; i++) result = O::fold(result, O::take(x[i]));
+  return result;
+}
+
+}  // namespace
+}  // namespace ember::cpu::EMBER_ISA

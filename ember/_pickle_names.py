@@ -1,0 +1,129 @@
+"""What names of torch in a pickle mean here: how tensors are rebuilt, dtypes, classes.
+
+Only what any checkpoint may call is in this table; it is all that restricted loading
+knows, so a function here must stand any arguments.
+"""
+
+import pickle
+from collections import Counter, OrderedDict
+
+import ember
+from ember import _storage_io as io
+
+_DTYPES = (
+    "float32 float64 float16 bfloat16 int64 int32 int16 int8 uint8 uint16 uint32 "
+    "uint64 bool complex32 complex64 complex128 float8_e4m3fn float8_e5m2 "
+    "float8_e4m3fnuz float8_e5m2fnuz"
+).split()
+
+
+def _rebuild_tensor(stored, offset, size, stride, requires_grad=False, *rest):
+    if not isinstance(stored, io.typed_class()):
+        raise pickle.UnpicklingError("load(): a tensor without a typed storage")
+    t = io.tensor_over(stored.untyped(), stored.dtype, offset, size, stride)
+    return t.requires_grad_() if requires_grad else t
+
+
+def _rebuild_untyped(stored, offset, size, stride, requires_grad, hooks, dtype, *rest):
+    untyped = getattr(stored, "untyped", None)
+    if untyped is None or not isinstance(dtype, ember.dtype):
+        raise pickle.UnpicklingError("load(): a tensor without a storage or a dtype")
+    t = io.tensor_over(untyped(), dtype, offset, size, stride)
+    return t.requires_grad_() if requires_grad else t
+
+
+def _rebuild_sparse(layout, parts):
+    from ember.sparse._tensor import rebuild
+
+    return rebuild(layout, parts)
+
+
+def _get_layout(name):
+    layouts = "strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc".split()
+    short = str(name).removeprefix("torch.")
+    if short not in layouts:
+        raise pickle.UnpicklingError(f"load(): unknown layout {name!r}")
+    return getattr(ember, short)
+
+
+def _rebuild_parameter(data, requires_grad, hooks):
+    return ember.nn.Parameter(data, requires_grad)
+
+
+def _rebuild_parameter_with_state(data, requires_grad, hooks, state):
+    made = ember.nn.Parameter(data, requires_grad)
+    made.__dict__.update(state)
+    return made
+
+
+def _rebuild_from_type(func, kind, args, state):
+    if func not in _REBUILDERS:
+        raise pickle.UnpicklingError("load(): a tensor that is made in an unknown way")
+    made = func(*args)
+    if isinstance(state, dict):
+        made.__dict__.update(state)
+    return made
+
+
+_REBUILDERS = (
+    _rebuild_tensor,
+    _rebuild_untyped,
+    _rebuild_parameter,
+    _rebuild_parameter_with_state,
+)
+
+
+def _encode(text, encoding="latin1"):
+    """How protocol 2 writes bytes."""
+    if encoding not in ("latin1", "latin-1", "utf-8", "ascii"):
+        raise pickle.UnpicklingError(f"load(): bytes in the encoding {encoding!r}")
+    return text.encode(encoding)
+
+
+def _bytearray(data=b"", encoding="latin1"):
+    """A bytearray of given bytes; never one of a given size."""
+    if isinstance(data, str):
+        return bytearray(_encode(data, encoding))
+    if not isinstance(data, (bytes, bytearray)):
+        raise pickle.UnpicklingError("load(): a bytearray that is not made of bytes")
+    return bytearray(data)
+
+
+def known_names() -> dict:
+    """Names of torch that have a meaning of their own here."""
+    utils = "torch._utils"
+    known = {
+        (utils, "_rebuild_tensor"): _rebuild_tensor,
+        (utils, "_rebuild_tensor_v2"): _rebuild_tensor,
+        (utils, "_rebuild_tensor_v3"): _rebuild_untyped,
+        (utils, "_rebuild_sparse_tensor"): _rebuild_sparse,
+        ("torch.serialization", "_get_layout"): _get_layout,
+        (utils, "_rebuild_parameter"): _rebuild_parameter,
+        (utils, "_rebuild_parameter_with_state"): _rebuild_parameter_with_state,
+        ("torch._tensor", "_rebuild_from_type_v2"): _rebuild_from_type,
+        ("torch", "Size"): ember.Size,
+        ("torch", "device"): ember.device,
+        ("_codecs", "encode"): _encode,
+        ("collections", "Counter"): Counter,
+    }
+    known["collections", "OrderedDict"] = OrderedDict
+    for module in ("builtins", "__builtin__"):
+        for kind in (set, frozenset, complex):
+            known[module, kind.__name__] = kind
+        known[module, "bytearray"] = _bytearray
+    for dtype, name in io.CLASS_NAMES.items():
+        known["torch", name] = dtype
+    known["torch.storage", "UntypedStorage"] = None
+    known["torch", "UntypedStorage"] = None
+    for name in _DTYPES:
+        if hasattr(ember, name):
+            known["torch", name] = getattr(ember, name)
+    for module, name in (("torch", "Tensor"), ("torch.nn.parameter", "Parameter")):
+        known[module, name] = only_a_name
+    for name in io.CLASS_NAMES.values():  # in the oldest files
+        known["torch", name.replace("Storage", "Tensor")] = only_a_name
+    return known
+
+
+def only_a_name(*args):
+    raise pickle.UnpicklingError("load(): a tensor class may be named but not called")

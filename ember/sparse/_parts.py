@@ -1,0 +1,192 @@
+"""What a sparse tensor consists of: its indices, values and numbers of dimensions.
+
+These are methods of Tensor, and `*_copy` functions of the top level; those that put the
+parts together anew (`coalesce`, `sparse_resize_`) are here too.
+"""
+
+import ember
+from ember import Tensor
+from ember.sparse._places import coalesced
+from ember.sparse._tensor import BLOCKS, LAYOUT_NAMES, ROWS, SparseTensor, coo
+
+
+def _is(t: Tensor, *layouts) -> bool:
+    return isinstance(t, SparseTensor) and t._layout in layouts
+
+
+def _layout_name(t: Tensor) -> str:
+    return LAYOUT_NAMES[t._layout] if isinstance(t, SparseTensor) else "Strided"
+
+
+def _check_coo(t: Tensor, op: str) -> None:
+    if not _is(t, ember.sparse_coo):
+        raise RuntimeError(
+            f"{op} expected sparse coordinate tensor layout but got {_layout_name(t)}"
+        )
+
+
+def sparse_dim(self: Tensor) -> int:
+    """Number of sparse dimensions."""
+    if not isinstance(self, SparseTensor):
+        return 0
+    return self._index[0].shape[0] if self.is_sparse else 2
+
+
+def dense_dim(self: Tensor) -> int:
+    """Number of dense dimensions."""
+    if not isinstance(self, SparseTensor):
+        return self.dim()
+    if self.is_sparse:
+        return self._val.dim() - 1
+    batch = self._index[0].dim() - 1
+    return self._val.dim() - 1 - batch - 2 * (self._layout in BLOCKS)
+
+
+def _nnz(self: Tensor) -> int:
+    """Number of elements that are kept."""
+    if not isinstance(self, SparseTensor):
+        raise NotImplementedError(
+            "_nnz(): not implemented for tensors of layout torch.strided"
+        )
+    return self._index[-1].shape[-1]
+
+
+def is_coalesced(self: Tensor) -> bool:
+    """Whether the elements are known to be sorted and without repetition."""
+    _check_coo(self, "is_coalesced")
+    return self._coalesced
+
+
+def coalesce(self: Tensor) -> Tensor:
+    """The tensor with sorted elements, those at one place added up.
+
+    >>> import ember
+    >>> s = ember.sparse_coo_tensor([[1, 1, 0]], [1.0, 2.0, 3.0])
+    >>> s.coalesce().values()
+    tensor([3., 3.])
+    """
+    _check_coo(self, "coalesce")
+    return coalesced(self)
+
+
+def _coalesced_(self: Tensor, coalesced: bool) -> Tensor:
+    """Say that a tensor is coalesced."""
+    from ember.sparse._create import _check_coalesced
+
+    if coalesced:
+        _check_coalesced(self)
+    self._coalesced = bool(coalesced)
+    return self
+
+
+def _whole(self: Tensor, what: str) -> None:
+    _check_coo(self, what)
+    if not self._coalesced:
+        raise RuntimeError(
+            f"Cannot get {what} on an uncoalesced tensor, please call .coalesce() first"
+        )
+
+
+def indices(self: Tensor) -> Tensor:
+    """The places of a coalesced COO tensor: (sparse dimensions, elements)."""
+    _whole(self, "indices")
+    return self._index[0]
+
+
+def values(self: Tensor) -> Tensor:
+    """The values of the elements that are kept."""
+    if not isinstance(self, SparseTensor):
+        raise RuntimeError(
+            "values expected sparse tensor layout but got " + _layout_name(self)
+        )
+    if self.is_sparse:
+        _whole(self, "values")
+    kept = self._val
+    return kept.view_as(kept) if kept.requires_grad else kept
+
+
+def _indices(self: Tensor) -> Tensor:
+    """The places of a COO tensor, coalesced or not."""
+    if not _is(self, ember.sparse_coo):
+        raise NotImplementedError(
+            f"_indices(): not implemented for tensors of layout {self.layout}"
+        )
+    return self._index[0]
+
+
+def _values(self: Tensor) -> Tensor:
+    """The values of a sparse tensor, without history."""
+    if not isinstance(self, SparseTensor):
+        raise NotImplementedError(
+            f"_values(): not implemented for tensors of layout {self.layout}"
+        )
+    return self._val.detach()
+
+
+def _part(name: str, layouts: tuple, which: int, along: str):
+    def part(self: Tensor) -> Tensor:
+        if not _is(self, *layouts):
+            raise RuntimeError(
+                f"{name} expected sparse {along} compressed tensor layout but got "
+                f"{_layout_name(self)}"
+            )
+        return self._index[which]
+
+    part.__name__ = name
+    part.__doc__ = f"The `{name}` of a layout that is compressed along {along}s."
+    return part
+
+
+_BY_COLUMN = (ember.sparse_csc, ember.sparse_bsc)
+crow_indices = _part("crow_indices", ROWS, 0, "row")
+col_indices = _part("col_indices", ROWS, 1, "row")
+ccol_indices = _part("ccol_indices", _BY_COLUMN, 0, "column")
+row_indices = _part("row_indices", _BY_COLUMN, 1, "column")
+
+
+def sparse_resize_and_clear_(self, size, sparse_dim: int, dense_dim: int):
+    """Give a COO tensor another size and no elements."""
+    if len(size) != sparse_dim + dense_dim:
+        raise RuntimeError(
+            "'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = "
+            f"{len(size)}, sparse_dim = {sparse_dim}, dense_dim = {dense_dim}"
+        )
+    places = self._index[0].new_zeros((sparse_dim, 0))
+    values = self._val.detach().new_zeros((0, *size[sparse_dim:]))
+    return self._become(coo(places, values, size, coalesced=True))
+
+
+def sparse_resize_(self, size, sparse_dim: int, dense_dim: int):
+    """Give a COO tensor another size; its elements must fit."""
+    if self._nnz() == 0:
+        return sparse_resize_and_clear_(self, size, sparse_dim, dense_dim)
+    if sparse_dim != self.sparse_dim() or dense_dim != self.dense_dim():
+        raise RuntimeError(
+            "sparse_resize_: changing the number of sparse or dense dimensions on a "
+            "non-empty sparse tensor is not supported"
+        )
+    if any(new < old for new, old in zip(size, self._size)):
+        raise RuntimeError(
+            "sparse_resize_: shrinking a dimension on a non-empty sparse tensor is not "
+            "supported"
+        )
+    if tuple(size[sparse_dim:]) != tuple(self._val.shape[1:]):
+        raise RuntimeError(
+            "sparse_resize_: changing the size of dense dimensions on a non-empty "
+            "sparse tensor is not supported"
+        )
+    return self._become(coo(self._index[0], self._val, size, False, self._checked))
+
+
+def _copied(part):
+    def copy(input: Tensor) -> Tensor:
+        return part(input).clone()
+
+    copy.__name__ = part.__name__ + "_copy"
+    copy.__doc__ = f"A copy of `{part.__name__}` of a sparse tensor."
+    return copy
+
+
+ccol_indices_copy, col_indices_copy = _copied(ccol_indices), _copied(col_indices)
+crow_indices_copy, row_indices_copy = _copied(crow_indices), _copied(row_indices)
+indices_copy, values_copy = _copied(indices), _copied(values)
