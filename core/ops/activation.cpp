@@ -105,6 +105,7 @@ EMBER_OP("nn.functional.softshrink(Tensor self, float lambd=0.5) -> Tensor",
          }),
          Function | Out, "x moved towards 0 by lambd, 0 within it.");
 static Tensor hardshrink_by(const Tensor& self, double lambd, Dest dest) {
+  if (is_reduced(self.dtype())) lambd = rounded(lambd, self.dtype()).real();
   return hardshrink(self, Params{lambd}, dest);
 }
 EMBER_OP("nn.functional.hardshrink(Tensor self, float lambd=0.5) -> Tensor", &hardshrink_by,
