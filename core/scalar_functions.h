@@ -123,7 +123,7 @@ TERNARY(lerp, kFloatComplex, lerp(a, b, c), g * conj(1 - c), g * conj(c), g * co
 TERNARY(addcmul, kNumber, a + p0 * b * c, g, g * conj(p0 * c), g * conj(p0 * b), "a + value * b * c.")
 TERNARY(addcdiv, kFloatComplex, a + p0 * b / c, g, g * conj(p0 / c), -g * conj(p0 * b / (c * c)),
         "a + value * b / c.")
-TERNARY(clamp, kReal, minimum(maximum(a, b), c), where((a >= b) & (a <= c), g, (T)0),
+TERNARY(clamp, kReal, minimum(c, maximum(b, a)), where((a >= b) & (a <= c), g, (T)0),
         where((a < b) & (b < c), g, (T)0), where((a > c) | (c < b), g, (T)0),
         "Elements limited to the range between two bounds.")
 #endif
@@ -208,7 +208,7 @@ UNARY_P(softplus, (beta, threshold, 1 / beta), kFloatOnly, x, where(x * p0 > p1,
         where(x * p0 > p1, (T)1, sigmoid(x * p0)), "log(1 + exp(beta * x)) / beta; x itself above a threshold.")
 UNARY(softsign, kRealFloat, x, x / (1 + abs(x)), 1 / ((1 + abs(x)) * (1 + abs(x))), "x / (1 + abs(x)).")
 UNARY(tanhshrink, kFloat, x, x - tanh(x), tanh(x) * tanh(x), "x - tanh(x).")
-UNARY_P(hardtanh, (min_val, max_val), kReal, x, minimum(maximum(x, p0), p1),
+UNARY_P(hardtanh, (min_val, max_val), kReal, x, minimum(p1, maximum(p0, x)),
         where((x > p0) & (x < p1), (T)1, (T)0), "x limited to a range.")
 UNARY(hardsigmoid, kFloatOnly, x, minimum(maximum(x + 3, (T)0), (T)6) / 6,
       where((x > -3) & (x < 3), (T)0.16666666666666666667, (T)0), "relu6(x + 3) / 6.")
@@ -224,12 +224,14 @@ UNARY_P(hardshrink, (lambd), kFloatOnly, x, where((x >= -p0) & (x <= p0), (T)0, 
         where((x < -p0) | (x > p0), (T)1, (T)0), "x outside [-lambd, lambd], 0 inside.")
 UNARY_P(softshrink, (lambd), kFloatOnly, x, where(x > p0, x - p0, where(x < -p0, x + p0, x * 0)),
         where((x < -p0) | (x > p0), (T)1, (T)0), "x moved towards 0 by lambd, 0 within it.")
+UNARY_P(huber, (delta), kFloatOnly, x, where(abs(x) <= p0, (T)0.5 * x * x, p0 * (abs(x) - (T)0.5 * p0)),
+        where(x > p0, p0, where(x < -p0, -p0, x)), "x * x / 2 within [-delta, delta], straight lines outside.")
 UNARY_P(threshold, (threshold, value), kReal, x, where(x <= p0, p1, x), where(x <= p0, (T)0, (T)1),
         "x above a threshold, a given value elsewhere.")
 UNARY(logit, kRealFloat, x, log(x / (1 - x)),
       where((x < 0) | (x > 1), (T)NAN, 1 / (x * (1 - x))), "log(x / (1 - x)).")
 UNARY_P(logit_eps, (low, high), kRealFloat, x,
-        log(minimum(maximum(x, p0), p1) / (1 - minimum(maximum(x, p0), p1))),
+        log(minimum(p1, maximum(p0, x)) / (1 - minimum(p1, maximum(p0, x)))),
         where((x >= p0) & (x <= p1), 1 / (x * (1 - x)), (T)0), "logit of x limited to [low, high].")
 #endif
 

@@ -1885,6 +1885,9 @@ def _fused_sgd_(input: _Sequence[Tensor], grads: _Sequence[Tensor], momentum_buf
     one.
     """
 
+def _huber(input: Tensor, delta: _float) -> Tensor:
+    """x * x / 2 within [-delta, delta], straight lines outside."""
+
 def _interpolate(input: Tensor, size: _Dims, scales: _Sequence[_float], mode: _str, align_corners: _bool, antialias: _bool) -> Tensor:
     """(N, C, ...) resampled to `size`: what `interpolate` ends in."""
 

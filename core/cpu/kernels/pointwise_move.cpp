@@ -25,6 +25,8 @@ void move_row(const char* src, int64_t src0, char* dst, int64_t dst0, int64_t n)
     for (int64_t i = 0; i < n; i++) to[i] = v;
   } else if (src0 == 2 * size) {  // a stride that the compiler knows can be vectorised
     for (int64_t i = 0; i < n; i++) to[i] = from[2 * i];
+  } else if (src0 == -size) {
+    for (int64_t i = 0; i < n; i++) to[i] = from[-i];
   } else {
     for (int64_t i = 0; i < n; i++) to[i] = *reinterpret_cast<const T*>(src + i * src0);
   }

@@ -120,8 +120,15 @@ void add_all(int64_t n, const T* x, T* y) {
 
 template <class T>
 void sum_rows(int64_t rows, int64_t n, const T* x, T* y) {
-#pragma omp simd
-  for (int64_t j = 0; j < n; j++) {
+  constexpr int W = 256 / sizeof(T);  // columns whose sums stay in registers
+  int64_t j = 0;
+  for (; j + W <= n; j += W) {
+    T sum[W] = {};
+    for (int64_t r = 0; r < rows; r++)
+      for (int c = 0; c < W; c++) sum[c] += x[r * n + j + c];
+    for (int c = 0; c < W; c++) y[j + c] += sum[c];
+  }
+  for (; j < n; j++) {
     T sum = 0;
     for (int64_t r = 0; r < rows; r++) sum += x[r * n + j];
     y[j] += sum;

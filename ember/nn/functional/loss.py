@@ -6,6 +6,7 @@ import ember
 from ember import _C, Tensor
 
 logsigmoid = _C._ops["nn.functional.logsigmoid"]
+_huber = _C._ops["_huber"]
 
 
 def _reduction(size_average, reduce, reduction: str) -> str:
@@ -105,9 +106,8 @@ def smooth_l1_loss(
         return l1_loss(input, target, size_average, reduce, reduction)
     reduction = _reduction(size_average, reduce, reduction)
     _warn_sizes(input, target)
-    size = (input - target).abs()
-    loss = ember.where(size < beta, 0.5 * size * size / beta, size - 0.5 * beta)
-    return _reduced(loss, reduction)
+    loss = _huber(input - target, beta)
+    return _reduced(loss if beta == 1 else loss / beta, reduction)
 
 
 def huber_loss(
@@ -122,9 +122,7 @@ def huber_loss(
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     reduction = _reduction(None, None, reduction)
     _warn_sizes(input, target)
-    size = (input - target).abs()
-    loss = ember.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta))
-    return _weighted(loss, weight, reduction)
+    return _weighted(_huber(input - target, delta), weight, reduction)
 
 
 def binary_cross_entropy(

@@ -35,7 +35,7 @@ def pad(
         return _constant(input, pairs, 0 if value is None else value)
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    if mode not in _SOURCES:
+    if mode not in _PIECES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if not 1 <= len(pairs) <= 3 or input.dim() - len(pairs) not in (1, 2):
         raise NotImplementedError(
@@ -46,9 +46,7 @@ def pad(
     for i, (before, after) in enumerate(pairs):
         axis = input.dim() - 1 - i
         if before or after:
-            source = _SOURCES[mode](input, axis, before, after)
-            index = ember.tensor(source, dtype=ember.int64, device=input.device)
-            input = input.index_select(axis, index)
+            input = ember.cat(_PIECES[mode](input, axis, before, after), axis)
     return input.clone() if not any(sides) else input
 
 
@@ -92,17 +90,30 @@ def _check_input(input: Tensor, count: int, mode: str) -> None:
         )
 
 
-def _positions(input: Tensor, axis: int, before: int, after: int) -> range:
+def _places(
+    input: Tensor, axis: int, before: int, after: int
+) -> tuple[range, range, range]:
+    """Where the result lies, counted from the input's first place: before, in and
+    after it."""
     size = input.shape[axis]
     if size + before + after < 1:
         raise RuntimeError(
             f"pad(): input size {size} at dimension {axis} with padding ({before}, "
             f"{after}) gives an output size of {size + before + after}"
         )
-    return range(-before, size + after)
+    start, stop = -before, size + after
+    return (
+        range(start, min(stop, 0)),
+        range(max(start, 0), min(stop, size)),
+        range(max(start, size), stop),
+    )
 
 
-def _reflect(input: Tensor, axis: int, before: int, after: int) -> list[int]:
+def _part(input: Tensor, axis: int, places: range) -> list[Tensor]:
+    return [input.narrow(axis, places.start, len(places))] if places else []
+
+
+def _reflect(input: Tensor, axis: int, before: int, after: int) -> list[Tensor]:
     last = input.shape[axis] - 1
     if before > last or after > last:
         raise RuntimeError(
@@ -110,17 +121,30 @@ def _reflect(input: Tensor, axis: int, before: int, after: int) -> list[int]:
             f"got: padding ({before}, {after}) at dimension {axis} of input "
             f"{list(input.shape)}"
         )
-    places = _positions(input, axis, before, after)
-    return [last - abs(last - abs(p)) for p in places]
+    left, inner, right = _places(input, axis, before, after)
+
+    def mirrored(around: int, places: range) -> list[Tensor]:
+        source = range(2 * around + 1 - places.stop, 2 * around + 1 - places.start)
+        return [t.flip(axis) for t in _part(input, axis, source)]
+
+    return mirrored(0, left) + _part(input, axis, inner) + mirrored(last, right)
 
 
-def _replicate(input: Tensor, axis: int, before: int, after: int) -> list[int]:
+def _replicate(input: Tensor, axis: int, before: int, after: int) -> list[Tensor]:
+    left, inner, right = _places(input, axis, before, after)
+    size = list(input.shape)
+
+    def copies(place: int, count: int) -> list[Tensor]:
+        size[axis] = count
+        return [input.narrow(axis, place, 1).expand(size)] if count else []
+
     last = input.shape[axis] - 1
-    places = _positions(input, axis, before, after)
-    return [min(max(p, 0), last) for p in places]
+    return (
+        copies(0, len(left)) + _part(input, axis, inner) + copies(last, len(right))
+    )
 
 
-def _circular(input: Tensor, axis: int, before: int, after: int) -> list[int]:
+def _circular(input: Tensor, axis: int, before: int, after: int) -> list[Tensor]:
     size = input.shape[axis]
     if before > size or after > size:
         raise RuntimeError("Padding value causes wrapping around more than once.")
@@ -130,8 +154,9 @@ def _circular(input: Tensor, axis: int, before: int, after: int) -> list[int]:
     first, kept = max(-before, 0), size + min(before, 0) + min(after, 0)
     if kept < max(before, after, 1):
         raise RuntimeError("Padding value causes wrapping around more than once.")
-    places = range(-max(before, 0), kept + max(after, 0))
-    return [first + p % kept for p in places]
+    inner = range(first, first + kept)
+    left, right = inner[kept - max(before, 0) :], inner[: max(after, 0)]
+    return [t for places in (left, inner, right) for t in _part(input, axis, places)]
 
 
-_SOURCES = {"reflect": _reflect, "replicate": _replicate, "circular": _circular}
+_PIECES = {"reflect": _reflect, "replicate": _replicate, "circular": _circular}

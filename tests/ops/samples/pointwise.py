@@ -187,6 +187,8 @@ op("hardshrink", AWAY, S(AWAY, 0.5), ref=lambda x, d=0.5: np.where(np.abs(x) > d
    result="same")
 alias(F + "hardshrink", "hardshrink")
 activation("softshrink", lambda x, d=0.5: np.sign(x) * np.maximum(np.abs(x) - d, 0), AWAY, S(AWAY, 0.5))
+op("_huber", S(AWAY, 0.5), S(AWAY, 3.0), dtypes="fh", result="same",
+   ref=lambda x, d: np.where(np.abs(x) <= d, x * x / 2, d * (np.abs(x) - d / 2)))
 activation("softplus", lambda x, beta=1.0, limit=20.0: r.softplus(x, beta), X, S(X, 2.0))
 
 # --- special functions ----------------------------------------------------------------
