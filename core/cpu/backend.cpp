@@ -100,9 +100,9 @@ class CpuBackend final : public Backend {
     cpu::unary(f, compute_of(compute), out.dim(), out.shape().data(), raw(out), Raw(x, compute), p);
   }
   void binary(Binary f, Dtype compute, const Tensor& out, const Input& a, const Input& b) override {
-    compute = compute_of(compute);
-    cpu::binary(f, compute, out.dim(), out.shape().data(), raw(out), Raw(a, compute),
-                Raw(b, compute));
+    const Dtype number = compute_of(compute);
+    cpu::binary(f, compute, out.dim(), out.shape().data(), raw(out), Raw(a, number),
+                Raw(b, number));
   }
   void predicate(Predicate f, Dtype compute, const Tensor& out, const Input& x) override {
     compute = compute_of(compute);

@@ -24,6 +24,19 @@ K kernel_of(const K (&row)[kColumns], Dtype native, F f, Dtype compute) {
 
 }  // namespace
 
+// Does the kernel of float16 or bfloat16 itself fit, if there is one? A number as second operand
+// may have more digits than it could take. Functions that round on the way have no other kernel,
+// but a quotient does not do so if its divisor is a number.
+static bool is_own(Binary f, Dtype compute, int ndim, const int64_t* shape, const Operand& out,
+                   const Operand& b) {
+  if (f == Binary::nextafter || f == Binary::xlogy || f == Binary::xlog1py) return true;
+  if (out.dtype != compute || b.dtype != compute) return false;
+  if (f != Binary::floor_divide) return true;
+  bool one = true;
+  for (int d = 0; d < ndim; d++) one &= shape[d] == 1 || b.strides[d] == 0;
+  return !one;
+}
+
 void unary(Unary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand x,
            const Params& p) {
   const auto& row = kernels().unary[int(f)];
@@ -53,9 +66,7 @@ void predicate(Predicate f, Dtype compute, int ndim, const int64_t* shape, Opera
 void binary(Binary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand a,
             Operand b, const Params& p) {
   const auto& row = kernels().binary[int(f)];
-  if (f == Binary::nextafter) compute = out.dtype;  // which float is next depends on the type
-  if (out.dtype == a.dtype && out.dtype == b.dtype && is_reduced(out.dtype) && row[int(out.dtype)])
-    compute = out.dtype;
+  if (is_reduced(compute) && !is_own(f, compute, ndim, shape, out, b)) compute = Dtype::Float32;
   const Dtype native = native_of(row, compute);
   bool zero_division = false;
   Params params = p;

@@ -109,6 +109,7 @@ EMBER_OP("_huber(Tensor self, float delta) -> Tensor", ([](const Tensor& self, d
          }),
          Function, "x * x / 2 within [-delta, delta], straight lines outside.");
 static Tensor hardshrink_by(const Tensor& self, double lambd, Dest dest) {
+  if (is_reduced(self.dtype())) lambd = rounded(lambd, self.dtype()).real();
   return hardshrink(self, Params{lambd}, dest);
 }
 EMBER_OP("nn.functional.hardshrink(Tensor self, float lambd=0.5) -> Tensor", &hardshrink_by,

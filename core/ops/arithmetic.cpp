@@ -63,10 +63,11 @@ static Tensor sub_scaled(const Operand& self, const Operand& other, const Scalar
 static Tensor divide(const Operand& self, const Operand& other,
                      const std::optional<std::string>& rounding_mode, Dest dest) {
   if (!rounding_mode) return div(self, other, dest);
-  if (*rounding_mode ==
-      "trunc")  // float16 and bfloat16 quotients are rounded first, which one can see
-    return is_reduced(result_type(self, other)) ? trunc(div(self, other), dest)
-                                                : trunc_divide(self, other, dest);
+  if (*rounding_mode == "trunc") {
+    // Quotients of two float16 or bfloat16 are rounded first, which one can see.
+    const bool rounds = is_reduced(result_type(self, other)) && !is_single(other);
+    return rounds ? trunc(div(self, other), dest) : trunc_divide(self, other, dest);
+  }
   if (*rounding_mode == "floor") return floor_divide(self, other, dest);
   fail(Kind::Runtime,
        "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '",
@@ -126,8 +127,11 @@ EMBER_OP("clip(Tensor self, Number? min=None, Number? max=None) -> Tensor", &cla
 static Tensor interpolate(const Tensor& self, const Tensor& end, const Operand& weight, Dest dest) {
   check(self.dtype() == end.dtype(), Kind::Runtime, "expected dtype ", self.dtype(),
         " for `end` but got dtype ", end.dtype());
-  check(!weight.is_tensor() || weight.tensor().dtype() == self.dtype(), Kind::Runtime,
-        "expected dtype ", self.dtype(), " for `weight` but got dtype ",
+  const bool number =
+      !weight.is_tensor() || (weight.tensor().dim() == 0 && is_floating(self.dtype()) &&
+                              !is_complex(weight.tensor().dtype()));
+  check(number || weight.tensor().dtype() == self.dtype(), Kind::Runtime, "expected dtype ",
+        self.dtype(), " for `weight` but got dtype ",
         weight.is_tensor() ? weight.tensor().dtype() : self.dtype());
   return lerp(self, end, weight, {}, dest);
 }

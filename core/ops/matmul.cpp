@@ -166,70 +166,99 @@ Scalar whole_part(const char* op, const Scalar& s) {
   return Scalar(s.to<int64_t>());
 }
 
-// `input` broadcasts to the shape of the product.
+// A vector as a matrix of one column.
+Tensor column(const Tensor& t) { return t.dim() == 1 ? unsqueeze(t, 1) : t; }
+
+// May beta * input + alpha * (a @ b) be made in the memory of dest? Not where that would change
+// what is still to be read.
+bool can_hold_sum(const Dest& dest, const Shape& shape, const Tensor& input, const Tensor& a,
+                  const Tensor& b) {
+  const Tensor& out = *dest.tensor;
+  if (out.dtype() != a.dtype() || out.device() != a.device()) return false;
+  if (out.storage() == a.storage() || out.storage() == b.storage()) return false;
+  return out.storage() != input.storage() ||
+         (out.impl() == input.impl() && (dest.in_place || out.shape() == shape));
+}
+
+// beta * input + alpha * (a @ b) where a is a matrix and b a matrix or a vector, or both are
+// batches of matrices; `input` broadcasts to the shape of the product.
 Tensor add_product(const char* op, const Tensor& input, const Tensor& a, const Tensor& b,
-                   const Scalar& beta, const Scalar& alpha) {
+                   const Scalar& beta, const Scalar& alpha, Dest dest) {
   check_types(op, a, b);
   check(input.dtype() == a.dtype(), Kind::Runtime, op,
         "(): self and mat2 must have the same dtype, but got ", input.dtype(), " and ", a.dtype());
   if (is_integral(a.dtype()) && (!is_whole(beta) || !is_whole(alpha)))
-    return add_product(op, input, a, b, whole_part(op, beta), whole_part(op, alpha));
+    return add_product(op, input, a, b, whole_part(op, beta), whole_part(op, alpha), dest);
   Shape shape = a.shape();
-  shape.back() = b.size(-1);
-  Tensor out = empty(shape, a.dtype(), a.device());
-  bool use_input = !beta.equal(0);  // beta = 0 ignores `input`, even where it is NaN
+  b.dim() < a.dim() ? shape.pop_back() : void(shape.back() = b.size(-1));
+  if (dest.tensor && !can_hold_sum(dest, shape, input, a, b)) {
+    Tensor sum = add_product(op, input, a, b, beta, alpha, {});
+    (dest.in_place ? assign_in_place : copy_to_out)(op, *dest.tensor, sum);
+    return *dest.tensor;
+  }
+  Tensor out;
   {
     NoGrad guard;
-    if (use_input)
-      backend_of(out).copy(out, expand(input, shape));
-    else
-      expand(input, shape);  // checks the shape
+    Tensor spread = expand(input, shape);  // checks the shape
+    out = output_for(op, dest, shape, a.dtype(), a.device());
+    const bool use_input = !beta.equal(0);  // beta = 0 ignores `input`, even where it is NaN
+    if (use_input && out.impl() != input.impl()) backend_of(out).copy(out, spread);
+    backend_of(out).matmul(column(out), a, column(b), alpha, use_input ? beta : Scalar(0.0));
   }
-  backend_of(out).matmul(out, a, b, alpha, use_input ? beta : Scalar(0.0));
+  if (dest.tensor) bump_version(out);
   if (!grad_needed(input, a, b)) return out;
-  return tape(out, op, wrt(input, [beta](const Tensor& g) { return scaled(g, conj_of(beta)); }),
-              wrt(a,
-                  [b = Saved(b), alpha](const Tensor& g) {
-                    return scaled(matmul(g, adjoint_of(b.get())), conj_of(alpha));
-                  }),
-              wrt(b, [a = Saved(a), alpha](const Tensor& g) {
-                return scaled(matmul(adjoint_of(a.get()), g), conj_of(alpha));
-              }));
+  auto for_input = [beta](const Tensor& g) { return scaled(g, conj_of(beta)); };
+  auto for_a = [b = Saved(b), alpha](const Tensor& g) {
+    return scaled(matmul(column(g), adjoint_of(column(b.get()))), conj_of(alpha));
+  };
+  auto for_b = [a = Saved(a), alpha](const Tensor& g) {
+    return scaled(matmul(adjoint_of(a.get()), g), conj_of(alpha));
+  };
+  if (!dest.in_place)
+    return tape(out, op, wrt(input, std::move(for_input)), wrt(a, std::move(for_a)),
+                wrt(b, std::move(for_b)));
+  tape_inplace(out, op, wrt(input, std::move(for_input)), wrt(a, std::move(for_a)),
+               wrt(b, std::move(for_b)));
+  return out;
 }
 
 }  // namespace
 
-Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
-             const Scalar& alpha) {
+static Tensor addmm_into(const Tensor& self, const Tensor& mat1, const Tensor& mat2,
+                         const Scalar& beta, const Scalar& alpha, Dest dest) {
   check(mat1.dim() == 2 && mat2.dim() == 2, Kind::Runtime,
         "addmm(): mat1 and mat2 must be matrices, got ", mat1.dim(), "-D and ", mat2.dim(), "-D");
   check(mat1.size(1) == mat2.size(0), Kind::Runtime,
         "addmm(): mat1 and mat2 shapes cannot be multiplied (", mat1.size(0), "x", mat1.size(1),
         " and ", mat2.size(0), "x", mat2.size(1), ")");
-  return add_product("addmm", self, mat1, mat2, beta, alpha);
+  return add_product("addmm", self, mat1, mat2, beta, alpha, dest);
+}
+Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
+             const Scalar& alpha) {
+  return addmm_into(self, mat1, mat2, beta, alpha, {});
 }
 EMBER_OP("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-         &addmm, kAllForms, "beta * self + alpha * (mat1 @ mat2).");
+         &addmm_into, kAllForms, "beta * self + alpha * (mat1 @ mat2).");
 
 EMBER_OP(
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> "
     "Tensor",
     ([](const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
-        const Scalar& alpha) {
+        const Scalar& alpha, Dest dest) {
       check(a.dim() == 3 && b.dim() == 3, Kind::Runtime,
             "baddbmm(): batch1 and batch2 must be 3D tensors, got ", a.dim(), "-D and ", b.dim(),
             "-D");
       check(a.size(0) == b.size(0) && a.size(2) == b.size(1), Kind::Runtime,
             "baddbmm(): Expected size for first two dimensions of batch2 tensor to be: [",
             a.size(0), ", ", a.size(2), "] but got: [", b.size(0), ", ", b.size(1), "].");
-      return add_product("baddbmm", self, a, b, beta, alpha);
+      return add_product("baddbmm", self, a, b, beta, alpha, dest);
     }),
     kAllForms, "beta * self + alpha * (batch1 @ batch2), batch by batch.");
 
 EMBER_OP(
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     ([](const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
-        const Scalar& alpha) {
+        const Scalar& alpha, Dest dest) {
       check(a.dim() == 3 && b.dim() == 3, Kind::Runtime,
             "addbmm(): batch1 and batch2 must be 3D tensors, got ", a.dim(), "-D and ", b.dim(),
             "-D");
@@ -239,20 +268,19 @@ EMBER_OP(
       // The sum over batches is one product: (M, B * K) @ (B * K, N).
       Tensor left = reshape(transpose(a, 0, 1), {a.size(1), a.size(0) * a.size(2)});
       Tensor right = reshape(b, {b.size(0) * b.size(1), b.size(2)});
-      return add_product("addbmm", self, left, right, beta, alpha);
+      return add_product("addbmm", self, left, right, beta, alpha, dest);
     }),
     kAllForms, "beta * self + alpha * the sum of batch1 @ batch2 over the batch.");
 
 EMBER_OP("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
          ([](const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
-             const Scalar& alpha) {
+             const Scalar& alpha, Dest dest) {
            check(mat.dim() == 2 && vec.dim() == 1, Kind::Runtime,
                  "addmv(): vector + matrix @ vector expected, got ", self.dim(), ", ", mat.dim(),
                  ", ", vec.dim());
            check(mat.size(1) == vec.size(0), Kind::Runtime, "addmv(): size mismatch, got mat (",
                  mat.size(0), "x", mat.size(1), "), vec (", vec.size(0), ")");
-           Tensor row = self.dim() == 1 ? unsqueeze(self, 1) : self;
-           return squeeze(add_product("addmv", row, mat, unsqueeze(vec, 1), beta, alpha), Dims(1));
+           return add_product("addmv", self, mat, vec, beta, alpha, dest);
          }),
          kAllForms | FunctionInPlace, "beta * self + alpha * (mat @ vec).");
 

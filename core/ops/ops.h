@@ -34,7 +34,6 @@ inline Tensor operator-(const Tensor& a) { return neg(a); }
   inline Tensor operator op(const Scalar& a, const Tensor& b) { return name(a, b); }
 EMBER_OPERATOR(+, add)
 EMBER_OPERATOR(-, sub)
-EMBER_OPERATOR(*, mul)
 EMBER_OPERATOR(/, div)
 EMBER_OPERATOR(<, lt)
 EMBER_OPERATOR(<=, le)
@@ -45,6 +44,10 @@ EMBER_OPERATOR(!=, ne)
 EMBER_OPERATOR(&, bitwise_and)
 EMBER_OPERATOR(|, bitwise_or)
 #undef EMBER_OPERATOR
+inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
+inline Tensor operator*(const Tensor& a, const Scalar& b) { return mul(a, b); }
+// The number comes second, where it is exact: Note [Exact operands].
+inline Tensor operator*(const Scalar& a, const Tensor& b) { return mul(b, a); }
 
 // self + alpha * other
 Tensor add_scaled(const Operand& self, const Operand& other, const Scalar& alpha, Dest dest = {});

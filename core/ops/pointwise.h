@@ -79,6 +79,13 @@ struct Never {
 // The dtype in which a row computes operands of promoted dtype `d`, or an error naming the op.
 Dtype row_dtype(const char* op, Types types, Dtype d);
 
+// The number of this dtype that is nearest to `s`.
+Scalar rounded(const Scalar& s, Dtype dtype);
+// Is it a number, or a tensor on the host that holds just one?
+inline bool is_single(const Operand& o) {
+  return !o.is_tensor() || (o.tensor().numel() == 1 && o.tensor().device().is_cpu());
+}
+
 // A primitive's operand: broadcast strides are kept here while the call lasts.
 class Broadcast {
  public:

@@ -15,6 +15,12 @@ Dtype row_dtype(const char* op, Types types, Dtype d) {
   fail(Kind::NotImplemented, op, "(): not implemented for dtype ", d);
 }
 
+Scalar rounded(const Scalar& s, Dtype dtype) {
+  alignas(16) char element[16];
+  s.store(dtype, element);
+  return Scalar::load(dtype, element);
+}
+
 Meeting meet(const char* op, std::initializer_list<const Operand*> operands) {
   Meeting m;
   bool first = true, have_device = false;
@@ -53,15 +59,48 @@ Tensor result_tensor(const char* op, Dest dest, const Meeting& m, Dtype dtype) {
 
 namespace {
 
-// A tensor without dimensions on the host becomes a number where tensors of another device meet it;
-// and where it is of a wider integer type than the result, for kernels may compute in wider
-// integers than that, and must not see more of it than the result's type holds.
-Operand localize(const Operand& o, Device device, Dtype compute) {
-  if (!o.is_tensor() || o.tensor().dim() != 0 || !o.tensor().device().is_cpu()) return o;
-  const Dtype own = o.tensor().dtype();
-  const bool wider = is_integral(compute) && is_integral(own) && promote(own, compute) != compute;
-  if (device.is_cpu() && !wider) return o;
-  return Operand(device.is_meta() ? Scalar(0) : item(o.tensor()));
+// An operand as kernels should see it. A tensor without dimensions on the host becomes a number
+// where tensors of another device meet it; and where it is of a wider integer type than the result,
+// for kernels may compute in wider integers than that, and must not see more of it than the
+// result's type holds. For the same reason, where the result is of float16 or bfloat16, what is of
+// another type `rounds` to it, but for a few (Note [Exact operands]).
+class Local {
+ public:
+  Local(const Operand& o, Device device, Dtype compute, bool rounds) : operand(o) {
+    if (o.is_tensor() && o.tensor().dim() == 0 && o.tensor().device().is_cpu()) {
+      const Dtype own = o.tensor().dtype();
+      const bool wider =
+          is_integral(compute) && is_integral(own) && promote(own, compute) != compute;
+      if (!device.is_cpu() || wider)
+        operand = Operand(device.is_meta() ? Scalar(0) : item(o.tensor()));
+    }
+    if (__builtin_expect(rounds, 0)) round_to(compute);
+  }
+  Local(const Local&) = delete;
+  Operand operand;
+
+ private:
+  void round_to(Dtype compute) {
+    if (!operand.is_tensor()) {
+      operand = Operand(rounded(operand.scalar(), compute));
+    } else if (operand.tensor().dtype() > Dtype::Int8 && operand.tensor().dtype() != compute) {
+      NoGrad guard;  // rules see the operand that was given
+      rounded_ = to(operand.tensor(), compute);
+      operand = Operand(rounded_);
+    }
+  }
+
+  Tensor rounded_;
+};
+
+// Note [Exact operands]: as in PyTorch, x * 0.1 and x / 0.1 take the float32 nearest to 0.1 even
+// where x is float16 or bfloat16; x + 0.1 and all others take the number that x's type has for it.
+// A tensor of one element is such a number too. An integer exponent need not fit the type at all.
+bool is_exact(Binary f, const Operand& b) {
+  if (f == Binary::ldexp) return true;
+  return (f == Binary::mul || f == Binary::div || f == Binary::floor_divide ||
+          f == Binary::trunc_divide) &&
+         is_single(b);
 }
 
 // Would writing `out` change `o` before it is read? (x.T.add_(x), and the like)
@@ -177,10 +216,11 @@ Tensor compare(Compare f, const Operand& a, const Operand& b, const Params& para
   const char* name = name_of(f);
   Dtype dtype = row_dtype(name, types_of(f), result_type(a, b));
   Meeting m = meet(name, {&a, &b});
-  Operand x = localize(a, m.device, dtype), y = localize(b, m.device, dtype);
+  const bool half = is_reduced(dtype);
+  const Local x(a, m.device, dtype, half), y(b, m.device, dtype, half);
   Tensor out = result_tensor(name, dest, m, Dtype::Bool);
-  write(out, {&x, &y}, [&](const Tensor& to) {
-    Broadcast p(x, to.shape()), q(y, to.shape());
+  write(out, {&x.operand, &y.operand}, [&](const Tensor& to) {
+    Broadcast p(x.operand, to.shape()), q(y.operand, to.shape());
     backend_of(to).compare(f, dtype, to, p.input, q.input, params);
   });
   if (dest.tensor) bump_version(out);
@@ -207,7 +247,7 @@ Tensor simple_power(const Operand& a, const Operand& b, Dest dest) {
     if (e == 0.5) return sqrt(x, dest);
     if (e == -0.5) return rsqrt(x, dest);
     if (e == -1) return reciprocal(x, dest);
-    return pow_scalar(x, Params{e}, dest);
+    return pow_scalar(x, Params{is_reduced(x.dtype()) ? rounded(e, x.dtype()).real() : e}, dest);
   }
   if (b.is_tensor() && !a.is_tensor() && a.scalar().equal(2) &&
       is_differentiable(b.tensor().dtype()) && result_type(a, b) == b.tensor().dtype())
@@ -255,10 +295,11 @@ Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest des
   } else {
     dtype = row_dtype(row.name, types_of(row.f), result_type(a, b));
     Meeting m = meet(row.name, {&a, &b});
-    Operand x = localize(a, m.device, dtype), y = localize(b, m.device, dtype);
+    const bool half = is_reduced(dtype);
+    const Local x(a, m.device, dtype, half), y(b, m.device, dtype, half && !is_exact(row.f, b));
     out = result_tensor(row.name, dest, m, dtype);
-    write(out, {&x, &y}, [&](const Tensor& to) {
-      Broadcast p(x, to.shape()), q(y, to.shape());
+    write(out, {&x.operand, &y.operand}, [&](const Tensor& to) {
+      Broadcast p(x.operand, to.shape()), q(y.operand, to.shape());
       backend_of(to).binary(row.f, dtype, to, p.input, q.input);
     });
     if (dest.tensor) bump_version(out);
@@ -300,8 +341,9 @@ Tensor ternary(const TernaryRow& row, const Operand& a, const Operand& b, const 
   promotion.add(c);
   Dtype dtype = row_dtype(row.name, types_of(row.f), promotion.result());
   Meeting m = meet(row.name, {&a, &b, &c});
-  Operand x = localize(a, m.device, dtype), y = localize(b, m.device, dtype),
-          z = localize(c, m.device, dtype);
+  const bool half = is_reduced(dtype), exact = row.f == Ternary::lerp && !c.is_tensor();
+  const Local x(a, m.device, dtype, half), y(b, m.device, dtype, half),
+      z(c, m.device, dtype, half && !exact);
   bool record = grad_needed(a, b) || grad_needed(c);
   auto before = [&](const Operand& o) -> Tensor {
     if (!record || !o.is_tensor() || !dest.in_place ||
@@ -311,8 +353,8 @@ Tensor ternary(const TernaryRow& row, const Operand& a, const Operand& b, const 
   };
   Tensor ta = before(a), tb = before(b), tc = before(c);
   Tensor out = result_tensor(row.name, dest, m, dtype);
-  write(out, {&x, &y, &z}, [&](const Tensor& to) {
-    Broadcast i(x, to.shape()), j(y, to.shape()), k(z, to.shape());
+  write(out, {&x.operand, &y.operand, &z.operand}, [&](const Tensor& to) {
+    Broadcast i(x.operand, to.shape()), j(y.operand, to.shape()), k(z.operand, to.shape());
     backend_of(to).ternary(row.f, dtype, to, i.input, j.input, k.input, p);
   });
   if (dest.tensor) bump_version(out);

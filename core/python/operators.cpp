@@ -55,6 +55,8 @@ template <BinaryOp op, const char* name, const char* swapped>
 PyObject* binary_slot(PyObject* a, PyObject* b) {
   if (__builtin_expect(either_overrides(a, b), 0)) return operator_override(name, swapped, a, b);
   if (!is_operand(a) || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
+  if constexpr (op == &ember::mul)  // a number comes second: Note [Exact operands]
+    if (!is_tensor(a)) std::swap(a, b);
   return as_op(name, a, b, [&] { return wrap(op(Side(a), Side(b), {})); });
 }
 

@@ -1,11 +1,12 @@
 // Kernels of the ARITHMETIC family: sums, products, rounding, bits, selection.
 #include <initializer_list>
 
-#include "cpu/kernels/half.h"
 #include "cpu/vmath.h"
 
 #define EMBER_FAMILY ARITHMETIC
 #include "cpu/kernels/rows.h"
+// It builds on rows.h.
+#include "cpu/kernels/half_rows.h"
 
 namespace ember::cpu::EMBER_ISA {
 
@@ -47,18 +48,34 @@ void next16_kernel(const void* a, const void* b, void* out, int64_t n, const Par
         next16<kInfinity>(static_cast<const uint16_t*>(a)[i], static_cast<const uint16_t*>(b)[i]);
 }
 
-// What models in bfloat16 do all the time, without a detour through memory for the conversions.
+// What models in bfloat16 do all the time.
 template <class Row>
-void bfloat_kernel(const void* a, const void* b, void* out, int64_t n, const Params&) {
-  map2(static_cast<const BFloat16*>(a), static_cast<const BFloat16*>(b),
-       static_cast<BFloat16*>(out), n, [](BFloat16 u, BFloat16 v) EMBER_LAMBDA {
-         return to_bfloat(Row::forward(to_float(u), to_float(v)));
-       });
-}
+struct InFloat {
+  template <class H>
+  static EMBER_INLINE float forward(float a, float b) {
+    return Row::forward(a, b);
+  }
+};
 template <class... Row>
 void add_bfloat(Kernels& k) {
-  ((k.binary[int(Row::id)][kColumnBFloat16] = bfloat_kernel<Row>), ...);
+  ((k.binary[int(Row::id)][kColumnBFloat16] = half_kernel<InFloat<Row>, BFloat16>), ...);
 }
+
+// floor_divide() in steps that are each rounded. Where the quotient is too large for modulo(), it
+// is also too large for what is left over to be seen.
+struct FloorDivide {
+  template <class H>
+  static EMBER_INLINE float forward(float a, float b) {
+    const float m = isfinite(b) ? modulo(a, b) : a;
+    const bool down = (m != 0) & ((m < 0) != (b < 0));
+    float q = step<H>(step<H>(a - m) / b);
+    q = down ? step<H>(q - 1) : q;
+    float f = floor(q);
+    f = q - f > 0.5f ? f + 1 : f;
+    f = q == 0 ? copysign(0.f, a / b) : f;
+    return b == 0 ? a / b : f;
+  }
+};
 
 }  // namespace
 
@@ -71,6 +88,7 @@ void add_arithmetic(Kernels& k) {
   add_where<complex128>(k, {kColumnComplex128});
   add_bool(k);
   add_bfloat<Binary_add, Binary_sub, Binary_mul, Binary_div>(k);
+  add_in_halves<FloorDivide>(k, Binary::floor_divide);
   k.binary[int(Binary::nextafter)][kColumnFloat16] = next16_kernel<0x7c00>;
   k.binary[int(Binary::nextafter)][kColumnBFloat16] = next16_kernel<0x7f80>;
 }

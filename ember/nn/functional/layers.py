@@ -18,7 +18,8 @@ def bilinear(
     out, in1, in2 = weight.shape
     rows1, rows2 = input1.reshape(-1, in1), input2.reshape(-1, in2)
     left = rows1 @ weight.permute(1, 0, 2).reshape(in1, out * in2)
-    result = (left.view(-1, out, in2) * rows2.unsqueeze(1)).sum(-1)
+    products = left.view(-1, out, in2) * rows2.unsqueeze(1)
+    result = products.sum(-1, dtype=left.dtype)
     if bias is not None:
         result = result + bias
     return result.reshape(*batch, out)
