@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks import models
+from benchmarks.linalg_cases import LINALG
 from benchmarks.timing import Case
 
 SMALL = "a, b = t.ones(4), t.ones(4)"
@@ -358,6 +359,7 @@ GROUPS: dict[str, tuple[list[Case], float, float | None]] = {
     "gemm": (GEMM, 1.05, None),
     "layers": (LAYERS, 1.0, 1.3),
     "fft": (FFT, 1.0, 1.2),
+    "linalg": (LINALG, 1.0, None),
     "conv": (CONV, 1.0, 1.3),
     "allocator": (ALLOCATOR, 1.0, None),
 }
@@ -372,6 +374,7 @@ TITLES = {
     "gemm": "Matrix products",
     "layers": "Layers, losses, indexing and sorting, forward and back",
     "fft": "Fourier transforms",
+    "linalg": "Linear algebra",
     "conv": "Convolutions and pooling",
     "allocator": "Memory taken and given back",
     "data": "A pass over a dataset, two workers",

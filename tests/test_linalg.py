@@ -270,3 +270,56 @@ def test_operands_of_two_devices(first):
             assert f() is not None  # shapes, if the result is on meta
         except (RuntimeError, NotImplementedError) as error:
             assert "device" in str(error) or "meta" in str(error)
+
+
+SHAPES = [(160, 160), (200, 173), (173, 200), (300, 300), (40, 400), (400, 40)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_factors_of_large_matrices(shape):
+    """By blocks, of which some are not full."""
+    x = matrix(2, *shape, requires_grad=False)
+    p, lower, upper = linalg.lu(x)
+    assert ember.allclose(p @ lower @ upper, x, atol=1e-11)
+    assert bool((lower.abs() <= 1).all())  # of each column the largest is the pivot
+    assert ember.equal(lower, lower.tril()) and ember.equal(upper, upper.triu())
+
+
+@pytest.mark.parametrize("n", [160, 163, 257])
+@pytest.mark.parametrize("columns", [1, 17, 200])
+def test_large_systems(n, columns):
+    a = matrix(2, n, n, requires_grad=False) + 3 * ember.eye(n, dtype=ember.float64)
+    b = matrix(2, n, columns, seed=1, requires_grad=False)
+    assert ember.allclose(a @ linalg.solve(a, b), b, atol=1e-10)
+    assert ember.allclose(linalg.solve(a, b.mT, left=False) @ a, b.mT, atol=1e-10)
+    factors = linalg.lu_factor(a)
+    x = linalg.lu_solve(*factors, b, adjoint=True)
+    assert ember.allclose(a.mT @ x, b, atol=1e-10)
+    assert ember.allclose(a @ linalg.inv(a), eye(a).expand_as(a), atol=1e-10)
+
+
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize("unit", [False, True])
+def test_large_triangular_systems(upper, left, unit):
+    n = 150
+    a = matrix(n, n, requires_grad=False) / n + 2 * ember.eye(n, dtype=ember.float64)
+    b = matrix(n, 70, seed=1, requires_grad=False)
+    b = b if left else b.mT
+    x = linalg.solve_triangular(a, b, upper=upper, left=left, unitriangular=unit)
+    used = a.triu() if upper else a.tril()  # the rest is not to be read
+    if unit:
+        used = used - used.diagonal().diag() + eye(a)
+    assert ember.allclose(used @ x if left else x @ used, b, atol=1e-11)
+
+
+def test_large_matrices_without_an_inverse():
+    x = matrix(200, 200, requires_grad=False)
+    x[:, 77] = 0
+    x[:, 150] = 0
+    assert linalg.lu_factor_ex(x).info.item() == 78
+    with pytest.raises(linalg.LinAlgError, match="element 78 is zero"):
+        linalg.inv(x)
+    x = matrix(200, 200, requires_grad=False)
+    x[3, 5] = float("nan")
+    assert linalg.inv(x).isnan().any() and linalg.det(x).isnan()

@@ -18,20 +18,7 @@ namespace {
 
 constexpr int64_t kQueries = 64, kKeys = 384;  // of a block
 
-const AttentionTable& table() {
-  static const AttentionTable& chosen = []() -> const AttentionTable& {
-    switch (cpu_level()) {
-#ifdef EMBER_HAVE_AVX512
-      case Level::Avx512: return avx512::attention_kernels();
-#endif
-#ifdef EMBER_HAVE_AVX2
-      case Level::Avx2: return avx2::attention_kernels();
-#endif
-      default: return baseline::attention_kernels();
-    }
-  }();
-  return chosen;
-}
+EMBER_TABLE_BY_LEVEL(AttentionTable, table, attention_kernels)
 
 template <class T>
 const AttentionKernelsOf<T>& kernels_for() {

@@ -12,15 +12,7 @@ constexpr int64_t kGrainTaps = 1 << 16;  // multiply-adds worth a thread
 
 const DepthwiseKernels& kernels_of(Dtype dtype) {
   const bool wide = dtype == Dtype::Float64;
-  switch (cpu_level()) {
-#ifdef EMBER_HAVE_AVX512
-    case Level::Avx512: return avx512::depthwise_kernels(wide);
-#endif
-#ifdef EMBER_HAVE_AVX2
-    case Level::Avx2: return avx2::depthwise_kernels(wide);
-#endif
-    default: return baseline::depthwise_kernels(wide);
-  }
+  EMBER_RETURN_BY_LEVEL(depthwise_kernels(wide))
 }
 
 struct Zeros : Scratch {

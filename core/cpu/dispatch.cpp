@@ -63,15 +63,7 @@ const Kernels* detail::loaded = nullptr;
 
 const Kernels& detail::load_kernels() {
   static const bool done = [] {
-    switch (cpu_level()) {
-#ifdef EMBER_HAVE_AVX512
-      case Level::Avx512: EMBER_ADD(avx512); break;
-#endif
-#ifdef EMBER_HAVE_AVX2
-      case Level::Avx2: EMBER_ADD(avx2); break;
-#endif
-      default: EMBER_ADD(baseline);
-    }
+    EMBER_BY_LEVEL(EMBER_ADD(avx512), EMBER_ADD(avx2), EMBER_ADD(baseline))
     return true;
   }();
   (void)done;

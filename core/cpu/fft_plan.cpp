@@ -92,18 +92,10 @@ class Cache {
 
 FftTable load_table() {
   FftTable table;
-  switch (cpu_level()) {
 #define EMBER_LOAD(level)                                                           \
   level::add_fft(table), level::add_fft_layout(table), level::add_fft_fused(table), \
       level::add_fft_lines(table)
-#ifdef EMBER_HAVE_AVX512
-    case Level::Avx512: EMBER_LOAD(avx512); break;
-#endif
-#ifdef EMBER_HAVE_AVX2
-    case Level::Avx2: EMBER_LOAD(avx2); break;
-#endif
-    default: EMBER_LOAD(baseline);
-  }
+  EMBER_BY_LEVEL(EMBER_LOAD(avx512), EMBER_LOAD(avx2), EMBER_LOAD(baseline))
   return table;
 }
 

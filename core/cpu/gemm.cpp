@@ -16,22 +16,7 @@ namespace {
 
 constexpr int64_t kBytesPerThread = 1 << 18;  // read by a matrix-vector product
 
-const GemmKernels& choose() {
-  switch (cpu_level()) {
-#ifdef EMBER_HAVE_AVX512
-    case Level::Avx512: return avx512::gemm_kernels();
-#endif
-#ifdef EMBER_HAVE_AVX2
-    case Level::Avx2: return avx2::gemm_kernels();
-#endif
-    default: return baseline::gemm_kernels();
-  }
-}
-
-const GemmKernels& product_kernels() {
-  static const GemmKernels& chosen = choose();
-  return chosen;
-}
+EMBER_TABLE_BY_LEVEL(GemmKernels, product_kernels, gemm_kernels)
 
 template <class T>
 const GemmKernelsOf<T>& kernels_of() {

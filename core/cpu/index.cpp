@@ -13,20 +13,7 @@
 
 namespace ember::cpu {
 
-const IndexKernels& index_kernels() {
-  static const IndexKernels& chosen = []() -> const IndexKernels& {
-    switch (cpu_level()) {
-#ifdef EMBER_HAVE_AVX512
-      case Level::Avx512: return avx512::index_kernels();
-#endif
-#ifdef EMBER_HAVE_AVX2
-      case Level::Avx2: return avx2::index_kernels();
-#endif
-      default: return baseline::index_kernels();
-    }
-  }();
-  return chosen;
-}
+EMBER_TABLE_BY_LEVEL(IndexKernels, index_kernels, index_kernels)
 
 Tensor dense(const Tensor& t, Dtype dtype) {
   if (t.is_contiguous() && t.dtype() == dtype) return t;

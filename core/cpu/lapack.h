@@ -20,6 +20,7 @@ class CpuLinalg final : public LinalgKernels {
  public:
   void lu(const Tensor& a, const Tensor& pivots, const Tensor& info) override;
   void lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, Apply op) override;
+  bool lu_inverse(const Tensor& lu, const Tensor& pivots, const Tensor& out) override;
   void pivot_order(const Tensor& pivots, const Tensor& rows) override;
   void ldl(const Tensor& a, const Tensor& pivots, const Tensor& info, bool hermitian) override;
   void ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool hermitian) override;

@@ -1,5 +1,6 @@
 // LU and LDL factors, and systems solved with them.
 #include "cpu/lapack.h"
+#include "cpu/triangular.h"
 
 namespace ember::cpu {
 
@@ -21,8 +22,13 @@ void check_pivots(const char* op, const int* pivots, int64_t count, int64_t n, b
   }
 }
 
-// For matrices of a few rows, a call of LAPACK takes longer than the work.
-constexpr int kSmall = 8;
+// For matrices of a few rows, a call of LAPACK takes longer than the work; for large real ones our
+// own products are faster than its.
+constexpr int kSmall = 8, kLarge = 160;
+template <class T>
+bool is_large(int64_t n) {
+  return !is_complex_type<T> && n >= kLarge;
+}
 
 // How LAPACK compares complex numbers.
 template <class T>
@@ -84,10 +90,16 @@ void CpuLinalg::lu(const Tensor& a, const Tensor& pivots, const Tensor& info) {
     over_batch(batch_count(a), double(step) * double(k), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; i++) {
         T* matrix = matrices + i * step;
-        if (m <= kSmall && n <= kSmall)
+        if (m <= kSmall && n <= kSmall) {
           infos[i] = small_lu(m, n, matrix, rows + i * k);
-        else
-          getrf(&m, &n, matrix, &m, rows + i * k, infos + i);
+          continue;
+        }
+        if constexpr (!is_complex_type<T>)
+          if (is_large<T>(k)) {
+            infos[i] = lu_factor<T>(m, n, {matrix, 1, m}, rows + i * k);
+            continue;
+          }
+        getrf(&m, &n, matrix, &m, rows + i * k, infos + i);
       }
     });
   });
@@ -106,6 +118,13 @@ void CpuLinalg::lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b
     const int* rows = pivots.data<int32_t>();
     T* x = b.data<T>();
     check_pivots("linalg.lu_solve", rows, batch_count(b), n, false);
+    if constexpr (!is_complex_type<T>)
+      if (is_large<T>(n))
+        return over_batch(batch_count(b), double(n) * n * columns, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; i++)
+            cpu::lu_solve<T>(n, columns, {factors + i * n * n, 1, n}, rows + i * n,
+                             {x + i * n * columns, 1, n}, op != Apply::Plain);
+        });
     const bool small = n <= kSmall && op == Apply::Plain;
     // A large system is shared among threads by columns of b, which lie one after the other.
     const int64_t parts = std::clamp<int64_t>(columns / 64, 1, num_threads());
@@ -126,6 +145,25 @@ void CpuLinalg::lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b
                  }
                });
   });
+}
+
+bool CpuLinalg::lu_inverse(const Tensor& lu, const Tensor& pivots, const Tensor& out) {
+  const int64_t n = lu.size(-1);
+  auto invert = [&]<class T>(Tag<T>) {
+    over_batch(
+        batch_count(lu), 2.0 * double(n) * double(n) * double(n), [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; i++)
+            cpu::lu_inverse<T>(n, {lu.data<T>() + i * n * n, 1, n}, pivots.data<int32_t>() + i * n,
+                               {out.data<T>() + i * n * n, 1, n});
+        });
+    return true;
+  };
+  if (n < kLarge) return false;
+  switch (lu.dtype()) {
+    case Dtype::Float32: return invert(Tag<float>{});
+    case Dtype::Float64: return invert(Tag<double>{});
+    default: return false;
+  }
 }
 
 void CpuLinalg::pivot_order(const Tensor& pivots, const Tensor& rows) {

@@ -12,20 +12,7 @@ namespace {
 
 constexpr int64_t kLossGrain = 8192;  // an exponential costs a few additions
 
-const LossTable& table() {
-  static const LossTable& chosen = []() -> const LossTable& {
-    switch (cpu_level()) {
-#ifdef EMBER_HAVE_AVX512
-      case Level::Avx512: return avx512::loss_kernels();
-#endif
-#ifdef EMBER_HAVE_AVX2
-      case Level::Avx2: return avx2::loss_kernels();
-#endif
-      default: return baseline::loss_kernels();
-    }
-  }();
-  return chosen;
-}
+EMBER_TABLE_BY_LEVEL(LossTable, table, loss_kernels)
 
 template <class T>
 const LossKernelsOf<T>& kernels_for() {

@@ -16,20 +16,7 @@ namespace {
 
 constexpr int64_t kNormGrain = 16384;
 
-const NormTable& table() {
-  static const NormTable& chosen = []() -> const NormTable& {
-    switch (cpu_level()) {
-#ifdef EMBER_HAVE_AVX512
-      case Level::Avx512: return avx512::norm_kernels();
-#endif
-#ifdef EMBER_HAVE_AVX2
-      case Level::Avx2: return avx2::norm_kernels();
-#endif
-      default: return baseline::norm_kernels();
-    }
-  }();
-  return chosen;
-}
+EMBER_TABLE_BY_LEVEL(NormTable, table, norm_kernels)
 
 template <class T>
 const NormKernelsOf<T>& kernels_for() {

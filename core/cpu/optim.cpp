@@ -14,20 +14,7 @@ namespace {
 
 constexpr int64_t kOptimGrain = 8192;
 
-const OptimLoops& loops_here() {
-  static const OptimLoops& chosen = []() -> const OptimLoops& {
-    switch (cpu_level()) {
-#ifdef EMBER_HAVE_AVX512
-      case Level::Avx512: return avx512::optim_loops();
-#endif
-#ifdef EMBER_HAVE_AVX2
-      case Level::Avx2: return avx2::optim_loops();
-#endif
-      default: return baseline::optim_loops();
-    }
-  }();
-  return chosen;
-}
+EMBER_TABLE_BY_LEVEL(OptimLoops, loops_here, optim_loops)
 
 OptimType type_of(Dtype d) {
   switch (d) {

@@ -31,15 +31,7 @@ const PoolKernelsOf& kernels_of(Dtype dtype) {
                         : dtype == Dtype::Float64 ? kPoolF64
                         : dtype == Dtype::Int32   ? kPoolI32
                                                   : kPoolI64;
-  switch (cpu_level()) {
-#ifdef EMBER_HAVE_AVX512
-    case Level::Avx512: return avx512::pool_kernels(type);
-#endif
-#ifdef EMBER_HAVE_AVX2
-    case Level::Avx2: return avx2::pool_kernels(type);
-#endif
-    default: return baseline::pool_kernels(type);
-  }
+  EMBER_RETURN_BY_LEVEL(pool_kernels(type))
 }
 
 // The windows with the axes that are missing added in front.

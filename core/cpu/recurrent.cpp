@@ -20,15 +20,7 @@ constexpr int64_t kGateGrain = 2048;  // units: each costs a few exponentials
 template <class T>
 const RecurrentLoops<T>& loops_of() {
   static const RecurrentTable& chosen = []() -> const RecurrentTable& {
-    switch (cpu_level()) {
-#ifdef EMBER_HAVE_AVX512
-      case Level::Avx512: return avx512::recurrent_table();
-#endif
-#ifdef EMBER_HAVE_AVX2
-      case Level::Avx2: return avx2::recurrent_table();
-#endif
-      default: return baseline::recurrent_table();
-    }
+    EMBER_RETURN_BY_LEVEL(recurrent_table())
   }();
   if constexpr (sizeof(T) == 4)
     return chosen.f32;

@@ -18,15 +18,10 @@ struct ReduceTables {
 };
 inline const ReduceTables& reduce_tables() {
   static const ReduceTables chosen = []() -> ReduceTables {
-    switch (cpu_level()) {
-#ifdef EMBER_HAVE_AVX512
-      case Level::Avx512: return {avx512::reduce_kernels(), avx512::load_kernels()};
-#endif
-#ifdef EMBER_HAVE_AVX2
-      case Level::Avx2: return {avx2::reduce_kernels(), avx2::load_kernels()};
-#endif
-      default: return {baseline::reduce_kernels(), baseline::load_kernels()};
-    }
+    EMBER_BY_LEVEL(
+        return (ReduceTables{avx512::reduce_kernels(), avx512::load_kernels()}),
+               return (ReduceTables{avx2::reduce_kernels(), avx2::load_kernels()}),
+               return (ReduceTables{baseline::reduce_kernels(), baseline::load_kernels()}))
   }();
   return chosen;
 }

@@ -15,15 +15,7 @@ constexpr int64_t kGrainReads = 1 << 15;
 
 const BlendKernels& kernels_of(Dtype dtype) {
   const bool wide = dtype == Dtype::Float64;
-  switch (cpu_level()) {
-#ifdef EMBER_HAVE_AVX512
-    case Level::Avx512: return avx512::blend_kernels(wide);
-#endif
-#ifdef EMBER_HAVE_AVX2
-    case Level::Avx2: return avx2::blend_kernels(wide);
-#endif
-    default: return baseline::blend_kernels(wide);
-  }
+  EMBER_RETURN_BY_LEVEL(blend_kernels(wide))
 }
 
 // (outer, n, inner) in the order of memory.

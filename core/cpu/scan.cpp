@@ -16,20 +16,7 @@ namespace {
 constexpr int64_t kPiece = 32768;
 constexpr int64_t kLongLine = 1 << 21;  // worth two passes by several threads
 
-const ScanKernels& kernels_here() {
-  static const ScanKernels& chosen = []() -> const ScanKernels& {
-    switch (cpu_level()) {
-#ifdef EMBER_HAVE_AVX512
-      case Level::Avx512: return avx512::scan_kernels();
-#endif
-#ifdef EMBER_HAVE_AVX2
-      case Level::Avx2: return avx2::scan_kernels();
-#endif
-      default: return baseline::scan_kernels();
-    }
-  }();
-  return chosen;
-}
+EMBER_TABLE_BY_LEVEL(ScanKernels, kernels_here, scan_kernels)
 
 Dtype scan_dtype(Dtype d) { return is_integral(d, true) ? Dtype::Int64 : compute_of(d); }
 

@@ -13,20 +13,7 @@ namespace ember::cpu {
 
 namespace {
 
-const SegmentTable& table() {
-  static const SegmentTable& t = []() -> const SegmentTable& {
-    switch (cpu_level()) {
-#ifdef EMBER_HAVE_AVX512
-      case Level::Avx512: return avx512::segment_loops();
-#endif
-#ifdef EMBER_HAVE_AVX2
-      case Level::Avx2: return avx2::segment_loops();
-#endif
-      default: return baseline::segment_loops();
-    }
-  }();
-  return t;
-}
+EMBER_TABLE_BY_LEVEL(SegmentTable, table, segment_loops)
 
 // Kernels follow the positions blindly, so each is looked at before.
 Csr checked(const CsrRows& a) {

@@ -15,20 +15,7 @@ namespace {
 
 constexpr int64_t kSoftmaxGrain = 8192;  // an exponential costs a few additions
 
-const SoftmaxKernels& kernels_here() {
-  static const SoftmaxKernels& chosen = []() -> const SoftmaxKernels& {
-    switch (cpu_level()) {
-#ifdef EMBER_HAVE_AVX512
-      case Level::Avx512: return avx512::softmax_kernels();
-#endif
-#ifdef EMBER_HAVE_AVX2
-      case Level::Avx2: return avx2::softmax_kernels();
-#endif
-      default: return baseline::softmax_kernels();
-    }
-  }();
-  return chosen;
-}
+EMBER_TABLE_BY_LEVEL(SoftmaxKernels, kernels_here, softmax_kernels)
 
 // Rows at a time, such that they fill about half an L1 cache.
 int64_t rows_at_once(int64_t n) { return std::max<int64_t>(1, 4096 / n); }

@@ -26,6 +26,10 @@ class LinalgKernels {
   virtual void lu(const Tensor& a, const Tensor& pivots, const Tensor& info) = 0;
   // b becomes the x with op(a) x = b, from the factors of lu().
   virtual void lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, Apply op) = 0;
+  // out becomes the inverse of a, if the device has a better way than to solve for the identity.
+  virtual bool lu_inverse(const Tensor& lu, const Tensor& pivots, const Tensor& out) {
+    return (void)lu, (void)pivots, (void)out, false;
+  }
 
   // rows (int64, m): which row each one of the factors was, from the pivots (k) of lu().
   virtual void pivot_order(const Tensor& pivots, const Tensor& rows) = 0;

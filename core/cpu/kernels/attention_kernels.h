@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "cpu/kernels/levels.h"
+
 namespace ember::cpu {
 
 template <class T>
@@ -46,13 +48,6 @@ struct AttentionTable {
   AttentionKernelsOf<double> f64;
 };
 
-#define EMBER_DECLARE_LEVEL(level)           \
-  namespace level {                          \
-  const AttentionTable& attention_kernels(); \
-  }
-EMBER_DECLARE_LEVEL(baseline)
-EMBER_DECLARE_LEVEL(avx2)
-EMBER_DECLARE_LEVEL(avx512)
-#undef EMBER_DECLARE_LEVEL
+EMBER_DECLARE_LEVELS(const AttentionTable& attention_kernels();)
 
 }  // namespace ember::cpu

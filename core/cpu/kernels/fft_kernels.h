@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "cpu/kernels/levels.h"
+
 namespace ember::cpu {
 
 constexpr int kFftFactors = 64;
@@ -77,16 +79,7 @@ struct FftTable {
   FftLaneKernels f32, f64;
 };
 
-#define EMBER_DECLARE_LEVEL(level)      \
-  namespace level {                     \
-  void add_fft(FftTable& table);        \
-  void add_fft_layout(FftTable& table); \
-  void add_fft_fused(FftTable& table);  \
-  void add_fft_lines(FftTable& table);  \
-  }
-EMBER_DECLARE_LEVEL(baseline)
-EMBER_DECLARE_LEVEL(avx2)
-EMBER_DECLARE_LEVEL(avx512)
-#undef EMBER_DECLARE_LEVEL
+EMBER_DECLARE_LEVELS(void add_fft(FftTable& table); void add_fft_layout(FftTable& table);
+                     void add_fft_fused(FftTable& table); void add_fft_lines(FftTable& table);)
 
 }  // namespace ember::cpu

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "cpu/kernels/levels.h"
+
 namespace ember::cpu {
 
 // C = alpha * A B + beta * C on one thread, all of one type. Strides count elements; C's columns
@@ -51,14 +53,6 @@ struct GemmKernels {
   void (*to_bfloat)(int64_t n, const float* x, uint16_t* y);
 };
 
-namespace baseline {
-const GemmKernels& gemm_kernels();
-}
-namespace avx2 {
-const GemmKernels& gemm_kernels();
-}
-namespace avx512 {
-const GemmKernels& gemm_kernels();
-}
+EMBER_DECLARE_LEVELS(const GemmKernels& gemm_kernels();)
 
 }  // namespace ember::cpu

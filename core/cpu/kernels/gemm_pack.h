@@ -1,4 +1,4 @@
-// Copies of A and B as the register tile reads them. Included by gemm.cpp alone.
+// Copies of A and B as the register tile reads them. Included by kernels alone.
 #pragma once
 
 #include "cpu/kernels/gemm_tile.h"

@@ -1,5 +1,5 @@
 // The register tile of a matrix product, kRows x kVectors vectors of C, and the layouts that it
-// reads A and B in. Included by gemm.cpp alone.
+// reads A and B in. Included by kernels alone.
 #pragma once
 
 #include <cstdint>

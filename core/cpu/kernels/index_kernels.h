@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "cpu/kernels/levels.h"
 #include "cpu/kernels/table.h"
 
 namespace ember::cpu {
@@ -41,14 +42,6 @@ struct IndexKernels {
                                                int64_t n);
 };
 
-namespace baseline {
-const IndexKernels& index_kernels();
-}
-namespace avx2 {
-const IndexKernels& index_kernels();
-}
-namespace avx512 {
-const IndexKernels& index_kernels();
-}
+EMBER_DECLARE_LEVELS(const IndexKernels& index_kernels();)
 
 }  // namespace ember::cpu

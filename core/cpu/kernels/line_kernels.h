@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "cpu/kernels/levels.h"
+
 namespace ember::cpu {
 
 enum ScanKind {
@@ -57,14 +59,6 @@ struct SoftmaxKernels {
                                           int64_t stride);
 };
 
-#define EMBER_DECLARE_LEVEL(level)         \
-  namespace level {                        \
-  const ScanKernels& scan_kernels();       \
-  const SoftmaxKernels& softmax_kernels(); \
-  }
-EMBER_DECLARE_LEVEL(baseline)
-EMBER_DECLARE_LEVEL(avx2)
-EMBER_DECLARE_LEVEL(avx512)
-#undef EMBER_DECLARE_LEVEL
+EMBER_DECLARE_LEVELS(const ScanKernels& scan_kernels(); const SoftmaxKernels& softmax_kernels();)
 
 }  // namespace ember::cpu

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "cpu/kernels/levels.h"
+
 namespace ember::cpu {
 
 constexpr int64_t kLossColumns = 256;  // the most lines side by side
@@ -35,13 +37,6 @@ struct LossTable {
   LossKernelsOf<double> f64;
 };
 
-#define EMBER_DECLARE_LEVEL(level) \
-  namespace level {                \
-  const LossTable& loss_kernels(); \
-  }
-EMBER_DECLARE_LEVEL(baseline)
-EMBER_DECLARE_LEVEL(avx2)
-EMBER_DECLARE_LEVEL(avx512)
-#undef EMBER_DECLARE_LEVEL
+EMBER_DECLARE_LEVELS(const LossTable& loss_kernels();)
 
 }  // namespace ember::cpu

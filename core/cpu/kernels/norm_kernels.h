@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "cpu/kernels/levels.h"
+
 namespace ember::cpu {
 
 constexpr int64_t kMomentRows = 64;  // of columns whose moments are taken together
@@ -42,13 +44,6 @@ struct NormTable {
   NormKernelsOf<double> f64;
 };
 
-#define EMBER_DECLARE_LEVEL(level) \
-  namespace level {                \
-  const NormTable& norm_kernels(); \
-  }
-EMBER_DECLARE_LEVEL(baseline)
-EMBER_DECLARE_LEVEL(avx2)
-EMBER_DECLARE_LEVEL(avx512)
-#undef EMBER_DECLARE_LEVEL
+EMBER_DECLARE_LEVELS(const NormTable& norm_kernels();)
 
 }  // namespace ember::cpu

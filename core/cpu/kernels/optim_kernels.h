@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "cpu/kernels/levels.h"
 #include "families/optim_steps.h"
 
 namespace ember::cpu {
@@ -19,13 +20,6 @@ struct OptimLoops {
   void (*adagrad[kOptimTypes])(int64_t n, OptimRows rows, double count, const AdagradStep& step);
 };
 
-#define EMBER_DECLARE_LEVEL(level) \
-  namespace level {                \
-  const OptimLoops& optim_loops(); \
-  }
-EMBER_DECLARE_LEVEL(baseline)
-EMBER_DECLARE_LEVEL(avx2)
-EMBER_DECLARE_LEVEL(avx512)
-#undef EMBER_DECLARE_LEVEL
+EMBER_DECLARE_LEVELS(const OptimLoops& optim_loops();)
 
 }  // namespace ember::cpu

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "cpu/kernels/levels.h"
+
 namespace ember::cpu {
 
 struct PlanePlan {
@@ -92,15 +94,8 @@ inline int64_t mean_scratch(const PoolPlan& p) {
   return (wide > reach ? wide : reach) + p.out[2];
 }
 
-#define EMBER_DECLARE_LEVEL(level)                             \
-  namespace level {                                            \
-  const DepthwiseKernels& depthwise_kernels(bool double_wide); \
-  const PoolKernelsOf& pool_kernels(PoolType type);            \
-  const BlendKernels& blend_kernels(bool double_wide);         \
-  }
-EMBER_DECLARE_LEVEL(baseline)
-EMBER_DECLARE_LEVEL(avx2)
-EMBER_DECLARE_LEVEL(avx512)
-#undef EMBER_DECLARE_LEVEL
+EMBER_DECLARE_LEVELS(const DepthwiseKernels& depthwise_kernels(bool double_wide);
+                     const PoolKernelsOf& pool_kernels(PoolType type);
+                     const BlendKernels& blend_kernels(bool double_wide);)
 
 }  // namespace ember::cpu

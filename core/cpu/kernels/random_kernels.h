@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "cpu/kernels/levels.h"
+
 namespace ember::cpu {
 
 struct RandomKernels {
@@ -28,14 +30,6 @@ struct RandomKernels {
   void (*modulo)(const uint32_t* draws, int64_t* out, int64_t n, uint32_t width, int64_t low);
 };
 
-namespace baseline {
-const RandomKernels& random_kernels();
-}
-namespace avx2 {
-const RandomKernels& random_kernels();
-}
-namespace avx512 {
-const RandomKernels& random_kernels();
-}
+EMBER_DECLARE_LEVELS(const RandomKernels& random_kernels();)
 
 }  // namespace ember::cpu

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "cpu/kernels/levels.h"
+
 namespace ember::cpu {
 
 // `rows` rows of n units. Gates are n apart within a row; other arrays have n elements a row.
@@ -34,13 +36,6 @@ struct RecurrentTable {
   RecurrentLoops<double> f64;
 };
 
-#define EMBER_DECLARE_LEVEL(level)         \
-  namespace level {                        \
-  const RecurrentTable& recurrent_table(); \
-  }
-EMBER_DECLARE_LEVEL(baseline)
-EMBER_DECLARE_LEVEL(avx2)
-EMBER_DECLARE_LEVEL(avx512)
-#undef EMBER_DECLARE_LEVEL
+EMBER_DECLARE_LEVELS(const RecurrentTable& recurrent_table();)
 
 }  // namespace ember::cpu

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "cpu/kernels/levels.h"
 #include "tensor/dtype.h"
 
 namespace ember::cpu {
@@ -89,14 +90,6 @@ struct ReduceKernels {
   ReduceKernelsOf<complex128> c128;
 };
 
-#define EMBER_DECLARE_LEVEL(level)       \
-  namespace level {                      \
-  const ReduceKernels& reduce_kernels(); \
-  const LoadKernels& load_kernels();     \
-  }
-EMBER_DECLARE_LEVEL(baseline)
-EMBER_DECLARE_LEVEL(avx2)
-EMBER_DECLARE_LEVEL(avx512)
-#undef EMBER_DECLARE_LEVEL
+EMBER_DECLARE_LEVELS(const ReduceKernels& reduce_kernels(); const LoadKernels& load_kernels();)
 
 }  // namespace ember::cpu

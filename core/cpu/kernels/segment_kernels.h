@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "cpu/kernels/levels.h"
+
 namespace ember::cpu {
 
 // Elements start[r] .. start[r + 1] - 1 belong to row r.
@@ -32,14 +34,6 @@ struct SegmentTable {
   SegmentLoops<double> doubles;
 };
 
-namespace baseline {
-const SegmentTable& segment_loops();
-}
-namespace avx2 {
-const SegmentTable& segment_loops();
-}
-namespace avx512 {
-const SegmentTable& segment_loops();
-}
+EMBER_DECLARE_LEVELS(const SegmentTable& segment_loops();)
 
 }  // namespace ember::cpu
