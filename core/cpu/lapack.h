@@ -89,9 +89,6 @@ inline int lapack_int(const char* op, int64_t n) {
   return int(n);
 }
 
-// How many matrices a batch holds.
-inline int64_t batch_count(const Tensor& a) { return a.numel() / (a.size(-2) * a.size(-1)); }
-
 // The size of workspace that a query (lwork = -1) left in its first element. As a float it may be
 // rounded down, so a little more is taken.
 template <class T>

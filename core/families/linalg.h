@@ -14,6 +14,9 @@ namespace ember {
 enum class Apply : uint8_t { Plain, Transpose, Adjoint };
 enum class LeastSquares : uint8_t { Gels, Gelsy, Gelsd, Gelss };
 
+// How many matrices a batch holds.
+inline int64_t batch_count(const Tensor& a) { return a.numel() / (a.size(-2) * a.size(-1)); }
+
 class LinalgKernels {
  public:
   virtual ~LinalgKernels() = default;

@@ -98,7 +98,8 @@ void multiply(const Tensor& out, const Tensor& from, const Tensor& left, const T
   const int64_t results = s.groups * s.rows * s.columns;
   if (s.rows <= 2 && s.depth >= 16 * s.columns && !bias) {
     Launch launch(key_of("conv_dots:", out, from, 0), "conv_dots", [&] {
-      return types(from.dtype(), out.dtype()) + define("DOTS", kDots) + sources::conv;
+      return types(from.dtype(), out.dtype()) + define("DOTS", 1) + define("GROUP", kDots) +
+             sources::fold + sources::conv;
     });
     launch.tensor(out).tensor(from).tensor(left).value(s);
     return launch.run(results * kDots, kDots);

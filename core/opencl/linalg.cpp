@@ -3,10 +3,13 @@
 
 #include "opencl/device.h"
 #include "opencl/sources.h"
+#include "opencl/text.h"
 
 namespace ember::opencl {
 
 namespace {
+constexpr int64_t kGroup = 64;  // the most work-items for a matrix
+
 std::string number_text(Dtype d) {
   const bool wide = real_of(d) == Dtype::Float64;
   std::string text = wide ? "#define R double\n#define EPS 2.220446049250313e-16\n"
@@ -14,7 +17,7 @@ std::string number_text(Dtype d) {
                           : "#define R float\n#define EPS 1.1920929e-07f\n"
                             "#define TINY 1.17549435e-38f\n";
   if (is_complex(d)) text += "#define COMPLEX 1\n";
-  return text + sources::number;
+  return text + define("GROUP", kGroup) + sources::fold + sources::number;
 }
 }  // namespace
 
@@ -24,7 +27,7 @@ Launch number_kernel(const char* op, const char* name, const char* text, Dtype d
 }
 
 int64_t group_for(int64_t size) {
-  return std::min<int64_t>(size <= 16 ? 8 : 64, int64_t(context().properties.group_size));
+  return std::min<int64_t>(size <= 16 ? 8 : kGroup, int64_t(context().properties.group_size));
 }
 
 void run_items(Launch& launch, int64_t items) {

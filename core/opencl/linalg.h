@@ -39,7 +39,6 @@ int64_t group_for(int64_t size);
 // Starts a kernel whose work-items do not know of each other.
 void run_items(Launch& launch, int64_t items);
 
-inline int64_t batch_count(const Tensor& a) { return a.numel() / (a.size(-2) * a.size(-1)); }
 inline Tensor scratch(std::initializer_list<int64_t> shape, Dtype d, const Tensor& like) {
   return empty(Shape(shape), d, like.device());
 }

@@ -44,7 +44,7 @@ struct Problem {
     return Launch(name + std::to_string(int(dtype)) + (group > 1 ? "g" : "i"), name, [&] {
       const Dtype acc = compute_of(dtype);
       return define("ACC", value_type(acc)) + element("", dtype, acc) + define("GROUP", group) +
-             sources::loss;
+             sources::fold + sources::loss;
     });
   }
   // Few lines for an item each still reach several work-groups.

@@ -236,7 +236,7 @@ void dots(const Product& given) {
   Launch launch("dots" + dtype_ids({p.acc, to, from}) + ',' + std::to_string(columns), "dots", [&] {
     return writes(p.acc, to) + reads("A", from) + define("DOTS", 1) + define("COLUMNS", columns) +
            define("LANES", lanes) + define("GROUP", group) + define("BLOCK", block) +
-           sources::matmul;
+           sources::fold + sources::matmul;
   });
   launch.tensor(p.out).tensor(p.a.tensor).tensor(p.b.tensor).value(p.geometry()).value(m);
   launch.value(p.k).value(p.row).value(p.column).value(p.a.line_step);

@@ -27,7 +27,7 @@ std::string text_of(Dtype data, Dtype weight, bool small, const char* part) {
   const Sharing by;
   return define("ACC", value_type(acc)) + element("", data, acc) + element("_W", weight, acc) +
          define("GROUP", by.group) + define("LANES", by.lanes) + define("RUN", by.run) +
-         define("INDEX", small ? "u32" : "i64") + define(part, 1) + sources::norm;
+         define("INDEX", small ? "u32" : "i64") + define(part, 1) + sources::fold + sources::norm;
 }
 
 // A launch, to which tensors are added with where they begin.

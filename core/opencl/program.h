@@ -19,8 +19,9 @@ struct Kernel {
 // The kernel called `name` of `source`, which comes after kernels/common.cl. Lives for ever.
 // Other threads run meanwhile, as compilers take seconds.
 Kernel* kernel(Context& device, const std::string& source, const char* name);
-// Where binaries are kept ("" for nowhere), and how many were built and loaded.
-void set_cache_directory(const std::string& path);
+// Where binaries are kept ("" for nowhere) and how many bytes of them; how many binaries were built
+// and loaded.
+void set_cache(const std::string& directory, int64_t most);
 struct BuildCounts {
   int64_t built = 0, loaded = 0;
 };

@@ -180,7 +180,7 @@ void reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims, 
                     return types(acc, in, out) + form.text() + "#define FOLD 1\n#define MAP(v) " +
                            (first ? fold.map : "(v)") + "\n#define COMBINE(a, b) " + fold.combine +
                            "\n#define FINISH(a) " + fold.finish + "\n" +
-                           (last ? "" : "#define PARTIAL 1\n") + sources::reduce;
+                           (last ? "" : "#define PARTIAL 1\n") + sources::fold + sources::reduce;
                   });
     launch.tensor(to).tensor(from).value(over.kept).value(over.reduced).value(form.chunks);
     launch.value(form.per).scalar(acc, fold.init).scalar(acc, Scalar(p)).value(s.reduced.n);
@@ -210,7 +210,8 @@ void extremes(const Tensor& values, const Tensor& indices, const Tensor& x, int 
         "extremes:" + dtype_ids({in, to}) + (most ? "+" : "-") + (last ? "l" : "") + form.id(),
         "extremes", [&] {
           return types(acc, in, to) + form.text() + "#define MOST " + (most ? "1\n" : "0\n") +
-                 (last ? "" : "#define PARTIAL 1\n") + sources::reduce + sources::extremes;
+                 (last ? "" : "#define PARTIAL 1\n") + sources::fold + sources::reduce +
+                 sources::extremes;
         });
     const int32_t wants = (best ? 1 : 0) | (at ? 2 : 0) | (found ? 4 : 0);
     launch.tensor(best).tensor(at).tensor(from).tensor(found).value(over.kept).value(over.reduced);
@@ -244,7 +245,8 @@ void variance(const Tensor& out, const Tensor& mean, const Tensor& x, const Shap
   const std::string id = dtype_ids({x.dtype(), some.dtype()}) + form.id() + (parts ? "p" : "");
   auto text = [&] {
     return types(acc, x.dtype(), some.dtype()) + form.text() +
-           (parts ? "#define PARTIAL 1\n" : "") + sources::reduce + sources::variance;
+           (parts ? "#define PARTIAL 1\n" : "") + sources::fold + sources::reduce +
+           sources::variance;
   };
   const int32_t wants = (out ? 1 : 0) | (mean ? 2 : 0), rooted = root;
   Tensor left;

@@ -49,7 +49,7 @@ std::string text_of(const Form& form, Dtype in, Dtype y, Dtype out, bool log) {
   const Dtype acc = compute_of(out);
   return line_types(acc, in, out) + form.text() + "#define M_Y " + memory_type(y) +
          "\n#define LOAD_Y " + load_macro(y) + "\n#define LOG " + (log ? "1\n" : "0\n") +
-         (out == acc && !log ? "#define KEEP 1\n" : "") + sources::softmax;
+         (out == acc && !log ? "#define KEEP 1\n" : "") + sources::fold + sources::softmax;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@ extern const char* const functions;
 extern const char* const recurrences;
 extern const char* const special_functions;
 extern const char* const pointwise;
+extern const char* const fold;
 extern const char* const reduce;
 extern const char* const variance;
 extern const char* const extremes;

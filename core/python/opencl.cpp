@@ -13,14 +13,16 @@ namespace ember::python {
 
 namespace {
 
-// _opencl_open(library, cache directory) -> names of the devices, or a str that says what is wrong.
+// _opencl_open(library, cache directory, its size in bytes) -> names of the devices, or a str that
+// says what is wrong.
 PyObject* open(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     const char *path, *directory;
-    if (!PyArg_ParseTuple(args, "ss:_opencl_open", &path, &directory)) return nullptr;
+    long long most;
+    if (!PyArg_ParseTuple(args, "ssL:_opencl_open", &path, &directory, &most)) return nullptr;
     std::string why;
     if (!opencl::open_api(path, why)) return PyUnicode_FromString(why.c_str());
-    opencl::set_cache_directory(directory);
+    opencl::set_cache(directory, most);
     auto found = opencl::devices(why);
     if (found.empty()) return PyUnicode_FromString(why.c_str());
     Object names = checked(PyList_New(0));

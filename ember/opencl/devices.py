@@ -6,6 +6,7 @@ import atexit
 import ctypes
 import importlib.util
 import os
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ _INSTALL = (
     "install the OpenCL driver of your device's vendor, or, for a device that runs on "
     'the CPU: pip install "ember-dl[opencl]"'
 )
+_CACHE_MEGABYTES = 512
 # None: nothing was tried yet; a list: names of devices; a str: why there are none
 _found: list[str] | str | None = None
 _initialized = False
@@ -55,6 +57,22 @@ def _cache_directory() -> str:
     return str(path)
 
 
+def _cache_bytes() -> int:
+    chosen = os.environ.get("EMBER_OPENCL_CACHE_SIZE") or str(_CACHE_MEGABYTES)
+    try:
+        megabytes = float(chosen)
+        if not megabytes >= 0:
+            raise ValueError
+    except ValueError:
+        warnings.warn(
+            f"EMBER_OPENCL_CACHE_SIZE={chosen!r} is not a number of megabytes; "
+            f"{_CACHE_MEGABYTES} are kept",
+            stacklevel=2,
+        )
+        megabytes = _CACHE_MEGABYTES
+    return int(min(megabytes * 2**20, 2**62))
+
+
 def found_devices() -> list[str] | str:
     """The names of all devices, or why there are none."""
     global _found
@@ -66,7 +84,7 @@ def found_devices() -> list[str] | str:
         loader = find()
         if loader is None:
             continue
-        answer = _C._opencl_open(loader, _cache_directory())
+        answer = _C._opencl_open(loader, _cache_directory(), _cache_bytes())
         if not isinstance(answer, str):
             _found = answer
             return answer

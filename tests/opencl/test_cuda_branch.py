@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 KERNELS = Path(__file__).parents[2] / "core" / "opencl" / "kernels"
+SHARED = {"common", "fold", "functions", "number"}  # put in front of others
 
 
 def text(name):
@@ -63,13 +64,14 @@ def pointwise(types, element, formula, form=FLAT):
 
 def number_types(real, pairs=True):
     more = defines(COMPLEX=1) if pairs else ""
-    return defines(R=real, EPS=1e-7, TINY=1e-38) + more + text("number")
+    names = defines(R=real, EPS=1e-7, TINY=1e-38, GROUP=64)
+    return names + more + text("fold") + text("number")
 
 
 def reduce(**names):
     folds = {"MAP(v)": "(v)", "FINISH(a)": "(a)", "COMBINE(a, b)": "((a) + (b))"}
     more = defines(FOLD=1, MOST=1, GROUP=256, **folds, **names)
-    return LINES + more + text("reduce")
+    return LINES + more + text("fold") + text("reduce")
 
 
 def matmul(**names):
@@ -77,7 +79,12 @@ def matmul(**names):
     parts = {"TILES": 1, "PACK": 1, "JOIN_SPLITS": 1, "DOTS": 1, "DEPTH": 16}
     dots = {"LINES": 8, "PIECE": 256, "COLUMNS": 2, "LANES": 1, "GROUP": 64, "BLOCK": 1}
     loads = {"LOAD_B": "LOAD_HALF", "LOAD_OUT": "LOAD_BFLOAT", "VECTOR": "float4"}
-    return LINES + defines(**sizes, **parts, **dots, **loads, **names)
+    more = defines(**sizes, **parts, **dots, **loads, **names)
+    return LINES + more + text("fold") + text("matmul")
+
+
+def softmax(**names):
+    return LINES + defines(GROUP=64, LANES=1, **names) + text("fold") + text("softmax")
 
 
 PROGRAMS = {
@@ -91,16 +98,10 @@ PROGRAMS = {
     "variance_columns": lambda: reduce(GX=256, LANES=1, COLUMNS=1) + text("variance"),
     "extremes": lambda: reduce(GX=1, LANES=4, UNIT=1) + text("extremes"),
     "extremes_columns": lambda: reduce(GX=256, LANES=1, COLUMNS=1) + text("extremes"),
-    "softmax": lambda: LINES + defines(GROUP=64, LANES=1, LOG=0) + text("softmax"),
-    "softmax_columns": lambda: (
-        LINES + defines(GROUP=64, LANES=1, LOG=1, COLUMNS=1) + text("softmax")
-    ),
-    "matmul": lambda: (
-        matmul(STAGED=1, M_A="float", LOAD_A="LOAD_PLAIN", M_B="u16") + text("matmul")
-    ),
-    "matmul_vectors": lambda: (
-        matmul(M_A="float", LOAD_A="LOAD_PLAIN", M_B="float") + text("matmul")
-    ),
+    "softmax": lambda: softmax(LOG=0),
+    "softmax_columns": lambda: softmax(LOG=1, COLUMNS=1),
+    "matmul": lambda: matmul(STAGED=1, M_A="float", LOAD_A="LOAD_PLAIN", M_B="u16"),
+    "matmul_vectors": lambda: matmul(M_A="float", LOAD_A="LOAD_PLAIN", M_B="float"),
     "complex": lambda: (
         COMPLEX
         + text("complex")
@@ -159,8 +160,9 @@ ELEMENTS = defines(
 PROGRAMS |= {
     "conv": lambda: (
         ELEMENTS
-        + defines(TILED=1, DIRECT=1, DOTS=64, FOLDS=1, ROWS=64, COLUMNS=64, DEPTH=16)
-        + defines(LANES_Y=8, LANES_X=8, PIECE_Y=8, PIECE_X=8, SHORT_RUN=8)
+        + defines(TILED=1, DIRECT=1, DOTS=1, FOLDS=1, ROWS=64, COLUMNS=64, DEPTH=16)
+        + defines(LANES_Y=8, LANES_X=8, PIECE_Y=8, PIECE_X=8, SHORT_RUN=8, GROUP=64)
+        + text("fold")
         + text("conv")
     ),
     "pool": lambda: (
@@ -172,6 +174,7 @@ PROGRAMS |= {
         ELEMENTS
         + defines(GROUP=64, LANES=1, RUN=1, INDEX="u32", LINES=1, COLUMNS=1)
         + defines(PLANES=1, VECTORS=1, RUNS=1)
+        + text("fold")
         + text("norm")
     ),
     "optim": lambda: (
@@ -180,14 +183,14 @@ PROGRAMS |= {
         + defines(NESTEROV=1, FIRST=0, AMSGRAD=1, CENTERED=1)
         + text("optim")
     ),
-    "loss": lambda: ELEMENTS + defines(GROUP=64) + text("loss"),
+    "loss": lambda: ELEMENTS + defines(GROUP=64) + text("fold") + text("loss"),
     "segment": lambda: ELEMENTS + defines(COLUMNS=1) + text("segment"),
     "recurrent": lambda: defines(T="float") + text("recurrent"),
 }
 
 
 def test_every_kernel_file_is_compiled():
-    used = {name.split("_")[0] for name in PROGRAMS} | {"common", "functions", "number"}
+    used = {name.split("_")[0] for name in PROGRAMS} | SHARED
     assert used == {path.stem for path in KERNELS.glob("*.cl")}
 
 

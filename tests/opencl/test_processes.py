@@ -95,8 +95,7 @@ assert x.item() == 780 + 190
     assert done.returncode == 0, done.stderr
 
 
-def test_processes_share_the_cache_of_programs(tmp_path):
-    code = """
+USE_PROGRAMS = """
 import ember
 x = ember.arange(5.0, device="opencl")
 assert (x * 3 + 1).sum().item() == 35
@@ -105,33 +104,36 @@ stats = ember.opencl.memory_stats()
 print(stats["programs_built"], stats["programs_loaded"])
 """
 
-    def together(count):
-        environment = {**os.environ, "EMBER_OPENCL_CACHE": str(tmp_path)}
-        started = [
-            subprocess.Popen(
-                [sys.executable, "-c", code],
-                env=environment,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            for _ in range(count)
-        ]
-        ended = [process.communicate(timeout=240)[0] for process in started]
-        assert all(process.returncode == 0 for process in started)
-        return [tuple(map(int, text.split())) for text in ended]
 
-    for built, loaded in together(3):
+def together(count, cache, **variables):
+    """How many programs each of `count` processes has built and loaded."""
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", USE_PROGRAMS],
+            env={**os.environ, "EMBER_OPENCL_CACHE": str(cache), **variables},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(count)
+    ]
+    ended = [process.communicate(timeout=240)[0] for process in started]
+    assert all(process.returncode == 0 for process in started)
+    return [tuple(map(int, text.split())) for text in ended]
+
+
+def test_processes_share_the_cache_of_programs(tmp_path):
+    for built, loaded in together(3, tmp_path):
         assert built + loaded > 0
     files = sorted(tmp_path.iterdir())
     assert {path.suffix for path in files} == {".bin"}  # nothing half written is left
-    assert all(built == 0 for built, _ in together(2))
+    assert all(built == 0 for built, _ in together(2, tmp_path))
     # Files that are cut short, changed, empty, or another's cost a build, nothing else.
     whole = [path.read_bytes() for path in files]
     files[0].write_bytes(whole[0][: len(whole[0]) // 2])
     files[1].write_bytes(whole[1][:-1] + bytes([whole[1][-1] ^ 1]))
     files[2].write_bytes(b"")
     files[3].write_bytes(whole[0])
-    [(built, loaded)] = together(1)
+    [(built, loaded)] = together(1, tmp_path)
     assert built == 4 and built + loaded == len(files)
     assert [path.read_bytes()[:24] for path in files] == [w[:24] for w in whole]
 
@@ -141,3 +143,42 @@ def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
     code = "import ember; assert ember.ones(3, device='opencl').sum().item() == 3"
     done = run(code, EMBER_OPENCL_CACHE=str(tmp_path / "file" / "below"))
     assert done.returncode == 0, done.stderr
+
+
+def test_programs_that_were_not_used_for_longest_are_removed(tmp_path):
+    [(built, _)] = together(1, tmp_path)
+    *used, last = sorted(tmp_path.iterdir(), key=lambda path: path.stat().st_mtime_ns)
+    assert len(used) == built - 1 > 1
+    last.unlink()  # to be written again, which is when the size is looked at
+    others = [tmp_path / f"{i:032x}.bin" for i in range(8)]
+    torn = tmp_path / f"{9:032x}.bin.123"  # of a process that was killed
+    foreign = [tmp_path / name for name in ("notes.bin", f"{9:032x}.bin.old", "a.txt")]
+    for path in [*others, torn, *foreign]:
+        path.write_bytes(bytes(2**18))
+    for age, path in enumerate([*used, torn, *others]):
+        os.utime(path, (age, age))
+    assert together(1, tmp_path, EMBER_OPENCL_CACHE_SIZE="2") == [(1, len(used))]
+    assert all(path.exists() for path in [*used, last, *foreign])
+    assert not torn.exists()
+    left = [path for path in others if path.exists()]
+    assert left == others[-len(left) :] and 0 < len(left) < len(others)
+    kept = sum(p.stat().st_size for p in tmp_path.iterdir() if p not in foreign)
+    assert kept <= 1.5 * 2**20  # three quarters
+
+
+def test_a_cache_that_is_too_small_is_trimmed_by_many_at_once(tmp_path):
+    for _ in range(2):
+        for built, loaded in together(4, tmp_path, EMBER_OPENCL_CACHE_SIZE="0.05"):
+            assert built + loaded > 1
+        assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 0.05 * 2**20
+
+
+def test_a_size_that_is_no_number_is_not_taken(tmp_path):
+    code = "import ember; ember.ones(3, device='opencl').sum().item()"
+    for size in ("many", "-1", "nan"):
+        done = run(code, EMBER_OPENCL_CACHE=str(tmp_path), EMBER_OPENCL_CACHE_SIZE=size)
+        assert done.returncode == 0, done.stderr
+        assert f"EMBER_OPENCL_CACHE_SIZE='{size}' is not a number" in done.stderr
+    done = run(code, EMBER_OPENCL_CACHE=str(tmp_path), EMBER_OPENCL_CACHE_SIZE="inf")
+    assert done.returncode == 0 and not done.stderr
+    assert any(tmp_path.iterdir())

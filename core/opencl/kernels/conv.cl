@@ -263,7 +263,7 @@ KERNEL conv_direct(GLOBAL M_OUT* out, GLOBAL const M* from, GLOBAL const M* left
 // For few elements of the output and a long depth (weights of depthwise convolutions): a work-group
 // adds up one element.
 KERNEL conv_dots(GLOBAL M_OUT* out, GLOBAL const M* from, GLOBAL const M* left, Conv s) {
-  LOCAL ACC shared[DOTS];
+  SHARED(ACC, shared);
   const int me = LOCAL_ID;
   const i64 line = GROUP_ID / s.columns, column = GROUP_ID - line * s.columns;
   const i64 group = line / s.rows, row = line - group * s.rows;
@@ -275,7 +275,7 @@ KERNEL conv_dots(GLOBAL M_OUT* out, GLOBAL const M* from, GLOBAL const M* left, 
   const i64 js = s.js[0] * s.js[1] * s.js[2], lines = js / s.js[2] * (s.depth / js);
   ACC sum = 0;
   // Each item takes lines along the last axis, where only one coordinate moves.
-  for (i64 i = me; i < lines; i += DOTS) {
+  for (i64 i = me; i < lines; i += GROUP) {
     i64 rest = i / s.js[1], j1 = i - rest * s.js[1], b = rest / s.js[0], j0 = rest - b * s.js[0];
     i64 c0 = base[0] + j0 * s.inc[0], c1 = base[1] + j1 * s.inc[1];
     if (c0 < 0 || c0 >= s.size[0] || c1 < 0 || c1 >= s.size[1]) continue;
@@ -287,16 +287,11 @@ KERNEL conv_dots(GLOBAL M_OUT* out, GLOBAL const M* from, GLOBAL const M* left, 
         sum += (ACC)LOAD(w, j2 * s.left_j[2]) * (ACC)LOAD(x, c2 * s.from_axis[2]);
     }
   }
-  shared[me] = sum;
-  BARRIER();
-  for (int half_ = DOTS / 2; half_ > 0; half_ /= 2) {
-    if (me < half_) shared[me] += shared[me + half_];
-    BARRIER();
-  }
+  FOLD_GROUP(shared, sum, ADD)
   if (me == 0) {
     i64 at = s.out_at + group * s.out_group + row * s.out_row + a * s.out_a;
     for (int d = 0; d < 3; d++) at += u[d] * s.out_u[d];
-    STORE_OUT(out, at, shared[0]);
+    STORE_OUT(out, at, sum);
   }
 }
 #endif

@@ -47,17 +47,15 @@ KERNEL extremes(GLOBAL M_OUT* values, GLOBAL i64* indices, GLOBAL const M_IN* x,
       TAKE(best[0], at[0], v, j)
     }
 #if GROUP > 1
-    int t = LOCAL_ID;
-    shared[t] = best[0];
-    places[t] = at[0];
+    shared[LOCAL_ID] = best[0];
+    places[LOCAL_ID] = at[0];
     BARRIER();
-    for (int reach = GROUP / 2; reach > 0; reach /= 2) {
-      if (t < reach && better(shared[t + reach], places[t + reach], shared[t], places[t])) {
-        shared[t] = shared[t + reach];
-        places[t] = places[t + reach];
+    TREE(GROUP, 1, {
+      if (better(shared[other], places[other], shared[me], places[me])) {
+        shared[me] = shared[other];
+        places[me] = places[other];
       }
-      BARRIER();
-    }
+    })
     best[0] = shared[0];
     at[0] = places[0];
     BARRIER();

@@ -1,6 +1,6 @@
-// Losses over classes. With log-probabilities p, weights w, target t and smoothing s over C
-// classes, the loss of a line is -(1 - s) w_t p_t - s / C * sum(w p). GROUP items share a line, or,
-// if that is 1, each has its own. The program defines ACC, GROUP, M, LOAD and STORE.
+// Losses over classes; follows fold.cl. With log-probabilities p, weights w, target t and smoothing
+// s over C classes, the loss of a line is -(1 - s) w_t p_t - s / C * sum(w p). GROUP items share a
+// line, or, if that is 1, each has its own. The program defines ACC, GROUP, M, LOAD and STORE.
 typedef struct {
   i64 lines, classes, step;  // classes of a line are `step` elements apart, lines `step` a sample
   i64 x_at, dx_at, target_at, weight_at, loss_at, count_at, sums_at;
@@ -11,69 +11,43 @@ typedef struct {
 #if GROUP == 1
 #define LINE GLOBAL_ID
 #define ITEM 0
-#define ALL(op, v) (v)
 #else
 #define LINE GROUP_ID
 #define ITEM LOCAL_ID
-#define ALL(op, v) op(shared, v)
-DEVICE ACC all_sum(LOCAL ACC* shared, ACC mine) {
-  int t = LOCAL_ID;
-  shared[t] = mine;
-  BARRIER();
-  for (int half_ = GROUP / 2; half_ > 0; half_ /= 2) {
-    if (t < half_) shared[t] += shared[t + half_];
-    BARRIER();
-  }
-  ACC all = shared[0];
-  BARRIER();
-  return all;
-}
-DEVICE ACC all_max(LOCAL ACC* shared, ACC mine) {
-  int t = LOCAL_ID;
-  shared[t] = mine;
-  BARRIER();
-  for (int half_ = GROUP / 2; half_ > 0; half_ /= 2) {
-    if (t < half_) shared[t] = shared[t] > shared[t + half_] ? shared[t] : shared[t + half_];
-    BARRIER();
-  }
-  ACC all = shared[0];
-  BARRIER();
-  return all;
-}
 #endif
 
 // A target that is no class is a fault, and counts for nothing.
 KERNEL class_loss(GLOBAL ACC* loss, GLOBAL ACC* count, GLOBAL ACC* sums, GLOBAL const M* x,
                   GLOBAL const i64* targets, GLOBAL const ACC* weight, FAULTS, ClassLoss s,
                   ACC smoothing) {
-#if GROUP > 1
-  LOCAL ACC shared[GROUP];
-#endif
+  SHARED(ACC, shared);
   const i64 line = LINE;
   if (line >= s.lines) return;
   const i64 sample = line / s.step;
   GLOBAL const M* from = x + s.x_at + sample * s.classes * s.step + (line - sample * s.step);
   ACC top = 0, rest = 0;
   if (s.logits) {
-    ACC v = -(ACC)INFINITY, sum = 0;
+    ACC sum = 0;
+    top = -(ACC)INFINITY;
     for (i64 c = ITEM; c < s.classes; c += GROUP) {
       ACC a = (ACC)LOAD(from, c * s.step);
-      v = a > v ? a : v;
+      top = MOST_OF(a, top);
     }
-    top = ALL(all_max, v);
+    FOLD_GROUP(shared, top, MOST_OF)
     for (i64 c = ITEM; c < s.classes; c += GROUP) sum += exp((ACC)LOAD(from, c * s.step) - top);
-    rest = log(ALL(all_sum, sum));
+    FOLD_GROUP(shared, sum, ADD)
+    rest = log(sum);
   }
   ACC every = 0, total = (ACC)s.classes;
   if (smoothing != 0) {
-    ACC sum = 0, weights = 0;
+    total = 0;
     for (i64 c = ITEM; c < s.classes; c += GROUP) {
       ACC w = s.has_weight ? weight[s.weight_at + c] : (ACC)1;
-      sum += w * (ACC)LOAD(from, c * s.step);
-      weights += w;
+      every += w * (ACC)LOAD(from, c * s.step);
+      total += w;
     }
-    every = ALL(all_sum, sum);
-    total = ALL(all_sum, weights);
+    FOLD_GROUP(shared, every, ADD)
+    FOLD_GROUP(shared, total, ADD)
   }
   if (ITEM != 0) return;
   if (s.logits) {
@@ -98,9 +72,7 @@ KERNEL class_loss(GLOBAL ACC* loss, GLOBAL ACC* count, GLOBAL ACC* sums, GLOBAL 
 KERNEL class_loss_grad(GLOBAL M* dx, GLOBAL const ACC* g, GLOBAL const ACC* sums, GLOBAL const M* x,
                        GLOBAL const i64* targets, GLOBAL const ACC* weight, ClassLoss s,
                        ACC smoothing) {
-#if GROUP > 1
-  LOCAL ACC shared[GROUP];
-#endif
+  SHARED(ACC, shared);
   const i64 line = LINE;
   if (line >= s.lines) return;
   const i64 sample = line / s.step, at = line - sample * s.step;
@@ -121,9 +93,9 @@ KERNEL class_loss_grad(GLOBAL M* dx, GLOBAL const ACC* g, GLOBAL const ACC* sums
     if (smoothing != 0) {
       ACC total = (ACC)s.classes;
       if (s.has_weight) {
-        ACC sum = 0;
-        for (i64 c = ITEM; c < s.classes; c += GROUP) sum += weight[s.weight_at + c];
-        total = ALL(all_sum, sum);
+        total = 0;
+        for (i64 c = ITEM; c < s.classes; c += GROUP) total += weight[s.weight_at + c];
+        FOLD_GROUP(shared, total, ADD)
       }
       by += spread * total;
     }

@@ -23,16 +23,12 @@ KERNEL lu(GLOBAL T* matrices, i64 at, GLOBAL i32* pivots, i64 at_pivots, GLOBAL 
     best[t] = top;
     place[t] = row;
     BARRIER();
-    for (int half_ = LOCAL_SIZE / 2; half_ > 0; half_ /= 2) {
-      if (t < half_) {
-        int other = t + half_;
-        if (best[other] > best[t] || (best[other] == best[t] && place[other] < place[t])) {
-          best[t] = best[other];
-          place[t] = place[other];
-        }
+    TREE(LOCAL_SIZE, 1, {
+      if (best[other] > best[me] || (best[other] == best[me] && place[other] < place[me])) {
+        best[me] = best[other];
+        place[me] = place[other];
       }
-      BARRIER();
-    }
+    })
     row = place[0];
     T pivot = column[row];
     BARRIER_GLOBAL();

@@ -230,9 +230,7 @@ KERNEL dots(GLOBAL M_OUT* out, GLOBAL const M_A* a, GLOBAL const ACC* b, Geometr
     at_a += j * g.stride[1][d];
     at_b += j * g.stride[2][d];
   }
-#if GROUP > 1
-  LOCAL ACC shared[GROUP];
-#endif
+  SHARED(ACC, shared);
   for (; row < last; row++) {
     ACC sum[COLUMNS][LANES];
     for (int c = 0; c < COLUMNS; c++)
@@ -245,19 +243,9 @@ KERNEL dots(GLOBAL M_OUT* out, GLOBAL const M_A* a, GLOBAL const ACC* b, Geometr
     for (i64 q = whole + LOCAL_ID; q < k; q += GROUP)
       for (int c = 0; c < COLUMNS; c++) sum[c][0] += (ACC)LOAD_A(a, from + q) * b[at_b + c * k + q];
     for (int c = 0; c < COLUMNS; c++) {
-      for (int reach = LANES / 2; reach > 0; reach /= 2)
-        for (int l = 0; l < reach; l++) sum[c][l] += sum[c][l + reach];
+      FOLD_LANES(sum[c], ADD)
       ACC value = sum[c][0];
-#if GROUP > 1
-      shared[LOCAL_ID] = value;
-      BARRIER();
-      for (int reach = GROUP / 2; reach > 0; reach /= 2) {
-        if (LOCAL_ID < reach) shared[LOCAL_ID] += shared[LOCAL_ID + reach];
-        BARRIER();
-      }
-      value = shared[0];
-      BARRIER();
-#endif
+      FOLD_GROUP(shared, value, ADD)
       if (LOCAL_ID == 0) {
         i64 at = at_out + row * out_row + c * out_column;
         value = alpha * value;

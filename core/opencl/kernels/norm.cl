@@ -1,23 +1,7 @@
-// Normalization. Lines are folded by work-groups of GROUP items that take LANES neighbours each;
-// columns by items that take LANES of them. The program defines ACC, GROUP, LANES, RUN, M, LOAD and
-// STORE for the data, M_W, LOAD_W and STORE_W for weights; vectors of statistics are ACC. A number
-// that ends in _at is where a tensor begins.
-DEVICE ACC sum_group(LOCAL ACC* shared, ACC mine) {
-#if GROUP == 1
-  return mine;
-#else
-  int t = LOCAL_ID;
-  shared[t] = mine;
-  BARRIER();
-  for (int half_ = GROUP / 2; half_ > 0; half_ /= 2) {
-    if (t < half_) shared[t] += shared[t + half_];
-    BARRIER();
-  }
-  ACC all = shared[0];
-  BARRIER();
-  return all;
-#endif
-}
+// Normalization; follows fold.cl. Lines are folded by work-groups of GROUP items that take LANES
+// neighbours each; columns by items that take LANES of them. The program defines ACC, GROUP, LANES,
+// RUN, M, LOAD and STORE for the data, M_W, LOAD_W and STORE_W for weights; vectors of statistics
+// are ACC. A number that ends in _at is where a tensor begins.
 
 // total = the sum of `value` (in terms of i) over a line of n, for all items of the group.
 #define FOLD(total, n, value)                                        \
@@ -34,8 +18,9 @@ DEVICE ACC sum_group(LOCAL ACC* shared, ACC mine) {
         for (i64 i = i_; i < (n); i++) part_[0] += (value);          \
       }                                                              \
     }                                                                \
-    for (int l_ = 1; l_ < LANES; l_++) part_[0] += part_[l_];        \
-    total = sum_group(shared, part_[0]);                             \
+    FOLD_LANES(part_, ADD)                                           \
+    FOLD_GROUP(shared, part_[0], ADD)                                \
+    total = part_[0];                                                \
   }
 // `action` for every i of a line of n, shared out in the same way.
 #define EACH(n, action)                                            \
@@ -48,7 +33,7 @@ DEVICE ACC sum_group(LOCAL ACC* shared, ACC mine) {
 KERNEL norm_rows(GLOBAL M* out, i64 out_at, GLOBAL ACC* means, GLOBAL ACC* rstds, GLOBAL const M* x,
                  i64 x_at, GLOBAL const M_W* w, i64 w_at, GLOBAL const M_W* b, i64 b_at, i64 n,
                  ACC eps, i32 has_mean, i32 has_w, i32 has_b, i32 writes) {
-  LOCAL ACC shared[GROUP];
+  SHARED(ACC, shared);
   const i64 row = GROUP_ID, at = x_at + row * n, to = out_at + row * n;
   ACC mean = 0, squares = 0;
   if (has_mean) {
@@ -80,7 +65,7 @@ KERNEL norm_rows(GLOBAL M* out, i64 out_at, GLOBAL ACC* means, GLOBAL ACC* rstds
 KERNEL norm_rows_grad(GLOBAL M* dx, i64 dx_at, GLOBAL const M* g, i64 g_at, GLOBAL const M* x,
                       i64 x_at, GLOBAL const ACC* means, i64 means_at, GLOBAL const ACC* rstds,
                       i64 rstds_at, GLOBAL const M_W* w, i64 w_at, i64 n, i32 has_mean, i32 has_w) {
-  LOCAL ACC shared[GROUP];
+  SHARED(ACC, shared);
   const i64 row = GROUP_ID, at = x_at + row * n, at_g = g_at + row * n, to = dx_at + row * n;
   const ACC mean = has_mean ? means[means_at + row] : (ACC)0, rstd = rstds[rstds_at + row];
   ACC sum = 0, dot = 0;
@@ -182,7 +167,7 @@ KERNEL channel_columns(GLOBAL ACC* sums, GLOBAL ACC* dots, GLOBAL const M* g, i6
 KERNEL channel_planes(GLOBAL ACC* sums, GLOBAL ACC* dots, GLOBAL const M* g, i64 g_at,
                       GLOBAL const M* x, i64 x_at, GLOBAL const ACC* means, i64 means_at, i64 s,
                       i64 mod, i64 div, i32 moments) {
-  LOCAL ACC shared[GROUP];
+  SHARED(ACC, shared);
   const i64 plane = GROUP_ID, at = plane * s;
   ACC sum = 0, dot = 0;
   FOLD(sum, s, (ACC)LOAD(g, g_at + at + i))

@@ -1,6 +1,6 @@
 // A number T of linear algebra, real or complex, and the arithmetic that kernels are written in.
-// The program defines R, its EPS and TINY (the smallest normal R), and COMPLEX where T is a pair.
-#define GROUP 64  // at most; a power of two
+// Follows fold.cl; GROUP is the most items that a group may have. The program defines R, its EPS
+// and TINY (the smallest normal R), and COMPLEX where T is a pair.
 
 #ifdef COMPLEX
 typedef struct {
@@ -50,33 +50,17 @@ DEVICE R magnitude(T a) { return fabs(a); }
 #endif
 
 DEVICE int is_zero(T a) { return real_of(a) == 0 && imag_of(a) == 0; }
-DEVICE R larger(R a, R b) { return a >= b ? a : b; }
+DEVICE R larger(R a, R b) { return a != a || a >= b ? a : b; }  // NaN wins
 DEVICE T conjugate_if(T a, int yes) { return yes ? conjugate(a) : a; }
 
-// The same value for every item of the group; NaN wins in all_max.
+// The same value for every item of the group.
 DEVICE R all_sum(LOCAL R* shared, R mine) {
-  int t = LOCAL_ID;
-  shared[t] = mine;
-  BARRIER_GLOBAL();
-  for (int half_ = LOCAL_SIZE / 2; half_ > 0; half_ /= 2) {
-    if (t < half_) shared[t] += shared[t + half_];
-    BARRIER();
-  }
-  R all = shared[0];
-  BARRIER();
-  return all;
+  FOLD_ROWS(shared, mine, LOCAL_SIZE, 1, ADD, BARRIER_GLOBAL)
+  return mine;
 }
 DEVICE R all_max(LOCAL R* shared, R mine) {
-  int t = LOCAL_ID;
-  shared[t] = mine;
-  BARRIER_GLOBAL();
-  for (int half_ = LOCAL_SIZE / 2; half_ > 0; half_ /= 2) {
-    if (t < half_ && !(shared[t + half_] <= shared[t])) shared[t] = shared[t + half_];
-    BARRIER();
-  }
-  R all = shared[0];
-  BARRIER();
-  return all;
+  FOLD_ROWS(shared, mine, LOCAL_SIZE, 1, larger, BARRIER_GLOBAL)
+  return mine;
 }
 // The largest part of a matrix of `count` elements, which scales it so that squares stay in range.
 DEVICE R all_largest(LOCAL R* shared, GLOBAL const T* a, i64 count) {

@@ -1,11 +1,11 @@
-// Reductions. Operand 0 of geometry `g` walks the outputs (kept dimensions), operand 1 the inputs,
-// operand 2 a second output; `r` is the geometry of the reduced dimensions of the input (operand
-// 1). Of what belongs to an output, chunk after chunk is the work of other groups; with PARTIAL,
-// what they find is left for a second launch. Two forms. Rows: the GROUP items of a group fold
-// `per` outputs one after the other, each item in LANES sums side by side (a vector on CPUs). With
-// COLUMNS, an item folds LANES neighbouring outputs; the group has GX items side by side and GROUP
-// / GX below each other. The program defines ACC, M_IN, M_OUT, LOAD, STORE, and UNIT if neighbours
-// are adjacent.
+// Reductions; follows fold.cl. Operand 0 of geometry `g` walks the outputs (kept dimensions),
+// operand 1 the inputs, operand 2 a second output; `r` is the geometry of the reduced dimensions of
+// the input (operand 1). Of what belongs to an output, chunk after chunk is the work of other
+// groups; with PARTIAL, what they find is left for a second launch. Two forms. Rows: the GROUP
+// items of a group fold `per` outputs one after the other, each item in LANES sums side by side (a
+// vector on CPUs). With COLUMNS, an item folds LANES neighbouring outputs; the group has GX items
+// side by side and GROUP / GX below each other. The program defines ACC, M_IN, M_OUT, LOAD, STORE,
+// and UNIT if neighbours are adjacent.
 #ifdef UNIT
 #define TIMES(i, step) (i)
 #else
@@ -34,40 +34,8 @@ DEVICE i64 stretch(const Geometry* r, i64 i, i64* length) {
   return place(r, 1, i);
 }
 
-// Folds what the items of a group have; item 0 gets the result.
-#define FOLD_GROUP(shared, mine, JOIN_TWO)                        \
-  if (GROUP > 1) {                                                \
-    shared[LOCAL_ID] = mine;                                      \
-    BARRIER();                                                    \
-    for (int reach = GROUP / 2; reach > 0; reach /= 2) {          \
-      if (LOCAL_ID < reach) {                                     \
-        ACC a_ = shared[LOCAL_ID], b_ = shared[LOCAL_ID + reach]; \
-        shared[LOCAL_ID] = JOIN_TWO(a_, b_);                      \
-      }                                                           \
-      BARRIER();                                                  \
-    }                                                             \
-    mine = shared[0];                                             \
-    BARRIER();                                                    \
-  }
-// The same for the items below each other in the form of columns; those of the first row get it.
-#define FOLD_BELOW(shared, mine, JOIN_TWO)                             \
-  if (GY > 1) {                                                        \
-    shared[LOCAL_ID] = mine;                                           \
-    BARRIER();                                                         \
-    for (int reach = GY / 2; reach > 0; reach /= 2) {                  \
-      if (LOCAL_ID < reach * GX) {                                     \
-        ACC a_ = shared[LOCAL_ID], b_ = shared[LOCAL_ID + reach * GX]; \
-        shared[LOCAL_ID] = JOIN_TWO(a_, b_);                           \
-      }                                                                \
-      BARRIER();                                                       \
-    }                                                                  \
-    mine = shared[LOCAL_ID % GX];                                      \
-    BARRIER();                                                         \
-  }
-#define FOLD_LANES(acc, JOIN_TWO)                    \
-  for (int reach = LANES / 2; reach > 0; reach /= 2) \
-    for (int l = 0; l < reach; l++) acc[l] = JOIN_TWO(acc[l], acc[l + reach]);
-#define ADD(a, b) ((a) + (b))
+// For the items below each other in the form of columns.
+#define FOLD_BELOW(shared, value, JOIN) FOLD_ROWS(shared, value, GY, GX, JOIN, BARRIER)
 
 // Which outputs and which chunk are this group's, in the form of columns: those from `column` on of
 // dimension 0, `wide` of them, the other kept dimensions being at `rest`.
@@ -84,11 +52,7 @@ DEVICE i64 stretch(const Geometry* r, i64 i, i64* length) {
 #ifndef COLUMNS
 KERNEL reduce(GLOBAL M_OUT* out, GLOBAL const M_IN* x, Geometry g, Geometry r, i64 chunks, i64 per,
               ACC init, ACC p, i64 count) {
-#if GROUP > 1
-  LOCAL ACC shared[GROUP];
-#else
-  ACC shared[1];
-#endif
+  SHARED(ACC, shared);
   i64 chunk = GROUP_ID % chunks, o = GROUP_ID / chunks * per, last = least(o + per, g.n);
   i64 size = (r.n + chunks - 1) / chunks, step = r.stride[1][0];
   for (; o < last; o++) {
@@ -134,11 +98,7 @@ KERNEL reduce(GLOBAL M_OUT* out, GLOBAL const M_IN* x, Geometry g, Geometry r, i
 #else
 KERNEL reduce(GLOBAL M_OUT* out, GLOBAL const M_IN* x, Geometry g, Geometry r, i64 chunks, i64 per,
               ACC init, ACC p, i64 count) {
-#if GROUP > 1
-  LOCAL ACC shared[GROUP];
-#else
-  ACC shared[1];
-#endif
+  SHARED(ACC, shared);
   COLUMN_GROUP()
   ACC total[LANES], acc[LANES];
   for (int l = 0; l < LANES; l++) total[l] = acc[l] = init;

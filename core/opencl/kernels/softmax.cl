@@ -3,7 +3,8 @@
 // distances along a line. As in reduce.cl, there are two forms. Rows: the GROUP items of a group go
 // through `per` lines one after the other, with LANES sums side by side. COLUMNS: an item goes down
 // LANES neighbouring lines.
-// The program defines ACC, M_IN, M_OUT, M_Y, LOAD, LOAD_Y, STORE, LOG, and KEEP if out holds ACC.
+// Follows fold.cl. The program defines ACC, M_IN, M_OUT, M_Y, LOAD, LOAD_Y, STORE, LOG, and KEEP if
+// out holds ACC.
 #ifdef UNIT  // elements of a line, or neighbouring lines, are adjacent in every operand
 #define TIMES(i, step) (i)
 #else
@@ -14,29 +15,11 @@
 #else
 #define VECTORS
 #endif
-#define MOST_OF(a, b) ((a) > (b) ? (a) : (b))
-#define ADD(a, b) ((a) + (b))
 
 #ifndef COLUMNS
-#define FOLD(acc, JOIN_TWO)                                                      \
-  for (int reach = LANES / 2; reach > 0; reach /= 2)                             \
-    for (int l = 0; l < reach; l++) acc[l] = JOIN_TWO(acc[l], acc[l + reach]);   \
-  if (GROUP > 1) {                                                               \
-    shared[LOCAL_ID] = acc[0];                                                   \
-    BARRIER();                                                                   \
-    for (int reach = GROUP / 2; reach > 0; reach /= 2) {                         \
-      if (LOCAL_ID < reach)                                                      \
-        shared[LOCAL_ID] = JOIN_TWO(shared[LOCAL_ID], shared[LOCAL_ID + reach]); \
-      BARRIER();                                                                 \
-    }                                                                            \
-    acc[0] = shared[0];                                                          \
-    BARRIER();                                                                   \
-  }
-#if GROUP > 1
-#define SHARED LOCAL ACC shared[GROUP];
-#else
-#define SHARED ACC shared[1];
-#endif
+#define FOLD(acc, JOIN) \
+  FOLD_LANES(acc, JOIN) \
+  FOLD_GROUP(shared, acc[0], JOIN)
 #define EACH_LINE                                                        \
   i64 line = GROUP_ID * per, last = line + per < g.n ? line + per : g.n; \
   i64 whole = n / (GROUP * LANES) * (GROUP * LANES);                     \
@@ -44,7 +27,7 @@
 
 KERNEL softmax(GLOBAL M_OUT* out, GLOBAL const M_IN* x, Geometry g, i64 n, i64 per, i64 step0,
                i64 step1) {
-  SHARED
+  SHARED(ACC, shared);
   EACH_LINE {
     i64 at0 = line_at(&g, 0, line), at1 = line_at(&g, 1, line);
     ACC acc[LANES];
@@ -95,7 +78,7 @@ KERNEL softmax(GLOBAL M_OUT* out, GLOBAL const M_IN* x, Geometry g, i64 n, i64 p
 
 KERNEL softmax_grad(GLOBAL M_OUT* out, GLOBAL const M_IN* grad, GLOBAL const M_Y* y, Geometry g,
                     i64 n, i64 per, i64 step0, i64 step1, i64 step2) {
-  SHARED
+  SHARED(ACC, shared);
   EACH_LINE {
     i64 at0 = line_at(&g, 0, line), at1 = line_at(&g, 1, line), at2 = line_at(&g, 2, line);
     ACC acc[LANES];

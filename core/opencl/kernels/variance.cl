@@ -11,11 +11,7 @@
 #ifndef COLUMNS
 KERNEL variance(GLOBAL M_OUT* out, GLOBAL M_OUT* means, GLOBAL const M_IN* x, GLOBAL ACC* parts,
                 Geometry g, Geometry r, i64 chunks, i64 per, ACC correction, i32 root, i32 wants) {
-#if GROUP > 1
-  LOCAL ACC shared[GROUP];
-#else
-  ACC shared[1];
-#endif
+  SHARED(ACC, shared);
   i64 chunk = GROUP_ID % chunks, o = GROUP_ID / chunks * per, last = least(o + per, g.n);
   i64 size = (r.n + chunks - 1) / chunks, step = r.stride[1][0];
   for (; o < last; o++) {
