@@ -8,6 +8,7 @@ the archive.
 
 import pickle
 from collections import OrderedDict
+from typing import Any
 
 import ember
 from ember import _storage_io as io

@@ -104,10 +104,9 @@ EMBER_OP("nn.functional.softshrink(Tensor self, float lambd=0.5) -> Tensor",
            return softshrink(self, Params{lambd}, dest);
          }),
          Function | Out, "x moved towards 0 by lambd, 0 within it.");
-EMBER_OP("_huber(Tensor self, float delta) -> Tensor", ([](const Tensor& self, double delta) {
-           return huber(self, Params{delta});
-         }),
-         Function, "x * x / 2 within [-delta, delta], straight lines outside.");
+EMBER_OP("_huber(Tensor self, float delta) -> Tensor",
+         ([](const Tensor& self, double delta) { return huber(self, Params{delta}); }), Function,
+         "x * x / 2 within [-delta, delta], straight lines outside.");
 static Tensor hardshrink_by(const Tensor& self, double lambd, Dest dest) {
   if (is_reduced(self.dtype())) lambd = rounded(lambd, self.dtype()).real();
   return hardshrink(self, Params{lambd}, dest);
