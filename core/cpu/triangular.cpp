@@ -1,3 +1,4 @@
+// See triangular.h. The recursions end in blocks of kTriangle rows, which are kernels of their own.
 #include "cpu/triangular.h"
 
 #include <algorithm>
@@ -61,8 +62,8 @@ void exchange_rows(int64_t columns, Grid<T> a, const int* pivots, int64_t first,
   });
 }
 
-// The reverse for all n rows, or columns as the rows of a transpose; one after another, as they are
-// adjacent or nearly so.
+// The reverse, for all n rows. Row by row: columns of a matrix that lies by columns come as the
+// rows of its transpose, and are adjacent elements.
 template <class T>
 void exchange_rows_back(int64_t n, int64_t columns, Grid<T> a, const int* pivots) {
   parallel_for(columns, std::max<int64_t>(1, kGrain / n), [&](int64_t begin, int64_t end) {
@@ -85,8 +86,7 @@ void invert_unit_lower(int64_t n, Grid<T> a) {
       for (int64_t j = 0; j < i; j++) a.at(i, j) = inverse[i * n + j];
     return;
   }
-  // The corner c of [a1 0; c a2] becomes -a2^-1 c a1^-1; the inverses as products of triangles,
-  // which are read in full.
+  // The corner c of [a1 0; c a2] becomes -a2^-1 c a1^-1, before a1 and a2 are inverted.
   const int64_t half = cut(n), rest = n - half;
   Grid<T> corner = a.part(half, 0);
   solve_triangle<T>(rest, half, a.part(half, half), corner, false, true);
