@@ -3,7 +3,6 @@ aligned to 64 bytes so that a file can be mapped into memory.
 """
 
 import io
-import os
 import struct
 import zipfile
 import zlib
@@ -57,6 +56,16 @@ class ArchiveWriter:
         """Add the identity of the contents and the directory."""
         self.write(".data/serialization_id", f"{self.digest:040d}".encode())
         self.zip.close()
+
+    def __enter__(self) -> "ArchiveWriter":
+        return self
+
+    def __exit__(self, exc_type, *rest) -> None:
+        try:
+            if exc_type is None:
+                self.close()
+        finally:
+            self.zip.fp = None  # else it would write its directory once it is deleted
 
 
 class ArchiveReader:
@@ -155,50 +164,3 @@ def seekable(file):
         return file
     except (AttributeError, OSError, io.UnsupportedOperation):
         return io.BytesIO(file.read())
-
-
-class replacing:
-    """A binary file that takes its name only when the block ends without error.
-
-    Until then it has no name at all where the system can do that, so that a process
-    that is killed leaves nothing behind.
-    """
-
-    def __init__(self, path) -> None:
-        self.path = os.path.realpath(path)
-
-    def __enter__(self):
-        special = os.path.exists(self.path) and not os.path.isfile(self.path)
-        self.temporary = None if special else f"{self.path}.{os.getpid()}.tmp"
-        self.nameless = False
-        if self.temporary is None:
-            self.file: Any = open(self.path, "wb")
-            return self.file
-        try:
-            folder = os.path.dirname(self.path)
-            descriptor = os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666)
-            self.file = os.fdopen(descriptor, "w+b")
-            self.nameless = True
-        except (OSError, AttributeError):  # not on every file system, nor every system
-            self.file = open(self.temporary, "wb")
-        return self.file
-
-    def __exit__(self, exc_type, *rest) -> None:
-        try:
-            if exc_type is None and self.temporary is not None:
-                self._take_name()
-        finally:
-            self.file.close()
-            if self.temporary is not None and os.path.exists(self.temporary):
-                os.unlink(self.temporary)
-
-    def _take_name(self) -> None:
-        assert self.temporary is not None
-        self.file.flush()
-        descriptor = self.file.fileno()
-        if os.path.exists(self.path):
-            os.fchmod(descriptor, os.stat(self.path).st_mode & 0o7777)
-        if self.nameless:
-            link = f"/proc/self/fd/{descriptor}"  # to be followed: so linkat, not link,
-            os.link(link, self.temporary, src_dir_fd=descriptor)  # which Python calls
-        os.replace(self.temporary, self.path)

@@ -4,6 +4,7 @@ Loading is restricted to tensors and plain containers unless asked otherwise; se
 `_unpickle` for what that means and `_archive` for the container.
 """
 
+import errno
 import io
 import os
 import pickle
@@ -41,7 +42,8 @@ def save(
 ) -> None:
     """Write an object with its tensors to a path or to a binary file.
 
-    A path gets its new content only once all of it is written.
+    A file gets its new content only once all of it is on the disk: whatever happens
+    before, the old one is there as it was.
 
     >>> import ember, io
     >>> buffer = io.BytesIO()
@@ -49,25 +51,40 @@ def save(
     >>> ember.load(io.BytesIO(buffer.getvalue()))
     {'w': tensor([1., 1.])}
     """
-    from ember._archive import replacing
-
     if not _use_new_zipfile_serialization:
         raise NotImplementedError("save(): only the zip format is written")
     if _is_path(f):
-        root = os.path.splitext(os.path.basename(f))[0] or "archive"
-        with replacing(f) as file:
-            _write(obj, file, root, pickle_protocol)
-    elif hasattr(f, "seekable") and f.seekable():
-        _write(obj, f, "archive", pickle_protocol)
-    elif hasattr(f, "write"):
-        whole = io.BytesIO()
-        _write(obj, whole, "archive", pickle_protocol)
-        f.write(whole.getbuffer())
-    else:
+        return _save_to_path(_Content(obj, pickle_protocol), f)
+    if not hasattr(f, "write"):
         raise AttributeError(
             f"expected 'f' to be string, path, or a file-like object with a 'write' "
             f"attribute, but got {type(f).__name__}"
         )
+    _Content(obj, pickle_protocol).write(f, "archive")
+
+
+class FileError(OSError, RuntimeError):
+    """A file that can't be written: PyTorch raises RuntimeError, Python OSError."""
+
+
+def _save_to_path(content: "_Content", path) -> None:
+    from ember._files import replacing
+
+    root = os.path.splitext(os.path.basename(path))[0] or "archive"
+    try:
+        with replacing(path) as file:
+            content.write(file, root)
+    except OSError as error:
+        folder = os.path.dirname(os.path.abspath(path))
+        if not os.path.isdir(folder):
+            raise FileError(
+                errno.ENOENT, f"Parent directory {folder} does not exist", str(path)
+            ) from None
+        raise FileError(
+            error.errno,
+            f"save(): the file can't be written: {error.strerror or error}",
+            str(path),
+        ) from error
 
 
 def load(
@@ -126,26 +143,38 @@ def _is_path(f) -> bool:
     return isinstance(f, (str, os.PathLike))
 
 
-def _write(obj, file, root: str, protocol: int) -> None:
-    from ember import _storage_io
-    from ember._archive import ArchiveWriter
-    from ember._pickle import Pickler
+class _Content:
+    """What a checkpoint will hold: made before a file is touched, since it may fail."""
 
-    text = io.BytesIO()
-    pickler = Pickler(text, protocol)
-    pickler.dump(obj)
-    archive = ArchiveWriter(file, root)
-    archive.write("data.pkl", text.getbuffer())
-    archive.write(".format_version", b"1")
-    archive.write(".storage_alignment", b"64")
-    archive.write("byteorder", sys.byteorder.encode())
-    for key, storage in pickler.storages.items():
-        if skip_data.active:
-            archive.reserve(f"data/{key}", storage.nbytes())
-        else:
-            archive.write(f"data/{key}", _storage_io.storage_view(storage))
-    archive.write("version", b"3\n")
-    archive.close()
+    def __init__(self, obj, protocol: int) -> None:
+        from ember._pickle import Pickler
+
+        self.text = io.BytesIO()
+        pickler = Pickler(self.text, protocol)
+        pickler.dump(obj)
+        self.storages = pickler.storages
+
+    def write(self, file, root: str) -> None:
+        """Write a checkpoint to a binary file."""
+        if not hasattr(file, "seekable") or not file.seekable():
+            whole = io.BytesIO()
+            self.write(whole, root)
+            file.write(whole.getbuffer())
+            return
+        from ember import _storage_io
+        from ember._archive import ArchiveWriter
+
+        with ArchiveWriter(file, root) as archive:
+            archive.write("data.pkl", self.text.getbuffer())
+            archive.write(".format_version", b"1")
+            archive.write(".storage_alignment", b"64")
+            archive.write("byteorder", sys.byteorder.encode())
+            for key, storage in self.storages.items():
+                if skip_data.active:
+                    archive.reserve(f"data/{key}", storage.nbytes())
+                else:
+                    archive.write(f"data/{key}", _storage_io.storage_view(storage))
+            archive.write("version", b"3\n")
 
 
 class Reader:
