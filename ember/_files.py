@@ -25,6 +25,8 @@ class replacing:
     def __init__(self, path, text: bool = False, newline: str | None = None) -> None:
         self.path, self.text, self.newline = path, text, newline
         self.temporary: str | None = None  # a file of our own, to be removed
+        self.target: Any = None  # what is to be replaced; None if written in place
+        self.before: Any = None  # what the system says of it
 
     def __enter__(self) -> Any:
         where = _replaceable(self.path)
@@ -46,7 +48,7 @@ class replacing:
         try:
             self.before = os.stat(where)
         except FileNotFoundError:
-            self.before = None
+            pass
         else:
             os.close(os.open(where, os.O_WRONLY | os.O_CLOEXEC))  # that we may write it
             if os.geteuid() not in (0, self.before.st_uid):

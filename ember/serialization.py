@@ -191,10 +191,11 @@ class Reader:
         kind = Unpickler if self.safe is None else SafeUnpickler
         try:
             return kind(file, storage, self.safe, made, **self.pickle_args).load()
-        except (RuntimeError, pickle.UnpicklingError, ImportError):
+        except (pickle.UnpicklingError, ImportError, MemoryError):
             raise
         except Exception as error:
-            if self.safe is None:
+            plain = isinstance(error, RuntimeError)
+            if self.safe is None or (plain and not isinstance(error, RecursionError)):
                 raise  # it may come from the user's own classes
             raise pickle.UnpicklingError(
                 f"load(): the pickle is damaged ({type(error).__name__}: {error})"
@@ -247,8 +248,9 @@ def _read(file, reader: Reader, mapped: bool):
         if head[257:262] == b"ustar" or head[:1] != pickle.PROTO:
             return load_tar(file, reader)
         return load_pickled(Bounded(file), reader)
-    except (KeyError, ValueError, TypeError, IndexError, EOFError) as error:
-        if reader.safe is None:
+    except Exception as error:
+        plain = isinstance(error, (RuntimeError, pickle.UnpicklingError, MemoryError))
+        if reader.safe is None or (plain and not isinstance(error, RecursionError)):
             raise
         raise RuntimeError(
             "load(): the file is truncated or not a checkpoint "
@@ -268,12 +270,15 @@ def _read_archive(file, reader: Reader, mapped: bool):
             raise RuntimeError(f"load(): unknown byte order {order!r:.40}")
     storages: dict = {}
 
-    def storage(key: str, location: str, dtype, count: int):
+    def storage(name: str, location: str, dtype, count: int):
+        key = archive.find(
+            f"data/{name}"
+        )  # a record has many names: case does not count
         if key not in storages:
             if skip_data.active:
-                stored = UntypedStorage(archive.size(f"data/{key}"))
+                stored = UntypedStorage(archive.size(f"data/{name}"))
             else:
-                data = archive.read(f"data/{key}")
+                data = archive.read(f"data/{name}")
                 data = _storage_io.in_native_order(data, order, dtype)
                 stored = _storage_io.storage_from_buffer(data, archive.map is not None)
             storages[key] = reader.restore(stored, location)
@@ -338,24 +343,33 @@ def get_unsafe_globals_in_checkpoint(f) -> list[str]:
 
     Nothing is loaded to find them.
 
-    >>> import ember, fractions, io
-    >>> file = io.BytesIO()
-    >>> ember.save(fractions.Fraction(1, 2), file)
-    >>> ember.serialization.get_unsafe_globals_in_checkpoint(file)
+    >>> import ember, fractions
+    >>> ember.save(fractions.Fraction(1, 2), "/tmp/ember_doc.pt")
+    >>> ember.serialization.get_unsafe_globals_in_checkpoint("/tmp/ember_doc.pt")
     ['fractions.Fraction']
     """
-    from ember._archive import ArchiveReader
+    from ember._archive import ArchiveReader, is_archive, seekable
     from ember._unpickle import is_allowed, names_in
 
     if _is_path(f):
         with open(f, "rb") as file:
             return get_unsafe_globals_in_checkpoint(file)
-    data = bytes(ArchiveReader(f).read("data.pkl"))
+    file = seekable(f)
+    if not is_archive(file):  # as `load` looks at it: the rest of the file can't tell
+        raise ValueError("Expected input to be a checkpoint returned by ember.save")
+    archive = ArchiveReader(file)
+    if "constants.pkl" in archive:
+        raise ValueError(
+            "Expected input to be a checkpoint returned by ember.save but got a "
+            "torchscript checkpoint"
+        )
     try:
-        names = names_in(data)
+        names = names_in(bytes(archive.read("data.pkl")))
+    except pickle.UnpicklingError:
+        raise
     except Exception as error:
         raise pickle.UnpicklingError(
-            f"load(): the pickle is damaged ({error})"
+            f"load(): the pickle is damaged ({type(error).__name__}: {error})"
         ) from None
     safe = _safe_names()
     return sorted(f"{m}.{n}" for m, n in names if not is_allowed(m, n, safe))
