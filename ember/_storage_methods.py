@@ -58,15 +58,16 @@ def map_file(path: str | os.PathLike, shared: bool, nbytes: int) -> UntypedStora
         raise RuntimeError(
             f"unable to open file <{path!s}> in {mode} mode: {error.strerror}"
         ) from None
-    with os.fdopen(descriptor, "r+b" if shared else "rb") as file:
-        _provide(file, path, shared, nbytes)
+    try:
+        _provide(descriptor, path, shared, nbytes)
         access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
-        try:
-            mapping = Mapping(file.fileno(), nbytes, access=access)
-        except (OSError, OverflowError) as error:
-            raise RuntimeError(
-                f"unable to mmap {nbytes} bytes from file <{path!s}>: {error}"
-            ) from None
+        mapping = Mapping(descriptor, nbytes, access=access)
+    except (OSError, OverflowError) as error:
+        raise RuntimeError(
+            f"unable to mmap {nbytes} bytes from file <{path!s}>: {error}"
+        ) from None
+    finally:
+        os.close(descriptor)
     storage = _C._storage_from_buffer(mapping)
     if shared:
         mapping.filename = path
@@ -74,9 +75,9 @@ def map_file(path: str | os.PathLike, shared: bool, nbytes: int) -> UntypedStora
     return storage
 
 
-def _provide(file, path, shared: bool, nbytes: int) -> None:
+def _provide(descriptor: int, path, shared: bool, nbytes: int) -> None:
     """See that so many bytes are in the file: touching others would end the process."""
-    about = os.fstat(file.fileno())
+    about = os.fstat(descriptor)
     if not stat.S_ISREG(about.st_mode):
         raise RuntimeError(f"unable to mmap <{path!s}>, which is not an ordinary file")
     if about.st_size >= nbytes:
@@ -87,7 +88,7 @@ def _provide(file, path, shared: bool, nbytes: int) -> None:
             f"mapping size <{nbytes}> bytes"
         )
     try:
-        file.truncate(nbytes)
+        os.ftruncate(descriptor, nbytes)
     except OSError as error:
         raise RuntimeError(
             f"unable to resize file <{path!s}> to {nbytes} bytes: {error.strerror}"

@@ -208,6 +208,7 @@ PyObject* receive_message(PyObject*, PyObject* args) {
     int fd;
     Py_ssize_t size;
     if (!PyArg_ParseTuple(args, "in:_receive_message", &fd, &size)) return nullptr;
+    check(size >= 0, Kind::Value, "_receive_message(): a size of ", size);
     Object data = checked(PyBytes_FromStringAndSize(nullptr, size));
     Object fds = checked(PyList_New(0));
     struct Close {  // what came with a message that did not come whole

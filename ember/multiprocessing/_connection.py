@@ -65,7 +65,7 @@ class Connection(connection.Connection):
 
     def _receive(self, size: int) -> bytes:
         """That many bytes. Room for them is made as they come, not as is claimed."""
-        parts = []
+        parts: list[bytes] = []
         while size or not parts:
             part, strays = _C._receive_message(self._handle, min(size, _LARGE))
             for descriptor in strays:

@@ -90,6 +90,7 @@ def touch(obj, seen: int = 0) -> None:
     """Read the tensors in what was loaded."""
     if isinstance(obj, ember.Tensor):
         within = obj.numel() * obj.element_size() <= 1 << 20
+        within = within and all(n <= 1 << 20 for n in obj.shape)  # also of empty ones
         if within and not obj.is_meta:
             obj.detach().clone().tolist()
     elif isinstance(obj, ember.UntypedStorage):
