@@ -258,7 +258,7 @@ class SafeUnpickler(_Names, pickle._Unpickler):
         without end, and Python looks neither at the time nor at its stack.
         """
         for key in keys:
-            if type(key) is str:
+            if type(key) is str or (type(key) is int and key.bit_length() < 1024):
                 continue
             parts, count = [key], 0
             for _ in range(_DEEPEST_KEY):

@@ -70,7 +70,8 @@ class FileError(OSError, RuntimeError):
 def _save_to_path(content: "_Content", path) -> None:
     from ember._files import replacing
 
-    root = os.path.splitext(os.path.basename(path))[0] or "archive"
+    root = os.path.splitext(os.path.basename(path))[0]
+    root = root if root and root.isascii() else "archive"
     try:
         with replacing(path) as file:
             content.write(file, root)
@@ -117,18 +118,18 @@ def load(
             "load(): map_location is a device, a name of one, a dictionary or a "
             f"function, got {map_location!r}"
         )
+    from ember._archive import seekable
+
     safe = None if weights_only is False else _safe_names()
     reader = Reader(map_location, safe, pickle_load_args)
     if _is_path(f):
         with open(f, _mode(mmap)) as file:
-            return _read(file, reader, bool(mmap))
+            return _read(file if mmap else seekable(file), reader, bool(mmap))
     if not hasattr(f, "read"):
         raise AttributeError(
             f"expected 'f' to be string, path, or a file-like object with a 'read' "
             f"attribute, but got {type(f).__name__}"
         )
-    from ember._archive import seekable
-
     return _read(seekable(f), reader, False)
 
 
@@ -352,8 +353,8 @@ def get_unsafe_globals_in_checkpoint(f) -> list[str]:
     from ember._unpickle import is_allowed, names_in
 
     if _is_path(f):
-        with open(f, "rb") as file:
-            return get_unsafe_globals_in_checkpoint(file)
+        with open(f, "rb") as opened:
+            return get_unsafe_globals_in_checkpoint(opened)
     file = seekable(f)
     if not is_archive(file):  # as `load` looks at it: the rest of the file can't tell
         raise ValueError("Expected input to be a checkpoint returned by ember.save")

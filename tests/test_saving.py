@@ -148,6 +148,20 @@ def test_errors_are_those_of_pytorch_and_of_python(tmp_path):
         ember.save(1, tmp_path / "none" / "a.pt")
 
 
+def test_a_failed_save_to_a_file_object_does_not_look_whole(monkeypatch):
+    import io
+
+    from ember._archive import ArchiveWriter
+
+    file = io.BytesIO()
+    with monkeypatch.context() as patch:
+        patch.setattr(ArchiveWriter, "close", lambda self: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            ember.save(ember.ones(10), file)
+    with pytest.raises(RuntimeError, match="truncated"):
+        ember.load(io.BytesIO(file.getvalue()))
+
+
 # --- other people's files -------------------------------------------------------------
 
 
@@ -245,8 +259,9 @@ def test_a_write_protected_file_stays(path):
 def open_up(path) -> None:
     """Let everyone enter the folders above a path."""
     for folder in path.parents:
-        if os.stat(folder).st_uid == os.geteuid():
-            folder.chmod(folder.stat().st_mode | 0o111)
+        mode = folder.stat().st_mode
+        if mode & 0o111 != 0o111 and folder.stat().st_uid == os.geteuid():
+            folder.chmod(mode | 0o111)
 
 
 @pytest.mark.parametrize("mode", [0o555, 0o777])
@@ -281,6 +296,10 @@ def test_pipes_devices_and_open_files(tmp_path):
     reader.join()
     out.write_bytes(got[0])
     assert ember.load(out).tolist() == [0, 1, 2] and stat.S_ISFIFO(fifo.stat().st_mode)
+    writer = threading.Thread(target=lambda: fifo.write_bytes(got[0]))
+    writer.start()
+    assert ember.load(fifo).tolist() == [0, 1, 2]
+    writer.join()
     ember.save(1, os.devnull)
     if os.path.exists("/dev/full"):
         with pytest.raises(OSError, match="No space left"):
@@ -299,7 +318,9 @@ def test_pipes_devices_and_open_files(tmp_path):
         assert ember.load(out) == 4
 
 
-@pytest.mark.parametrize("name", ["x" * 255, "é" * 127, ".pt", "a b\n'.pt", "-"])
+@pytest.mark.parametrize(
+    "name", ["x" * 255, "é" * 127, ".pt", "a b\n'.pt", "-", "\udcff.pt", "..."]
+)
 def test_names_of_every_kind(path, name, monkeypatch):
     monkeypatch.chdir(path.parent)
     ember.save(1, name)
