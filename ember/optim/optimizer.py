@@ -134,7 +134,7 @@ class Optimizer:
         return loss
 
     def _unscale(self, group: dict) -> bool:
-        """Whether a fused group is to be changed, with gradients divided by their scale.
+        """Whether a fused group is to be changed; its gradients lose their scale.
 
         A scaler may leave this to the optimizer: it sets `found_inf` and `grad_scale`.
         """
