@@ -9,6 +9,7 @@
 
 #include "cpu/dispatch.h"
 #include "cpu/index_support.h"
+#include "cpu/kernels/once.h"
 #include "cpu/parallel.h"
 
 namespace ember::cpu {
@@ -47,15 +48,16 @@ class Offsets {
   }
 
   void read(int64_t begin, int64_t n, int64_t* to) const {
+    int64_t index[kBlock];
     for (int k = 0; k < count_; k++) {
       const Part& p = parts_[size_t(k)];
-      const int64_t* index = p.index + begin;
+      copy_once(index, p.index + begin, n);
       uint64_t bad = 0;
       for (int64_t i = 0; i < n; i++) {
         int64_t v = index[i];
         if (wrap_) v += v < 0 ? p.size : 0;
         bad |= uint64_t(uint64_t(v) >= uint64_t(p.size));
-        to[i] = v * p.step + (k ? to[i] : 0);
+        to[i] = int64_t(uint64_t(v) * uint64_t(p.step) + (k ? uint64_t(to[i]) : 0));
       }
       if (__builtin_expect(bad != 0, 0)) fail_at(p, index, n);
     }
@@ -74,7 +76,7 @@ class Offsets {
         fail(Kind::Index, "index ", index[i], " is out of bounds for dimension ", p.dim,
              " with size ", p.size);
       }
-    fail(Kind::Runtime, "an index tensor was changed while it was read");
+    fail(Kind::Index, "an index is out of bounds for dimension ", p.dim, " with size ", p.size);
   }
   bool wrap_;
   int count_;

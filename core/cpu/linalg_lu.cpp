@@ -1,4 +1,5 @@
 // LU and LDL factors, and systems solved with them.
+#include "cpu/kernels/once.h"
 #include "cpu/lapack.h"
 #include "cpu/triangular.h"
 
@@ -8,9 +9,13 @@ namespace {
 
 // LAPACK believes its pivots, and would follow wrong ones out of the matrix. A negative pair stands
 // for a block of two (LDL only).
-void check_pivots(const char* op, const int* pivots, int64_t count, int64_t n, bool pairs) {
+// The pivots come as a copy, which no other thread changes.
+std::vector<int> checked_pivots(const char* op, const Tensor& given, int64_t count, int64_t n,
+                                bool pairs) {
+  std::vector<int> pivots(size_t(count * n));
+  if (!pivots.empty()) copy_once(pivots.data(), given.data<int32_t>(), count * n);
   for (int64_t b = 0; b < count; b++) {
-    const int* p = pivots + b * n;
+    const int* p = pivots.data() + b * n;
     for (int64_t i = 0; i < n; i++) {
       bool two = pairs && p[i] < 0;
       bool ok =
@@ -20,6 +25,7 @@ void check_pivots(const char* op, const int* pivots, int64_t count, int64_t n, b
       i += two;
     }
   }
+  return pivots;
 }
 
 // For matrices of a few rows, a call of LAPACK takes longer than the work; for large real ones our
@@ -115,9 +121,10 @@ void CpuLinalg::lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b
                        const int*, int*, size_t);
     static Getrs* getrs = routine<T, Getrs>("getrs");
     const T* factors = lu.data<T>();
-    const int* rows = pivots.data<int32_t>();
+    const std::vector<int> kept =
+        checked_pivots("linalg.lu_solve", pivots, batch_count(b), n, false);
+    const int* rows = kept.data();
     T* x = b.data<T>();
-    check_pivots("linalg.lu_solve", rows, batch_count(b), n, false);
     if constexpr (!is_complex_type<T>)
       if (is_large<T>(n))
         return over_batch(batch_count(b), double(n) * n * columns, [&](int64_t begin, int64_t end) {
@@ -174,7 +181,7 @@ void CpuLinalg::pivot_order(const Tensor& pivots, const Tensor& rows) {
     int64_t* o = order + b * m;
     for (int64_t i = 0; i < m; i++) o[i] = i;
     for (int64_t i = 0; i < k; i++) {
-      int64_t with = swaps[b * k + i] - 1;
+      int64_t with = int64_t(read_once(swaps + b * k + i)) - 1;
       check(with >= 0 && with < m, Kind::Runtime, "lu: pivots must be between 1 and ", m, ", got ",
             with + 1);
       std::swap(o[i], o[with]);
@@ -215,9 +222,10 @@ void CpuLinalg::ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& 
     static Sytrs* adjoint = routine<T, Sytrs>("sytrs", "hetrs");
     Sytrs* solve = hermitian ? adjoint : symmetric;
     const T* factors = ld.data<T>();
-    const int* rows = pivots.data<int32_t>();
+    const std::vector<int> kept =
+        checked_pivots("linalg.ldl_solve", pivots, batch_count(b), n, true);
+    const int* rows = kept.data();
     T* x = b.data<T>();
-    check_pivots("linalg.ldl_solve", rows, batch_count(b), n, true);
     over_batch(batch_count(b), double(n) * n * columns, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; i++) {
         int info = 0;

@@ -23,9 +23,10 @@ const LossKernelsOf<T>& kernels_for() {
 }
 
 void check_targets(const int64_t* target, int64_t n, int64_t classes, int64_t ignored) {
-  for (int64_t i = 0; i < n; i++)
-    check((target[i] >= 0 && target[i] < classes) || target[i] == ignored, Kind::Index, "Target ",
-          target[i], " is out of bounds.");
+  for (int64_t i = 0; i < n; i++) {
+    const int64_t t = target[i];
+    check((t >= 0 && t < classes) || t == ignored, Kind::Index, "Target ", t, " is out of bounds.");
+  }
 }
 
 // x and what goes with it, as dense memory of type T.

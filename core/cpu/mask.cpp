@@ -6,6 +6,7 @@
 
 #include "cpu/index.h"
 #include "cpu/index_support.h"
+#include "cpu/kernels/once.h"
 #include "cpu/parallel.h"
 #include "cpu/pointwise.h"
 
@@ -35,14 +36,16 @@ class Counted {
   int64_t total() const { return before_.back(); }
   const uint8_t* data() const { return mask_.data<uint8_t>(); }
 
-  // each(first, at, end): the elements of the mask from `first` on hold the set ones of numbers
-  // [at, end). Loops run until the last of these is found. So they may write without asking, and go
-  // back over what was wrong: a random mask would have every second branch mispredicted.
+  // each(first, n, at, end): the n elements of the mask from `first` on hold the set ones of
+  // numbers [at, end). Loops run until the last of these is found. So they may write without
+  // asking, and go back over what was wrong: a random mask would have every second branch
+  // mispredicted. If the mask has changed since it was counted, they may find fewer.
   template <class F>
   void for_blocks(F&& each) const {
     parallel_for(int64_t(before_.size()) - 1, 2, [&](int64_t begin, int64_t end) {
       for (int64_t b = begin; b < end; b++)
-        each(b * kBlock, before_[size_t(b)], before_[size_t(b) + 1]);
+        each(b * kBlock, std::min(kBlock, n_ - b * kBlock), before_[size_t(b)],
+             before_[size_t(b) + 1]);
     });
   }
 
@@ -62,12 +65,14 @@ Tensor nonzero(const Tensor& x) {
   const int64_t total = counted.total();
   int64_t* out = lines.data<int64_t>();
   if (total && ndim)
-    counted.for_blocks([&](int64_t first, int64_t begin, int64_t end) {
+    counted.for_blocks([&](int64_t first, int64_t n, int64_t begin, int64_t end) {
       const uint8_t* set = counted.data() + first;
-      for (int64_t i = 0, at = begin; at < end; i++) {
+      int64_t at = begin;
+      for (int64_t i = 0; at < end && i < n; i++) {
         out[at] = first + i;
         at += set[i] != 0;
       }
+      std::fill(out + at, out + end, first + n - 1);
       // Line 0 holds places in memory order; take them apart from the last dimension on. They rise,
       // so the quotient is counted up rather than divided for.
       for (int d = ndim - 1; d > 0 && begin < end; d--) {
@@ -90,12 +95,13 @@ Tensor masked_select(const Tensor& x, const Tensor& mask) {
     using T = typename decltype(tag)::type;
     const T* from = source.data<T>();
     T* to = out.data<T>();
-    counted.for_blocks([&](int64_t first, int64_t at, int64_t end) {
+    counted.for_blocks([&](int64_t first, int64_t n, int64_t at, int64_t end) {
       const uint8_t* set = counted.data() + first;
-      for (int64_t i = 0; at < end; i++) {
+      for (int64_t i = 0; at < end && i < n; i++) {
         to[at] = from[first + i];
         at += set[i] != 0;
       }
+      std::fill(to + at, to + end, T());
     });
   });
   return out;
@@ -109,11 +115,11 @@ void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& src) {
   Tensor to = dense(self, self.dtype()), from = dense(src, self.dtype());
   with_item_size(self.item_size(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    counted.for_blocks([&](int64_t first, int64_t at, int64_t end) {
+    counted.for_blocks([&](int64_t first, int64_t n, int64_t at, int64_t end) {
       const uint8_t* set = counted.data() + first;
       const T* values = from.data<T>();
       T* out = to.data<T>() + first;
-      for (int64_t i = 0; at < end; i++) {
+      for (int64_t i = 0; at < end && i < n; i++) {
         out[i] = set[i] ? values[at] : out[i];
         at += set[i] != 0;
       }
@@ -123,17 +129,19 @@ void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& src) {
 }
 
 Tensor repeated_positions(const Tensor& counts) {
-  Tensor line = dense(counts, Dtype::Int64);
-  const int64_t* count = line.data<int64_t>();
+  const Tensor line = dense(counts, Dtype::Int64);
+  const int64_t n = line.numel();
+  std::vector<int64_t> count(static_cast<size_t>(n));
+  if (n) copy_once(count.data(), line.data<int64_t>(), n);
   int64_t total = 0;
-  for (int64_t i = 0; i < line.numel(); i++) {
+  for (size_t i = 0; i < count.size(); i++) {
     check(count[i] >= 0, Kind::Runtime, "repeats can not be negative, got ", count[i]);
     check(!__builtin_add_overflow(total, count[i], &total), Kind::Runtime,
           "repeat_interleave(): too many elements");
   }
   Tensor out = empty({total}, Dtype::Int64, counts.device());
   int64_t* to = out.data<int64_t>();
-  for (int64_t i = 0; i < line.numel(); i++) to = std::fill_n(to, count[i], i);
+  for (int64_t i = 0; i < n; i++) to = std::fill_n(to, count[size_t(i)], i);
   return out;
 }
 

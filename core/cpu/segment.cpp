@@ -15,23 +15,23 @@ namespace {
 
 EMBER_TABLE_BY_LEVEL(SegmentTable, table, segment_loops)
 
-// Kernels follow the positions blindly, so each is looked at before.
+// Kernels stay within bounds whatever the positions, but that they are wrong is said here.
 Csr checked(const CsrRows& a) {
   int64_t nnz = a.columns.numel();
-  Csr rows{a.start.data<int64_t>(), a.columns.data<int64_t>(), a.start.numel() - 1};
-  check(table().ordered(rows, nnz), Kind::Runtime,
+  Csr rows{a.start.data<int64_t>(), a.columns.data<int64_t>(), a.start.numel() - 1, nnz, a.width};
+  check(table().ordered(rows), Kind::Runtime,
         "sparse matrix: row pointers must begin with 0, not decrease, and end with ", nnz,
         ", the number of elements");
-  if (table().inside(rows, nnz, a.width)) return rows;
+  if (table().inside(rows)) return rows;
   int64_t k = 0;
-  while (uint64_t(rows.columns[k]) < uint64_t(a.width)) k++;
+  while (k + 1 < nnz && uint64_t(rows.columns[k]) < uint64_t(a.width)) k++;
   fail(Kind::Runtime, "sparse matrix: column ", rows.columns[k], " is out of bounds for ", a.width,
        " columns");
 }
 
 // Rows worth a thread of their own, if each element costs n steps.
 int64_t grain_of(const Csr& a, int64_t n) {
-  int64_t work = a.rows ? (a.start[a.rows] * n) / a.rows + 1 : 1;
+  int64_t work = a.rows ? (a.nnz * n) / a.rows + 1 : 1;
   return kGrain / work + 1;
 }
 
@@ -49,7 +49,7 @@ void multiply(const SegmentLoops<T>& loops, const Tensor& out, const Csr& a, con
   }
   std::memset(y, 0, size_t(out.numel()) * sizeof(T));
   // Rows of the result meet in any order, so threads share out the columns.
-  int64_t grain = std::max<int64_t>(16, kGrain / (a.start[a.rows] + 1) + 1);
+  int64_t grain = std::max<int64_t>(16, kGrain / (a.nnz + 1) + 1);
   parallel_for(n, grain,
                [&](int64_t begin, int64_t end) { loops.scatter(a, v, x, y, n, begin, end); });
 }

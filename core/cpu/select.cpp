@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cpu/index_support.h"
+#include "cpu/kernels/once.h"
 #include "cpu/lines.h"
 #include "cpu/parallel.h"
 #include "cpu/radix.h"
@@ -197,6 +198,11 @@ struct Selector {
         if (size_t(key >> kShift) == digit) buffer.push_back(pack<P>(key, i));
       }
     }
+    // Another thread may have changed the line between the passes.
+    if (__builtin_expect(k >= int64_t(buffer.size()), 0)) {
+      if (buffer.empty()) return 0;
+      k = int64_t(buffer.size()) - 1;
+    }
     std::nth_element(buffer.begin(), buffer.begin() + k, buffer.end(), before);
     return position_of(buffer[size_t(k)]);
   }
@@ -207,19 +213,25 @@ struct Selector {
     int64_t nans = 0, first = 0;
     if (std::is_same_v<T, float> || std::is_same_v<T, double> || sizeof(T) == 2)
       for (int64_t i = 0; i < n; i++) nans += O::is_nan(O::key(x[i]));
-    while (nans && !O::is_nan(O::key(x[first]))) first++;
+    while (nans && first + 1 < n && !O::is_nan(O::key(x[first]))) first++;
     if (nans && (rank == Rank::Median || nans == n)) return first;
     return kth_of(x, n, rank, (n - nans - 1) / 2, buffer);
   }
 };
 
-// sorted[0 .. n) holds the place of v: the number of elements below it, or not above it.
+// sorted[0 .. n) holds the place of v: the number of elements below it, or not above it. `order`
+// has been checked, but another thread may have changed it since.
 template <class T, bool right>
 int64_t place_of(const T* sorted, const int64_t* order, int64_t n, T v) {
   int64_t first = 0;
+  const int64_t size = n;
   while (n > 0) {
-    int64_t half = n / 2;
-    T middle = sorted[order ? order[first + half] : first + half];
+    int64_t half = n / 2, at = first + half;
+    if (order) {
+      at = read_once(order + at);
+      at = uint64_t(at) < uint64_t(size) ? at : 0;
+    }
+    T middle = sorted[at];
     bool after = right ? !(middle > v) : !(middle >= v);
     first = after ? first + half + 1 : first;
     n = after ? n - half - 1 : half;

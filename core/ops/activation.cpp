@@ -89,13 +89,13 @@ EMBER_OP("nn.functional.gelu(Tensor self, *, str approximate='none') -> Tensor",
                  "approximate argument must be either none or tanh.");
            return gelu(self, dest);
          }),
-         Function | Out,
+         Function | Out | Pointwise,
          "x times the normal distribution function of x, or its approximation with tanh.");
 EMBER_OP("nn.functional.softplus(Tensor self, float beta=1.0, float threshold=20.0) -> Tensor",
          ([](const Tensor& self, double beta, double threshold, Dest dest) {
            return softplus(self, Params{beta, threshold, 1 / beta}, dest);
          }),
-         Function | Out,
+         Function | Out | Pointwise,
          "log(1 + exp(beta * x)) / beta, and x itself where beta * x is above the threshold.");
 EMBER_OP("nn.functional.softshrink(Tensor self, float lambd=0.5) -> Tensor",
          ([](const Tensor& self, double lambd, Dest dest) {
@@ -103,7 +103,7 @@ EMBER_OP("nn.functional.softshrink(Tensor self, float lambd=0.5) -> Tensor",
                  "lambda must be greater or equal to 0, but found to be ", lambd, ".");
            return softshrink(self, Params{lambd}, dest);
          }),
-         Function | Out, "x moved towards 0 by lambd, 0 within it.");
+         Function | Out | Pointwise, "x moved towards 0 by lambd, 0 within it.");
 EMBER_OP("_huber(Tensor self, float delta) -> Tensor",
          ([](const Tensor& self, double delta) { return huber(self, Params{delta}); }), Function,
          "x * x / 2 within [-delta, delta], straight lines outside.");
@@ -112,9 +112,9 @@ static Tensor hardshrink_by(const Tensor& self, double lambd, Dest dest) {
   return hardshrink(self, Params{lambd}, dest);
 }
 EMBER_OP("nn.functional.hardshrink(Tensor self, float lambd=0.5) -> Tensor", &hardshrink_by,
-         Function | Out, "x outside [-lambd, lambd], 0 inside.");
-EMBER_OP("hardshrink(Tensor self, float lambd=0.5) -> Tensor", &hardshrink_by, kForms | Out,
-         "x outside [-lambd, lambd], 0 inside.");
+         Function | Out | Pointwise, "x outside [-lambd, lambd], 0 inside.");
+EMBER_OP("hardshrink(Tensor self, float lambd=0.5) -> Tensor", &hardshrink_by,
+         kForms | Out | Pointwise, "x outside [-lambd, lambd], 0 inside.");
 EMBER_UNARY_OP("nn.functional.logsigmoid", logsigmoid, Function | Out, "log(sigmoid(x)).");
 // Of float16 and bfloat16, the parts of some functions are rounded on the way, as they are in
 // PyTorch.
@@ -168,7 +168,8 @@ EMBER_OP("threshold(Tensor self, float threshold, float value) -> Tensor",
          ([](const Tensor& self, double t, double value, Dest dest) {
            return threshold(self, Params{t, value}, dest);
          }),
-         Function | FunctionInPlace | Out, "x above a threshold, a given value elsewhere.");
+         Function | FunctionInPlace | Out | Pointwise,
+         "x above a threshold, a given value elsewhere.");
 
 #define EMBER_ACTIVATION_IN_PLACE(name, parameters, arguments, call, doc)                   \
   EMBER_OP("nn.functional." #name "_(Tensor self" parameters ") -> Tensor", ([] arguments { \
@@ -207,7 +208,8 @@ static Tensor logit_of(const Tensor& self, std::optional<double> eps, Dest dest)
 }
 EMBER_OP("logit(Tensor self, float? eps=None) -> Tensor", &logit_of, kUnaryForms,
          "log(x / (1 - x)), x being limited to [eps, 1 - eps] if eps is given.");
-EMBER_OP("special.logit(Tensor self, float? eps=None) -> Tensor", &logit_of, Function | Out,
+EMBER_OP("special.logit(Tensor self, float? eps=None) -> Tensor", &logit_of,
+         Function | Out | Pointwise,
          "log(x / (1 - x)), x being limited to [eps, 1 - eps] if eps is given.");
 
 }  // namespace ember

@@ -74,9 +74,9 @@ static Tensor divide(const Operand& self, const Operand& other,
        *rounding_mode, "'");
 }
 
-#define EMBER_SCALED(name, function, doc)                                                         \
-  EMBER_OP(name "(Number self, Number other, *, Scalar alpha=1) -> Tensor", &function, kAllForms, \
-           doc)
+#define EMBER_SCALED(name, function, doc)                                              \
+  EMBER_OP(name "(Number self, Number other, *, Scalar alpha=1) -> Tensor", &function, \
+           kPointwiseForms, doc)
 EMBER_SCALED("add", add_scaled, "self + alpha * other.");
 EMBER_SCALED("sub", sub_scaled, "self - alpha * other.");
 EMBER_SCALED("subtract", sub_scaled, "self - alpha * other.");
@@ -84,11 +84,13 @@ EMBER_OP("rsub(Tensor self, Number other, *, Scalar alpha=1) -> Tensor",
          ([](const Tensor& self, const Operand& other, const Scalar& alpha, Dest dest) {
            return sub_scaled(other, self, alpha, dest);
          }),
-         kForms | Out, "other - alpha * self.");
-EMBER_OP("div(Number self, Number other, *, str? rounding_mode=None) -> Tensor", &divide, kAllForms,
+         kForms | Out | Pointwise, "other - alpha * self.");
+EMBER_OP("div(Number self, Number other, *, str? rounding_mode=None) -> Tensor", &divide,
+         kPointwiseForms,
          "self / other, rounded to an integer if rounding_mode is 'trunc' or 'floor'.");
 EMBER_OP("divide(Number self, Number other, *, str? rounding_mode=None) -> Tensor", &divide,
-         kAllForms, "self / other, rounded to an integer if rounding_mode is 'trunc' or 'floor'.");
+         kPointwiseForms,
+         "self / other, rounded to an integer if rounding_mode is 'trunc' or 'floor'.");
 
 // --- choices and bounds
 // -----------------------------------------------------------------------------------
@@ -101,7 +103,7 @@ static Tensor select_where(const Tensor& condition, const Operand& self, const O
   return where(condition, self, other, {}, dest);
 }
 EMBER_OP("where(Tensor condition, Number self, Number other) -> Tensor", &select_where,
-         Function | Out, "self where condition is true, other elsewhere.");
+         Function | Out | Pointwise, "self where condition is true, other elsewhere.");
 EMBER_OP("where(Tensor condition) -> Tensor[]", &nonzero_tuple, Function,
          "The indices at which condition is true, one tensor for each dimension.");
 EMBER_OP("where(Tensor self, Tensor condition, Number other) -> Tensor",
@@ -135,7 +137,7 @@ static Tensor interpolate(const Tensor& self, const Tensor& end, const Operand& 
         weight.is_tensor() ? weight.tensor().dtype() : self.dtype());
   return lerp(self, end, weight, {}, dest);
 }
-EMBER_OP("lerp(Tensor self, Tensor end, Number weight) -> Tensor", &interpolate, kAllForms,
+EMBER_OP("lerp(Tensor self, Tensor end, Number weight) -> Tensor", &interpolate, kPointwiseForms,
          "self + weight * (end - self).");
 
 // value * x * y, or value * x / y, added to self.
@@ -148,7 +150,7 @@ static Tensor add_product(const Tensor& self, const Tensor& tensor1, const Tenso
   return addcmul(self, tensor1, tensor2, Params{value.real()}, dest);
 }
 EMBER_OP("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-         &add_product, kAllForms, "self + value * tensor1 * tensor2.");
+         &add_product, kPointwiseForms, "self + value * tensor1 * tensor2.");
 
 static Tensor add_quotient(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                            const Scalar& value, Dest dest) {
@@ -160,7 +162,7 @@ static Tensor add_quotient(const Tensor& self, const Tensor& tensor1, const Tens
   return addcdiv(self, tensor1, tensor2, Params{value.real()}, dest);
 }
 EMBER_OP("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-         &add_quotient, kAllForms, "self + value * tensor1 / tensor2.");
+         &add_quotient, kPointwiseForms, "self + value * tensor1 / tensor2.");
 
 EMBER_OP("heaviside(Tensor self, Tensor values) -> Tensor",
          ([](const Tensor& self, const Tensor& values, Dest dest) {
@@ -168,7 +170,7 @@ EMBER_OP("heaviside(Tensor self, Tensor values) -> Tensor",
                  "heaviside is not yet implemented for tensors with different dtypes.");
            return heaviside(self, values, dest);
          }),
-         kAllForms, "0 below zero, 1 above it, `values` at zero.");
+         kPointwiseForms, "0 below zero, 1 above it, `values` at zero.");
 
 // --- comparisons of whole tensors
 // -------------------------------------------------------------------------
@@ -256,7 +258,8 @@ static std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
   }();
   return {frexp_mantissa(self), exponent};
 }
-EMBER_OP("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)", &frexp, kForms | Out,
+EMBER_OP("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)", &frexp,
+         kForms | Out | Pointwise,
          "Each element as mantissa * 2**exponent, the mantissa in [0.5, 1) but for its sign.");
 
 // --- powers
@@ -285,8 +288,8 @@ EMBER_OP("square(Tensor self) -> Tensor", ([](const Tensor& self, Dest dest) {
          }),
          kUnaryForms, "Square of each element.");
 EMBER_OP("pow(Number self, Number exponent) -> Tensor",
-         (static_cast<Tensor (*)(const Operand&, const Operand&, Dest)>(&ember::pow)), kAllForms,
-         "self to the power of exponent.");
+         (static_cast<Tensor (*)(const Operand&, const Operand&, Dest)>(&ember::pow)),
+         kPointwiseForms, "self to the power of exponent.");
 
 // --- complex numbers
 // --------------------------------------------------------------------------------------
@@ -295,13 +298,13 @@ static Tensor angle_of(const Tensor& self, Dest dest) {
   if (!is_complex(self.dtype())) return angle(self, dest);
   return atan2(imag(self), real(self), dest);
 }
-EMBER_OP("angle(Tensor self) -> Tensor", &angle_of, kForms | Out,
+EMBER_OP("angle(Tensor self) -> Tensor", &angle_of, kForms | Out | Pointwise,
          "Angle of each element with the positive real axis; 0 or pi for a real one.");
 
 // --- second names
 // -----------------------------------------------------------------------------------------
 
-EMBER_UNARY_OP("absolute", abs, kAllForms, "Alias of abs().");
+EMBER_UNARY_OP("absolute", abs, kPointwiseForms, "Alias of abs().");
 EMBER_UNARY_OP("negative", neg, kUnaryForms, "Alias of neg().");
 EMBER_UNARY_OP("fix", trunc, kUnaryForms, "Alias of trunc().");
 EMBER_UNARY_OP("arccos", acos, kUnaryForms, "Alias of acos().");
@@ -313,14 +316,14 @@ EMBER_UNARY_OP("arctanh", atanh, kUnaryForms, "Alias of atanh().");
 #define EMBER_ALIAS2(name, second, row)                                                  \
   EMBER_OP(#name "(Tensor self, " second " other) -> Tensor",                            \
            (static_cast<Tensor (*)(const Operand&, const Operand&, Dest)>(&ember::row)), \
-           kAllForms, "Alias of " #row "().")
+           kPointwiseForms, "Alias of " #row "().")
 EMBER_ALIAS2(arctan2, "Tensor", atan2);
 EMBER_ALIAS2(greater, "Number", gt);
 EMBER_ALIAS2(greater_equal, "Number", ge);
 EMBER_ALIAS2(less, "Number", lt);
 EMBER_ALIAS2(less_equal, "Number", le);
 EMBER_ALIAS2(not_equal, "Number", ne);
-EMBER_BINARY_OP("multiply", mul, kAllForms, "Alias of mul().");
-EMBER_BINARY_OP("true_divide", div, kAllForms, "Alias of div().");
+EMBER_BINARY_OP("multiply", mul, kPointwiseForms, "Alias of mul().");
+EMBER_BINARY_OP("true_divide", div, kPointwiseForms, "Alias of div().");
 
 }  // namespace ember

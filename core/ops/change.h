@@ -9,23 +9,12 @@
 
 namespace ember {
 
-// Hands a result over: as it is, or written to out=, which must have its dtype and share no memory
-// with the inputs.
-inline Tensor deliver(const char* op, Dest dest, Tensor result,
-                      std::initializer_list<const Tensor*> inputs) {
+// Hands a result over: as it is, or written to out=, which must have its dtype.
+inline Tensor deliver(const char* op, Dest dest, Tensor result) {
   if (!dest.tensor) return result;
   const Tensor& out = *dest.tensor;
   check(out.dtype() == result.dtype(), Kind::Runtime, op, "(): Expected out tensor to have dtype ",
         result.dtype(), ", but got ", out.dtype(), " instead");
-  check(!has_internal_overlap(out), Kind::Runtime, op,
-        "(): unsupported operation: more than one element of the written-to tensor refers to a "
-        "single memory location. "
-        "Please clone() the tensor before performing the operation.");
-  for (const Tensor* t : inputs)
-    check(t->storage() != out.storage() || !t->numel() || !out.numel(), Kind::Runtime, op,
-          "(): unsupported operation: some elements of the input tensor and the written-to tensor "
-          "refer to a single "
-          "memory location. Please clone() the tensor before performing the operation.");
   copy_to_out(op, out, result);
   return out;
 }
@@ -41,10 +30,8 @@ class Change {
             " doesn't match the broadcast shape ", shape);
       out = self;
     } else if (dest.tensor) {
-      Tensor from =
-          dest.tensor->storage() == self.storage() && !dest.tensor->same(self) ? clone(self) : self;
       out = output_for(op, dest, shape, self.dtype(), self.device());
-      if (!out.same(from)) backend_of(out).copy(out, expand(from, shape));
+      if (!out.same(self)) backend_of(out).copy(out, expand(self, shape));
     } else if (self.shape() == shape) {
       out = clone(self);
     } else {

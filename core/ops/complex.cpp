@@ -25,7 +25,7 @@ Tensor complex(const Tensor& re, const Tensor& im, Dest dest) {
   return tape(out, "complex", wrt(re, [](const Tensor& g) { return real(g); }),
               wrt(im, [](const Tensor& g) { return imag(g); }));
 }
-EMBER_OP("complex(Tensor real, Tensor imag) -> Tensor", &complex, Function | Out,
+EMBER_OP("complex(Tensor real, Tensor imag) -> Tensor", &complex, Function | Out | Pointwise,
          "A complex tensor with the given real and imaginary parts.");
 
 EMBER_OP("polar(Tensor abs, Tensor angle) -> Tensor", ([](const Tensor& abs, const Tensor& angle) {
@@ -37,6 +37,6 @@ EMBER_OP("polar(Tensor abs, Tensor angle) -> Tensor", ([](const Tensor& abs, con
                  angle.dtype(), " for second argument");
            return complex(abs * cos(angle), abs * sin(angle), {});
          }),
-         Function | Out, "A complex tensor with the given absolute values and angles.");
+         Function | Out | Pointwise, "A complex tensor with the given absolute values and angles.");
 
 }  // namespace ember

@@ -1,6 +1,6 @@
 // Copies, casts and moves between devices: clone, contiguous, to, copy_, item, data.
 #include "ops/create.h"
-#include "ops/ops.h"
+#include "ops/overlap.h"
 
 namespace ember {
 
@@ -146,12 +146,11 @@ EMBER_OP(
 
 Tensor copy_(const Tensor& self, const Tensor& src, bool non_blocking) {
   check_in_place("copy_", self);
-  Tensor from = self.shape() == src.shape() ? src : expand(src, self.shape());
-  bool shares = from.storage() == self.storage();
   {
     NoGrad guard;
     // Into host memory that somebody may read at once: not later.
-    copy_values(self, shares ? clone(from, MemoryFormat::Contiguous) : from,
+    const Tensor apart = beside("copy_", self, src, Sharing::Pointwise);
+    copy_values(self, self.shape() == src.shape() ? apart : expand(apart, self.shape()),
                 non_blocking && !self.device().is_cpu());
   }
   bump_version(self);
@@ -175,7 +174,7 @@ Tensor fill_(const Tensor& self, const Operand& value) {
     check(v.dim() == 0, Kind::Runtime,
           "fill_ only supports 0-dimension value tensor but got tensor with ", v.dim(),
           " dimensions.");
-    if (grad_needed(self, v)) return copy_(self, v);
+    if (grad_needed(self, v)) return copy_(self, beside("fill_", self, v, Sharing::Copied));
     backend_of(self).fill(self, v.device().is_meta() ? Scalar(0) : item(v));
   } else {
     create::check_fits(value.scalar(), self.dtype(), true);

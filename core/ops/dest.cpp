@@ -1,5 +1,5 @@
 // Where results go: new tensors, out=, or in place; and the checks that in-place changes need.
-#include "ops/ops.h"
+#include "ops/overlap.h"
 
 namespace ember {
 
@@ -31,6 +31,21 @@ void check_in_place(const char* op, const Tensor& self) {
     fail_view(self, true);
 }
 
+void fail_overlap(const char* op) {
+  fail(Kind::Runtime, op,
+       "(): unsupported operation: some elements of the input tensor and the written-to tensor "
+       "refer to a single memory location. Please clone() the tensor before performing the "
+       "operation, as they share memory.");
+}
+
+bool clashes(const char* op, const Tensor& out, const Tensor& in, Sharing sharing) {
+  const Overlap overlap = overlap_of(out, in);
+  if (overlap == Overlap::None) return false;
+  if (overlap == Overlap::Maybe || sharing == Sharing::Copied) return true;
+  if (overlap == Overlap::Full && sharing == Sharing::Pointwise) return false;
+  fail_overlap(op);
+}
+
 Tensor output_for(const char* op, Dest dest, const Shape& shape, Dtype dtype, Device device) {
   if (__builtin_expect(!dest.tensor, 1)) return empty(shape, dtype, device);
   const Tensor& out = *dest.tensor;
@@ -40,10 +55,10 @@ Tensor output_for(const char* op, Dest dest, const Shape& shape, Dtype dtype, De
         "(): Expected all tensors to be on the same device, but the "
         "output is on ",
         out.device(), " and the inputs on ", device);
-  if (dest.in_place) {
+  if (dest.in_place || dest.keeps_shape) {
     check(out.shape() == shape, Kind::Runtime, op, "(): output with shape ", out.shape(),
           " doesn't match the broadcast shape ", shape);
-    return out;
+    if (dest.in_place) return out;
   }
   if (!(out.shape() == shape)) {
     if (out.numel() && host_warn)
@@ -66,14 +81,16 @@ Tensor output_for(const char* op, Dest dest, const Shape& shape, Dtype dtype, De
 
 void copy_to_out(const char* op, const Tensor& out, const Tensor& result) {
   NoGrad guard;
+  // A result may be a view of an operand that is `out`.
+  const Tensor from = share_storage(out, result) ? clone(result) : result;
   output_for(op, {&out, false}, result.shape(), result.dtype(), result.device());
-  backend_of(out).copy(out, result);
+  backend_of(out).copy(out, from);
   bump_version(out);
 }
 
 void assign_in_place(const char* op, const Tensor& self, const Tensor& result) {
   output_for(op, {&self, true}, result.shape(), result.dtype(), result.device());
-  backend_of(self).copy(self, result);
+  backend_of(self).copy(self, beside(op, self, result, Sharing::Copied));
   bump_version(self);
   if (!grad_needed(self, result)) return;
   tape_inplace(self, op, wrt(self, [](const Tensor&) { return Tensor(); }),

@@ -44,9 +44,8 @@ Tensor cut_source(const char* op, const Tensor& self, const Tensor& index, Tenso
 
 void run_scatter(const Tensor& out, int dim, const Tensor& index, const Tensor& src,
                  ScatterMode mode) {
-  bool shares = src.storage() == out.storage() || index.storage() == out.storage();
   NoGrad guard;
-  backend_of(out).scatter(out, dim, shares ? clone(index) : index, shares ? clone(src) : src, mode);
+  backend_of(out).scatter(out, dim, index, src, mode);
 }
 
 }  // namespace
@@ -64,9 +63,9 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& given) {
 }
 EMBER_OP("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
          ([](const Tensor& self, int64_t dim, const Tensor& index, bool, Dest dest) {
-           return deliver("gather", dest, gather(self, dim, index), {&self, &index});
+           return deliver("gather", dest, gather(self, dim, index));
          }),
-         kForms | Out,
+         kForms | Out | Apart,
          "The elements at `index` along a dimension: out[i][j] = self[index[i][j]][j] for dim 0.");
 
 namespace {
@@ -276,18 +275,19 @@ EMBER_OP("scatter(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
          ([](const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, Dest dest) {
            return scatter_set(self, dim, index, src, dest);
          }),
-         kAllForms, "A copy with `src` written to the places `index` along a dimension.");
+         kAllForms | Apart, "A copy with `src` written to the places `index` along a dimension.");
 EMBER_OP("scatter(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
          ([](const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value, Dest dest) {
            return scatter_set(self, dim, index, value, dest);
          }),
-         kAllForms, "A copy with a number written to the places `index` along a dimension.");
+         kAllForms | Apart,
+         "A copy with a number written to the places `index` along a dimension.");
 EMBER_OP("scatter(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
          ([](const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
              const std::string& reduce, Dest dest) {
            return scatter_reduced("scatter", self, dim, index, src, old_meet(reduce), true, dest);
          }),
-         kAllForms,
+         kAllForms | Apart,
          "A copy with `src` added to (or multiplied with) what is at `index` along a dimension.");
 EMBER_OP(
     "scatter(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
@@ -296,13 +296,13 @@ EMBER_OP(
       Tensor src = expand(scalar_tensor(value, self.dtype(), self.device()), index.shape());
       return scatter_reduced("scatter", self, dim, index, src, old_meet(reduce), true, dest);
     }),
-    kAllForms,
+    kAllForms | Apart,
     "A copy with a number added to (or multiplied with) what is at `index` along a dimension.");
 EMBER_OP("scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
          ([](const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, Dest dest) {
            return scatter_sum("scatter_add", self, dim, index, src, dest);
          }),
-         kAllForms, "A copy with `src` added to what is at `index` along a dimension.");
+         kAllForms | Apart, "A copy with `src` added to what is at `index` along a dimension.");
 EMBER_OP(
     "scatter_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool "
     "include_self=True) -> Tensor",
@@ -311,7 +311,7 @@ EMBER_OP(
       return scatter_reduced("scatter_reduce", self, dim, index, src,
                              meet_of("scatter_reduce", reduce), include_self, dest);
     }),
-    kAllForms,
+    kAllForms | Apart,
     "The sum, prod, mean, amax or amin of `src` at the places `index` along a dimension, together "
     "with "
     "what is there if `include_self`.");
@@ -343,7 +343,7 @@ Tensor index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const 
 EMBER_OP(
     "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool "
     "include_self=True) -> Tensor",
-    &index_reduce, kAllForms,
+    &index_reduce, kAllForms | Apart,
     "The prod, mean, amax or amin of the rows of `source` at the rows `index` of self.");
 
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {

@@ -1,6 +1,6 @@
 // What the engine needs of the ops above it (autograd/engine.h).
 #include "autograd/engine.h"
-#include "ops/ops.h"
+#include "ops/overlap.h"
 
 namespace ember {
 
@@ -29,7 +29,9 @@ static bool any_nan(const Tensor& t) {
 
 static const bool provided = [] {
   engine_ops.add = [](const Tensor& a, const Tensor& b) { return add(a, b); };
-  engine_ops.add_inplace = [](const Tensor& a, const Tensor& b) { add(a, b, {&a, true}); };
+  engine_ops.add_inplace = [](const Tensor& a, const Tensor& b) {
+    add(a, beside("add_", a, b, Sharing::Copied), {&a, true});
+  };
   engine_ops.sum_to = sum_to;
   engine_ops.cast = cast_grad;
   engine_ops.clone_like = clone_like;

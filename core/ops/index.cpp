@@ -1,6 +1,6 @@
 // self[indices] and self[indices] = values, with NumPy's rules of where indexed dimensions go;
 // nonzero.
-#include "ops/ops.h"
+#include "ops/overlap.h"
 
 namespace ember {
 
@@ -167,12 +167,14 @@ Tensor index_put_(const Tensor& self, const TensorList& indices, const Tensor& v
   };
   TensorList positions = as_positions(self, indices);
   check_in_place("index_put_", self);
+  for (Tensor& t : positions)
+    if (t) t = beside("index_put_", self, t, Sharing::Apart);
   if (takes_all(positions)) {
     check_dtypes();
     check(values.dim() <= self.dim(), Kind::Runtime, "shape mismatch: value tensor of shape ",
           values.shape(), " cannot be broadcast to indexing result of shape ", self.shape());
     if (accumulate)
-      add(self, values, {&self, true});
+      add(self, beside("index_put_", self, values, Sharing::Pointwise), {&self, true});
     else
       copy_(self, values);
     return self;
@@ -195,10 +197,9 @@ Tensor index_put_(const Tensor& self, const TensorList& indices, const Tensor& v
   }
   check(fits, Kind::Runtime, "shape mismatch: value tensor of shape ", values.shape(),
         " cannot be broadcast to indexing result of shape ", p.shape);
-  if (given.storage() == self.storage()) {
-    Tensor copy = empty(given.shape(), given.dtype(), given.device());
-    backend_of(copy).copy(copy, given);
-    given = copy;
+  {
+    NoGrad guard;
+    given = beside("index_put_", self, given, Sharing::Apart);
   }
   strides = broadcast_strides(given.shape(), given.strides(), p.shape);
   if (p.has_elements())
@@ -255,7 +256,7 @@ EMBER_OP("nonzero(Tensor self, *, bool as_tuple=False) -> Tensor",
          ([](const Tensor& self, bool as_tuple) -> void* {
            return as_tuple ? to_host(nonzero_tuple(self)) : to_host(nonzero(self));
          }),
-         kForms | Out,
+         kForms | Out | Apart,
          "The positions of the elements that are not zero: one row for each, or with `as_tuple` "
          "one tensor for each "
          "dimension.");
@@ -271,7 +272,8 @@ Tensor nonzero_static(const Tensor& self, int64_t size, int64_t fill_value) {
   return out;
 }
 EMBER_OP("nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor", &nonzero_static,
-         kForms | Out, "nonzero() with exactly `size` rows: cut, or filled up with `fill_value`.");
+         kForms | Out | Apart,
+         "nonzero() with exactly `size` rows: cut, or filled up with `fill_value`.");
 
 TensorList unravel_index(const Tensor& indices, const Shape& shape) {
   check(is_integral(indices.dtype()), Kind::Type,

@@ -81,9 +81,9 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
 }
 EMBER_OP("index_select(Tensor self, int dim, Tensor index) -> Tensor",
          ([](const Tensor& self, int64_t dim, const Tensor& index, Dest dest) {
-           return deliver("index_select", dest, index_select(self, dim, index), {&self, &index});
+           return deliver("index_select", dest, index_select(self, dim, index));
          }),
-         kForms | Out, "The rows `index` along a dimension.");
+         kForms | Out | Apart, "The rows `index` along a dimension.");
 
 namespace {
 
@@ -198,12 +198,12 @@ Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Op
 }
 EMBER_OP(
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
-    &index_add_to, kAllForms,
+    &index_add_to, kAllForms | Apart,
     "A copy with the rows of `source`, times `alpha`, added to the rows `index`.");
 EMBER_OP("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", &index_copy_to,
-         kAllForms, "A copy with the rows `index` replaced by those of `source`.");
+         kAllForms | Apart, "A copy with the rows `index` replaced by those of `source`.");
 EMBER_OP("index_fill(Tensor self, int dim, Tensor index, Number value) -> Tensor", &index_fill_to,
-         kAllForms, "A copy with the rows `index` filled with a number.");
+         kAllForms | Apart, "A copy with the rows `index` filled with a number.");
 
 Tensor take(const Tensor& self, const Tensor& index) {
   check(index.dtype() == Dtype::Int64, Kind::Runtime,
@@ -213,9 +213,9 @@ Tensor take(const Tensor& self, const Tensor& index) {
 }
 EMBER_OP("take(Tensor self, Tensor index) -> Tensor",
          ([](const Tensor& self, const Tensor& index, Dest dest) {
-           return deliver("take", dest, take(self, index), {&self, &index});
+           return deliver("take", dest, take(self, index));
          }),
-         kForms | Out, "The elements at `index`, the tensor being one line.");
+         kForms | Out | Apart, "The elements at `index`, the tensor being one line.");
 
 namespace {
 
@@ -238,10 +238,9 @@ Tensor put_to(const Tensor& self, const Tensor& index, const Tensor& source, boo
     NoGrad guard;
     Tensor line = c.out.is_contiguous() ? alias(c.out) : clone(c.out, MemoryFormat::Contiguous);
     Tensor flat = alias(line, {line.numel()}, {1}, line.offset());
-    Tensor values = source.storage() == self.storage() ? clone(source) : source;
     if (index.numel())
       backend_of(self).index_put(flat, {{reshape(detach(index), {-1})}, 0, {0}},
-                                 reshape(values, {-1}),
+                                 reshape(source, {-1}),
                                  accumulate ? ScatterMode::Add : ScatterMode::Set);
     if (line.storage() != c.out.storage()) backend_of(self).copy(c.out, line);
   }
@@ -259,7 +258,7 @@ Tensor put_to(const Tensor& self, const Tensor& index, const Tensor& source, boo
 
 }  // namespace
 EMBER_OP("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", &put_to,
-         Function | Method | InPlace,
+         Function | Method | InPlace | Apart,
          "A copy with `source` at the places `index`, the tensor being one line.");
 
 }  // namespace ember

@@ -33,11 +33,6 @@ void check_list(const char* op, const TensorList& tensors) {
 Tensor joined(const char* op, const TensorList& parts, int d, const Shape& shape, Dtype dtype,
               Dest dest, bool channels_last) {
   Device device = parts[0].device();
-  for (const Tensor& t : parts)
-    check(!dest.tensor || t.storage() != dest.tensor->storage() || !t.numel(), Kind::Runtime, op,
-          "(): unsupported operation: the output tensor and one of the inputs share memory. Please "
-          "clone() the tensors "
-          "before performing the operation.");
   Tensor out = dest.tensor     ? output_for(op, dest, shape, dtype, device)
                : channels_last ? empty_strided(shape, channels_last_strides(shape), dtype, device)
                                : empty(shape, dtype, device);
@@ -97,10 +92,12 @@ Tensor cat(const TensorList& tensors, int64_t dim) { return cat(tensors, dim, {}
 namespace {
 Tensor cat_op(const TensorList& tensors, int64_t dim, Dest dest) { return cat(tensors, dim, dest); }
 }  // namespace
-EMBER_OP("cat(Tensor[] tensors, int dim=0) -> Tensor", &cat_op, Function | Out,
+EMBER_OP("cat(Tensor[] tensors, int dim=0) -> Tensor", &cat_op, Function | Out | Apart,
          "The tensors one after the other along a dimension.");
-EMBER_OP("concat(Tensor[] tensors, int dim=0) -> Tensor", &cat_op, Function | Out, "cat().");
-EMBER_OP("concatenate(Tensor[] tensors, int dim=0) -> Tensor", &cat_op, Function | Out, "cat().");
+EMBER_OP("concat(Tensor[] tensors, int dim=0) -> Tensor", &cat_op, Function | Out | Apart,
+         "cat().");
+EMBER_OP("concatenate(Tensor[] tensors, int dim=0) -> Tensor", &cat_op, Function | Out | Apart,
+         "cat().");
 
 Tensor stack(const TensorList& tensors, int64_t dim, Dest dest) {
   check_list("stack", tensors);
@@ -131,7 +128,7 @@ EMBER_OP("stack(Tensor[] tensors, int dim=0) -> Tensor",
          ([](const TensorList& tensors, int64_t dim, Dest dest) {
            return stack(tensors, dim, dest);
          }),
-         Function | Out, "The tensors along a new dimension.");
+         Function | Out | Apart, "The tensors along a new dimension.");
 
 namespace {
 
@@ -161,14 +158,14 @@ Tensor column_stack(const TensorList& tensors, Dest dest) {
 }
 
 }  // namespace
-EMBER_OP("hstack(Tensor[] tensors) -> Tensor", &hstack, Function | Out,
+EMBER_OP("hstack(Tensor[] tensors) -> Tensor", &hstack, Function | Out | Apart,
          "The tensors side by side: cat() along columns.");
-EMBER_OP("vstack(Tensor[] tensors) -> Tensor", &vstack, Function | Out,
+EMBER_OP("vstack(Tensor[] tensors) -> Tensor", &vstack, Function | Out | Apart,
          "The tensors on top of each other.");
-EMBER_OP("row_stack(Tensor[] tensors) -> Tensor", &vstack, Function | Out, "vstack().");
-EMBER_OP("dstack(Tensor[] tensors) -> Tensor", &dstack, Function | Out,
+EMBER_OP("row_stack(Tensor[] tensors) -> Tensor", &vstack, Function | Out | Apart, "vstack().");
+EMBER_OP("dstack(Tensor[] tensors) -> Tensor", &dstack, Function | Out | Apart,
          "The tensors behind each other.");
-EMBER_OP("column_stack(Tensor[] tensors) -> Tensor", &column_stack, Function | Out,
+EMBER_OP("column_stack(Tensor[] tensors) -> Tensor", &column_stack, Function | Out | Apart,
          "The tensors side by side, lines as columns.");
 
 Tensor block_diag(const TensorList& tensors) {

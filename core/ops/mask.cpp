@@ -66,8 +66,7 @@ Tensor masked_scatter_to(const Tensor& self, const Tensor& mask, const Tensor& s
   {
     NoGrad guard;
     wide = expand(detach(mask), c.out.shape());
-    backend_of(self).masked_scatter(c.out, wide,
-                                    source.storage() == c.out.storage() ? clone(source) : source);
+    backend_of(self).masked_scatter(c.out, wide, source);
   }
   if (!c.needs_grad(self, source)) return c.out;
   return c.tape(
@@ -86,7 +85,7 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Operand& value)
   return masked_fill_to(self, mask, value, {});
 }
 EMBER_OP("masked_fill(Tensor self, Tensor mask, Number value) -> Tensor", &masked_fill_to,
-         Function | Method | InPlace, "A copy with a number where `mask` is set.");
+         Function | Method | InPlace | Pointwise, "A copy with a number where `mask` is set.");
 
 Tensor masked_select(const Tensor& self, const Tensor& mask) {
   check(mask.dtype() == Dtype::Bool, Kind::Runtime,
@@ -107,9 +106,9 @@ Tensor masked_select(const Tensor& self, const Tensor& mask) {
 }
 EMBER_OP("masked_select(Tensor self, Tensor mask) -> Tensor",
          ([](const Tensor& self, const Tensor& mask, Dest dest) {
-           return deliver("masked_select", dest, masked_select(self, mask), {&self, &mask});
+           return deliver("masked_select", dest, masked_select(self, mask));
          }),
-         kForms | Out, "The elements where `mask` is set, as one dimension.");
+         kForms | Out | Apart, "The elements where `mask` is set, as one dimension.");
 
 Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
   return masked_scatter_to(self, mask, source, {});

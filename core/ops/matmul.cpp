@@ -20,12 +20,11 @@ Tensor adjoint_of(const Tensor& t) { return conj(transpose(t, -2, -1)); }
 
 Tensor product(const char* op, const Tensor& a, const Tensor& b, Dest dest = {});
 
-// Into a tensor of the right form; one that shares memory with a or b would change them on the way.
+// Into a tensor, at once if it is of the right form.
 Tensor product_into(const char* op, const Tensor& out, const Shape& shape, const Tensor& a,
                     const Tensor& b) {
-  const bool apart = out.storage() != a.storage() && out.storage() != b.storage();
   const bool same_kind = out.dtype() == a.dtype() && out.device() == a.device();
-  if (!apart || !same_kind || out.shape() != shape || !out.is_contiguous()) {
+  if (!same_kind || out.shape() != shape || !out.is_contiguous()) {
     copy_to_out(op, out, product(op, a, b));
     return out;
   }
@@ -169,15 +168,11 @@ Scalar whole_part(const char* op, const Scalar& s) {
 // A vector as a matrix of one column.
 Tensor column(const Tensor& t) { return t.dim() == 1 ? unsqueeze(t, 1) : t; }
 
-// May beta * input + alpha * (a @ b) be made in the memory of dest? Not where that would change
-// what is still to be read.
-bool can_hold_sum(const Dest& dest, const Shape& shape, const Tensor& input, const Tensor& a,
-                  const Tensor& b) {
+// May beta * input + alpha * (a @ b) be made in the memory of dest?
+bool can_hold_sum(const Dest& dest, const Shape& shape, const Tensor& input, const Tensor& a) {
   const Tensor& out = *dest.tensor;
   if (out.dtype() != a.dtype() || out.device() != a.device()) return false;
-  if (out.storage() == a.storage() || out.storage() == b.storage()) return false;
-  return out.storage() != input.storage() ||
-         (out.impl() == input.impl() && (dest.in_place || out.shape() == shape));
+  return out.impl() != input.impl() || dest.in_place || out.shape() == shape;
 }
 
 // beta * input + alpha * (a @ b) where a is a matrix and b a matrix or a vector, or both are
@@ -191,7 +186,7 @@ Tensor add_product(const char* op, const Tensor& input, const Tensor& a, const T
     return add_product(op, input, a, b, whole_part(op, beta), whole_part(op, alpha), dest);
   Shape shape = a.shape();
   b.dim() < a.dim() ? shape.pop_back() : void(shape.back() = b.size(-1));
-  if (dest.tensor && !can_hold_sum(dest, shape, input, a, b)) {
+  if (dest.tensor && !can_hold_sum(dest, shape, input, a)) {
     Tensor sum = add_product(op, input, a, b, beta, alpha, {});
     (dest.in_place ? assign_in_place : copy_to_out)(op, *dest.tensor, sum);
     return *dest.tensor;
@@ -305,16 +300,16 @@ EMBER_OP("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar a
            if (beta.equal(0)) return to(outer, promote(self.dtype(), outer.dtype()));
            return scaled(self, beta) + outer;
          }),
-         kAllForms, "beta * self + alpha * the outer product of vec1 and vec2.");
+         kPointwiseForms, "beta * self + alpha * the outer product of vec1 and vec2.");
 
 Tensor outer(const Tensor& self, const Tensor& vec2) {
   check(self.dim() == 1 && vec2.dim() == 1, Kind::Runtime,
         "outer(): Expected 1-D arguments, but got ", self.dim(), "-D and ", vec2.dim(), "-D");
   return unsqueeze(self, 1) * vec2;
 }
-EMBER_OP("outer(Tensor self, Tensor vec2) -> Tensor", &outer, kForms | Out,
+EMBER_OP("outer(Tensor self, Tensor vec2) -> Tensor", &outer, kForms | Out | Apart,
          "Outer product of two vectors.");
-EMBER_OP("ger(Tensor self, Tensor vec2) -> Tensor", &outer, kForms | Out,
+EMBER_OP("ger(Tensor self, Tensor vec2) -> Tensor", &outer, kForms | Out | Apart,
          "Outer product of two vectors.");
 
 EMBER_OP("inner(Tensor self, Tensor other) -> Tensor",

@@ -108,7 +108,8 @@ EMBER_OP("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
            Tensor scale = where(norms > maxnorm, maxnorm / (norms + Scalar(1e-7)), Scalar(1.0));
            return self * to(scale, real_of(self.dtype()));
          }),
-         kAllForms, "Slices along `dim` scaled down so that their norms are at most `maxnorm`.");
+         kPointwiseForms,
+         "Slices along `dim` scaled down so that their norms are at most `maxnorm`.");
 
 EMBER_OP(
     "sum_to_size(Tensor self, Size size) -> Tensor", ([](const Tensor& self, const Shape& size) {

@@ -85,7 +85,8 @@ constexpr unsigned row_forms(std::string_view name, unsigned forms) {
   if (is_one_of(name, {"trunc_divide", "isclose", "angle", "xlog1py", "heaviside", "square",
                        "frexp_mantissa", "frexp_exponent"}))
     return 0;
-  if (is_one_of(name, {"gcd", "lcm", "ldexp", "xlogy", "clamp_min", "clamp_max"}))
+  if (name == "ldexp") return (forms | FunctionInPlace) & ~Pointwise;  // in PyTorch a product
+  if (is_one_of(name, {"gcd", "lcm", "xlogy", "clamp_min", "clamp_max"}))
     return forms | FunctionInPlace;
   return name == "logical_not" ? forms | InPlace : forms;
 }
@@ -108,13 +109,13 @@ constexpr const char* row_schema(std::string_view name, const char* numbers, con
 #define EMBER_UNARY_ROW(name, types, keep, fwd, deriv, doc) \
   EMBER_UNARY_OP(#name, name, row_forms(#name, kUnaryForms), doc);
 #define EMBER_PREDICATE_ROW(name, types, expr, doc) \
-  EMBER_UNARY_OP(#name, name, row_forms(#name, kForms | Out), doc);
+  EMBER_UNARY_OP(#name, name, row_forms(#name, kForms | Out | Pointwise), doc);
 #define EMBER_TWO_OPERANDS(name, doc)                                                     \
   EMBER_OP(row_schema(#name, #name "(Number self, Number other) -> Tensor",               \
                       #name "(Tensor self, Number other) -> Tensor",                      \
                       #name "(Tensor self, Tensor other) -> Tensor"),                     \
            (static_cast<Tensor (*)(const Operand&, const Operand&, Dest)>(&ember::name)), \
-           row_forms(#name, kAllForms), doc);
+           row_forms(#name, kPointwiseForms), doc);
 #define EMBER_BINARY_ROW(name, types, fwd, grad_a, grad_b, doc) EMBER_TWO_OPERANDS(name, doc)
 #define EMBER_COMPARE_ROW(name, types, expr, doc) EMBER_TWO_OPERANDS(name, doc)
 

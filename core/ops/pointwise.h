@@ -121,7 +121,7 @@ Tensor result_tensor(const char* op, Dest dest, const Meeting& m, Dtype dtype);
 }  // namespace ember::pointwise
 
 namespace ember {
-constexpr unsigned kUnaryForms = kAllForms | FunctionInPlace;
+constexpr unsigned kUnaryForms = kPointwiseForms | FunctionInPlace;
 }
 
 // A function of one or two operands, such as a row of the table, as the op `names`.

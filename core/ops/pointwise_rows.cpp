@@ -103,29 +103,6 @@ bool is_exact(Binary f, const Operand& b) {
          is_single(b);
 }
 
-// Would writing `out` change `o` before it is read? (x.T.add_(x), and the like)
-bool clobbers(const Tensor& out, const Operand& o) {
-  if (!o.is_tensor()) return false;
-  const Tensor& t = o.tensor();
-  if (!(t.storage() == out.storage())) return false;
-  return !(t.offset() == out.offset() && t.shape() == out.shape() && t.strides() == out.strides() &&
-           t.dtype() == out.dtype());
-}
-
-// Runs `call(out)`, through a fresh tensor if the output overlaps an operand.
-template <class F>
-void write(const Tensor& out, std::initializer_list<const Operand*> operands, F&& call) {
-  bool overlap = false;
-  for (const Operand* o : operands) overlap = overlap || clobbers(out, *o);
-  if (__builtin_expect(overlap, 0)) {
-    Tensor fresh = empty(out.shape(), out.dtype(), out.device());
-    call(fresh);
-    backend_of(out).copy(out, fresh);
-  } else {
-    call(out);
-  }
-}
-
 Saved saved(const Operand& o, Dtype dtype, Device device) {
   return o.is_tensor() ? Saved(o.tensor())
                        : Saved::constant(scalar_tensor(o.scalar(), dtype, device));
@@ -161,9 +138,7 @@ Tensor unary(const UnaryRow& row, const Tensor& self, const Params& params, Dest
       record && dest.in_place && (row.keep == Keep::x || wirtinger) ? clone(self) : self;
   Tensor out = result_tensor(row.name, dest, m, to_real ? real_of(dtype) : dtype);
   Backend& backend = backend_of(out);
-  write(out, {&x}, [&](const Tensor& to) {
-    backend.unary(row.f, dtype, to, Broadcast(x, to.shape()).input, params);
-  });
+  backend.unary(row.f, dtype, out, Broadcast(x, out.shape()).input, params);
   if (dest.tensor) bump_version(out);
   if (!record) return out;
   if (__builtin_expect(wirtinger, 0)) {
@@ -205,9 +180,7 @@ Tensor predicate(Predicate f, const Tensor& self, Dest dest) {
   Dtype dtype = row_dtype(name_of(f), types_of(f), self.dtype());
   Operand x(self);
   Tensor out = result_tensor(name_of(f), dest, {self.shape(), self.device(), &self}, Dtype::Bool);
-  write(out, {&x}, [&](const Tensor& to) {
-    backend_of(to).predicate(f, dtype, to, Broadcast(x, to.shape()).input);
-  });
+  backend_of(out).predicate(f, dtype, out, Broadcast(x, out.shape()).input);
   if (dest.tensor) bump_version(out);
   return out;
 }
@@ -219,10 +192,8 @@ Tensor compare(Compare f, const Operand& a, const Operand& b, const Params& para
   const bool half = is_reduced(dtype);
   const Local x(a, m.device, dtype, half), y(b, m.device, dtype, half);
   Tensor out = result_tensor(name, dest, m, Dtype::Bool);
-  write(out, {&x.operand, &y.operand}, [&](const Tensor& to) {
-    Broadcast p(x.operand, to.shape()), q(y.operand, to.shape());
-    backend_of(to).compare(f, dtype, to, p.input, q.input, params);
-  });
+  Broadcast p(x.operand, out.shape()), q(y.operand, out.shape());
+  backend_of(out).compare(f, dtype, out, p.input, q.input, params);
   if (dest.tensor) bump_version(out);
   return out;
 }
@@ -302,10 +273,8 @@ Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest des
     const bool half = is_reduced(dtype);
     const Local x(a, m.device, dtype, half), y(b, m.device, dtype, half && !is_exact(row.f, b));
     out = result_tensor(row.name, dest, m, dtype);
-    write(out, {&x.operand, &y.operand}, [&](const Tensor& to) {
-      Broadcast p(x.operand, to.shape()), q(y.operand, to.shape());
-      backend_of(to).binary(row.f, dtype, to, p.input, q.input);
-    });
+    Broadcast p(x.operand, out.shape()), q(y.operand, out.shape());
+    backend_of(out).binary(row.f, dtype, out, p.input, q.input);
     if (dest.tensor) bump_version(out);
   }
   if (!record) return out;
@@ -357,10 +326,8 @@ Tensor ternary(const TernaryRow& row, const Operand& a, const Operand& b, const 
   };
   Tensor ta = before(a), tb = before(b), tc = before(c);
   Tensor out = result_tensor(row.name, dest, m, dtype);
-  write(out, {&x.operand, &y.operand, &z.operand}, [&](const Tensor& to) {
-    Broadcast i(x.operand, to.shape()), j(y.operand, to.shape()), k(z.operand, to.shape());
-    backend_of(to).ternary(row.f, dtype, to, i.input, j.input, k.input, p);
-  });
+  Broadcast i(x.operand, out.shape()), j(y.operand, out.shape()), k(z.operand, out.shape());
+  backend_of(out).ternary(row.f, dtype, out, i.input, j.input, k.input, p);
   if (dest.tensor) bump_version(out);
   if (!record) return out;
   auto rule = [&](const Formula<TernaryRule>& f) {

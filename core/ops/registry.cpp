@@ -158,7 +158,7 @@ class SchemaParser {
 
 OpInfo* register_op(const char* schema, unsigned forms, const char* doc, void* (*call)(Args&),
                     bool native_dest, int arguments) {
-  if (!forms) return nullptr;
+  if (!(forms & ~(Pointwise | Apart))) return nullptr;
   auto* op = new OpInfo;
   op->schema = schema;
   op->forms = forms;

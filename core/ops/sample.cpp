@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "ops/ops.h"
+#include "ops/overlap.h"
 #include "ops/sample_device.h"
 #include "random/reparametrize.h"
 
@@ -162,7 +162,7 @@ EMBER_OP("bernoulli_(Tensor self, Tensor p, *, Generator? generator=None) -> Ten
            check_in_place("bernoulli_", self);
            {
              NoGrad guard;
-             fill_bernoulli(self, p, g);
+             fill_bernoulli(self, beside("bernoulli_", self, p, Sharing::Copied), g);
            }
            bump_version(self);
            if (grad_needed(self))

@@ -155,7 +155,7 @@ Tensor logcumsumexp(const Tensor& self, int64_t dim) {
                 return logcumsumexp_rule(g, x.get(), y.get(), d);
               }));
 }
-EMBER_OP("logcumsumexp(Tensor self, int dim) -> Tensor", &logcumsumexp, kForms | Out,
+EMBER_OP("logcumsumexp(Tensor self, int dim) -> Tensor", &logcumsumexp, kForms | Out | Pointwise,
          "Logarithm of the sum of exponentials of each element along `dim` and all before it.");
 
 // --- differences

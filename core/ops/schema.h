@@ -43,14 +43,20 @@ enum Forms : unsigned {
   InPlace = 4,           // x.exp_()
   Out = 8,               // ember.exp(x, out=y)
   FunctionInPlace = 16,  // ember.exp_(x), too
+  // Not forms, but what may share memory with the tensor that a call writes: Note [Overlap] in
+  // ops/overlap.h.
+  Pointwise = 32,
+  Apart = 64,
 };
 constexpr unsigned kForms = Function | Method;
 constexpr unsigned kAllForms = Function | Method | InPlace | Out;
+constexpr unsigned kPointwiseForms = kAllForms | Pointwise;
 
 // Where the result of an op goes: into a new tensor, into `out=`, or into `self`.
 struct Dest {
   const Tensor* tensor = nullptr;
   bool in_place = false;
+  bool keeps_shape = false;  // out= lies in the memory of an operand, which resizing could change
 };
 
 // The arguments of a call, as the host language passed them; python/arguments.cpp reads them.

@@ -62,7 +62,7 @@ EMBER_OP("argsort(Tensor self, int dim=-1, bool descending=False, *, bool stable
          }),
          kForms | Out, "The indices that sort a tensor along `dim`.");
 EMBER_OP("msort(Tensor self) -> Tensor",
-         ([](const Tensor& self) { return std::get<0>(sort(self, 0)); }), kForms | Out,
+         ([](const Tensor& self) { return std::get<0>(sort(self, 0)); }), kForms | Out | Pointwise,
          "The elements along the first dimension in order.");
 
 Pair topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted) {

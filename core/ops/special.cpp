@@ -10,7 +10,7 @@ namespace ember {
 using namespace pointwise;
 
 namespace {
-constexpr unsigned kSpecialForms = Function | Out;
+constexpr unsigned kSpecialForms = Function | Out | Pointwise;
 }
 
 #define EMBER_SPECIAL(name, row, doc) EMBER_UNARY_OP("special." name, row, kSpecialForms, doc)
@@ -27,8 +27,9 @@ constexpr unsigned kSpecialForms = Function | Out;
 EMBER_UNARY_OP("lgamma", lgamma, kUnaryForms & ~FunctionInPlace,
                "Logarithm of the absolute value of gamma(x).");
 EMBER_UNARY_OP("digamma", digamma, kUnaryForms & ~FunctionInPlace, "Derivative of lgamma.");
-EMBER_TENSORS_OP("igamma", igamma, kAllForms, "Regularised lower incomplete gamma function.");
-EMBER_TENSORS_OP("igammac", igammac, kAllForms, "Regularised upper incomplete gamma function.");
+EMBER_TENSORS_OP("igamma", igamma, kPointwiseForms, "Regularised lower incomplete gamma function.");
+EMBER_TENSORS_OP("igammac", igammac, kPointwiseForms,
+                 "Regularised upper incomplete gamma function.");
 EMBER_SPECIAL("gammaln", lgamma, "Logarithm of the absolute value of gamma(x).");
 EMBER_SPECIAL("digamma", digamma, "Derivative of gammaln.");
 EMBER_SPECIAL("psi", digamma, "Alias of digamma().");
@@ -44,7 +45,7 @@ static Tensor polygamma_of(int64_t n, const Tensor& self, Dest dest) {
   if (n == 1) return trigamma(self, dest);
   return polygamma(self, Params{double(n)}, dest);
 }
-EMBER_OP("polygamma(int n, Tensor self) -> Tensor", &polygamma_of, Function | Out,
+EMBER_OP("polygamma(int n, Tensor self) -> Tensor", &polygamma_of, Function | Out | Pointwise,
          "n-th derivative of digamma.");
 EMBER_OP("special.polygamma(int n, Tensor self) -> Tensor", &polygamma_of, kSpecialForms,
          "n-th derivative of digamma.");
@@ -64,7 +65,7 @@ static Tensor mvlgamma(const Tensor& self, int64_t p) {
 }
 EMBER_OP("mvlgamma(Tensor self, int p) -> Tensor", &mvlgamma, kAllForms,
          "Logarithm of the multivariate gamma function.");
-EMBER_OP("special.multigammaln(Tensor self, int p) -> Tensor", &mvlgamma, kSpecialForms,
+EMBER_OP("special.multigammaln(Tensor self, int p) -> Tensor", &mvlgamma, Function | Out,
          "Logarithm of the multivariate gamma function.");
 
 // --- error functions
@@ -72,7 +73,7 @@ EMBER_OP("special.multigammaln(Tensor self, int p) -> Tensor", &mvlgamma, kSpeci
 
 EMBER_UNARY_OP("erf", erf, kUnaryForms, "Error function of each element.");
 EMBER_UNARY_OP("erfc", erfc, kUnaryForms, "1 - erf(x), accurate where that is small.");
-EMBER_UNARY_OP("erfinv", erfinv, kAllForms, "Inverse error function.");
+EMBER_UNARY_OP("erfinv", erfinv, kPointwiseForms, "Inverse error function.");
 EMBER_SPECIAL("erf", erf, "Error function of each element.");
 EMBER_SPECIAL("erfc", erfc, "1 - erf(x), accurate where that is small.");
 EMBER_SPECIAL("erfinv", erfinv, "Inverse error function.");
@@ -83,7 +84,7 @@ EMBER_OP("special.ndtr(Tensor self) -> Tensor",
            return is_reduced(self.dtype()) ? mul(erf(self * M_SQRT1_2) + 1.0, 0.5, dest)
                                            : ndtr(self, dest);
          }),
-         kSpecialForms, "Normal distribution function.");
+         Function | Out, "Normal distribution function.");
 EMBER_SPECIAL("ndtri", ndtri, "Inverse of the normal distribution function.");
 EMBER_SPECIAL("log_ndtr", log_ndtr, "Logarithm of ndtr(x).");
 

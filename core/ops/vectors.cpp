@@ -28,7 +28,7 @@ EMBER_OP("linalg.cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
          ([](const Tensor& self, const Tensor& other, int64_t dim) {
            return cross_along("linalg.cross", self, other, dim);
          }),
-         Function | Out, "Cross products of vectors of three along `dim`.");
+         Function | Out | Apart, "Cross products of vectors of three along `dim`.");
 EMBER_OP("cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
          ([](const Tensor& self, const Tensor& other, std::optional<int64_t> dim) {
            if (dim) return cross_along("cross", self, other, *dim);
@@ -38,7 +38,8 @@ EMBER_OP("cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
                  "cross(): no dimension of size 3 in input of shape ", self.shape());
            return cross_along("cross", self, other, d);
          }),
-         kForms | Out, "Cross products of vectors along `dim`, or the first dimension of size 3.");
+         kForms | Out | Apart,
+         "Cross products of vectors along `dim`, or the first dimension of size 3.");
 
 EMBER_OP("linalg.vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
          ([](const Tensor& x, const Tensor& y, int64_t dim) {

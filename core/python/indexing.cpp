@@ -2,7 +2,7 @@
 // tensors go to the index ops. An index is first read into Items, then applied; the two hottest
 // kinds, x[i] and x[a:b], skip that.
 #include "ops/create.h"
-#include "ops/ops.h"
+#include "ops/overlap.h"
 #include "python/overrides.h"
 #include "python/python.h"
 
@@ -310,11 +310,13 @@ bool fill_masked(const Target& t, const Tensor& value) {
   }
   Tensor wide = alias(mask, shape, strides, mask.offset());
   check_in_place("masked_fill_", t.view);
+  wide = beside("masked_fill_", t.view, wide, Sharing::Pointwise);
   Tensor single = value.dim() ? reshape(value, {}) : value;
   if (single.dtype() != t.view.dtype() && !single.device().is_meta())
     create::check_fits(item(single), t.view.dtype(), true);
   if (single.dtype() != t.view.dtype() || !(single.device() == t.view.device()))
     single = to(single, t.view.device(), t.view.dtype());
+  single = beside("masked_fill_", t.view, single, Sharing::Copied);
   where(wide, single, t.view, {}, {&t.view, true});
   return true;
 }
@@ -325,7 +327,8 @@ void set(const Tensor& self, PyObject* key, PyObject* object) {
   Target t = target_of(self, items);
   Tensor value = value_for(self, object);
   if (t.positions.empty()) {
-    copy_(t.view, trimmed(value, t.view.dim()));
+    copy_(t.view,
+          beside("copy_", t.view, trimmed(value, t.view.dim()), Sharing::Copied));  // as NumPy does
     return;
   }
   if (fill_masked(t, value)) return;

@@ -9,6 +9,7 @@ struct Call {
   PyObject* values[kMostArgs];
   PyObject* out = nullptr;
   Object varargs;  // keeps a packed size alive
+  Object copies;   // and of operands that lie where the op writes
 };
 
 // Places the arguments of a call on the parameters of one overload; false (and why) if they do not

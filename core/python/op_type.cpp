@@ -4,7 +4,7 @@
 // in-place.
 #include <map>
 
-#include "ops/ops.h"
+#include "ops/overlap.h"
 #include "python/op_match.h"
 #include "python/op_span.h"
 #include "python/overrides.h"
@@ -54,6 +54,92 @@ bool is_method(Form f) { return f == Form::Method || f == Form::InPlaceMethod; }
   throw Error(Kind::Type, text.str());
 }
 
+// --- Note [Overlap], ops/overlap.h
+// -----------------------------------------------------------------------------------------------
+
+// The list or tuple of tensors in `v`; nullptr if it is something else.
+PyObject* tensors_in(PyObject* v) {
+  return v && (PyList_Check(v) || PyTuple_Check(v)) ? v : nullptr;
+}
+
+// Looks for operands of a call that lie in the memory of `out`. They are refused, or replaced by
+// copies if the op `writes` before it is done reading. `out` is then to keep its shape.
+class Overlaps {
+ public:
+  Overlaps(const OpInfo& op, const char* name, Call& call, bool writes)
+      : op_(op), name_(name), call_(call), writes_(writes) {}
+
+  // True if memory is shared by what has not been copied.
+  bool resolve(const Tensor& out, size_t first) {
+    grows_ = first == 0 && out.numel() == 0;
+    for (size_t i = first; i < op_.params.size(); i++) {
+      PyObject*& v = call_.values[i];
+      if (!v) continue;
+      if (is_tensor(v)) {
+        if (__builtin_expect(share_storage(out, tensor_of(v)), 0)) resolve_one(out, v, i);
+      } else if (PyObject* list = tensors_in(v)) {
+        for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(list); k++) {
+          PyObject* part = PySequence_Fast_GET_ITEM(list, k);
+          if (!is_tensor(part) || !share_storage(out, tensor_of(part))) continue;
+          if (!resolve_one(out, part, i)) continue;
+          if (list == v) {
+            v = keep(PySequence_List(v));
+            list = v;
+          }
+          PyList_SetItem(list, k, Py_NewRef(part));
+        }
+      }
+    }
+    return shares_;
+  }
+
+ private:
+  // Whether `v` is now a copy.
+  bool resolve_one(const Tensor& out, PyObject*& v, size_t position) {
+    const Tensor& t = tensor_of(v);
+    Sharing sharing = sharing_of(op_.forms);
+    // An op that has an in-place form knows how to work where its first operand is.
+    if (position == 0 && (op_.forms & InPlace) && sharing != Sharing::Pointwise) {
+      if (out.same(t)) return false;
+      sharing = Sharing::Copied;
+    }
+    // A number to fill with is read before anything is written.
+    if (op_.params[position].name == "value") sharing = Sharing::Copied;
+    // An empty output grows, maybe over the operand.
+    if (!(grows_ && writes_) && !clashes(name_, out, t, sharing)) {
+      shares_ = true;
+      return false;
+    }
+    if (!writes_) return false;
+    v = keep(wrap(clone(t)));
+    return true;
+  }
+  PyObject* keep(PyObject* made) {
+    Object object = checked(made);
+    if (!call_.copies.get()) call_.copies = checked(PyList_New(0));
+    checked(PyList_Append(call_.copies.get(), object.get()));
+    return object.get();
+  }
+
+  const OpInfo& op_;
+  const char* name_;
+  Call& call_;
+  bool writes_, grows_ = false, shares_ = false;
+};
+
+void refuse_overlap(const OpInfo& op, PyObject* outs) {
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(outs); i++)
+    for (Py_ssize_t k = 0; k < i; k++) {
+      PyObject *a = PySequence_Fast_GET_ITEM(outs, i), *b = PySequence_Fast_GET_ITEM(outs, k);
+      if (!is_tensor(a) || !is_tensor(b)) continue;
+      check(a != b && (!share_storage(tensor_of(a), tensor_of(b)) ||
+                       overlap_of(tensor_of(a), tensor_of(b)) == Overlap::None),
+            Kind::Runtime, op.name, "(): unsupported operation: the tensors ", k, " and ", i,
+            " of argument 'out' share memory. Please clone() one of them before performing the "
+            "operation.");
+    }
+}
+
 // --- out= and in-place for functions that only know how to return a new tensor
 // -----------------------
 
@@ -99,8 +185,18 @@ PyObject* call_with_out(const OpInfo& op, Call& call) {
     check(is_tensor(call.out), Kind::Type, op.name, "(): argument 'out' must be Tensor, not ",
           Py_TYPE(call.out)->tp_name);
     args.dest.tensor = &tensor_of(call.out);
+    args.dest.keeps_shape = Overlaps(op, op.name.c_str(), call, true).resolve(*args.dest.tensor, 0);
     Object result = checked(static_cast<PyObject*>(op.call(args)));
     return Py_NewRef(call.out);
+  }
+  Overlaps overlaps(op, op.name.c_str(), call, false);
+  if (is_tensor(call.out)) {
+    overlaps.resolve(tensor_of(call.out), 0);
+  } else if (PyObject* outs = tensors_in(call.out)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(outs); i++)
+      if (PyObject* out = PySequence_Fast_GET_ITEM(outs, i); is_tensor(out))
+        overlaps.resolve(tensor_of(out), 0);
+    refuse_overlap(op, outs);
   }
   Object result = checked(static_cast<PyObject*>(op.call(args)));
   write_out(op, call.out, result.get());
@@ -112,6 +208,7 @@ PyObject* call_in_place(const OpInfo& op, const std::string& name, Call& call) {
   check(self && is_tensor(self), Kind::Type, name, "(): the first argument must be a Tensor");
   const Tensor& t = tensor_of(self);
   check_in_place(name.c_str(), t);
+  Overlaps(op, name.c_str(), call, op.native_dest).resolve(t, 1);
   Args args{&op, reinterpret_cast<void* const*>(call.values), {}};
   if (op.native_dest) {
     args.dest = {&t, true};

@@ -1,5 +1,5 @@
 // +, -, @, ==, bool(x), float(x) ...: the number slots, straight to the C++ ops.
-#include "ops/ops.h"
+#include "ops/overlap.h"
 #include "python/op_span.h"
 #include "python/overrides.h"
 #include "python/python.h"
@@ -67,7 +67,12 @@ PyObject* inplace_slot(PyObject* a, PyObject* b) {
   return as_op(name, a, b, [&]() -> PyObject* {
     const Tensor& self = tensor_of(a);
     check_in_place(name, self);
-    op(Operand(self), Side(b), {&self, true});
+    const Side other(b);
+    const Operand& y = other;
+    if (__builtin_expect(y.is_tensor() && share_storage(self, y.tensor()), 0))
+      op(Operand(self), beside(name, self, y.tensor(), Sharing::Pointwise), {&self, true});
+    else
+      op(Operand(self), y, {&self, true});
     return Py_NewRef(a);
   });
 }

@@ -5,6 +5,7 @@
 
 #include "cpu/kernels/complex.h"
 #include "cpu/kernels/half.h"
+#include "cpu/kernels/once.h"
 
 namespace ember::cpu::EMBER_ISA {
 
@@ -95,25 +96,27 @@ void combine(char* to, int64_t to_step, const char* from, int64_t from_step, int
   }
 }
 
-// Checks a line of indices in blocks, so that the loop over a block has no branch.
+// Takes a line of indices in blocks, so that the loop that checks them has no branch. body(indices,
+// first, count) sees a copy, in which all are within bounds.
 template <class Body>
 inline int64_t checked_blocks(const Picks& p, int64_t n, Body&& body) {
   constexpr int64_t kBlock = 64;
+  int64_t line[kBlock];
   for (int64_t first = 0; first < n; first += kBlock) {
     const int64_t count = n - first < kBlock ? n - first : kBlock;
     const char* index = p.index + first * p.index_step;
-    uint64_t bad = 0;
     if (p.index_step == 8) {
-      const uint64_t* line = reinterpret_cast<const uint64_t*>(index);
-      for (int64_t i = 0; i < count; i++) bad |= uint64_t(line[i] >= uint64_t(p.size));
+      copy_once(line, reinterpret_cast<const int64_t*>(index), count);
     } else {
       for (int64_t i = 0; i < count; i++)
-        bad |= uint64_t(at<uint64_t>(index + i * p.index_step) >= uint64_t(p.size));
+        line[i] = read_once(reinterpret_cast<const int64_t*>(index + i * p.index_step));
     }
+    uint64_t bad = 0;
+    for (int64_t i = 0; i < count; i++) bad |= uint64_t(uint64_t(line[i]) >= uint64_t(p.size));
     if (__builtin_expect(bad != 0, 0))
       for (int64_t i = 0; i < count; i++)
-        if (at<uint64_t>(index + i * p.index_step) >= uint64_t(p.size)) return first + i;
-    body(index, first, count);
+        if (uint64_t(line[i]) >= uint64_t(p.size)) return first + i;
+    body(static_cast<const int64_t*>(line), first, count);
   }
   return -1;
 }
@@ -121,42 +124,35 @@ inline int64_t checked_blocks(const Picks& p, int64_t n, Body&& body) {
 template <class T>
 int64_t gather(const Picks& x, char* out, int64_t out_step, int64_t n) {
   constexpr int64_t size = sizeof(T);
-  return checked_blocks(x, n, [&](const char* index, int64_t first, int64_t count) {
+  return checked_blocks(x, n, [&](const int64_t* line, int64_t first, int64_t count) {
     const char* from = x.data + first * x.step;
     char* to = out + first * out_step;
-    if (x.index_step == 8 && out_step == size && x.step == 0 && x.pick_step == size) {
-      const int64_t* line = reinterpret_cast<const int64_t*>(index);
-      T* dense = reinterpret_cast<T*>(to);
+    T* dense = reinterpret_cast<T*>(to);
+    if (out_step == size && x.step == 0 && x.pick_step == size) {
       const T* row = reinterpret_cast<const T*>(from);
       for (int64_t i = 0; i < count; i++) dense[i] = row[line[i]];
-    } else if (x.index_step == 8 && out_step == size && x.step == size) {
-      const int64_t* line = reinterpret_cast<const int64_t*>(index);
-      T* dense = reinterpret_cast<T*>(to);
+    } else if (out_step == size && x.step == size) {
       for (int64_t i = 0; i < count; i++) dense[i] = at<T>(from + i * size + line[i] * x.pick_step);
     } else {
       for (int64_t i = 0; i < count; i++)
-        at<T>(to + i * out_step) =
-            at<T>(from + i * x.step + at<int64_t>(index + i * x.index_step) * x.pick_step);
+        at<T>(to + i * out_step) = at<T>(from + i * x.step + line[i] * x.pick_step);
     }
   });
 }
 
 template <Combine f, class T>
 int64_t scatter(const Picks& self, const char* src, int64_t src_step, int64_t n) {
-  return checked_blocks(self, n, [&](const char* index, int64_t first, int64_t count) {
+  return checked_blocks(self, n, [&](const int64_t* line, int64_t first, int64_t count) {
     char* to = self.data + first * self.step;
     const char* from = src + first * src_step;
-    if (self.index_step == 8 && src_step == int64_t(sizeof(T)) && self.step == 0 &&
-        self.pick_step == int64_t(sizeof(T))) {
-      const int64_t* line = reinterpret_cast<const int64_t*>(index);
+    if (src_step == int64_t(sizeof(T)) && self.step == 0 && self.pick_step == int64_t(sizeof(T))) {
       T* row = reinterpret_cast<T*>(to);
       const T* values = reinterpret_cast<const T*>(from);
       for (int64_t i = 0; i < count; i++) row[line[i]] = meet<f, T>(row[line[i]], values[i]);
       return;
     }
     for (int64_t i = 0; i < count; i++) {
-      T& there =
-          at<T>(to + i * self.step + at<int64_t>(index + i * self.index_step) * self.pick_step);
+      T& there = at<T>(to + i * self.step + line[i] * self.pick_step);
       there = meet<f, T>(there, at<T>(from + i * src_step));
     }
   });

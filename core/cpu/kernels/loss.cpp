@@ -3,13 +3,22 @@
 #include "cpu/kernels/loss_kernels.h"
 
 #include "cpu/kernels/fold.h"
+#include "cpu/kernels/once.h"
 
 namespace ember::cpu::EMBER_ISA {
 namespace {
 
+// The target of a line, or -1 if it does not count. Targets have been checked, but may be others
+// by now.
 template <class T>
-EMBER_INLINE T weight_of(const ClassLines<T>& l, int64_t i) {
-  return l.weight ? l.weight[l.target[i]] : T(1);
+EMBER_INLINE int64_t target_of(const ClassLines<T>& l, int64_t i) {
+  const int64_t t = read_once(l.target + i);
+  return t == l.ignored || uint64_t(t) >= uint64_t(l.classes) ? -1 : t;
+}
+
+template <class T>
+EMBER_INLINE T weight_of(const ClassLines<T>& l, int64_t target) {
+  return l.weight ? l.weight[target] : T(1);
 }
 
 template <class T>
@@ -23,10 +32,11 @@ void rows(const ClassLines<T>& l, T* loss, T* count) {
       l.log_sum[i] = log(exp_sum(n, x, l.max[i]));
     }
     loss[i] = count[i] = 0;
-    if (l.target[i] == l.ignored) continue;
+    const int64_t target = target_of(l, i);
+    if (target < 0) continue;
     const T shift = l.max ? l.max[i] : T(0), rest = l.max ? l.log_sum[i] : T(0);
-    const T w = weight_of(l, i);
-    loss[i] = (1 - l.smoothing) * w * (rest - (x[l.target[i]] - shift));
+    const T w = weight_of(l, target);
+    loss[i] = (1 - l.smoothing) * w * (rest - (x[target] - shift));
     if (share != 0) {
       const T sum = l.weight ? dot_of(n, l.weight, x) : sum_of(n, x);
       loss[i] += share * ((shift + rest) * l.total - sum);
@@ -40,11 +50,12 @@ void rows_grad(const ClassLines<T>& l, const T* g, T* dx) {
   const int64_t n = l.classes;
   const T share = l.smoothing / T(n);
   for (int64_t i = 0; i < l.lines; i++, dx += n) {
-    if (l.target[i] == l.ignored || g[i] == 0) {
+    const int64_t target = target_of(l, i);
+    if (target < 0 || g[i] == 0) {
       for (int64_t j = 0; j < n; j++) dx[j] = 0;
       continue;
     }
-    const T hit = (1 - l.smoothing) * weight_of(l, i) * g[i], spread = share * g[i];
+    const T hit = (1 - l.smoothing) * weight_of(l, target) * g[i], spread = share * g[i];
     if (l.max) {
       const T shift = l.max[i], rest = l.log_sum[i], by = hit + spread * l.total;
       const T* x = l.x + i * n;
@@ -58,7 +69,7 @@ void rows_grad(const ClassLines<T>& l, const T* g, T* dx) {
     } else {
       for (int64_t j = 0; j < n; j++) dx[j] = -spread * (l.weight ? l.weight[j] : T(1));
     }
-    dx[l.target[i]] -= hit;
+    dx[target] -= hit;
   }
 }
 
@@ -83,10 +94,11 @@ void across(const ClassLines<T>& l, T* loss, T* count) {
   }
   for (int64_t j = 0; j < w; j++) {
     loss[j] = count[j] = 0;
-    if (l.target[j] == l.ignored) continue;
+    const int64_t target = target_of(l, j);
+    if (target < 0) continue;
     const T shift = l.max ? l.max[j] : T(0), rest = l.max ? l.log_sum[j] : T(0);
-    const T by = weight_of(l, j);
-    loss[j] = (1 - l.smoothing) * by * (rest - (l.x[l.target[j] * l.stride + j] - shift));
+    const T by = weight_of(l, target);
+    loss[j] = (1 - l.smoothing) * by * (rest - (l.x[target * l.stride + j] - shift));
     if (share != 0) loss[j] += share * ((shift + rest) * l.total - sum[j]);
     count[j] = by;
   }
@@ -97,10 +109,12 @@ void across_grad(const ClassLines<T>& l, const T* g, T* dx) {
   const int64_t n = l.classes, w = l.lines;
   if (w > kLossColumns) __builtin_unreachable();
   T hit[kLossColumns], by[kLossColumns], spread[kLossColumns], shift[kLossColumns];
+  int64_t target[kLossColumns];
   const T share = l.smoothing / T(n);
   for (int64_t j = 0; j < w; j++) {
-    const bool counts = l.target[j] != l.ignored;
-    hit[j] = counts ? (1 - l.smoothing) * weight_of(l, j) * g[j] : T(0);
+    target[j] = target_of(l, j);
+    const bool counts = target[j] >= 0;
+    hit[j] = counts ? (1 - l.smoothing) * weight_of(l, target[j]) * g[j] : T(0);
     spread[j] = counts ? share * g[j] : T(0);
     by[j] = hit[j] + spread[j] * l.total;
     shift[j] = 0;
@@ -117,7 +131,7 @@ void across_grad(const ClassLines<T>& l, const T* g, T* dx) {
          w, [=](T p, T b, T s) EMBER_LAMBDA { return p * b - s * weight; });
   }
   for (int64_t j = 0; j < w; j++)
-    if (l.target[j] != l.ignored) dx[l.target[j] * l.stride + j] -= hit[j];
+    if (target[j] >= 0) dx[target[j] * l.stride + j] -= hit[j];
 }
 
 template <class T>

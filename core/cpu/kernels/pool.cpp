@@ -1,4 +1,5 @@
 // Maxima and means of windows, one plane at a time, or one sample if channels come last.
+#include "cpu/kernels/once.h"
 #include "cpu/kernels/planes.h"
 
 namespace ember::cpu::EMBER_ISA {
@@ -119,7 +120,10 @@ void max_grad(int64_t inputs, int64_t places, const void* from, const int64_t* i
   const T* g = static_cast<const T*>(from);
   T* dx = static_cast<T*>(to);
   for (int64_t i = 0; i < inputs; i++) dx[i] = 0;
-  for (int64_t i = 0; i < places; i++) dx[indices[i]] += g[i];
+  for (int64_t i = 0; i < places; i++) {
+    const int64_t at = read_once(indices + i);  // users have them, and can change them
+    if (__builtin_expect(uint64_t(at) < uint64_t(inputs), 1)) dx[at] += g[i];
+  }
 }
 
 template <class T>
@@ -291,12 +295,17 @@ template <class T>
 void max_grad_last(const PoolPlan& p, int64_t begin, int64_t end, const void* from,
                    const int64_t* indices, void* to) {
   T* dx = static_cast<T*>(to);
-  for (int64_t i = 0; i < p.in[0] * p.in[1] * p.in[2]; i++)
+  const int64_t inputs = p.in[0] * p.in[1] * p.in[2];
+  for (int64_t i = 0; i < inputs; i++)
     for (int64_t c = begin; c < end; c++) dx[i * p.channels + c] = 0;
   for (int64_t o = 0; o < p.out[0] * p.out[1] * p.out[2]; o++) {
     const T* g = static_cast<const T*>(from) + o * p.channels;
     const int64_t* at = indices + o * p.channels;
-    for (int64_t c = begin; c < end; c++) dx[at[c] * p.channels + c] += g[c];
+    for (int64_t c = begin; c < end; c++) {
+      const int64_t place = read_once(at + c);
+      if (__builtin_expect(uint64_t(place) < uint64_t(inputs), 1))
+        dx[place * p.channels + c] += g[c];
+    }
   }
 }
 

@@ -1,6 +1,8 @@
 // Products with sparse matrices: rows of a dense matrix added up, or multiplied in pairs.
 #include "cpu/kernels/segment_kernels.h"
 
+#include "cpu/kernels/once.h"
+
 namespace ember::cpu::EMBER_ISA {
 namespace {
 
@@ -12,6 +14,16 @@ struct Pack {
 };
 template <class T>
 using PackOf = typename Pack<T>::type;
+
+// Both have been checked, but another thread may have changed them since.
+inline int64_t start_of(const Csr& a, int64_t row) {
+  const int64_t k = read_once(a.start + row);
+  return uint64_t(k) <= uint64_t(a.nnz) ? k : a.nnz;
+}
+inline int64_t column_of(const Csr& a, int64_t k) {
+  const int64_t c = read_once(a.columns + k);
+  return uint64_t(c) < uint64_t(a.width) ? c : 0;
+}
 
 // out[0 .. n) += v * x[0 .. n)
 template <class T>
@@ -32,7 +44,7 @@ inline void gather_strip(const Csr& a, const T* values, const T* x, T* out, int6
   constexpr int64_t w = Pack<T>::width;
   PackOf<T> sum[kPacks] = {};
   for (int64_t k = from; k < to; k++) {
-    const T* row = x + a.columns[k] * n;
+    const T* row = x + column_of(a, k) * n;
     for (int p = 0; p < kPacks; p++)
       sum[p] += values[k] * *reinterpret_cast<const PackOf<T>*>(row + p * w);
   }
@@ -45,7 +57,8 @@ void multiply_vector(const Csr& a, const T* values, const T* x, T* out, int64_t 
                      int64_t end) {
   for (int64_t r = begin; r < end; r++) {
     T sum = 0;
-    for (int64_t k = a.start[r]; k < a.start[r + 1]; k++) sum += values[k] * x[a.columns[k]];
+    for (int64_t k = start_of(a, r), last = start_of(a, r + 1); k < last; k++)
+      sum += values[k] * x[column_of(a, k)];
     out[r] = sum;
   }
 }
@@ -56,14 +69,14 @@ void multiply(const Csr& a, const T* values, const T* x, T* out, int64_t n, int6
   constexpr int64_t w = Pack<T>::width;
   if (n == 1) return multiply_vector(a, values, x, out, begin, end);
   for (int64_t r = begin; r < end; r++) {
-    int64_t from = a.start[r], to = a.start[r + 1], j = 0;
+    int64_t from = start_of(a, r), to = start_of(a, r + 1), j = 0;
     T* row = out + r * n;
     for (; j + 4 * w <= n; j += 4 * w) gather_strip<T, 4>(a, values, x + j, row + j, n, from, to);
     for (; j + w <= n; j += w) gather_strip<T, 1>(a, values, x + j, row + j, n, from, to);
     if (j == n) continue;
     for (int64_t i = j; i < n; i++) row[i] = 0;
     for (int64_t k = from; k < to; k++) {
-      const T* line = x + a.columns[k] * n;
+      const T* line = x + column_of(a, k) * n;
       for (int64_t i = j; i < n; i++) row[i] += values[k] * line[i];
     }
   }
@@ -73,8 +86,8 @@ template <class T>
 void scatter(const Csr& a, const T* values, const T* x, T* out, int64_t n, int64_t begin,
              int64_t end) {
   for (int64_t r = 0; r < a.rows; r++)
-    for (int64_t k = a.start[r]; k < a.start[r + 1]; k++)
-      add_scaled(out + a.columns[k] * n + begin, values[k], x + r * n + begin, end - begin);
+    for (int64_t k = start_of(a, r), last = start_of(a, r + 1); k < last; k++)
+      add_scaled(out + column_of(a, k) * n + begin, values[k], x + r * n + begin, end - begin);
 }
 
 template <class T>
@@ -93,18 +106,18 @@ inline T dot(const T* x, const T* y, int64_t n) {
 template <class T>
 void sample(const Csr& a, const T* x, const T* y, T* out, int64_t n, int64_t begin, int64_t end) {
   for (int64_t r = begin; r < end; r++)
-    for (int64_t k = a.start[r]; k < a.start[r + 1]; k++)
-      out[k] = dot(x + r * n, y + a.columns[k] * n, n);
+    for (int64_t k = start_of(a, r), last = start_of(a, r + 1); k < last; k++)
+      out[k] = dot(x + r * n, y + column_of(a, k) * n, n);
 }
 
-bool ordered(const Csr& a, int64_t nnz) {
+bool ordered(const Csr& a) {
   int64_t falls = 0;
   for (int64_t r = 0; r < a.rows; r++) falls += a.start[r] > a.start[r + 1];
-  return a.start[0] == 0 && a.start[a.rows] == nnz && !falls;
+  return a.start[0] == 0 && a.start[a.rows] == a.nnz && !falls;
 }
-bool inside(const Csr& a, int64_t nnz, int64_t width) {
+bool inside(const Csr& a) {
   int64_t out = 0;
-  for (int64_t k = 0; k < nnz; k++) out += uint64_t(a.columns[k]) >= uint64_t(width);
+  for (int64_t k = 0; k < a.nnz; k++) out += uint64_t(a.columns[k]) >= uint64_t(a.width);
   return !out;
 }
 

@@ -11,7 +11,7 @@ namespace ember::cpu {
 struct Csr {
   const int64_t* start;
   const int64_t* columns;
-  int64_t rows;
+  int64_t rows, nnz, width;
 };
 
 template <class T>
@@ -28,8 +28,8 @@ struct SegmentLoops {
 };
 struct SegmentTable {
   // Whether the rows follow each other from 0 to nnz; and all columns lie within the width.
-  bool (*ordered)(const Csr& a, int64_t nnz);
-  bool (*inside)(const Csr& a, int64_t nnz, int64_t width);
+  bool (*ordered)(const Csr& a);
+  bool (*inside)(const Csr& a);
   SegmentLoops<float> floats;
   SegmentLoops<double> doubles;
 };
