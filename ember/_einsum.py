@@ -12,6 +12,7 @@ from math import prod
 
 import ember
 from ember._C import Tensor
+from ember._functional import check_tensors
 
 __all__ = ["einsum", "tensordot"]
 
@@ -30,11 +31,16 @@ def einsum(equation: str | Tensor, *operands) -> Tensor:
     3.0
     """
     if not isinstance(equation, str):
+        check_tensors(
+            "einsum",
+            (equation, *operands)[: -1 if len(operands) % 2 == 0 else None : 2],
+        )
         tensors, inputs, output = _from_sublists((equation, *operands))
     else:
         if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
             operands = tuple(operands[0])
         tensors = list(operands)
+        check_tensors("einsum", tensors)
         inputs, output = _parse(equation, tensors)
     _check_sizes(tensors, inputs)
     terms = [_take_diagonals(t, labels) for t, labels in zip(tensors, inputs)]

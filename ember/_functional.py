@@ -7,6 +7,16 @@ import ember
 from ember._C import Tensor
 
 
+def check_tensors(function: str, values) -> None:
+    """A TypeError unless all are tensors, as ops written in C++ raise it."""
+    for i, value in enumerate(values):
+        if not isinstance(value, Tensor) and not hasattr(value, "__torch_function__"):
+            raise TypeError(
+                f"{function}(): expected Tensor as element {i}, "
+                f"but got {type(value).__name__}"
+            )
+
+
 def meshgrid(*tensors, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Coordinates on the grid that vectors span, one tensor per vector.
 
@@ -22,6 +32,7 @@ def meshgrid(*tensors, indexing: str | None = None) -> tuple[Tensor, ...]:
         tensors = tuple(tensors[0])
     if not tensors:
         raise ValueError("meshgrid expects a non-empty TensorList")
+    check_tensors("meshgrid", tensors)
     if indexing is None:
         import warnings
 
@@ -98,6 +109,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
             [2, 3],
             [2, 4]])
     """
+    check_tensors("cartesian_prod", tensors)
     for t in tensors:
         if t.dim() != 1:
             raise RuntimeError("Expect a 1D vector, but got shape " + str(t.shape))

@@ -14,7 +14,7 @@ from typing import Any
 FUNCTION, METHOD, IN_PLACE, OUT, FUNCTION_IN_PLACE = 1, 2, 4, 8, 16
 
 PARAM = re.compile(
-    r"(?P<type>[A-Za-z]+(\[\])?\??) (?P<star>\*?)(?P<name>\w+)(=(?P<default>.+))?"
+    r"(?P<type>[A-Za-z]+(\??\[\])?\??) (?P<star>\*?)(?P<name>\w+)(=(?P<default>.+))?"
 )
 
 

@@ -31,6 +31,7 @@ _DeviceLike: TypeAlias = _device | _str | _int
 TYPES = {
     "Tensor": "Tensor",
     "Tensor[]": "_Sequence[Tensor]",
+    "Tensor?[]": "_Sequence[Tensor | None]",
     "Number": "_Operand",
     "Scalar": "_Number",
     "int": "_int",

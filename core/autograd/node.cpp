@@ -12,8 +12,9 @@ namespace {
 
 thread_local uint64_t next_sequence = 0;
 
-// Nodes waiting to be freed while another is being freed (Node::destroy).
+// Nodes waiting to be freed while another is being freed (Node::destroy), and tensors.
 thread_local std::vector<Node*>* dying = nullptr;
+thread_local std::vector<TensorImpl*>* dying_tensors = nullptr;
 
 std::string camel_case(const char* op) {
   std::string out;
@@ -147,13 +148,28 @@ void forget_retained(Autograd& a, const TensorImpl* impl) {
   std::erase_if(list, [&](auto& entry) { return entry.second == impl; });
 }
 
+// A chain of tensors, each the gradient of the one before or held by a hook of it, goes through
+// their Autograds, so that is where it is cut. What waits must not be found by anybody any more.
 void TensorImpl::destroy() {
   if (host_object) return give_back_to_host(this);
-  if (autograd) {
-    forget_retained(*autograd, this);
-    delete autograd;
+  if (!autograd) {
+    delete this;
+    return;
   }
-  delete this;
+  forget_retained(*autograd, this);
+  if (dying_tensors) {
+    dying_tensors->push_back(this);
+    return;
+  }
+  std::vector<TensorImpl*> queue;
+  dying_tensors = &queue;
+  for (TensorImpl* next = this;; queue.pop_back()) {
+    delete next->autograd;
+    delete next;
+    if (queue.empty()) break;
+    next = queue.back();
+  }
+  dying_tensors = nullptr;
 }
 
 Tensor detach(const Tensor& t) { return alias(t); }

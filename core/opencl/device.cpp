@@ -80,7 +80,7 @@ void let_go(Stream& s) {
     api().GetEventInfo(first.event, kEventStatus, sizeof status, &status, nullptr);
     if (status > 0) return;
     api().ReleaseEvent(first.event);
-    s.sent_bytes -= first.host.numel() * first.host.item_size();
+    s.sent_bytes -= first.bytes;
     s.sent.pop_front();
   }
 }
@@ -90,6 +90,10 @@ void let_go(Stream& s) {
 std::vector<Handle> devices(std::string& why) {
   if (forked()) {
     why = "this process was forked from one that had opened the OpenCL loader";
+    return {};
+  }
+  if (!api().GetPlatformIDs) {
+    why = "no OpenCL loader is open";
     return {};
   }
   uint32_t n = 0;
@@ -211,8 +215,9 @@ void enqueued(Stream& s) {
 
 void keep(Stream& s, Handle event, const Tensor& host) {
   api().Flush(s.queue);
-  s.sent.push_back({event, host});
-  s.sent_bytes += host.numel() * host.item_size();
+  const int64_t bytes = host.numel() * host.item_size();
+  s.sent.push_back({event, std::make_unique<Pin>(host.storage()), bytes});
+  s.sent_bytes += bytes;
   let_go(s);
   if (s.sent_bytes < kMostSent) return;
   {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,8 @@ constexpr int kMostDevices = 64, kSizeClasses = 256;  // classes: see memory.cpp
 struct Stream {
   struct Sent {  // a copy under way, and the host memory it needs
     Handle event;
-    Tensor host;
+    std::unique_ptr<Pin> memory;  // not the tensor, which may be resized or get another storage
+    int64_t bytes;
   };
   Context* device = nullptr;
   int id = 0;  // 0 is the device's default stream

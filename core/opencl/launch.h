@@ -95,6 +95,9 @@ class Launch {
   alignas(16) char data_[kMostBytes];
 };
 
-inline Block* block_of(const Tensor& t) { return static_cast<Block*>(t.storage()->data); }
+inline Block* block_of(const Tensor& t) {
+  t.check_memory();
+  return static_cast<Block*>(t.storage()->data);
+}
 
 }  // namespace ember::opencl

@@ -27,7 +27,8 @@ bool open_api(const std::string& path, std::string& why) {
     if (!slot && why.empty()) why = path + " has no function " + name;
   };
   why.clear();
-#define EMBER_CL(name) find(table.name, "cl" #name)
+  Api opened;  // the table stays as it is unless all is found
+#define EMBER_CL(name) find(opened.name, "cl" #name)
   EMBER_CL(GetPlatformIDs);
   EMBER_CL(GetPlatformInfo);
   EMBER_CL(GetDeviceIDs);
@@ -48,7 +49,7 @@ bool open_api(const std::string& path, std::string& why) {
   EMBER_CL(EnqueueReadBuffer);
   EMBER_CL(EnqueueWriteBuffer);
   EMBER_CL(EnqueueCopyBuffer);
-  find(table.EnqueueMarker, "clEnqueueMarkerWithWaitList");
+  find(opened.EnqueueMarker, "clEnqueueMarkerWithWaitList");
   EMBER_CL(WaitForEvents);
   EMBER_CL(GetEventInfo);
   EMBER_CL(GetEventProfilingInfo);
@@ -59,6 +60,7 @@ bool open_api(const std::string& path, std::string& why) {
   // A driver starts threads as soon as it is asked for devices, and a child has none of them.
   static const int once = pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
   (void)once;
+  if (why.empty()) table = opened;
   return why.empty();
 }
 

@@ -98,15 +98,15 @@ Tensor convolved(const Arguments& a, const Moves& moves, const Shape& total) {
   check(w[0] >= a.groups && w[0] % a.groups == 0, Kind::Runtime, a.op,
         "(): Given groups=", a.groups, ", expected weight to be at least ", a.groups,
         " at dimension 0 and divisible by it, but got weight of size ", w, " instead");
-  check(a.channels() == w[1] * a.groups, Kind::Runtime, a.op, "(): Given groups=", a.groups,
-        ", weight of size ", w, ", expected input", a.input.shape(), " to have ", w[1] * a.groups,
-        " channels, but got ", a.channels(), " channels instead");
+  check(a.channels() == size_product(a.op, w[1], a.groups), Kind::Runtime, a.op,
+        "(): Given groups=", a.groups, ", weight of size ", w, ", expected input", a.input.shape(),
+        " to have ", w[1] * a.groups, " channels, but got ", a.channels(), " channels instead");
   check_bias(a, w[0]);
   Shape size, full, reach;
   bool fits = true;
   for (int i = 0; i < a.axes; i++) {
     full.push_back(a.input.size(i - a.axes) + total[i]);
-    reach.push_back(moves.dilation[i] * (w[2 + i] - 1) + 1);
+    reach.push_back(size_sum(a.op, size_product(a.op, moves.dilation[i], w[2 + i] - 1), 1));
     fits = fits && reach[i] <= full[i];
     size.push_back((full[i] - reach[i]) / moves.stride[i] + 1);
   }
@@ -135,7 +135,7 @@ Tensor conv(const Arguments& a, const std::string& padding) {
     for (int i = 0; i < a.axes; i++) {
       check(moves.stride[i] == 1, Kind::Runtime, a.op,
             "(): padding='same' is not supported for strided convolutions");
-      total[i] = moves.dilation[i] * (a.weight.size(2 + i) - 1);
+      total[i] = size_product(a.op, moves.dilation[i], a.weight.size(2 + i) - 1);
       moves.padding[i] = total[i] / 2;
     }
   }
@@ -157,12 +157,14 @@ Tensor conv_transpose(const Arguments& a, const Dims& padding, const Dims& outpu
         "(): Given transposed=1, weight of size ", w, ", groups=", a.groups, ", expected input",
         a.input.shape(), " to have ", w[0], " channels, divisible by groups, but got ",
         a.channels(), " channels instead");
-  check_bias(a, w[1] * a.groups);
+  check_bias(a, size_product(a.op, w[1], a.groups));
   Shape size;
   bool fits = true;
   for (int i = 0; i < a.axes; i++) {
-    size.push_back((a.input.size(i - a.axes) - 1) * moves.stride[i] - 2 * moves.padding[i] +
-                   moves.dilation[i] * (w[2 + i] - 1) + extra[i] + 1);
+    const int64_t starts = size_product(a.op, a.input.size(i - a.axes) - 1, moves.stride[i]);
+    const int64_t reach = size_product(a.op, moves.dilation[i], w[2 + i] - 1);
+    const int64_t more = extra[i] + 1 - 2 * moves.padding[i];
+    size.push_back(size_sum(a.op, size_sum(a.op, starts, reach), more));
     fits = fits && size[i] > 0;
   }
   check(fits, Kind::Runtime, a.op,

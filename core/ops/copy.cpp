@@ -208,6 +208,7 @@ void set_data(const Tensor& self, const Tensor& value) {
     impl.autograd->accumulator = nullptr;
   impl.dtype = value.dtype();
   impl.device = value.device();
+  leave_storage(impl.storage);
   impl.storage = value.storage();
   set_geometry(self, value.shape(), value.strides(), value.offset());
 }

@@ -250,14 +250,7 @@ Tensor resize_(const Tensor& self, const Shape& size, MaybeFormat format) {
     check(n >= 0, Kind::Runtime, "resize_(): Trying to create tensor with negative dimension ", n,
           ": ", size);
   if (self.shape() == size && (!format || *format == MemoryFormat::Contiguous)) return self;
-  Shape strides = strides_of("resize_", size, format);
-  int64_t numel = 1;
-  for (int64_t n : size)
-    check(!__builtin_mul_overflow(numel, n, &numel) && numel <= INT64_MAX / 16, Kind::Runtime,
-          "Storage size calculation overflowed with sizes=", size);
-  int64_t bytes = numel ? (self.offset() + numel) * self.item_size() : 0;
-  if (bytes > self.storage()->bytes) resize_storage(*self.storage(), bytes);
-  set_geometry(self, size, strides, self.offset());
+  resize(self, size, strides_of("resize_", size, format));
   return self;
 }
 

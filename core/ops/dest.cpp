@@ -68,9 +68,7 @@ Tensor output_for(const char* op, Dest dest, const Shape& shape, Dtype dtype, De
           "output shape. This behavior is deprecated, and in a future release outputs will not be "
           "resized unless "
           "they have zero elements.");
-    int64_t bytes = (out.offset() + numel_of(shape)) * out.item_size();
-    if (bytes > out.storage()->bytes) resize_storage(*out.storage(), bytes);
-    set_geometry(out, shape, contiguous_strides(shape), out.offset());
+    resize(out, shape, contiguous_strides(shape));
   }
   check(!has_internal_overlap(out), Kind::Runtime, op,
         "(): unsupported operation: more than one element of the written-to tensor refers to a "

@@ -152,7 +152,7 @@ EMBER_OP(
     "group, float eps) -> (Tensor, Tensor, Tensor)",
     ([](const Tensor& input, const Tensor& weight, const Tensor& bias, int64_t n, int64_t c,
         int64_t s, int64_t groups, double eps) {
-      check(groups > 0 && c % groups == 0 && n * c * s == input.numel(), Kind::Runtime,
+      check(groups > 0 && c % groups == 0 && numel_of({n, c, s}) == input.numel(), Kind::Runtime,
             "native_group_norm(): input of shape ", input.shape(), " is not ", n, " x ", c, " x ",
             s, " elements with channels in ", groups, " groups");
       check_channels("native_group_norm", "weight", weight, c, input);

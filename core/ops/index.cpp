@@ -226,12 +226,13 @@ Tensor index_put(const Tensor& self, const TensorList& indices, const Tensor& va
                  bool accumulate) {
   return index_put_(clone(self), indices, values, accumulate);
 }
-EMBER_OP("index_put(Tensor self, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor",
-         &index_put, kForms,
-         "A copy with the elements at `indices` replaced by `values`, or increased by them if "
-         "`accumulate`.");
 EMBER_OP(
-    "index_put_(Tensor self, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor",
+    "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+    &index_put, kForms,
+    "A copy with the elements at `indices` replaced by `values`, or increased by them if "
+    "`accumulate`.");
+EMBER_OP(
+    "index_put_(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     &index_put_, kForms,
     "Replaces the elements at `indices` by `values`, or adds to them if `accumulate`.");
 

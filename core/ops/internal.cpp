@@ -147,10 +147,10 @@ EMBER_OP("hash_tensor(Tensor self, Dims dim=None, *, bool keepdim=False, int mod
 EMBER_OP("_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", &chunk_cat,
          Function | Out,
          "Tensors in `num_chunks` parts along `dim`, padded with zeros, and joined part by part.");
-EMBER_OP("_unsafe_masked_index(Tensor self, Tensor mask, Tensor[] indices, Scalar fill) -> Tensor",
+EMBER_OP("_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor",
          &masked_index, Function, "self[indices], with `fill` where the mask is False.");
 EMBER_OP(
-    "_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor[] indices, Tensor "
+    "_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor "
     "values) -> Tensor",
     &masked_index_put, Function,
     "A copy with the values under the mask added to the elements at `indices`.");

@@ -22,15 +22,12 @@ Tensor matrix_power(const Tensor& self, int64_t n) {
                 }));
   }
   if (n == 1) return clone(self);
-  if (n < 0) {
-    check_linalg_dtype(op, self);
-    Tensor inverse = inv(self);
-    return n == -1 ? inverse : matrix_power(inverse, -n);
-  }
-  Tensor square = self, result;
-  for (; n; n >>= 1) {
-    if (n & 1) result = result ? matmul(result, square) : square;
-    if (n > 1) square = matmul(square, square);
+  if (n < 0) check_linalg_dtype(op, self);
+  Tensor square = n < 0 ? inv(self) : self, result;
+  // Unsigned: the lowest int has no opposite.
+  for (uint64_t left = n < 0 ? 0 - uint64_t(n) : uint64_t(n); left; left >>= 1) {
+    if (left & 1) result = result ? matmul(result, square) : square;
+    if (left > 1) square = matmul(square, square);
   }
   return result;
 }

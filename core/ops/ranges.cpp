@@ -273,6 +273,8 @@ Tensor triangle(const char* op, const Tensor& self, int64_t diagonal, bool upper
   check(self.dim() >= 2, Kind::Runtime, op,
         "(): input tensor must have at least 2 dimensions, got ", self.dim());
   Tensor out = empty(self.shape(), self.dtype(), self.device());
+  // Diagonals outside the matrix are all alike; kernels add row numbers to them.
+  diagonal = std::clamp(diagonal, -self.size(-2) - 1, self.size(-1) + 1);
   backend_of(self).triangle(out, self, diagonal, upper);
   if (!grad_needed(self)) return out;
   return tape(out, op, wrt(self, [op, diagonal, upper](const Tensor& g) {

@@ -13,14 +13,12 @@ Tensor repeat(const Tensor& self, const Shape& repeats) {
   int extra = repeats.size() - self.dim();
   Shape apart, wide, out;  // (1, n) for each dimension, (r, n), and r * n
   for (int i = 0; i < repeats.size(); i++) {
-    int64_t n = i < extra ? 1 : self.shape()[i - extra], r = repeats[i], both;
+    int64_t n = i < extra ? 1 : self.shape()[i - extra], r = repeats[i];
     check(r >= 0, Kind::Runtime, "Trying to create tensor with negative dimension ", r, ": ",
           repeats);
-    check(!__builtin_mul_overflow(n, r, &both), Kind::Runtime,
-          "repeat(): too many elements: ", repeats);
     apart.push_back(1), apart.push_back(n);
     wide.push_back(r), wide.push_back(n);
-    out.push_back(both);
+    out.push_back(size_product("repeat", n, r));
   }
   check(apart.size() <= kMaxDims, Kind::Runtime, "repeat(): too many dimensions");
   return view(clone(expand(reshape(self, apart), wide), MemoryFormat::Contiguous), out);
@@ -43,7 +41,7 @@ Tensor repeat_interleave(const Tensor& self, int64_t repeats, std::optional<int6
   check(repeats >= 0, Kind::Runtime, "Repeats must be non-negative, got ", repeats);
   Shape wide = x.shape(), out = x.shape();
   wide.insert(d + 1, repeats);
-  out[d] *= repeats;
+  out[d] = size_product("repeat_interleave", out[d], repeats);
   return view(clone(expand(unsqueeze(x, d + 1), wide), MemoryFormat::Contiguous), out);
 }
 Tensor repeat_interleave(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim) {
@@ -143,9 +141,9 @@ Tensor roll(const Tensor& self, const Shape& shifts, const Shape& dims) {
     NoGrad guard;
     for (int i = 0; i < dims.size(); i++) {
       int d = wrap_dim("roll", dims[i], self.dim());
-      back.push_back(-shifts[i]);
       int64_t n = self.dim() ? self.shape()[d] : 1;
       int64_t by = n ? shifts[i] % n : 0;
+      back.push_back(-by);
       if (by < 0) by += n;
       Tensor from = out;
       out = empty(self.shape(), self.dtype(), self.device());
@@ -172,10 +170,9 @@ Tensor rot90(const Tensor& self, int64_t k, const Shape& dims) {
         "expected total rotation dims == 2, but got dims = ", dims.size());
   check(self.dim() >= 2, Kind::Runtime,
         "expected total dims >= 2, but got total dims = ", self.dim());
-  check(dims[0] != dims[1] && std::abs(dims[0] - dims[1]) != self.dim(), Kind::Runtime,
-        "expected rotation dims to be different, but got dim0 = ", dims[0],
-        " and dim1 = ", dims[1]);
   int a = wrap_dim("rot90", dims[0], self.dim()), b = wrap_dim("rot90", dims[1], self.dim());
+  check(a != b, Kind::Runtime, "expected rotation dims to be different, but got dim0 = ", dims[0],
+        " and dim1 = ", dims[1]);
   switch (((k % 4) + 4) % 4) {
     case 1: return transpose(flip(self, {b}), a, b);
     case 2: return flip(self, {a, b});
@@ -198,7 +195,7 @@ Tensor kron(const Tensor& self, const Tensor& other) {
     int64_t y = i < n - other.dim() ? 1 : other.shape()[i - (n - other.dim())];
     a.push_back(x), a.push_back(1);
     b.push_back(1), b.push_back(y);
-    out.push_back(x * y);
+    out.push_back(size_product("kron", x, y));
   }
   return reshape(mul(reshape(self, a), reshape(other, b)), out);
 }

@@ -61,6 +61,7 @@ class SchemaParser {
   Param param(bool keyword_only) {
     static const std::pair<std::string_view, ArgType> types[] = {{"Tensor", ArgType::Tensor},
                                                                  {"Tensor[]", ArgType::TensorList},
+                                                                 {"Tensor?[]", ArgType::TensorList},
                                                                  {"Number", ArgType::Number},
                                                                  {"Scalar", ArgType::Scalar},
                                                                  {"int", ArgType::Int},
@@ -89,6 +90,7 @@ class SchemaParser {
         known = true;
       }
     expect(known, "unknown type");
+    p.holes = type == "Tensor?[]";
     if (p.type == ArgType::Tensor && p.optional) p.type = ArgType::TensorOrNone;
     if (peek() == '*') {
       p.varargs = true;

@@ -15,7 +15,8 @@
 //     the first parameter after self) Size?   const std::optional<Shape>&      Dtype?
 //     std::optional<Dtype>      Device?  std::optional<Device> Format? std::optional<MemoryFormat>
 //     Generator?  Generator*           Any      void* (the host's object)
-// "Tensor[] *tensors" also takes the tensors as separate arguments: f(a, b).
+// "Tensor[] *tensors" also takes the tensors as separate arguments: f(a, b). The items of
+// "Tensor?[]" may be None, and come undefined.
 // A `*` in the list makes what follows keyword-only. Results: Tensor, a tuple "(Tensor values,
 // Tensor indices)" (named tuples if the parts are named), Tensor[], Scalar, bool, int, float or
 // None.
@@ -122,6 +123,7 @@ struct Param {
   bool optional = false;  // "?": accepts None
   bool keyword_only = false;
   bool varargs = false;  // "Tensor[] *tensors"
+  bool holes = false;    // "Tensor?[]": items may be None
   bool has_default = false;
   std::string default_text;  // as in the schema
   Scalar default_scalar;     // parsed

@@ -111,7 +111,9 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
   int a = wrap_dim("diag_embed", dim1, n), b = wrap_dim("diag_embed", dim2, n);
   check(a != b, Kind::Runtime, "diagonal dimensions cannot be identical ", dim1, ", ", dim2);
   check(self.dim() > 0, Kind::Index, "diag_embed(): expected a tensor of at least one dimension");
-  int64_t size = self.size(-1) + std::abs(offset);
+  // Beyond half the range there is no such matrix, and the offset may have no opposite.
+  const int64_t away = offset < -INT64_MAX / 2 ? INT64_MAX / 2 : std::abs(offset);
+  int64_t size = size_sum("diag_embed", self.size(-1), away);
   Shape shape = self.shape();
   shape.pop_back();
   shape.insert(std::min(a, b), size);
@@ -169,7 +171,7 @@ Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step)
   shape.push_back(size);
   if (self.dim()) {
     shape[d] = (n - size) / step + 1;
-    strides[d] *= step;
+    if (__builtin_mul_overflow(strides[d], step, &strides[d])) strides[d] = 1;  // one window
   }
   Tensor out = make_view(self, std::move(shape), std::move(strides), self.offset());
   if (!grad_needed(self)) return out;

@@ -46,6 +46,11 @@ EMBER_VIEW("unbind", "(Tensor self, int dim=0) -> Tensor[]", &unbind, kForms | k
 
 namespace {
 
+void check_count(const char* op, int64_t parts) {
+  check(parts <= std::numeric_limits<int>::max(), Kind::Runtime, op, "(): ", parts,
+        " parts are too many");
+}
+
 TensorList split_into(const char* op, const Tensor& self, const Shape& sizes, int d) {
   TensorList out;
   out.reserve(size_t(sizes.size()));
@@ -84,7 +89,8 @@ TensorList split(const Tensor& self, int64_t split_size, int64_t dim) {
         "split_size can only be 0 if dimension size is 0, but got dimension "
         "size of ",
         n);
-  int64_t count = split_size ? std::max<int64_t>((n + split_size - 1) / split_size, 1) : 1;
+  int64_t count = split_size ? std::max<int64_t>(n / split_size + (n % split_size != 0), 1) : 1;
+  check_count("split", count);
   Shape sizes = Shape::filled(int(count), split_size);
   sizes.back() = n - split_size * (count - 1);
   return split_into("split", self, sizes, d);
@@ -99,7 +105,7 @@ TensorList split_with_sizes(const Tensor& self, const Shape& split_sizes, int64_
           "split_with_sizes expects split_sizes have only non-negative entries, but got "
           "split_sizes=",
           split_sizes);
-    total += n;
+    total = size_sum("split_with_sizes", total, n);
   }
   check(total == self.shape()[d], Kind::Runtime,
         "split_with_sizes expects split_sizes to sum exactly to ", self.shape()[d],
@@ -139,7 +145,8 @@ TensorList chunk(const Tensor& self, int64_t chunks, int64_t dim) {
   check(self.dim() > 0, Kind::Runtime, "chunk expects at least a 1-dimensional tensor");
   check(chunks > 0, Kind::Runtime, "chunk expects `chunks` to be greater than 0, got: ", chunks);
   int d = wrap_dim("chunk", dim, self.dim());
-  int64_t n = self.shape()[d], size = (n + chunks - 1) / chunks;
+  int64_t n = self.shape()[d], size = n / chunks + (n % chunks != 0);
+  if (size == 0) check_count("chunk", chunks);
   if (size == 0) return split_into("split_with_sizes", self, Shape::filled(int(chunks), 0), d);
   return split(self, size, d);
 }
@@ -171,6 +178,7 @@ TensorList tensor_split(const Tensor& self, int64_t sections, int64_t dim) {
         "dims");
   int d = wrap_dim("tensor_split", dim, self.dim());
   check(sections > 0, Kind::Runtime, "number of sections must be larger than 0, got ", sections);
+  check_count("tensor_split", sections);
   int64_t n = self.shape()[d], least = n / sections, longer = n % sections, at = 0;
   TensorList out;
   for (int64_t i = 0; i < sections; i++) {

@@ -18,6 +18,14 @@ Py_ssize_t most_ints(const Param& p) {
   return parts ? std::numeric_limits<int>::max() : kMaxDims;
 }
 
+// Asked again, because reading the arguments before may have run Python code that changed the list.
+Tensor item_of(const Args& a, int i, PyObject* item) {
+  if (is_tensor(item)) return tensor_of(item);
+  check(item == Py_None && param(a, i).holes, Kind::Type, a.op->name, "(): expected Tensor in '",
+        param(a, i).name, "', but found ", Py_TYPE(item)->tp_name);
+  return Tensor();
+}
+
 }  // namespace
 
 bool Args::is_none(int i) const {
@@ -38,15 +46,13 @@ TensorList Args::tensors(int i) const {
   if (is_tensor(v)) {  // a single tensor stands for its rows
     Object parts = checked(PySequence_Tuple(v));
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(parts.get()); k++)
-      list.push_back(tensor_of(PyTuple_GET_ITEM(parts.get(), k)));
+      list.push_back(item_of(*this, i, PyTuple_GET_ITEM(parts.get(), k)));
     return list;
   }
   Py_ssize_t n = PySequence_Fast_GET_SIZE(v);
   list.reserve(size_t(n));
-  for (Py_ssize_t k = 0; k < n; k++) {
-    PyObject* item = PySequence_Fast_GET_ITEM(v, k);
-    list.push_back(item == Py_None ? Tensor() : tensor_of(item));
-  }
+  for (Py_ssize_t k = 0; k < n; k++)
+    list.push_back(item_of(*this, i, PySequence_Fast_GET_ITEM(v, k)));
   return list;
 }
 
@@ -72,8 +78,10 @@ double Args::real(int i) const {
 std::vector<double> Args::reals(int i) const {
   std::vector<double> list;
   PyObject* v = value(*this, i);
-  for (Py_ssize_t k = 0; v && v != Py_None && k < PySequence_Fast_GET_SIZE(v); k++)
-    list.push_back(scalar_of(PySequence_Fast_GET_ITEM(v, k)).to<double>());
+  for (Py_ssize_t k = 0; v && v != Py_None && k < PySequence_Fast_GET_SIZE(v); k++) {
+    Object item = Object::borrow(PySequence_Fast_GET_ITEM(v, k));
+    list.push_back(scalar_of(item.get()).to<double>());
+  }
   return list;
 }
 bool Args::boolean(int i) const {
@@ -162,7 +170,7 @@ bool fits(const Param& p, PyObject* o) {
   switch (p.type) {
     case ArgType::Tensor:
     case ArgType::TensorOrNone: return is_tensor(o);
-    case ArgType::TensorList: return is_list_of(o, is_tensor_or_none);
+    case ArgType::TensorList: return is_list_of(o, p.holes ? is_tensor_or_none : is_tensor);
     case ArgType::Number: return is_tensor(o) || is_number(o);
     case ArgType::Scalar: return is_number(o) || (is_tensor(o) && tensor_of(o).dim() == 0);
     case ArgType::Int: return is_int(o);

@@ -67,18 +67,19 @@ Dtype dtype_from(DLDataType t) {
 template <class Managed>
 struct Export {
   Managed managed;
-  Tensor keep;
+  Pin pin;  // not the tensor: that may get another storage
   Shape shape, strides;
 };
 
 template <class Managed>
 Managed* exported(const Tensor& t) {
-  auto* e = new Export<Managed>{{}, t, t.shape(), t.strides()};
+  void* data = t.numel() ? t.data() : nullptr;
+  auto* e = new Export<Managed>{{}, Pin(t.storage()), t.shape(), t.strides()};
   // Strides of single-element dimensions carry no meaning, but some consumers check them.
   for (int i = 0; i < t.dim(); i++)
     if (e->shape[i] < 2) e->strides[i] = 1;
   DLTensor& d = e->managed.tensor;
-  d.data = t.numel() ? t.data() : nullptr;
+  d.data = data;
   d.device = {kHost, 0};
   d.ndim = t.dim();
   d.dtype = data_type(t.dtype());
@@ -139,7 +140,6 @@ PyObject* dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
         fail_buffer("a CPU tensor cannot be exported to another device");
     }
     bool copies = copy == Py_True;
-    live_buffers++;  // for good: who drops it may not hold the lock
     bool versioned =
         version != Py_None && int_of(checked(PySequence_GetItem(version, 0)).get()) >= 1;
     return to_capsule(copies ? clone(t) : t, versioned, copies);

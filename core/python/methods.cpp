@@ -70,7 +70,7 @@ SIMPLE(dim, PyLong_FromLong(t.dim()))
 SIMPLE(numel, PyLong_FromLongLong(t.numel()))
 SIMPLE(element_size, PyLong_FromLongLong(t.item_size()))
 SIMPLE(storage_offset, PyLong_FromLongLong(t.offset()))
-SIMPLE(data_ptr, PyLong_FromVoidPtr(t.numel() && t.storage()->data ? t.data() : nullptr))
+SIMPLE(data_ptr, PyLong_FromVoidPtr(t.numel() && t.storage()->data ? t.address() : nullptr))
 SIMPLE(get_device, PyLong_FromLong(t.device().is_cpu() ? -1 : std::max<int>(t.device().index, 0)))
 SIMPLE(is_shared, PyBool_FromLong((t.storage()->root ? t.storage()->root : t.storage())->shared))
 SIMPLE(is_pinned, PyBool_FromLong(false))
@@ -78,7 +78,10 @@ SIMPLE(is_inference, PyBool_FromLong(t.impl()->inference))
 SIMPLE(has_names, PyBool_FromLong(false))
 #undef SIMPLE
 PyObject* size_in_bytes(PyObject* self, PyObject*) {
-  return PyLong_FromLongLong(tensor_of(self).numel() * tensor_of(self).item_size());
+  return guarded([&] {
+    const Tensor& t = tensor_of(self);
+    return PyLong_FromLongLong(byte_count(t.shape(), t.numel(), t.dtype()));
+  });
 }
 
 // The dimensions from the outermost in memory to the innermost.

@@ -92,10 +92,12 @@ Shape shape_of(PyObject* o, Py_ssize_t most) {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
     check(n <= most, Kind::Runtime, "a shape has at most ", most, " dimensions, got ", n);
     for (Py_ssize_t i = 0; i < n; i++) {
-      PyObject* item = PySequence_Fast_GET_ITEM(o, i);
-      check(is_int(item), Kind::Type, "expected a sequence of ints, but found ",
-            Py_TYPE(item)->tp_name, " at position ", i);
-      s.push_back(int_of(item));
+      // Reading an item may run Python code, which may change the list.
+      check(i < PySequence_Fast_GET_SIZE(o), Kind::Runtime, "the list changed while it was read");
+      Object item = Object::borrow(PySequence_Fast_GET_ITEM(o, i));
+      check(is_int(item.get()), Kind::Type, "expected a sequence of ints, but found ",
+            Py_TYPE(item.get())->tp_name, " at position ", i);
+      s.push_back(int_of(item.get()));
     }
     return s;
   }

@@ -241,6 +241,22 @@ void check_readable(const Tensor& t) {
   check(t.dtype() != Dtype::BFloat16, Kind::Type, "Got unsupported ScalarType BFloat16");
 }
 
+// A step that is never taken may be of any length, and times the bytes of an element not be an int.
+Shape byte_strides(const Tensor& t) {
+  Shape out;
+  for (int64_t step : t.strides()) {
+    int64_t bytes;
+    out.push_back(__builtin_mul_overflow(step, t.item_size(), &bytes) ? 0 : bytes);
+  }
+  return out;
+}
+
+// What a buffer keeps: the storage, since the tensor may get another one.
+struct Exported {
+  Pin pin;
+  Shape shape, strides;  // in bytes
+};
+
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   view->obj = nullptr;
   return guarded(-1, [&] {
@@ -250,32 +266,29 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
       PyErr_SetString(PyExc_BufferError, "the tensor is not contiguous");
       throw PythonError{};
     }
-    int n = t.dim();
-    auto* geometry = new Py_ssize_t[size_t(2 * n + 1)];
-    for (int i = 0; i < n; i++) {
-      geometry[i] = t.shape()[i];
-      geometry[n + i] = t.strides()[i] * t.item_size();
-    }
     static char nothing[16];
+    static_assert(sizeof(Py_ssize_t) == sizeof(int64_t));
+    void* data = t.numel() ? t.data() : nothing;
+    const int64_t bytes = byte_count(t.shape(), t.numel(), t.dtype());
+    auto* exported = new Exported{Pin(t.storage()), t.shape(), byte_strides(t)};
     view->obj = Py_NewRef(self);
-    view->buf = t.numel() ? t.data() : nothing;
-    view->len = t.numel() * t.item_size();
+    view->buf = data;
+    view->len = bytes;
     view->itemsize = t.item_size();
     view->readonly = 0;
-    view->ndim = n;
+    view->ndim = t.dim();
     view->format = flags & PyBUF_FORMAT ? const_cast<char*>(kFormats[int(t.dtype())]) : nullptr;
-    view->shape = flags & PyBUF_ND ? geometry : nullptr;
-    view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? geometry + n : nullptr;
+    view->shape =
+        flags & PyBUF_ND ? reinterpret_cast<Py_ssize_t*>(exported->shape.data()) : nullptr;
+    view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES
+                        ? reinterpret_cast<Py_ssize_t*>(exported->strides.data())
+                        : nullptr;
     view->suboffsets = nullptr;
-    view->internal = geometry;
-    live_buffers++;
+    view->internal = exported;
     return 0;
   });
 }
-void release_geometry(PyObject*, Py_buffer* view) {
-  delete[] static_cast<Py_ssize_t*>(view->internal);
-  live_buffers--;
-}
+void release_exported(PyObject*, Py_buffer* view) { delete static_cast<Exported*>(view->internal); }
 
 PyObject* numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
@@ -289,6 +302,7 @@ PyObject* numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
       return numpy(plain.get(), args, nullptr);
     }
     check_readable(t);
+    pin_storage(t.storage());  // for ever, as in torch: the array's pointer may have been passed on
     return as_array(self).release();
   });
 }
@@ -302,6 +316,7 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* kwargs) {
                                      &dtype, &copy))
       return nullptr;
     check_readable(tensor_of(self));
+    pin_storage(tensor_of(self).storage());
     Object plain = as_array(self);
     bool copies = copy != Py_None && checked(PyObject_IsTrue(copy));
     if (dtype == Py_None)
@@ -336,14 +351,19 @@ PyObject* array_interface(PyObject* self, void*) {
                                          : 'u';
     Object shape = checked(PySequence_Tuple(checked(wrap_shape(t.shape())).get()));
     Object strides = checked(PyTuple_New(t.dim()));
+    Shape steps = byte_strides(t);
     for (int i = 0; i < t.dim(); i++)
-      PyTuple_SET_ITEM(strides.get(), i,
-                       checked(PyLong_FromLongLong(t.strides()[i] * t.item_size())).release());
+      PyTuple_SET_ITEM(strides.get(), i, checked(PyLong_FromLongLong(steps[i])).release());
+    void* data = t.numel() ? t.data() : nullptr;
+    pin_storage(t.storage());
+    (t.storage()->root ? t.storage()->root : t.storage())->exposed = true;
+    // Whoever keeps the dict keeps the memory, too.
+    Object memory = checked(wrap_storage(t.storage()->root ? t.storage()->root : t.storage()));
     std::string code =
         (t.item_size() > 1 ? "<" : "|") + std::string(1, kind) + std::to_string(t.item_size());
-    return Py_BuildValue("{s:i,s:s,s:O,s:O,s:(NO)}", "version", 3, "typestr", code.c_str(), "shape",
-                         shape.get(), "strides", strides.get(), "data",
-                         PyLong_FromVoidPtr(t.numel() ? t.data() : nullptr), Py_False);
+    return Py_BuildValue("{s:i,s:s,s:O,s:O,s:N,s:(NO)}", "version", 3, "typestr", code.c_str(),
+                         "shape", shape.get(), "strides", strides.get(), "storage",
+                         memory.release(), "data", PyLong_FromVoidPtr(data), Py_False);
   });
 }
 
@@ -372,7 +392,7 @@ Object as_array(PyObject* o) {
   return checked(PyObject_CallOneArg(asarray, o));
 }
 
-PyBufferProcs buffer_methods = {get_buffer, release_geometry};
+PyBufferProcs buffer_methods = {get_buffer, release_exported};
 
 void add_numpy(PyObject* module) {
   checked(PyModule_AddFunctions(module, functions));

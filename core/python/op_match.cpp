@@ -60,6 +60,15 @@ std::string type_text(const Param& p) {
   return "";
 }
 
+// What of `o` is in the way of its being a list of tensors.
+std::string misfit(const Param& p, PyObject* o) {
+  if (p.type == ArgType::TensorList && (PyList_Check(o) || PyTuple_Check(o)))
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++)
+      if (PyObject* item = PySequence_Fast_GET_ITEM(o, i); !is_tensor(item))
+        return std::string(Py_TYPE(item)->tp_name) + " as element " + std::to_string(i);
+  return Py_TYPE(o)->tp_name;
+}
+
 }  // namespace
 
 bool match(const OpInfo& op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, Call& call,
@@ -107,7 +116,7 @@ bool match(const OpInfo& op, PyObject* const* args, Py_ssize_t n, PyObject* kwna
     }
     if (!fits(p, args[i]))
       return reject("argument '", p.name == "self" ? "input" : p.name, "' (position ", i + 1,
-                    ") must be ", type_text(p), ", not ", Py_TYPE(args[i])->tp_name);
+                    ") must be ", type_text(p), ", not ", misfit(p, args[i]));
     call.values[k] = args[i];
   }
   Py_ssize_t keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
@@ -127,7 +136,7 @@ bool match(const OpInfo& op, PyObject* const* args, Py_ssize_t n, PyObject* kwna
       return reject("got multiple values for argument '", op.params[size_t(k)].name, "'");
     if (!fits(op.params[size_t(k)], given))
       return reject("argument '", op.params[size_t(k)].name, "' must be ",
-                    type_text(op.params[size_t(k)]), ", not ", Py_TYPE(given)->tp_name);
+                    type_text(op.params[size_t(k)]), ", not ", misfit(op.params[size_t(k)], given));
     call.values[k] = given;
   }
   for (size_t i = 0; i < count; i++)

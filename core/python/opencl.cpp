@@ -46,9 +46,11 @@ PyObject* use(PyObject*, PyObject* places) {
       Py_ssize_t place = PyLong_AsSsize_t(PySequence_Fast_GET_ITEM(list.get(), i));
       if (place == -1 && PyErr_Occurred()) return nullptr;
       check(place >= 0 && size_t(place) < found.size(), Kind::Runtime, "there is no OpenCL device ",
-            place, "; there are ", found.size());
+            place, "; there are ", found.size(), why.empty() ? "" : ": ", why);
       chosen.push_back(found[size_t(place)]);
     }
+    check(!chosen.empty(), Kind::Runtime, "_opencl_use(): no device was chosen",
+          why.empty() ? "" : "; ", why);
     opencl::use_devices(chosen);
     opencl::register_device();
     Py_RETURN_NONE;
@@ -58,6 +60,7 @@ PyObject* use(PyObject*, PyObject* places) {
 opencl::Context& device_at(PyObject* index) {
   long i = PyLong_AsLong(index);
   if (i == -1 && PyErr_Occurred()) throw PythonError{};
+  check(i == int(i), Kind::Runtime, "there is no device 'opencl:", i, "'");
   return opencl::context(int(i));
 }
 template <class F>
@@ -111,6 +114,8 @@ PyObject* limit(PyObject*, PyObject* args) {
     int index;
     double fraction;
     if (!PyArg_ParseTuple(args, "id:_opencl_limit_memory", &index, &fraction)) return nullptr;
+    check(fraction >= 0, Kind::Value, "_opencl_limit_memory(): expected a fraction, got ",
+          fraction);
     opencl::limit_memory(opencl::context(index), fraction);
     Py_RETURN_NONE;
   });

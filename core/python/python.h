@@ -140,7 +140,6 @@ void add_methods();
 void add_storage_type(PyObject* module);
 PyObject* wrap_storage(Ref<Storage> storage);
 void add_shared_memory(PyObject* module);
-extern int live_buffers;  // raw pointers into tensors that others hold: NumPy arrays, DLPack
 Tensor tensor_from_data(PyObject* data, std::optional<Dtype> dtype,
                         std::optional<Device> device);  // always a copy
 void add_numpy(PyObject* module);

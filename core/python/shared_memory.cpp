@@ -17,8 +17,6 @@
 
 namespace ember::python {
 
-int live_buffers = 0;
-
 namespace {
 
 constexpr size_t kMostDescriptors = 253;  // that Linux takes in one message
@@ -30,8 +28,7 @@ PyObject* share_tensor(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     const Tensor& t = tensor_of(self);
     if (!t.device().is_cpu()) return Py_NewRef(self);  // as in torch, nothing to do
-    share_storage(owner_of(t), live_buffers > 0);
-    t.storage()->data = owner_of(t).data;
+    share_storage(owner_of(t));
     return Py_NewRef(self);
   });
 }

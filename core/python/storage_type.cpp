@@ -78,14 +78,14 @@ PyObject* storage_data_ptr(PyObject* self, PyObject*) {
 }
 PyObject* storage_element_size(PyObject*, PyObject*) { return PyLong_FromLong(1); }
 PyObject* storage_resizable(PyObject* self, PyObject*) {
-  return PyBool_FromLong(storage_in(self).resizable);
+  return PyBool_FromLong(storage_in(self).resizable && !storage_in(self).pins);
 }
 PyObject* storage_is_shared(PyObject* self, PyObject*) {
   return PyBool_FromLong(storage_in(self).shared);
 }
 PyObject* storage_share(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
-    if (storage_in(self).device.is_cpu()) share_storage(storage_in(self), live_buffers > 0);
+    if (storage_in(self).device.is_cpu()) share_storage(storage_in(self));
     return Py_NewRef(self);
   });
 }
@@ -143,10 +143,12 @@ int storage_buffer(PyObject* self, Py_buffer* view, int flags) {
   }
   static char nothing;
   int status = PyBuffer_FillInfo(view, self, s.data ? s.data : &nothing, s.bytes, 0, flags);
-  if (status == 0) live_buffers++;
+  if (status == 0) view->internal = new Pin(ref_in(self));
   return status;
 }
-void storage_release_buffer(PyObject*, Py_buffer*) { live_buffers--; }
+void storage_release_buffer(PyObject*, Py_buffer* view) {
+  delete static_cast<Pin*>(view->internal);
+}
 PyObject* storage_subscript(PyObject* self, PyObject* key) {
   return guarded([&]() -> PyObject* {
     Object list = checked(storage_tolist(self, nullptr));
@@ -271,6 +273,7 @@ void set_storage(const Tensor& self, Ref<Storage> s, const Shape& size, const Sh
   Tensor made = from_storage(std::move(s), self.dtype(), size, stride, offset);
   check(!grad_enabled() || !self.requires_grad() || !self.is_leaf(), Kind::Runtime,
         "a leaf Variable that requires grad is being used in an in-place operation.");
+  leave_storage(self.storage());
   self.impl()->storage = made.storage();
   self.impl()->device = made.device();
   set_geometry(self, size, stride, offset);

@@ -31,7 +31,7 @@ GET(dtype, return wrap_dtype(t.dtype()))
 GET(device, return wrap_device(t.device()))
 GET(ndim, return PyLong_FromLong(t.dim()))
 GET(itemsize, return PyLong_FromLongLong(t.item_size()))
-GET(nbytes, return PyLong_FromLongLong(t.item_size() * t.numel()))
+GET(nbytes, return PyLong_FromLongLong(byte_count(t.shape(), t.numel(), t.dtype())))
 GET(requires_grad, return PyBool_FromLong(t.requires_grad()))
 GET(is_leaf, return PyBool_FromLong(t.is_leaf()))
 GET(version,

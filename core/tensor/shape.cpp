@@ -2,6 +2,21 @@
 
 namespace ember {
 
+void fail_numel(const Shape& shape) {
+  for (int64_t d : shape)
+    check(d >= 0, Kind::Runtime, "Trying to create tensor with negative dimension ", d, ": ",
+          shape);
+  fail(Kind::Runtime, "numel: integer multiplication overflow, with sizes=", shape);
+}
+
+void fail_product(const char* op, int64_t a, int64_t b) {
+  fail(Kind::Runtime, op, "(): integer multiplication overflow: the size would be ", a, " * ", b);
+}
+
+void fail_bytes(const Shape& shape) {
+  fail(Kind::Runtime, "Storage size calculation overflowed with sizes=", shape);
+}
+
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b) {
   const Shape& longer = a.size() >= b.size() ? a : b;
   const Shape& shorter = a.size() >= b.size() ? b : a;
@@ -68,9 +83,12 @@ Shape infer_size(const char* op, Shape shape, int64_t numel) {
     } else {
       check(shape[i] >= 0, Kind::Runtime, op, "(): invalid shape dimension ", shape[i], " in ",
             shape);
-      known *= shape[i];
+      // Too large a product is no element count, and 0 times anything is 0.
+      if (__builtin_mul_overflow(known, shape[i], &known)) known = shape.contains(0) ? 0 : -1;
     }
   }
+  check(known >= 0, Kind::Runtime, op, "(): shape '", shape, "' is invalid for input of size ",
+        numel);
   if (unknown >= 0) {
     check(known != 0, Kind::Runtime, op, "(): cannot reshape tensor of ", numel,
           " elements into shape ", shape,

@@ -132,18 +132,49 @@ struct Dims {
   Dims(Shape d) : given(true), values(std::move(d)) {}
 };
 
+// Sizes are multiplied here and in size_product() only, so that none wraps round.
+[[noreturn]] void fail_numel(const Shape& shape);
+[[noreturn]] void fail_product(const char* op, int64_t a, int64_t b);
+[[noreturn]] void fail_bytes(const Shape& shape);
+
+// The number of elements. Sizes of 0 count as 1 until the end: then no stride overflows either.
 inline int64_t numel_of(const Shape& shape) {
   int64_t n = 1;
-  for (int64_t d : shape) n *= d;
+  bool empty = false;
+  for (int64_t d : shape) {
+    empty |= d == 0;
+    if (d < 0 || __builtin_mul_overflow(n, d + (d == 0), &n)) fail_numel(shape);
+  }
+  return empty ? 0 : n;
+}
+
+// a * b, of sizes.
+inline int64_t size_product(const char* op, int64_t a, int64_t b) {
+  int64_t n;
+  if (__builtin_mul_overflow(a, b, &n)) fail_product(op, a, b);
+  return n;
+}
+inline int64_t size_sum(const char* op, int64_t a, int64_t b) {
+  int64_t n;
+  check(!__builtin_add_overflow(a, b, &n), Kind::Runtime, op,
+        "(): integer overflow: the size would be ", a, " + ", b);
   return n;
 }
 
+// The bytes of so many elements.
+inline int64_t byte_count(const Shape& shape, int64_t numel, Dtype dtype) {
+  int64_t bytes;
+  if (__builtin_mul_overflow(numel, item_size(dtype), &bytes)) fail_bytes(shape);
+  return bytes;
+}
+
+// Shapes whose strides would overflow are refused.
 inline Shape contiguous_strides(const Shape& shape) {
   Shape s = Shape::filled(shape.size(), 0);
   int64_t step = 1;
   for (int i = shape.size() - 1; i >= 0; i--) {
     s[i] = step;
-    step *= std::max<int64_t>(shape[i], 1);
+    if (__builtin_mul_overflow(step, std::max<int64_t>(shape[i], 1), &step)) fail_numel(shape);
   }
   return s;
 }

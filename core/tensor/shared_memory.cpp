@@ -166,7 +166,7 @@ Ref<Storage> map_shared_storage(int fd, int64_t bytes, bool warm) {
   return s;
 }
 
-void share_storage(Storage& s, bool keep_old) {
+void share_storage(Storage& s) {
   if (s.shared) return;
   check(s.device.is_cpu(), Kind::Runtime, "share_memory_(): only memory of the CPU can be shared, ",
         "this is on ", s.device);
@@ -186,7 +186,7 @@ void share_storage(Storage& s, bool keep_old) {
       old->owner = s.owner;
       old->release = s.release;
       old->context = s.context;
-      if (keep_old || s.aliased) {
+      if (s.pins) {
         old->retired = std::move(s.retired);
         s.retired = std::move(old);
       }
@@ -197,6 +197,7 @@ void share_storage(Storage& s, bool keep_old) {
   s.owner = nullptr;
   s.resizable = false;
   s.shared = true;
+  update_aliases(s);
 }
 
 int shared_descriptor(Storage& s, bool* temporary) {

@@ -14,9 +14,9 @@ Ref<Storage> new_shared_storage(int64_t bytes, bool warm = false);
 // The memory of a file that another process made; takes over the descriptor.
 Ref<Storage> map_shared_storage(int descriptor, int64_t bytes, bool warm = false);
 
-// Moves a storage of host memory to shared memory. Large blocks keep their address. What others may
-// still point into (`keep_old`) stays allocated as long as the storage.
-void share_storage(Storage& storage, bool keep_old);
+// Moves a storage of host memory to shared memory. Large blocks keep their address. What others
+// have pointers to (`Storage::pins`) stays allocated as long as the storage.
+void share_storage(Storage& storage);
 
 // The descriptor to send to another process. It remains the storage's own; `*temporary` says that
 // it has to be closed by the caller instead.

@@ -15,14 +15,19 @@ struct Storage final : Pooled<Storage> {
   int64_t bytes = 0;
   Device device;
   bool resizable = true;
-  bool shared = false;                  // mapped by other processes too
-  Backend* owner = nullptr;             // frees `data` if there is no `release`
+  bool shrunk = false;       // below `peak`, so that tensors made before may reach past the end
+  bool shared = false;       // mapped by other processes too
+  Backend* owner = nullptr;  // frees `data` if there is no `release`
   void (*release)(Storage*) = nullptr;  // for memory that belongs to somebody else
   void* context = nullptr;              // what `release` needs: a PyObject, a mapping ...
   Ref<Storage> root;                    // for x.data: the same memory under its own version counter
-  bool aliased = false;  // is the root of another: its memory must stay after resizing, too ...
-  Ref<Storage> retired;  // ... and is kept here
+  Storage* aliases = nullptr;           // of a root: those that follow it; see alias_storage
+  Storage *alias_before = nullptr, *alias_after = nullptr;
+  Ref<Storage> retired;         // memory that was left while others had pointers to it
   void* host_object = nullptr;  // the Python object, while there is one
+  int64_t peak = 0;             // the most bytes it has had, while it is `shrunk`
+  uint32_t pins = 0;            // pointers to the memory that others hold; see Pin
+  bool exposed = false;         // its address was given away without a word on when it is done with
 
   void destroy();  // not for use by hand
 };
@@ -32,9 +37,33 @@ Ref<Storage> new_storage(int64_t bytes, Device device);
 // Memory owned by someone else, given back by calling `release`.
 Ref<Storage> wrap_memory(void* data, int64_t bytes, Device device, void (*release)(Storage*),
                          void* context);
-// The same memory with a version counter of its own (x.data).
+// The same memory with a version counter of its own (x.data). It follows where the memory moves.
 Ref<Storage> alias_storage(const Ref<Storage>& storage);
 // Grows or shrinks in place, keeping what fits.
 void resize_storage(Storage& storage, int64_t bytes);
+// Tells the aliases of a root where its memory is now.
+void update_aliases(Storage& root);
+// For ever: the memory is not moved while the storage lives.
+void pin_storage(const Ref<Storage>& storage);
+// What a tensor calls that is about to have another storage. One whose address is known to others,
+// who trust in the tensor to keep it, lives on.
+void leave_storage(Ref<Storage> storage);
+
+// The right of somebody else (an array, a consumer of DLPack) to a pointer into a storage: it lives
+// as long as this does, and its memory stays where it is, whatever happens to the tensor. Made and
+// dropped by threads that hold the host's lock.
+class Pin {
+ public:
+  explicit Pin(const Ref<Storage>& storage)
+      : owner_(storage->root ? storage->root : storage), held_(storage) {
+    owner_->pins++;
+  }
+  ~Pin() { owner_->pins--; }
+  Pin(const Pin&) = delete;
+  Pin& operator=(const Pin&) = delete;
+
+ private:
+  Ref<Storage> owner_, held_;
+};
 
 }  // namespace ember

@@ -1,5 +1,6 @@
 #include "tensor/tensor.h"
 
+#include <mutex>
 #include <numeric>
 
 #include "backend.h"
@@ -22,11 +23,42 @@ Device with_index(Device d) {
   return d;
 }
 
+namespace {
+
+std::mutex alias_mutex;  // guards the lists of aliases, since anybody may drop one
+
+void join_root(Storage& s) {
+  std::lock_guard lock(alias_mutex);
+  s.alias_after = s.root->aliases;
+  if (s.alias_after) s.alias_after->alias_before = &s;
+  s.root->aliases = &s;
+}
+
+void leave_root(Storage& s) {
+  std::lock_guard lock(alias_mutex);
+  (s.alias_before ? s.alias_before->alias_after : s.root->aliases) = s.alias_after;
+  if (s.alias_after) s.alias_after->alias_before = s.alias_before;
+}
+
+void follow(Storage& s, const Storage& root) {
+  s.data = root.data;
+  s.bytes = root.bytes;
+  s.shrunk = root.shrunk;
+}
+
+}  // namespace
+
 void Storage::destroy() {
   if (release)
     release(this);
   else if (owner && !root)
     owner->deallocate(data, bytes);
+  // One after the other: there may be many.
+  for (Ref<Storage> old = std::move(retired); old && old->refs.load() == 1;) {
+    Ref<Storage> next = std::move(old->retired);
+    old = std::move(next);
+  }
+  if (root) leave_root(*this);
   delete this;
 }
 
@@ -55,34 +87,50 @@ Ref<Storage> wrap_memory(void* data, int64_t bytes, Device device, void (*releas
 
 Ref<Storage> alias_storage(const Ref<Storage>& storage) {
   Ref<Storage> s(new Storage);
-  s->data = storage->data;
-  s->bytes = storage->bytes;
   s->device = storage->device;
   s->root = storage->root ? storage->root : storage;
-  s->root->aliased = true;
-  s->resizable = false;
+  follow(*s, *s->root);
+  join_root(*s);
   return s;
 }
 
+void update_aliases(Storage& root) {
+  if (!root.aliases) return;
+  std::lock_guard lock(alias_mutex);
+  for (Storage* s = root.aliases; s; s = s->alias_after) follow(*s, root);
+}
+
+void pin_storage(const Ref<Storage>& storage) {
+  const Ref<Storage>& owner = storage->root ? storage->root : storage;
+  owner->pins++;
+  owner->resizable = false;
+}
+
+void leave_storage(Ref<Storage> storage) {
+  static auto* left = new std::vector<Ref<Storage>>;
+  const Ref<Storage>& owner = storage->root ? storage->root : storage;
+  if (owner->exposed) left->push_back(owner);
+}
+
 void resize_storage(Storage& s, int64_t bytes) {
-  if (s.bytes == bytes) return;
-  check(s.resizable, Kind::Runtime, "Trying to resize storage that is not resizable");
+  if (s.root) return resize_storage(*s.root, bytes);
+  if (s.bytes == bytes && !s.pins) return;
+  check(s.resizable && !s.pins, Kind::Runtime, "Trying to resize storage that is not resizable",
+        s.pins ? ": an array or another library has a pointer to its memory" : "");
+  check(bytes >= 0, Kind::Runtime, "resize_(): the size must not be negative, got ", bytes);
   Backend& backend = backend_of(s.device);
   void* data = backend.allocate(bytes);
   if (s.data && bytes && s.bytes) backend.copy_bytes(data, s.data, std::min(bytes, s.bytes));
-  if (s.aliased) {
-    Ref<Storage> old(new Storage);
-    old->data = s.data;
-    old->bytes = s.bytes;
-    old->owner = s.owner;
-    old->retired = std::move(s.retired);
-    s.retired = std::move(old);
-    s.aliased = false;
-  } else {
-    backend.deallocate(s.data, s.bytes);
+  backend.deallocate(s.data, s.bytes);
+  if (bytes < s.bytes) {
+    s.peak = std::max(s.peak, s.bytes);
+    s.shrunk = true;
+  } else if (s.shrunk && bytes >= s.peak) {
+    s.shrunk = false;
   }
   s.data = data;
   s.bytes = bytes;
+  update_aliases(s);
 }
 
 namespace {
@@ -119,6 +167,17 @@ Tensor make(Ref<Storage> storage, Dtype dtype, const Shape& shape, const Shape& 
 
 }  // namespace
 
+void Tensor::check_extent() const {
+  if (numel() == 0) return;
+  int64_t need;
+  const bool fits = !__builtin_add_overflow(extent(shape(), strides()), offset(), &need) &&
+                    !__builtin_mul_overflow(need, item_size(), &need) &&
+                    need <= impl_->storage->bytes;
+  check(fits, Kind::Runtime, "the storage of a tensor of shape ", shape(), " and dtype ", dtype(),
+        " has been resized to ", impl_->storage->bytes,
+        " bytes, which its elements do not fit in; resize it back before using the tensor");
+}
+
 Tensor empty(const Shape& shape, Dtype dtype, Device device) {
   auto* impl = new TensorImpl;
   Tensor t{Ref<TensorImpl>(impl)};
@@ -129,9 +188,8 @@ Tensor empty(const Shape& shape, Dtype dtype, Device device) {
     check(shape[i] >= 0, Kind::Runtime, "Trying to create tensor with negative dimension ",
           shape[i], ": ", shape);
     strides[i] = numel;
-    check(!__builtin_mul_overflow(numel, std::max<int64_t>(shape[i], 1), &numel) &&
-              numel <= INT64_MAX / 16,
-          Kind::Runtime, "Storage size calculation overflowed with sizes=", shape);
+    check(!__builtin_mul_overflow(numel, std::max<int64_t>(shape[i], 1), &numel), Kind::Runtime,
+          "Storage size calculation overflowed with sizes=", shape);
   }
   for (int64_t d : shape)
     if (d == 0) numel = 0;
@@ -139,7 +197,7 @@ Tensor empty(const Shape& shape, Dtype dtype, Device device) {
   impl->shape = shape;
   impl->numel = numel;
   impl->inference = grad_mode.inference;
-  impl->storage = new_storage(numel * item_size(dtype), device);
+  impl->storage = new_storage(byte_count(shape, numel, dtype), device);
   impl->device = impl->storage->device;
   return t;
 }
@@ -154,9 +212,7 @@ Tensor empty_strided(const Shape& shape, const Shape& strides, Dtype dtype, Devi
           "empty_strided(): negative strides are not supported, got ", strides);
   }
   int64_t n = extent(shape, strides);
-  check(n <= INT64_MAX / 16, Kind::Runtime,
-        "Storage size calculation overflowed with sizes=", shape);
-  return make(new_storage(n * item_size(dtype), device), dtype, shape, strides, 0);
+  return make(new_storage(byte_count(shape, n, dtype), device), dtype, shape, strides, 0);
 }
 
 Tensor empty_like(const Tensor& t, Dtype dtype) {
@@ -226,6 +282,18 @@ void set_geometry(const Tensor& t, Shape shape, Shape strides, int64_t offset) {
   impl.contiguous = is_contiguous(impl.shape, impl.strides);
 }
 
+void resize(const Tensor& t, const Shape& shape, const Shape& strides) {
+  const int64_t numel = numel_of(shape);
+  if (numel) {
+    int64_t need;
+    bool overflows = __builtin_add_overflow(extent(shape, strides), t.offset(), &need) ||
+                     __builtin_mul_overflow(need, t.item_size(), &need);
+    check(!overflows, Kind::Runtime, "Storage size calculation overflowed with sizes=", shape);
+    if (need > t.storage()->bytes) resize_storage(*t.storage(), need);
+  }
+  set_geometry(t, shape, strides, t.offset());
+}
+
 bool is_dense(const Shape& shape, const Shape& strides) {
   int order[kMaxDims];
   std::iota(order, order + shape.size(), 0);
@@ -255,7 +323,7 @@ Shape channels_last_strides(const Shape& shape) {
   int64_t step = 1;
   auto put = [&](int d) {
     strides[d] = step;
-    step *= std::max<int64_t>(shape[d], 1);
+    if (__builtin_mul_overflow(step, std::max<int64_t>(shape[d], 1), &step)) fail_numel(shape);
   };
   put(1);
   for (int d = shape.size() - 1; d >= 2; d--) put(d);
@@ -290,7 +358,8 @@ Shape preserved_strides(const Shape& shape, const Shape& strides) {
   int64_t step = 1;
   for (int k = n - 1; k >= 0; k--) {
     out[order[k]] = step;
-    step *= std::max<int64_t>(shape[order[k]], 1);
+    if (__builtin_mul_overflow(step, std::max<int64_t>(shape[order[k]], 1), &step))
+      fail_numel(shape);
   }
   return out;
 }

@@ -71,10 +71,22 @@ class Tensor {
   uint32_t version() const { return impl_->storage->version; }
 
   // Address of the first element; meaningful on devices with host memory only.
-  void* data() const { return static_cast<char*>(impl_->storage->data) + offset() * item_size(); }
+  void* data() const {
+    check_memory();
+    return address();
+  }
   template <class T>
   T* data() const {
     return static_cast<T*>(data());
+  }
+
+  // The same for those who do not look at the elements.
+  void* address() const {
+    return static_cast<char*>(impl_->storage->data) + offset() * item_size();
+  }
+  // An error if the storage has been made too small for the elements.
+  void check_memory() const {
+    if (__builtin_expect(impl_->storage->shrunk, 0)) check_extent();
   }
 
   // Defined with the tape: autograd/node.h
@@ -82,6 +94,7 @@ class Tensor {
   bool is_leaf() const;
 
  private:
+  void check_extent() const;
   Ref<TensorImpl> impl_;
 };
 
@@ -118,6 +131,8 @@ Tensor alias(const Tensor& t, Shape shape, Shape strides, int64_t offset);
 Tensor from_storage(Ref<Storage> storage, Dtype dtype, Shape shape, Shape strides, int64_t offset);
 // Gives an existing tensor new geometry (resize_, set_).
 void set_geometry(const Tensor& t, Shape shape, Shape strides, int64_t offset);
+// Gives it another shape, in more memory if it needs more (resize_, out=).
+void resize(const Tensor& t, const Shape& shape, const Shape& strides);
 
 // True if no two elements share memory and the elements fill their range (in some order of dims).
 bool is_dense(const Shape& shape, const Shape& strides);
