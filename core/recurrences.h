@@ -23,13 +23,16 @@ inline REAL trigamma(REAL x) {
   return sign * (sum + (1 + (REAL)0.5 / x + tail) / x);
 }
 
-// Orthogonal polynomials of degree n, cut to an integer.
+// Orthogonal polynomials of degree n, cut to an integer. Beyond MOST_STEPS, where rounding would
+// have eaten the digits, what only a recurrence could find is NaN.
+#define MOST_STEPS 10000000
 
 inline REAL parity(REAL n) { return n - 2 * floor(n / 2) == 0 ? 1 : -1; }
 
 // The Chebyshev kinds share a recurrence and differ in their polynomial of degree 1.
 inline REAL chebyshev_recurrence(REAL x, REAL n, REAL first) {
   if (n == 0) return 1;
+  if (n > MOST_STEPS) return NAN;
   REAL p = 1, q = first;
   for (REAL k = 2; k <= n && q == q; k += 1) {
     REAL r = fma(x + x, q, -p);
@@ -94,6 +97,7 @@ inline REAL laguerre_polynomial_l(REAL x, REAL degree) {
   REAL n = trunc(degree), p = 1, q = 1 - x;
   if (n < 0) return 0;
   if (n == 0 || x == 0) return 1;
+  if (n > MOST_STEPS) return NAN;
   for (REAL k = 1; k < n && q == q; k += 1) {
     REAL r = fma((k + k) + (1 - x), q, -(k * p)) / (k + 1);
     p = q;
@@ -106,6 +110,7 @@ inline REAL legendre_polynomial_p(REAL x, REAL degree) {
   if (n < 0) return 0;
   if (fabs(x) == 1) return x > 0 ? 1 : parity(n);
   if (n == 0) return 1;
+  if (n > MOST_STEPS) return NAN;
   for (REAL k = 1; k < n && q == q; k += 1) {
     REAL r = fma((k + k + 1) * x, q, -(k * p)) / (k + 1);
     p = q;
@@ -113,3 +118,4 @@ inline REAL legendre_polynomial_p(REAL x, REAL degree) {
   }
   return q;
 }
+#undef MOST_STEPS

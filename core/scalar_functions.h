@@ -279,9 +279,11 @@ UNARY(spherical_bessel_j0, kSpecial, x, spherical_bessel_j0(x),
 UNARY(airy_ai, kSpecial, never, airy_ai(x), 0, "Airy function Ai.")
 
 BINARY(zeta, kSpecial, zeta(a, b), never, -g * a * zeta(a + 1, b), "Hurwitz zeta function.")
-BINARY(igamma, kFloatOnly, igamma(a, b), never, g * exp((a - 1) * log(b) - b - lgamma(a)),
+BINARY(gamma_density, kFloatOnly, gamma_density(a, b), g * gamma_density(a, b) * (log(b) - digamma(a)),
+       g * gamma_density(a, b) * ((a - 1) / b - 1), "Derivative of igamma by its second operand.")
+BINARY(igamma, kFloatOnly, igamma(a, b), never, g * gamma_density(a, b),
        "Regularised lower incomplete gamma function.")
-BINARY(igammac, kFloatOnly, igammac(a, b), never, -g * exp((a - 1) * log(b) - b - lgamma(a)),
+BINARY(igammac, kFloatOnly, igammac(a, b), never, -g * gamma_density(a, b),
        "Regularised upper incomplete gamma function.")
 BINARY(chebyshev_polynomial_t, kSpecial, chebyshev_polynomial_t(a, b), never, never,
        "Chebyshev polynomial of the first kind of degree b.")

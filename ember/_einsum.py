@@ -308,6 +308,11 @@ def tensordot(
             )
         a_dims = [d + a.dim() if d < 0 else d for d in a_dims]
         b_dims = [d + b.dim() if d < 0 else d for d in b_dims]
+        for several in (a_dims, b_dims):
+            if len(set(several)) < len(several):
+                raise RuntimeError(
+                    f"tensordot(): a dim appears multiple times in {several}"
+                )
     for x, y in zip(a_dims, b_dims):
         if a.shape[x] != b.shape[y] and 1 not in (a.shape[x], b.shape[y]):
             raise RuntimeError(

@@ -1,7 +1,6 @@
 """Functions of the top level that are made of others: grids, combinations, norms."""
 
-from itertools import combinations as _combinations
-from itertools import combinations_with_replacement as _with_replacement
+import math
 
 import ember
 from ember._C import Tensor
@@ -134,10 +133,46 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return ember.empty(0, dtype=input.dtype, device=input.device)
-    choose = _with_replacement if with_replacement else _combinations
-    rows = list(choose(range(input.numel()), r))
-    index = ember.tensor(rows, dtype=ember.int64).reshape(len(rows), r)
+    n = input.numel()
+    total = _count_rows(n + r - 1 if with_replacement and n else n, r)
+    if total is None or total * r > _MOST_CHOSEN:
+        raise RuntimeError(
+            f"combinations(): {'about ' if total is None else ''}"
+            f"{'2**60 or more' if total is None else total} rows of {r} out of {n} "
+            "elements are too many"
+        )
+    if total == 0:
+        return input.new_empty((0, r))
+    if total == 1:
+        return input.repeat(r // n).reshape(1, r)
+    # Prefixes of one more element at a time, each followed by all that can come next.
+    step = 0 if with_replacement else 1
+    last = ember.arange(n if with_replacement else n - r + 1)
+    chain = [(None, last)]
+    for k in range(1, r):
+        first = last + step
+        count = (n if with_replacement else n - r + 1 + k) - first
+        parent = ember.arange(len(first)).repeat_interleave(count)
+        begins = count.cumsum(0) - count
+        last = ember.arange(len(parent)) - (begins - first)[parent]
+        chain.append((parent, last))
+    index = ember.empty((total, r), dtype=ember.int64)
+    row = ember.arange(total)
+    for k, (parent, last) in reversed(list(enumerate(chain))):
+        index[:, k] = last[row]
+        row = row if parent is None else parent[row]
     return input[index.to(input.device)]
+
+
+_MOST_CHOSEN = 2**33
+
+
+def _count_rows(n: int, r: int) -> int | None:
+    """Choices of r out of n; None for those that one need not count."""
+    few = min(r, n - r)
+    if few > 1000 or few * math.log2(max(n / max(few, 1), 1)) > 60:
+        return None
+    return math.comb(n, r)
 
 
 def frobenius_norm(

@@ -63,6 +63,8 @@ def _limits(limits: Sequence[float] | None, d: int) -> Sequence[float] | None:
 
 
 def _edges(x: Tensor, bins: int, limits: Sequence[float] | None) -> Tensor:
+    if bins < 1:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins}")
     if limits is None:
         limits = (x.min().item(), x.max().item()) if x.numel() else (0.0, 1.0)
     low, high = limits

@@ -19,6 +19,8 @@ void arange(Dtype dtype, void* out, int64_t n, int64_t stride, const Scalar& sta
       for (int64_t i = begin; i < end; i++) {
         if constexpr (is_complex_type<Wide>)
           to[i * stride] = convert<T>(first + double(i) * each);
+        else if constexpr (std::is_integral_v<Wide>)  // wraps round
+          to[i * stride] = convert<T>(int64_t(uint64_t(first) + uint64_t(i) * uint64_t(each)));
         else
           to[i * stride] = convert<T>(first + Wide(i) * each);
       }
@@ -31,11 +33,12 @@ void triangle(void* out, const void* x, int64_t numel, int64_t m, int64_t n, int
   if (!numel) return;
   diagonal = std::clamp(diagonal, -m, n);  // what lies outside has no more effect
   int64_t bytes = n * item;
+  diagonal = std::clamp(diagonal, -m - 1, n);  // what is further out is the same
   auto* to = static_cast<char*>(out);
   auto* from = static_cast<const char*>(x);
   parallel_for(numel / n, std::max<int64_t>(1, kGrain / n), [=](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; row++) {
-      int64_t i = row % m;
+      const int64_t i = row % m;
       // The columns [low, high) of this row are kept.
       int64_t split = std::clamp<int64_t>(i + diagonal + (upper ? 0 : 1), 0, n);
       int64_t low = (upper ? split : 0) * item, high = (upper ? n : split) * item;

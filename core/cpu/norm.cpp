@@ -107,13 +107,15 @@ void moments_of(const Channels& x, const T* data, std::vector<Moments>& to) {
   const int64_t parts = parts_of(blocks, grain_of(block * x.c));
   std::vector<std::vector<Moments>> found(size_t(parts), std::vector<Moments>(size_t(x.c)));
   in_parts(blocks, parts, [&](int64_t begin, int64_t end, int64_t part) {
-    std::vector<T> mean(size_t(x.c)), squares(size_t(x.c));
+    std::vector<T> near(size_t(2 * x.c));
+    std::vector<double> mean(size_t(x.c)), squares(size_t(x.c));
     Moments* sum = found[size_t(part)].data();
     for (int64_t b = begin; b < end; b++) {
       const int64_t rows = std::min(block, x.rows() - b * block);
-      k.column_moments(rows, x.c, data + b * block * x.c, mean.data(), squares.data());
+      k.column_moments(rows, x.c, data + b * block * x.c, near.data(), near.data() + x.c,
+                       mean.data(), squares.data());
       for (int64_t i = 0; i < x.c; i++)
-        sum[i].add(double(rows), double(mean[size_t(i)]), double(squares[size_t(i)]));
+        sum[i].add(double(rows), mean[size_t(i)], squares[size_t(i)]);
     }
   });
   for (auto& part : found)

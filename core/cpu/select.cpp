@@ -297,12 +297,14 @@ void pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
 void search(const Tensor& out, const Tensor& sorted, const Tensor& values, const Tensor& sorter,
             bool right) {
   if (out.numel() == 0) return;
-  Tensor lines = dense(sorted, sorted.dtype()), wanted = dense(values, sorted.dtype());
+  // Bytes of bool may be any; converted, they are 0 and 1.
+  const Dtype dtype = sorted.dtype() == Dtype::Bool ? Dtype::UInt8 : sorted.dtype();
+  Tensor lines = dense(sorted, dtype), wanted = dense(values, dtype);
   Tensor order = sorter ? dense(sorter, Dtype::Int64) : Tensor();
   Target to(out, Dtype::Int64);
   const int64_t n = sorted.size(-1),
                 per_line = sorted.dim() == 1 ? values.numel() : values.size(-1);
-  with_dtype(sorted.dtype(), [&](auto tag) {
+  with_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (is_complex_type<T>) {
       fail(Kind::NotImplemented, "searchsorted(): complex numbers have no order");

@@ -19,13 +19,16 @@ struct Order {
   static bool is_nan(Key) { return false; }
   static T value(Key k) { return T(Key(k ^ kSign)); }
 };
+struct Truth {  // a bool in memory: any byte but 0 is true
+  uint8_t byte;
+};
 template <>
-struct Order<bool> {
+struct Order<Truth> {
   using Key = uint8_t;
-  static Key key(bool x) { return Key(x); }
+  static Key key(Truth x) { return Key(x.byte != 0); }
   static bool is_exact(Key) { return true; }
   static bool is_nan(Key) { return false; }
-  static bool value(Key k) { return k != 0; }
+  static Truth value(Key k) { return {k}; }
 };
 template <class T, class K, K infinity>
 struct FloatOrder {
@@ -86,10 +89,11 @@ void with_order(Dtype d, int64_t n, F&& f) {
     if constexpr (is_complex_type<T>) {
       fail(Kind::NotImplemented, "sort: complex numbers have no order");
     } else if constexpr (sizeof(T) <= 4) {
+      Tag<std::conditional_t<std::is_same_v<T, bool>, Truth, T>> element;
       if (n < (int64_t(1) << 32))
-        f(tag, Tag<uint64_t>{});
+        f(element, Tag<uint64_t>{});
       else
-        f(tag, Tag<Wide128>{});
+        f(element, Tag<Wide128>{});
     } else {
       f(tag, Tag<Wide128>{});
     }

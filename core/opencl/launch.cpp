@@ -66,7 +66,12 @@ const char* memory_type(Dtype d) {
 }
 
 const char* load_macro(Dtype d) {
-  return d == Dtype::Float16 ? "LOAD_HALF" : d == Dtype::BFloat16 ? "LOAD_BFLOAT" : "LOAD_PLAIN";
+  switch (d) {
+    case Dtype::Bool: return "LOAD_BOOL";
+    case Dtype::Float16: return "LOAD_HALF";
+    case Dtype::BFloat16: return "LOAD_BFLOAT";
+    default: return "LOAD_PLAIN";
+  }
 }
 
 const char* store_macro(Dtype d) {

@@ -24,8 +24,9 @@ bool calls(std::string_view formula, std::string_view name) {
   return false;
 }
 bool calls_special(std::string_view formula) {
-  for (const char* name : {"digamma", "polygamma", "zeta", "igamma", "igammac", "erfcx", "ndtri",
-                           "erfinv", "log_ndtr", "i0", "i0e", "i1", "i1e", "airy_ai"})
+  for (const char* name :
+       {"digamma", "polygamma", "zeta", "igamma", "igammac", "gamma_density", "erfcx", "ndtri",
+        "erfinv", "log_ndtr", "i0", "i0e", "i1", "i1e", "airy_ai"})
     if (calls(formula, name)) return true;
   return formula.find("bessel") != formula.npos;
 }

@@ -2,6 +2,7 @@
 // bounds, tolerances; complex numbers from parts; and the second names that PyTorch has for many.
 #include <cmath>
 
+#include "ops/create.h"
 #include "ops/pointwise.h"
 
 namespace ember {
@@ -23,6 +24,7 @@ void check_alpha(const char* op, const Operand& a, const Operand& b, const Scala
         "(): For integral input tensors, argument alpha must not be a floating point number.");
   check(is_complex(d) || !alpha.is_complex(), Kind::Runtime, op,
         "(): For non-complex input tensors, argument alpha must not be a complex number.");
+  create::check_fits(alpha, d, true);
 }
 
 // a + alpha * b in one pass: addcmul with the number as its third operand.
@@ -117,6 +119,12 @@ static Tensor clamp_to(const Tensor& self, const std::optional<Operand>& min,
   check(min || max, Kind::Runtime, "torch.clamp: At least one of 'min' or 'max' must not be None");
   check(!is_complex(self.dtype()), Kind::NotImplemented,
         "clamp is not supported for complex types");
+  auto check_bound = [&](const std::optional<Operand>& bound) {
+    if (bound && !bound->is_tensor())
+      create::check_fits(bound->scalar(), result_type(self, *bound), true);
+  };
+  check_bound(min);
+  check_bound(max);
   if (!max) return clamp_min(self, *min, dest);
   if (!min) return clamp_max(self, *max, dest);
   return clamp(self, *min, *max, {}, dest);
@@ -129,6 +137,8 @@ EMBER_OP("clip(Tensor self, Number? min=None, Number? max=None) -> Tensor", &cla
 static Tensor interpolate(const Tensor& self, const Tensor& end, const Operand& weight, Dest dest) {
   check(self.dtype() == end.dtype(), Kind::Runtime, "expected dtype ", self.dtype(),
         " for `end` but got dtype ", end.dtype());
+  check(is_differentiable(self.dtype()), Kind::NotImplemented, "lerp(): not implemented for ",
+        self.dtype());
   const bool number =
       !weight.is_tensor() || (weight.tensor().dim() == 0 && is_floating(self.dtype()) &&
                               !is_complex(weight.tensor().dtype()));
@@ -147,6 +157,11 @@ static Tensor add_product(const Tensor& self, const Tensor& tensor1, const Tenso
   check(
       is_whole(value) || is_differentiable(result_type({self, tensor1, tensor2})), Kind::Runtime,
       "addcmul(): For integral input tensors, argument value must not be a floating point number.");
+  const Dtype d = result_type({self, tensor1, tensor2});
+  create::check_fits(value, d);
+  // Parameters are doubles, which do not hold every integer.
+  if (is_integral(d) && value.is_int() && std::abs(value.real()) >= 9007199254740992.0)
+    return add(self, mul(mul(tensor1, tensor2), value), dest);
   return addcmul(self, tensor1, tensor2, Params{value.real()}, dest);
 }
 EMBER_OP("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
@@ -159,6 +174,7 @@ static Tensor add_quotient(const Tensor& self, const Tensor& tensor1, const Tens
         "will perform a true "
         "division of tensor1 and tensor2.");
   if (value.is_complex()) return add(self, mul(div(tensor1, tensor2), value), dest);
+  create::check_fits(value, result_type({self, tensor1, tensor2}), true);
   return addcdiv(self, tensor1, tensor2, Params{value.real()}, dest);
 }
 EMBER_OP("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",

@@ -40,7 +40,9 @@ void check_fits(const Scalar& s, Dtype d, bool halves) {
                                                : double(std::numeric_limits<float>::max());
     if (std::isfinite(s.real()) && std::abs(s.real()) > most) refuse();
   }
-  if (!is_integral(d) || d == Dtype::UInt64) return;
+  if (!is_integral(d)) return;
+  if (d == Dtype::UInt64 && s.is_int()) return;
+  if (s.type() == Scalar::Type::UInt) refuse();
   with_dtype(d, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_integral_v<T>) {
@@ -83,7 +85,7 @@ using namespace create;
 namespace {
 
 Tensor fill(Tensor t, const Scalar& value) {
-  check_fits(value, t.dtype());
+  check_fits(value, t.dtype(), true);
   backend_of(t).fill(t, value);
   return t;
 }

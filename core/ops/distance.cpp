@@ -107,13 +107,15 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, std::optional<int64_t
   for (const Tensor& t : {x1, x2})
     check(is_floating(t.dtype()) && !is_reduced(t.dtype()), Kind::Runtime, op,
           "(): only supports float32 and float64 tensors, got ", t.dtype());
+  check(x1.dtype() == x2.dtype(), Kind::Runtime, op, "(): expected two tensors of one dtype, got ",
+        x1.dtype(), " and ", x2.dtype());
   check(x1.size(-1) == x2.size(-1), Kind::Runtime, op,
         "(): X1 and X2 must have the same number of columns. X1: ", x1.size(-1),
         " X2: ", x2.size(-1));
   check(p >= 0, Kind::Runtime, op, "(): only supports non-negative p values, got ", p);
   check(!mode || (*mode >= 0 && *mode <= 2), Kind::Runtime, op,
         "(): possible modes: 0, 1, 2, but was: ", mode.value_or(0));
-  Dtype dtype = promote(x1.dtype(), x2.dtype());
+  Dtype dtype = x1.dtype();
   Shape batch = common_batch(op, x1, x2);
   return distances(spread_over(to(x1, dtype), batch), spread_over(to(x2, dtype), batch), p, mode);
 }

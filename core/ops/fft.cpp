@@ -116,6 +116,7 @@ Tensor to_real(const char* op, const Tensor& x, const Plan& p, const Norm& norm,
 }
 
 Plan one(const char* op, const Tensor& x, std::optional<int64_t> n, int64_t dim) {
+  if (n) check_points(op, *n);
   return plan_of(op, x, n ? MaybeShape(Shape{*n}) : MaybeShape(), Dims(dim));
 }
 

@@ -1,6 +1,7 @@
 // One index for every element along a dimension: gather, scatter, scatter_add, scatter_reduce,
 // take_along_dim.
 #include "ops/change.h"
+#include "ops/create.h"
 
 namespace ember {
 
@@ -278,6 +279,7 @@ EMBER_OP("scatter(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
          kAllForms | Apart, "A copy with `src` written to the places `index` along a dimension.");
 EMBER_OP("scatter(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
          ([](const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value, Dest dest) {
+           create::check_fits(value, self.dtype(), true);
            return scatter_set(self, dim, index, value, dest);
          }),
          kAllForms | Apart,
@@ -293,6 +295,7 @@ EMBER_OP(
     "scatter(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
     ([](const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
         const std::string& reduce, Dest dest) {
+      create::check_fits(value, self.dtype(), true);
       Tensor src = expand(scalar_tensor(value, self.dtype(), self.device()), index.shape());
       return scatter_reduced("scatter", self, dim, index, src, old_meet(reduce), true, dest);
     }),
@@ -349,10 +352,9 @@ EMBER_OP(
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {
   check(indices.dtype() == Dtype::Int64, Kind::Runtime,
         "torch.take_along_dim(): dtype of indices should be Long but got ", indices.dtype());
-  auto within = [&](int64_t n) {
-    return n ? remainder(indices, n) : indices;
-  };  // any position counts, modulo the size
-  if (!dim) return gather(reshape(self, {-1}), 0, reshape(within(self.numel()), {-1}));
+  if (!dim) return gather(reshape(self, {-1}), 0, reshape(indices, {-1}));
+  // Along a dimension any position counts, modulo the size.
+  auto within = [&](int64_t n) { return n ? remainder(indices, n) : indices; };
   check(self.dim() == indices.dim(), Kind::Runtime,
         "torch.take_along_dim(): input and indices should have the same number "
         "of dimensions, but got ",

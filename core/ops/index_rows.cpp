@@ -1,6 +1,7 @@
 // One index for whole rows along a dimension: index_select, index_add, index_copy, index_fill; and
 // take and put, for which the tensor is one line.
 #include "ops/change.h"
+#include "ops/create.h"
 
 namespace ember {
 
@@ -125,6 +126,10 @@ Tensor index_copy_to(const Tensor& self, int64_t dim, const Tensor& index, const
         "index_copy_(): When source is scalar, index should have one "
         "element (got ",
         line.numel(), ")");
+  check(source.dim() || self.dim() <= 1, Kind::Runtime,
+        "index_copy_(): Source/destination tensor must have same slice shapes, but a number is not "
+        "a slice of ",
+        self.shape());
   check(self.dim() == source.dim() || !source.dim() || !self.dim(), Kind::Index,
         "index_copy_(): When source and "
         "destination are not scalars, their dimensionality must match. Source dimensionality (",
@@ -159,6 +164,7 @@ Tensor index_fill_to(const Tensor& self, int64_t dim, const Tensor& index, const
         "index_fill_ only supports a 0-dimensional value "
         "tensor, but got tensor with ",
         value.is_tensor() ? value.tensor().dim() : 0, " dimension(s).");
+  if (!value.is_tensor()) create::check_fits(value.scalar(), self.dtype(), true);
   Tensor line = line_of("index_fill_", index);
   bool complex =
       value.is_tensor() ? is_complex(value.tensor().dtype()) : value.scalar().is_complex();

@@ -1,4 +1,5 @@
 // Matrix products: mm, bmm, matmul, addmm and their kin. All of them end in Backend::matmul.
+#include "ops/create.h"
 #include "ops/ops.h"
 
 namespace ember {
@@ -184,6 +185,8 @@ Tensor add_product(const char* op, const Tensor& input, const Tensor& a, const T
         "(): self and mat2 must have the same dtype, but got ", input.dtype(), " and ", a.dtype());
   if (is_integral(a.dtype()) && (!is_whole(beta) || !is_whole(alpha)))
     return add_product(op, input, a, b, whole_part(op, beta), whole_part(op, alpha), dest);
+  create::check_fits(beta, a.dtype());
+  create::check_fits(alpha, a.dtype());
   Shape shape = a.shape();
   b.dim() < a.dim() ? shape.pop_back() : void(shape.back() = b.size(-1));
   if (dest.tensor && !can_hold_sum(dest, shape, input, a)) {

@@ -2,6 +2,8 @@
 // on the tape.
 #include "ops/pointwise.h"
 
+#include "ops/create.h"
+
 namespace ember::pointwise {
 
 Dtype row_dtype(const char* op, Types types, Dtype d) {
@@ -70,7 +72,9 @@ class Local {
     if (o.is_tensor() && o.tensor().dim() == 0 && o.tensor().device().is_cpu()) {
       const Dtype own = o.tensor().dtype();
       const bool wider =
-          is_integral(compute) && is_integral(own) && promote(own, compute) != compute;
+          is_integral(compute) && is_integral(own) &&
+          (item_size(own) > item_size(compute) ||
+           (item_size(own) == item_size(compute) && is_signed(own) < is_signed(compute)));
       if (!device.is_cpu() || wider)
         operand = Operand(device.is_meta() ? Scalar(0) : item(o.tensor()));
     }
@@ -207,6 +211,7 @@ Tensor simple_power(const Operand& a, const Operand& b, Dest dest) {
     const double e = b.scalar().real();
     check(!(is_integral(x.dtype(), true) && b.scalar().is_int() && e < 0), Kind::Runtime,
           "Integers to negative integer powers are not allowed.");
+    if (is_integral(x.dtype()) && b.scalar().is_int()) create::check_fits(b.scalar(), x.dtype());
     if (x.dtype() == Dtype::Bool && b.scalar().is_bool()) {  // no kernel computes in bool
       Tensor y = e == 0 ? ones_like(x) : clone(x);
       if (dest.tensor) copy_to_out("pow", *dest.tensor, y);

@@ -67,7 +67,10 @@ Tensor arange_to(Dest dest, const Scalar& start, const Scalar& end, const Scalar
   // In an integer dtype the bounds are cut to integers first.
   bool cut = is_integral(t) && !start.is_complex() && !end.is_complex() &&
              std::isfinite(start.real()) && std::isfinite(end.real());
-  auto bound = [&](const Scalar& s) { return cut ? Scalar(s.to<int64_t>()) : s; };
+  auto bound = [&](const Scalar& s) {
+    if (cut && s.is_int()) check_fits(s, Dtype::Int64);
+    return cut ? Scalar(s.to<int64_t>()) : s;
+  };
   Scalar from = bound(start), to = bound(end), by = bound(step);
   check(by.real() != 0 || step.real() == 0, Kind::Value, "arange(): step must be nonzero, ", step,
         " in ", t, " is 0");
@@ -105,6 +108,9 @@ EMBER_OP("range(Scalar start, Scalar end, Scalar step=1, " OPTIONS ") -> Tensor"
                  "inconsistent with Python's range builtin. Instead, use torch.arange, which "
                  "produces values in "
                  "[start, end).");
+           const Dtype wanted =
+               dest.tensor ? dest.tensor->dtype() : dtype.value_or(default_dtype());
+           if (is_integral(wanted)) check_fits(start, Dtype::Int64), check_fits(end, Dtype::Int64);
            steps_between("range", start, end, step, false);
            int64_t n = int64_t(std::floor((end.real() - start.real()) / step.real())) + 1;
            Tensor out = line_target("range", dest, n, dtype, default_dtype(), device);
@@ -122,6 +128,8 @@ namespace {
 // The points in double precision (a device may have none: there it is float32 for float32 and
 // less). Both halves are counted from their own end, so that the last is exact.
 Tensor points(Scalar start, Scalar end, int64_t steps, bool complex, const Tensor& like) {
+  check_fits(start, like.dtype());
+  check_fits(end, like.dtype());
   if (is_integral(like.dtype()))
     start = Scalar(start.to<int64_t>()), end = Scalar(end.to<int64_t>());
   const Dtype real = real_of(like.dtype());
@@ -217,6 +225,16 @@ EMBER_OP("eye(int n, int m, " OPTIONS ") -> Tensor",
 
 namespace {
 
+__extension__ typedef __int128 Wide;
+
+// Elements on and below a diagonal.
+Wide below(Wide rows, Wide columns, Wide offset) {
+  const Wide first = std::clamp<Wide>(-offset, 0, rows);  // rows before it have none
+  const Wide full =
+      std::clamp<Wide>(columns - offset - 1, first, rows);  // rows from it on have all
+  return (full - first) * (first + full + 2 * offset + 1) / 2 + (rows - full) * columns;
+}
+
 Tensor triangle_indices(const char* op, int64_t rows, int64_t columns, int64_t offset, bool upper,
                         MaybeDtype dtype, MaybeDevice device) {
   check(rows >= 0, Kind::Runtime, op, "(): row must be non-negative, got ", rows);
@@ -224,18 +242,25 @@ Tensor triangle_indices(const char* op, int64_t rows, int64_t columns, int64_t o
   Dtype t = dtype.value_or(Dtype::Int64);
   check(t == Dtype::Int64 || t == Dtype::Int32, Kind::NotImplemented, op,
         "(): dtype must be int64 or int32, got ", t);
+  offset = std::clamp(offset, -rows - 1, columns + 1);  // what is further out is the same
+  const Wide all = Wide(rows) * columns;
+  const Wide count = upper ? all - below(rows, columns, offset - 1) : below(rows, columns, offset);
+  check(count <= INT64_MAX / 16, Kind::Runtime, op, "(): a triangle of ", rows, " rows and ",
+        columns, " columns has too many elements");
   auto low = [&](int64_t i) {
     return upper ? std::clamp<int64_t>(i + offset, 0, columns) : int64_t(0);
   };
   auto high = [&](int64_t i) {
     return upper ? columns : std::clamp<int64_t>(i + offset + 1, 0, columns);
   };
-  int64_t n = 0;
-  for (int64_t i = 0; i < rows; i++) n += high(i) - low(i);
+  const int64_t n = int64_t(count);
   Tensor host = empty({2, n}, Dtype::Int64);
   auto* row = static_cast<int64_t*>(host.storage()->data);
   auto* column = row + n;
-  for (int64_t i = 0; i < rows; i++)
+  // Rows that hold none are passed over: there may be very many.
+  const int64_t first = upper || n == 0 ? 0 : std::clamp<int64_t>(-offset, 0, rows);
+  const int64_t last = n == 0 ? 0 : upper ? std::clamp<int64_t>(columns - offset, 0, rows) : rows;
+  for (int64_t i = first; i < last; i++)
     for (int64_t j = low(i); j < high(i); j++) {
       *row++ = i;
       *column++ = j;

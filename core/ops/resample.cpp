@@ -11,6 +11,8 @@ namespace ember {
 
 namespace {
 
+constexpr int64_t kMostTaps = int64_t(1) << 30;
+
 using TapsPtr = std::shared_ptr<const Taps>;
 
 // How far the source moves for one position of the output.
@@ -175,6 +177,19 @@ Tensor resample(const Tensor& input, const Dims& size, const std::vector<double>
   const bool bytes = is_integral(dtype, true) && !nearest;
   check(is_floating(dtype) || dtype == Dtype::UInt8, Kind::NotImplemented,
         "interpolate(): not implemented for ", dtype, " in mode ", mode);
+  Shape shape = input.shape();
+  for (int i = 0; i < axes; i++) {
+    // An axis takes 16 bytes for each place it reads, however small the image.
+    check(size.values[i] <= kMostTaps / (mode == "bicubic" ? 4
+                                         : nearest         ? 1
+                                                           : 2),
+          Kind::Runtime, "interpolate(): an axis of ", size.values[i],
+          " positions is too long, in ", size.values);
+    shape[2 + i] = size.values[i];
+  }
+  double total = 1;
+  for (int64_t n : shape) total *= double(n);
+  if (total > double(kMostTaps) / 64) empty(shape, dtype, input.device());  // is there room?
   Tensor x = input;
   for (int dim = axes + 1; dim >= 2; dim--) {
     const int64_t in = input.size(dim), out = size.values[dim - 2];

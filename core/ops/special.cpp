@@ -53,15 +53,19 @@ EMBER_OP("polygamma(Tensor self, int n) -> Tensor",
          ([](const Tensor& self, int64_t n, Dest dest) { return polygamma_of(n, self, dest); }),
          Method | InPlace, "n-th derivative of digamma.");
 
+constexpr int64_t kMostTerms = 1 << 20;
+
 // log of the multivariate gamma function: a sum of lgamma(x - i/2), and a constant.
 static Tensor mvlgamma(const Tensor& self, int64_t p) {
   check(p >= 1, Kind::Runtime, "p has to be greater than or equal to 1");
   check(self.dtype() != Dtype::Bool && !is_complex(self.dtype()), Kind::Runtime,
         "mvlgamma(): not implemented for dtype ", self.dtype());
+  check(p <= kMostTerms, Kind::Runtime, "mvlgamma(): p = ", p,
+        " is a sum of too many terms, at most ", kMostTerms, " are taken");
   Tensor x = is_floating(self.dtype()) ? self : to(self, default_dtype());
   Tensor sum = lgamma(x);
   for (int64_t i = 1; i < p; i++) sum = sum + lgamma(x - double(i) / 2);
-  return sum + double(p * (p - 1)) / 4 * std::log(M_PI);
+  return sum + double(p) * double(p - 1) / 4 * std::log(M_PI);
 }
 EMBER_OP("mvlgamma(Tensor self, int p) -> Tensor", &mvlgamma, kAllForms,
          "Logarithm of the multivariate gamma function.");

@@ -73,14 +73,14 @@ int64_t Args::integer(int i) const {
 }
 double Args::real(int i) const {
   PyObject* v = value(*this, i);
-  return v ? scalar_of(v).to<double>() : param(*this, i).default_scalar.to<double>();
+  return v ? real_of(v) : param(*this, i).default_scalar.to<double>();
 }
 std::vector<double> Args::reals(int i) const {
   std::vector<double> list;
   PyObject* v = value(*this, i);
   for (Py_ssize_t k = 0; v && v != Py_None && k < PySequence_Fast_GET_SIZE(v); k++) {
     Object item = Object::borrow(PySequence_Fast_GET_ITEM(v, k));
-    list.push_back(scalar_of(item.get()).to<double>());
+    list.push_back(real_of(item.get()));
   }
   return list;
 }
@@ -106,7 +106,9 @@ Dims Args::dims(int i) const {
 }
 Shape Args::size(int i) const {
   PyObject* v = value(*this, i);
-  return v ? shape_of(v, most_ints(param(*this, i))) : param(*this, i).default_size;
+  if (!v) return param(*this, i).default_size;
+  if (!PyTuple_Check(v) && !PyList_Check(v)) return Shape{part_of(v, 0)};
+  return shape_of(v, most_ints(param(*this, i)));
 }
 Dtype Args::dtype(int i) const { return dtype_of_object(value(*this, i)); }
 Device Args::device(int i) const { return device_of_object(value(*this, i)); }

@@ -273,7 +273,14 @@ Tensor value_for(const Tensor& self, PyObject* o) {
   if (is_tensor(o)) return tensor_of(o);
   check(is_number(o), Kind::Type, "can't assign a ", Py_TYPE(o)->tp_name, " to a tensor of ",
         self.dtype());
-  Scalar s = scalar_of(o);
+  Scalar s;
+  try {
+    s = scalar_of(o);
+  } catch (const Error& e) {
+    if (e.kind() != Kind::Overflow) throw;
+    fail(Kind::Value, "Overflow when unpacking long long");
+  }
+  check(s.type() != Scalar::Type::UInt, Kind::Value, "Overflow when unpacking long long");
   create::check_fits(s, self.dtype());
   return scalar_tensor(s, self.dtype(), self.device());
 }

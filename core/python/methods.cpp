@@ -135,7 +135,7 @@ PyObject* is_set_to(PyObject* self, PyObject* other) {
 
 PyObject* element(Dtype d, const char* at) {
   switch (d) {
-    case Dtype::Bool: return PyBool_FromLong(*reinterpret_cast<const bool*>(at));
+    case Dtype::Bool: return PyBool_FromLong(*at != 0);
     case Dtype::Float32: return PyFloat_FromDouble(*reinterpret_cast<const float*>(at));
     case Dtype::Float64: return PyFloat_FromDouble(*reinterpret_cast<const double*>(at));
     case Dtype::Int64: return PyLong_FromLongLong(*reinterpret_cast<const int64_t*>(at));
@@ -284,12 +284,7 @@ PyMethodDef methods[] = {
 
 }  // namespace
 
-PyObject* wrap_item(const Tensor& t) {
-  Scalar s = item(t);
-  // A Scalar holds the bits of a uint64, but not how to read them.
-  if (t.dtype() == Dtype::UInt64) return PyLong_FromUnsignedLongLong(uint64_t(s.to<int64_t>()));
-  return wrap_scalar(s);
-}
+PyObject* wrap_item(const Tensor& t) { return wrap_scalar(item(t)); }
 
 PyObject* list_of(const Tensor& t) {
   check(!t.device().is_meta(), Kind::NotImplemented, "tolist(): a meta tensor has no data");

@@ -21,11 +21,12 @@ Scalar scalar_of(PyObject* o) {
     int overflow;
     long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
     if (overflow > 0) {
-      unsigned long long u = PyLong_AsUnsignedLongLong(o);  // uint64 values keep their bits
-      if (!PyErr_Occurred()) return Scalar(int64_t(u));
+      unsigned long long u = PyLong_AsUnsignedLongLong(o);
+      if (!PyErr_Occurred()) return Scalar::of_unsigned(u);
       PyErr_Clear();
     }
-    check(!overflow, Kind::Runtime, "Overflow when unpacking long");
+    check(!overflow, Kind::Overflow,
+          "int too big to convert: numbers are those of int64 and uint64");
     return Scalar(int64_t(v));
   }
   if (PyComplex_Check(o)) {
@@ -50,6 +51,7 @@ PyObject* wrap_scalar(const Scalar& s) {
   switch (s.type()) {
     case Scalar::Type::Bool: return PyBool_FromLong(s.to<bool>());
     case Scalar::Type::Int: return PyLong_FromLongLong(s.to<int64_t>());
+    case Scalar::Type::UInt: return PyLong_FromUnsignedLongLong(s.to<uint64_t>());
     case Scalar::Type::Float: return PyFloat_FromDouble(s.to<double>());
     default: {
       complex128 c = s.to<complex128>();
@@ -79,11 +81,29 @@ int64_t int_of(PyObject* o) {
   if (v == -1 && PyErr_Occurred()) {
     if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
       PyErr_Clear();
-      fail(Kind::Runtime, "Overflow when unpacking long");
+      fail(Kind::Value, "Overflow when unpacking long long");
     }
     throw PythonError{};
   }
   return v;
+}
+
+double real_of(PyObject* o) {
+  if (PyFloat_Check(o)) return PyFloat_AS_DOUBLE(o);
+  if (!PyLong_Check(o)) return scalar_of(o).to<double>();
+  double v = PyLong_AsDouble(o);
+  if (v == -1 && PyErr_Occurred()) throw PythonError{};
+  return v;
+}
+
+int64_t part_of(PyObject* o, Py_ssize_t i) {
+  try {
+    return int_of(o);
+  } catch (const Error& e) {
+    if (e.kind() != Kind::Value) throw;
+    fail(Kind::Type, "failed to unpack the object at pos ", i + 1, " with error \"", e.what(),
+         "\"");
+  }
 }
 
 Shape shape_of(PyObject* o, Py_ssize_t most) {
@@ -97,7 +117,7 @@ Shape shape_of(PyObject* o, Py_ssize_t most) {
       Object item = Object::borrow(PySequence_Fast_GET_ITEM(o, i));
       check(is_int(item.get()), Kind::Type, "expected a sequence of ints, but found ",
             Py_TYPE(item.get())->tp_name, " at position ", i);
-      s.push_back(int_of(item.get()));
+      s.push_back(part_of(item.get(), i));
     }
     return s;
   }

@@ -115,6 +115,8 @@ bool is_number(PyObject* o);  // bool, int, float, complex, NumPy scalars
 Scalar scalar_of(PyObject* o);
 bool is_int(PyObject* o);  // has __index__, is not a bool
 int64_t int_of(PyObject* o);
+int64_t part_of(PyObject* o, Py_ssize_t i);  // int_of(), the i-th in a list of sizes
+double real_of(PyObject* o);                 // any number; an int may be larger than a Scalar holds
 Shape shape_of(PyObject* o, Py_ssize_t most = kMaxDims);  // an int or a sequence of ints
 
 // --- ops (op_type.cpp, arguments.cpp) ---

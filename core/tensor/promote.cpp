@@ -12,17 +12,16 @@ Category category(Dtype d) {
 }
 
 Dtype promote_integers(Dtype a, Dtype b) {
+  // The wider unsigned types meet no other, as in torch.
+  check(a < Dtype::UInt16 && b < Dtype::UInt16, Kind::Runtime,
+        "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote ", a,
+        " and ", b);
   if (a == Dtype::Bool) return b;
   if (b == Dtype::Bool) return a;
   bool a_signed = is_signed(a), b_signed = is_signed(b);
   if (a_signed == b_signed) return item_size(a) >= item_size(b) ? a : b;
-  Dtype with_sign = a_signed ? a : b, without = a_signed ? b : a;
-  if (without == Dtype::UInt8) return with_sign == Dtype::Int8 ? Dtype::Int16 : with_sign;
-  // The wider unsigned types meet no signed one, as in torch.
-  check(false, Kind::Runtime,
-        "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote ", a,
-        " and ", b);
-  return with_sign;
+  Dtype with_sign = a_signed ? a : b;  // the other one is uint8
+  return with_sign == Dtype::Int8 ? Dtype::Int16 : with_sign;
 }
 
 Dtype promote_floats(Dtype a, Dtype b) {

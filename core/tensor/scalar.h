@@ -7,7 +7,7 @@ namespace ember {
 
 class Scalar {
  public:
-  enum class Type : uint8_t { Bool, Int, Float, Complex };
+  enum class Type : uint8_t { Bool, Int, UInt, Float, Complex };  // UInt: from 2^63 on
 
   Scalar() : Scalar(int64_t(0)) {}
   Scalar(bool v) : type_(Type::Bool) { v_.i = v; }
@@ -19,9 +19,15 @@ class Scalar {
     imag_ = v.imag();
   }
 
+  static Scalar of_unsigned(uint64_t v) {
+    Scalar s{int64_t(v)};
+    if (v >> 63) s.type_ = Type::UInt;
+    return s;
+  }
+
   Type type() const { return type_; }
   bool is_bool() const { return type_ == Type::Bool; }
-  bool is_int() const { return type_ == Type::Int; }
+  bool is_int() const { return type_ == Type::Int || type_ == Type::UInt; }
   bool is_float() const { return type_ == Type::Float; }
   bool is_complex() const { return type_ == Type::Complex; }
 
@@ -30,6 +36,7 @@ class Scalar {
     switch (type_) {
       case Type::Bool: return convert<T>(v_.i != 0);
       case Type::Int: return convert<T>(v_.i);
+      case Type::UInt: return convert<T>(uint64_t(v_.i));
       case Type::Float: return convert<T>(v_.d);
       default: return convert<T>(complex128(v_.d, imag_));
     }
@@ -47,10 +54,12 @@ class Scalar {
   static Scalar load(Dtype d, const void* from) {
     return with_dtype(d, [&](auto tag) -> Scalar {
       using T = typename decltype(tag)::type;
-      T v;
-      std::memcpy(&v, from, sizeof(T));
+      [[maybe_unused]] T v;
+      if constexpr (!std::is_same_v<T, bool>) std::memcpy(&v, from, sizeof(T));
       if constexpr (std::is_same_v<T, bool>)
-        return Scalar(v);
+        return Scalar(*static_cast<const uint8_t*>(from) != 0);
+      else if constexpr (std::is_same_v<T, uint64_t>)
+        return of_unsigned(v);
       else if constexpr (is_complex_type<T>)
         return Scalar(complex128(v));
       else if constexpr (std::is_integral_v<T>)
@@ -62,11 +71,13 @@ class Scalar {
   Scalar operator-() const {
     if (is_complex()) return Scalar(-to<complex128>());
     if (is_float()) return Scalar(-v_.d);
-    return Scalar(-v_.i);
+    if (type_ == Type::UInt && v_.i != INT64_MIN) return Scalar(-to<double>());
+    return Scalar(int64_t(-uint64_t(v_.i)));
   }
   friend std::ostream& operator<<(std::ostream& out, const Scalar& s) {
     if (s.is_complex()) return out << s.to<complex128>();
     if (s.is_float()) return out << s.v_.d;
+    if (s.type_ == Type::UInt) return out << uint64_t(s.v_.i);
     return out << s.v_.i;
   }
 

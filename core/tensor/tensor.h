@@ -153,6 +153,7 @@ inline Dtype dtype_of_scalar(const Scalar& s) {
   switch (s.type()) {
     case Scalar::Type::Bool: return Dtype::Bool;
     case Scalar::Type::Int: return Dtype::Int64;
+    case Scalar::Type::UInt: return Dtype::UInt64;
     case Scalar::Type::Float: return default_dtype();
     default: return complex_of(default_dtype());
   }

@@ -19,7 +19,7 @@ struct Bool {
 template <class T>
 auto widen(T v) {
   if constexpr (std::is_same_v<T, Bool>)
-    return v.byte;
+    return uint8_t(v.byte != 0);
   else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
     return to_float(v);
   else

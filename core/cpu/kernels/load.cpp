@@ -61,6 +61,15 @@ inline To mapped(From v, [[maybe_unused]] double power) {
   }
 }
 
+// Any byte but 0 is true, though C++ would have only 1.
+template <class From>
+inline From element(const From* x) {
+  if constexpr (std::is_same_v<From, bool>)
+    return *reinterpret_cast<const uint8_t*>(x) != 0;
+  else
+    return *x;
+}
+
 template <class To, class From, Map M>
 void load(int64_t n, const void* from, int64_t step, double power, void* to) {
   const From* x = static_cast<const From*>(from);
@@ -75,9 +84,9 @@ void load(int64_t n, const void* from, int64_t step, double power, void* to) {
         for (int64_t j = 0; j < i; j++) y[j] = mapped<float, float, M>(y[j], power);
     }
 #endif
-    for (; i < n; i++) y[i] = mapped<To, From, M>(x[i], power);
+    for (; i < n; i++) y[i] = mapped<To, From, M>(element(x + i), power);
   } else {
-    for (int64_t i = 0; i < n; i++) y[i] = mapped<To, From, M>(x[i * step], power);
+    for (int64_t i = 0; i < n; i++) y[i] = mapped<To, From, M>(element(x + i * step), power);
   }
 }
 

@@ -3,6 +3,7 @@
 #include "cpu/kernels/norm_kernels.h"
 
 #include "cpu/kernels/fold.h"
+#include "cpu/kernels/wide_moments.h"
 
 namespace ember::cpu::EMBER_ISA {
 namespace {
@@ -26,7 +27,10 @@ void moments(int64_t n, const T* x, double* mean, double* squares) {
   for (int64_t first = 0; first < n; first += kRun) {
     const int64_t count = n - first < kRun ? n - first : kRun;
     const T here = sum_of(count, x + first) / T(count);
-    const double rest = squares_of(count, x + first, here), step = double(here) - m;
+    const T near = squares_of(count, x + first, here);
+    double middle = here, rest = near;
+    if (__builtin_expect(!holds(here, near), 0)) wide_moments(count, x + first, 1, &middle, &rest);
+    const double step = middle - m;
     const double share = double(count) / double(first + count);  // of the whole up to here
     m += step * share;
     q += rest + step * step * share * double(first);
@@ -136,7 +140,8 @@ void combine(int64_t n, const T* g, const T* x, T a, T b, T c, T* out) {
 }
 
 template <class T>
-void column_moments(int64_t count, int64_t n, const T* x, T* mean, T* squares) {
+void column_moments(int64_t count, int64_t n, const T* x, T* mean, T* squares, double* wide_mean,
+                    double* wide_squares) {
 #pragma omp simd
   for (int64_t i = 0; i < n; i++) mean[i] = x[i], squares[i] = 0;
   for (int64_t r = 1; r < count; r++) {
@@ -151,6 +156,11 @@ void column_moments(int64_t count, int64_t n, const T* x, T* mean, T* squares) {
     const T* row = x + r * n;
 #pragma omp simd
     for (int64_t i = 0; i < n; i++) squares[i] += (row[i] - mean[i]) * (row[i] - mean[i]);
+  }
+  for (int64_t i = 0; i < n; i++) {
+    wide_mean[i] = mean[i], wide_squares[i] = squares[i];
+    if (__builtin_expect(!holds(mean[i], squares[i]), 0))
+      wide_moments(count, x + i, n, wide_mean + i, wide_squares + i);
   }
 }
 

@@ -30,7 +30,9 @@ struct NormKernelsOf {
   void (*combine)(int64_t n, const T* g, const T* x, T a, T b, T c, T* out);
 
   // The same for every column of contiguous rows of n; moments of at most kMomentRows rows.
-  void (*column_moments)(int64_t rows, int64_t n, const T* x, T* mean, T* squares);
+  // Takes room for n each of `mean` and `squares`; the results are the wide ones.
+  void (*column_moments)(int64_t rows, int64_t n, const T* x, T* mean, T* squares,
+                         double* wide_mean, double* wide_squares);
   // Added to what is in `sum` and `dot`.
   void (*column_dots)(int64_t rows, int64_t n, const T* g, const T* x, const T* mean, T* sum,
                       T* dot);

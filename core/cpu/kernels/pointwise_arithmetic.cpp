@@ -19,16 +19,15 @@ void add_where(Kernels& k, std::initializer_list<Column> columns) {
     k.ternary[int(Ternary::where)][c] = ternary_kernel<Ternary_where, uint8_t, T>;
 }
 
-// A bool is a byte that holds 0 or 1.
 void add_bool(Kernels& k) {
   auto row = [&](Binary f) { return k.binary[int(f)]; };
-  Kernel2 both = row(Binary::bitwise_and)[kColumnUInt8],
-          either = row(Binary::bitwise_or)[kColumnUInt8];
+  Kernel2 both = binary_bool_kernel<Binary_bitwise_and>,
+          either = binary_bool_kernel<Binary_bitwise_or>;
   row(Binary::bitwise_and)[kColumnBool] = row(Binary::mul)[kColumnBool] = both;
   row(Binary::minimum)[kColumnBool] = row(Binary::fmin)[kColumnBool] = both;
   row(Binary::bitwise_or)[kColumnBool] = row(Binary::add)[kColumnBool] = either;
   row(Binary::maximum)[kColumnBool] = row(Binary::fmax)[kColumnBool] = either;
-  row(Binary::bitwise_xor)[kColumnBool] = row(Binary::bitwise_xor)[kColumnUInt8];
+  row(Binary::bitwise_xor)[kColumnBool] = binary_bool_kernel<Binary_bitwise_xor>;
 }
 
 // In float, the next number would be one that float16 and bfloat16 do not have.

@@ -16,14 +16,14 @@ namespace ember::cpu::EMBER_ISA {
 
 namespace {
 
-struct Bool {
+struct Bool {  // any byte but 0 is true
   uint8_t byte;
 };
 
 template <class To, class From>
 EMBER_INLINE To convert(From v) {
   if constexpr (std::is_same_v<From, Bool>) {
-    return convert<To>(v.byte);
+    return convert<To>(uint8_t(v.byte != 0));
   } else if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) {
     return convert<To>(to_float(v));
   } else if constexpr (std::is_same_v<To, Bool>) {

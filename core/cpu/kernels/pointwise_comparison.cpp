@@ -6,8 +6,6 @@ namespace ember::cpu::EMBER_ISA {
 
 void add_comparison(Kernels& k) {
   add_rows(k);
-  // A bool is a byte that holds 0 or 1.
-  for (auto& row : k.compare) row[kColumnBool] = row[kColumnUInt8];
   for (auto& row : k.predicate) row[kColumnBool] = row[kColumnUInt8];
   k.unary[int(Unary::bitwise_not)][kColumnBool] =
       k.predicate[int(Predicate::logical_not)][kColumnUInt8];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cpu/kernels/reduce_run.h"
+#include "cpu/kernels/wide_moments.h"
 
 namespace ember::cpu::EMBER_ISA {
 namespace {
@@ -32,6 +33,13 @@ T squares_from(int64_t n, const T* x, T mean) {
   return sum;
 }
 
+template <class T>
+Moments wide(int64_t n, const T* x, int64_t step) {
+  Moments m{double(n), 0, 0};
+  wide_moments(n, x, step, &m.mean, &m.squares);
+  return m;
+}
+
 // A block is summed, then its distances from its own mean are squared while it is in L1; one pass
 // over memory.
 template <class T>
@@ -41,7 +49,10 @@ Moments moments(int64_t n, const T* x) {
     int64_t w = n - i < kBlock ? n - i : kBlock;
     T shift = run<T, Sum>(w, x + i) / T(w);
     // `shift` is within an ulp of the block's mean, which adds w * ulp^2 to the squares: nothing.
-    all = join(all, Moments{double(w), double(shift), double(squares_from(w, x + i, shift))});
+    const T squares = squares_from(w, x + i, shift);
+    all = join(all, __builtin_expect(holds(shift, squares), 1)
+                        ? Moments{double(w), double(shift), double(squares)}
+                        : wide(w, x + i, 1));
   }
   return all;
 }
@@ -71,10 +82,22 @@ void moments_outer(int64_t rows, int64_t n, const T* x, int64_t row_stride, doub
                    cross = count * share;
       double* mean_to = mean + j0;
       double* squares_to = squares + j0;
-      for (int64_t j = 0; j < w; j++) {
-        double delta = double(m[j]) - mean_to[j];
-        mean_to[j] += delta * share;
-        squares_to[j] += double(s[j]) + delta * delta * cross;
+      int all_held = 1;
+      for (int64_t j = 0; j < w; j++) all_held &= holds(m[j], s[j]);
+      if (__builtin_expect(all_held, 1)) {
+        for (int64_t j = 0; j < w; j++) {
+          double delta = double(m[j]) - mean_to[j];
+          mean_to[j] += delta * share;
+          squares_to[j] += double(s[j]) + delta * delta * cross;
+        }
+      } else {
+        for (int64_t j = 0; j < w; j++) {
+          Moments part{double(height), double(m[j]), double(s[j])};
+          if (!holds(m[j], s[j])) part = wide(height, from + j, row_stride);
+          double delta = part.mean - mean_to[j];
+          mean_to[j] += delta * share;
+          squares_to[j] += part.squares + delta * delta * cross;
+        }
       }
       count = total;
     }

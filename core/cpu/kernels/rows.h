@@ -1,6 +1,8 @@
 // Turns one family of scalar_functions.h into kernels: a struct per row, an instance per element
 // type, and add_rows(), which puts them into the tables. Include it last, with EMBER_FAMILY
 // defined; with EMBER_SCALAR_LOOPS too if the formulas do not vectorise.
+#include <limits>
+
 #include "cpu/kernels/complex_math.h"
 #include "cpu/kernels/exact.h"
 #include "cpu/kernels/log.h"
@@ -17,6 +19,21 @@ constexpr bool kScalarLoops = false;
 #endif
 template <class T>
 constexpr bool in_blocks = !kScalarLoops && !is_complex_type<T>;
+
+// A parameter in the type that a row computes in: integers stop at their limits, where a cast would
+// be undefined.
+template <class T>
+EMBER_INLINE T param(double v) {
+  if constexpr (is_int<T>) {
+    constexpr double most = double(std::numeric_limits<T>::max());
+    constexpr double least = double(std::numeric_limits<T>::min());
+    if (v >= most) return std::numeric_limits<T>::max();
+    if (v <= least) return std::numeric_limits<T>::min();
+    return v == v ? T(v) : T(0);
+  } else {
+    return T(v);
+  }
+}
 
 #define EMBER_PARAMS [[maybe_unused]] T p0, [[maybe_unused]] T p1, [[maybe_unused]] T p2
 
@@ -133,7 +150,7 @@ void unary_kernel(const void* x_, void* out_, int64_t n, const Params& p) {
   using Out = Result<Row, T>;
   const T* x = static_cast<const T*>(x_);
   Out* out = static_cast<Out*>(out_);
-  const T p0 = T(p.p0), p1 = T(p.p1), p2 = T(p.p2);
+  const T p0 = param<T>(p.p0), p1 = param<T>(p.p1), p2 = param<T>(p.p2);
   auto f = [=](T v) EMBER_LAMBDA { return Out(Row::forward(v, p0, p1, p2)); };
   if constexpr (turns<Row, T>) {
     auto exact = [](T v) { return T(Row::forward(Exact(v), Exact(0), Exact(0), Exact(0))); };
@@ -161,7 +178,7 @@ void unary_grad_kernel(const void* g_, const void* kept_, void* out_, int64_t n,
   const G* g = static_cast<const G*>(g_);
   const T* kept = static_cast<const T*>(kept_);
   T* out = static_cast<T*>(out_);
-  const T p0 = T(p.p0), p1 = T(p.p1), p2 = T(p.p2);
+  const T p0 = param<T>(p.p0), p1 = param<T>(p.p1), p2 = param<T>(p.p2);
   auto f = [=](G dy, T v)
                EMBER_LAMBDA { return T(T(dy) * conj(T(Row::derivative(v, p0, p1, p2)))); };
   if constexpr (turns<Row, T>) {
@@ -231,9 +248,26 @@ void binary_number_kernel(const void* a, const void* b, void* out, int64_t n, co
 
 template <class Row, class T>
 void compare_kernel(const void* a, const void* b, void* out, int64_t n, const Params& p) {
-  const T p0 = T(p.p0), p1 = T(p.p1), p2 = T(p.p2);
+  const T p0 = param<T>(p.p0), p1 = param<T>(p.p1), p2 = param<T>(p.p2);
   apply(static_cast<const T*>(a), static_cast<const T*>(b), static_cast<uint8_t*>(out), n,
         [=](T u, T v) EMBER_LAMBDA { return uint8_t(Row::forward(u, v, p0, p1, p2)); });
+}
+
+// Any byte but 0 is true.
+template <class Row>
+void binary_bool_kernel(const void* a, const void* b, void* out, int64_t n, const Params&) {
+  apply(static_cast<const uint8_t*>(a), static_cast<const uint8_t*>(b), static_cast<uint8_t*>(out),
+        n, [](uint8_t u, uint8_t v) EMBER_LAMBDA {
+          return Row::forward(uint8_t(u != 0), uint8_t(v != 0));
+        });
+}
+template <class Row>
+void compare_bool_kernel(const void* a, const void* b, void* out, int64_t n, const Params&) {
+  apply(static_cast<const uint8_t*>(a), static_cast<const uint8_t*>(b), static_cast<uint8_t*>(out),
+        n, [](uint8_t u, uint8_t v) EMBER_LAMBDA {
+          const uint8_t p = u != 0, q = v != 0, none = 0;
+          return uint8_t(Row::forward(p, q, none, none, none));
+        });
 }
 
 template <class Row, class A, class T>
@@ -243,7 +277,7 @@ void ternary_kernel(const void* a_, const void* b_, const void* c_, void* out_, 
   const T* b = static_cast<const T*>(b_);
   const T* c = static_cast<const T*>(c_);
   T* out = static_cast<T*>(out_);
-  const T p0 = T(p.p0), p1 = T(p.p1), p2 = T(p.p2);
+  const T p0 = param<T>(p.p0), p1 = param<T>(p.p1), p2 = param<T>(p.p2);
   auto f = [=](A u, T v, T w) EMBER_LAMBDA { return Row::forward(u, v, w, p0, p1, p2); };
   if constexpr (in_blocks<T>) {
     map3(a, b, c, out, n, f);
@@ -316,6 +350,7 @@ void add_compare(Kernels& k) {
   each_type<Row::types, is_narrow(Row::id)>([&](auto tag, int column) {
     k.compare[int(Row::id)][column] = compare_kernel<Row, typename decltype(tag)::type>;
   });
+  if constexpr (is_narrow(Row::id)) k.compare[int(Row::id)][kColumnBool] = compare_bool_kernel<Row>;
 }
 template <class Row>
 void add_ternary(Kernels& k) {

@@ -103,6 +103,8 @@ DEVICE u16 to_bfloat(float f) {
   return (u16)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 #define LOAD_PLAIN(p, i) ((p)[i])
+// Any byte but 0 is true.
+#define LOAD_BOOL(p, i) ((u8)((p)[i] != 0))
 #define STORE_PLAIN(p, i, v) ((p)[i] = (v))
 #define LOAD_BFLOAT(p, i) FLOAT_OF((u32)(p)[i] << 16)
 #define STORE_BFLOAT(p, i, v) ((p)[i] = to_bfloat((float)(v)))

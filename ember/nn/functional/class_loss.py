@@ -25,6 +25,7 @@ def multi_margin_loss(
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
         raise ValueError("weight must be one-dimensional")
+    _check_margins("multi_margin_loss", input, target)
     batched = input.dim() == 2
     if input.dim() > 2 or target.dim() > 1 or 0 in input.shape[-1:]:
         raise RuntimeError(
@@ -38,6 +39,13 @@ def multi_margin_loss(
     classes = x.shape[1]
     if y.numel() and not 0 <= int(y.min()) <= int(y.max()) < classes:
         raise RuntimeError("target out of range")
+    if weight is not None and weight.shape[0] != classes:
+        raise RuntimeError(f"inconsistent weight size, got: {list(weight.shape)}")
+    if weight is not None and weight.dtype != input.dtype:
+        raise RuntimeError(
+            f"multi_margin_loss(): expected weight of {input.dtype}, but got "
+            f"{weight.dtype}"
+        )
     index = y.unsqueeze(1)
     short = (margin - x.gather(1, index) + x).clamp(min=0)
     if p == 2:
@@ -69,13 +77,18 @@ def multilabel_margin_loss(
             f"inconsistent target size: {list(target.shape)} for input of size: "
             f"{list(input.shape)}"
         )
+    _check_margins("multilabel_margin_loss", input, target)
     batched = input.dim() == 2
     x, y = input, target
     if not batched:
         x, y = x.reshape(1, -1), y.reshape(1, -1)
     classes = x.shape[1]
-    if y.numel() and int(y.max()) >= classes:
-        raise RuntimeError("target is out of range")
+    if y.numel() and not -1 <= int(y.min()) <= int(y.max()) < classes:
+        raise RuntimeError(
+            "multilabel_margin_loss(): argument #2 'target' is out of range: classes "
+            f"are 0 to {classes - 1}, and -1 ends a list, but got {int(y.min())} to "
+            f"{int(y.max())}"
+        )
     listed = (y < 0).to(ember.int64).cumsum(1) == 0  # before the first -1
     index = y.clamp(min=0)
     marks = ember.zeros(y.shape, dtype=ember.int64, device=y.device)
@@ -84,6 +97,15 @@ def multilabel_margin_loss(
     counted = listed.unsqueeze(2) & ~is_target.unsqueeze(1)
     loss = ember.where(counted, short, 0.0).sum((1, 2)) / classes
     return _reduced(loss if batched else loss.squeeze(0), reduction)
+
+
+def _check_margins(op: str, input: Tensor, target: Tensor) -> None:
+    if target.dtype != ember.int64:
+        raise RuntimeError(
+            f"{op}(): expected a target of int64, but got {target.dtype}"
+        )
+    if not input.is_floating_point():
+        raise NotImplementedError(f"{op}(): not implemented for {input.dtype}")
 
 
 def multilabel_soft_margin_loss(
@@ -192,16 +214,23 @@ def ctc_loss(
     """
     reduction = _reduction(None, None, reduction)
     batched = log_probs.dim() == 3
+    _check_ctc_inputs(log_probs, targets)
     logp = log_probs if batched else log_probs.unsqueeze(1)
     steps, batch, classes = logp.shape
     device = logp.device
 
     def lengths(values) -> list[int]:
-        values = values.tolist() if isinstance(values, Tensor) else list(values)
-        return values if isinstance(values, list) else [values]
+        if isinstance(values, Tensor):
+            if values.is_floating_point() or values.is_complex():
+                raise RuntimeError(
+                    f"ctc_loss(): lengths must be integral, but got {values.dtype}"
+                )
+            values = values.flatten().tolist()
+        return list(values) if isinstance(values, (list, tuple)) else [values]
 
     long, wide = lengths(input_lengths), lengths(target_lengths)
     _check_ctc(steps, batch, classes, long, wide, blank)
+    _check_ctc_targets(targets, wide, batch)
     states = _ctc_states(targets, wide, batch, blank, device)
     # A label may be reached from two states before unless it repeats the last one.
     skips = ember.zeros(states.shape, dtype=ember.bool, device=device)
@@ -250,6 +279,44 @@ def _ctc_states(targets: Tensor, wide, batch: int, blank: int, device) -> Tensor
         if length:
             states[n, 1 : 2 * length : 2] = row
     return states.to(device)
+
+
+def _check_ctc_inputs(log_probs: Tensor, targets: Tensor) -> None:
+    if log_probs.dim() not in (2, 3):
+        raise RuntimeError(
+            "ctc_loss(): Expected 2 or 3 dimensions of log_probs, but got "
+            f"{log_probs.dim()}"
+        )
+    if log_probs.dtype not in (ember.float32, ember.float64):
+        raise NotImplementedError(
+            f"ctc_loss(): not implemented for {log_probs.dtype}, but for float32 and "
+            "float64"
+        )
+    if log_probs.numel() == 0:
+        raise RuntimeError("log_probs tensor must not be empty")
+    if targets.dim() not in (1, 2):
+        raise RuntimeError(
+            "ctc_loss(): Expected 1 to 2 dimensions, but got "
+            f"{targets.dim()}-dimensional tensor for argument #2 'targets'"
+        )
+
+
+def _check_ctc_targets(targets: Tensor, wide, batch: int) -> None:
+    if targets.dim() == 1 and targets.shape[0] != sum(wide):
+        raise RuntimeError(
+            f"ctc_loss(): Expected tensor to have size {sum(wide)} at dimension 0, but "
+            f"got size {targets.shape[0]} for argument #2 'targets'"
+        )
+    if targets.dim() == 2 and targets.shape[0] != batch:
+        raise RuntimeError(
+            f"ctc_loss(): Expected tensor to have size {batch} at dimension 0, but got "
+            f"size {targets.shape[0]} for argument #2 'targets'"
+        )
+    if targets.dim() == 2 and targets.shape[1] < max(wide, default=0):
+        raise RuntimeError(
+            f"ctc_loss(): Expected tensor to have size at least {max(wide)} at "
+            f"dimension 1, but got size {targets.shape[1]} for argument #2 'targets'"
+        )
 
 
 def _check_ctc(steps, batch, classes, long, wide, blank) -> None:

@@ -185,6 +185,13 @@ def _bags(
             f"scalar types: Long, Int; but got {input.dtype} instead (while checking "
             "arguments for embedding_bag)"
         )
+    if offsets is not None and offsets.dtype not in (ember.int64, ember.int32):
+        raise RuntimeError(
+            "embedding_bag(): expected offsets to be of int64 or int32, but got "
+            f"{offsets.dtype}"
+        )
+    if include_last and offsets is not None and offsets.numel() == 0:
+        raise RuntimeError("include_last_offset: number of offset should be at least 1")
     input = input.to(ember.int64)
     if input.dim() == 2:
         if offsets is not None:

@@ -118,7 +118,7 @@ def huber_loss(
     weight: Tensor | None = None,
 ) -> Tensor:
     """Squared below `delta`, absolute times delta above."""
-    if delta <= 0:
+    if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     reduction = _reduction(None, None, reduction)
     _warn_sizes(input, target)
@@ -141,6 +141,8 @@ def binary_cross_entropy(
             f"size ({input.size()}) is deprecated. Please ensure they have the same "
             "size."
         )
+    if target.dtype != input.dtype:
+        raise RuntimeError(f"Found dtype {target.dtype} but expected {input.dtype}")
     if not bool(((input >= 0) & (input <= 1)).all()):
         raise RuntimeError("all elements of input should be between 0 and 1")
     yes, no = input.log().clamp(min=-100), (-input).log1p().clamp(min=-100)

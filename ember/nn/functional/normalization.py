@@ -12,6 +12,10 @@ def local_response_norm(
             "Expected 3D or higher dimensionality                          input (got "
             f"{input.dim()} dimensions)"
         )
+    if size < 1:
+        raise RuntimeError(
+            f"local_response_norm(): size should be greater than zero, but got {size}"
+        )
     if input.numel() == 0:
         return input
     from ember.nn.functional.padding import pad

@@ -21,6 +21,12 @@ def margin_ranking_loss(
 ) -> Tensor:
     """max(0, -target * (input1 - input2) + margin)."""
     reduction = _reduction(size_average, reduce, reduction)
+    if not input1.dim() == input2.dim() == target.dim():
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but "
+            f"got sizes: input1: {input1.size()}, input2: {input2.size()}, target: "
+            f"{target.size()} "
+        )
     loss = (-target * (input1 - input2) + margin).clamp(min=0)
     return _reduced(loss, reduction)
 
@@ -39,6 +45,16 @@ def cosine_embedding_loss(
     """1 - cosine for targets 1, max(0, cosine - margin) for targets -1."""
     reduction = _reduction(size_average, reduce, reduction)
     dim = target.dim()
+    if dim > 1:
+        raise RuntimeError(
+            "0D or 1D target tensor expected, multi-target not supported, but got "
+            f"{list(target.shape)}"
+        )
+    if not input1.dim() == input2.dim() == dim + 1:
+        raise RuntimeError(
+            f"{dim}D target tensor expects {dim + 1}D input tensors, but found inputs "
+            f"with sizes {list(input1.shape)} and {list(input2.shape)}."
+        )
     tiny = 1e-12
     dot = (input1 * input2).sum(dim)
     size = (input1 * input1).sum(dim) + tiny
@@ -64,6 +80,12 @@ def triplet_margin_loss(
     reduction = _reduction(size_average, reduce, reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.dim() == positive.dim() == negative.dim():
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same "
+            f"number of dimensions, but got: anchor {anchor.dim()}D, positive "
+            f"{positive.dim()}D, and negative {negative.dim()}D inputs"
+        )
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = ember.minimum(far, pairwise_distance(positive, negative, p, eps))

@@ -98,6 +98,13 @@ def affine_grid(theta: Tensor, size, align_corners: bool | None = None) -> Tenso
             f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} "
             f"for size {size}. Got {theta.shape}."
         )
+    if min(size) < 1:
+        raise ValueError(f"Expected non-zero, positive output size. Got {size}")
+    if theta.shape[0] != size[0]:
+        raise RuntimeError(
+            f"affine_grid(): expected a matrix for each of {size[0]} images, got "
+            f"{theta.shape[0]}"
+        )
     kind = {"dtype": theta.dtype, "device": theta.device}
     points = [ember.ones((), **kind)]
     for n in size[2:]:
@@ -154,9 +161,17 @@ def grid_sample(
         index = ember.where(inside, index, 0).reshape(batch, 1, -1)
         value = flat.gather(2, index.expand(-1, channels, -1))
         value = value.reshape(batch, channels, *grid.shape[1:-1])
-        factor = inside.to(input.dtype) if weight is None else weight * inside
+        # Not a product: the weights of points that are not finite are NaN.
+        factor = (
+            inside.to(input.dtype)
+            if weight is None
+            else ember.where(inside, weight, 0.0)
+        )
         value = value * factor.unsqueeze(1)
         total = value if total is None else total + value
+    if mode != "nearest" and dims == 2 and padding_mode == "zeros":
+        lost = sum((x - x).detach() for x in places)  # NaN where a point is not finite
+        total = total + lost.unsqueeze(1)
     if mode == "nearest" and grid.requires_grad:
         # The gradient of the grid is zero, but there is one.
         never = ember.zeros(grid.shape, dtype=ember.bool, device=grid.device)
@@ -168,7 +183,7 @@ def _cubic(x: Tensor, a: float) -> Tensor:
     """Keys' convolution kernel, for distances that are not negative."""
     inner = ((a + 2) * x - (a + 3)) * x * x + 1
     outer = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-    return ember.where(x <= 1, inner, ember.where(x < 2, outer, 0.0))
+    return ember.where(x <= 1, inner, ember.where(x >= 2, 0.0, outer))
 
 
 def _grid_taps(x: Tensor, mode: str) -> list[tuple[Tensor, Tensor | None]]:
@@ -188,14 +203,14 @@ def _bounded(x: Tensor, n: int, padding_mode: str, align: bool) -> Tensor:
         return x
     if padding_mode == "reflection":
         low, high = (0.0, n - 1.0) if align else (-0.5, n - 0.5)
-        span = high - low
-        if span == 0:
-            return x * 0
+        twice = 2 * (high - low)
+        if twice == 0:
+            return ember.where(x == 0, x, 0.0)
         away = (x - low).abs()
-        turns = (away.detach() / span).floor()
-        rest = away - turns * span
-        x = ember.where(turns % 2 == 0, rest + low, span - rest + low)
-    return x.clamp(min=0, max=n - 1)
+        rest = away - (away.detach() / twice).trunc() * twice
+        x = ember.minimum(rest, twice - rest) + low
+    # NaN counts as the first pixel.
+    return ember.where(x.detach() >= 0, x.clamp(max=n - 1), 0.0)
 
 
 def _check_grid(input: Tensor, grid: Tensor, dims: int, mode: str) -> None:
@@ -231,6 +246,8 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norm distances of all pairs of rows."""
     if input.dim() != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
+    if p < 0:
+        raise RuntimeError(f"pdist only supports non-negative p values, got: {p}")
     n = input.shape[0]
     rows, columns = ember.triu_indices(n, n, 1).to(input.device).unbind(0)
     first, second = input.index_select(0, rows), input.index_select(0, columns)

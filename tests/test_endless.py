@@ -1,0 +1,107 @@
+"""Small input, huge request: refused at once, or done without the work.
+
+Each call has a few seconds of processor time and little memory, in a child.
+"""
+
+import os
+import resource
+import signal
+import sys
+
+import pytest
+
+import ember
+
+F = ember.nn.functional
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
+
+REFUSED = {
+    "tril_indices": lambda: ember.tril_indices(2**40, 2**40),
+    "triu_indices": lambda: ember.triu_indices(2**40, 2**40, 5),
+    "tril_indices of 2^61 elements": lambda: ember.tril_indices(2**31, 2**31),
+    "combinations": lambda: ember.combinations(ember.arange(50), 25),
+    "combinations with replacement": lambda: ember.combinations(
+        ember.arange(40), 20, with_replacement=True
+    ),
+    "combinations, one row": lambda: ember.combinations(ember.ones(1), 2**40, True),
+    "interpolate": lambda: F.interpolate(ember.ones(1, 1, 2, 2), size=(2**31, 2**31)),
+    "interpolate a line": lambda: F.interpolate(ember.ones(1, 1, 2), size=2**31),
+    "interpolate one axis": lambda: F.interpolate(ember.ones(1, 1, 2, 2), (2**31, 2)),
+    "interpolate linearly": lambda: F.interpolate(
+        ember.ones(1, 1, 2), size=2**40, mode="linear"
+    ),
+    "interpolate cubically": lambda: F.interpolate(
+        ember.ones(1, 1, 2, 2), size=(2**33, 1), mode="bicubic"
+    ),
+    "interpolate by scale": lambda: F.interpolate(
+        ember.ones(1, 1, 2), scale_factor=1e18
+    ),
+    "mvlgamma": lambda: ember.mvlgamma(ember.tensor([2.0**32]), 2**31 - 1),
+    "multigammaln": lambda: ember.special.multigammaln(ember.tensor([2.0]), 2**62),
+    "vander": lambda: ember.vander(ember.arange(3), N=2**40),
+    "bincount": lambda: ember.bincount(ember.tensor([2**40])),
+    "bincount, minlength": lambda: ember.bincount(ember.tensor([1]), minlength=2**62),
+    "one_hot": lambda: F.one_hot(ember.tensor([2**40])),
+    "repeat": lambda: ember.ones(3).repeat(2**40),
+    "repeat_interleave": lambda: ember.ones(3).repeat_interleave(2**40),
+    "linspace": lambda: ember.linspace(0, 1, 2**40),
+    "arange": lambda: ember.arange(0, 1e18),
+    "kaiser_window": lambda: ember.kaiser_window(2**40),
+    "unfold": lambda: F.unfold(ember.ones(1, 1, 3, 3), 1, padding=2**31),
+    "stft": lambda: ember.stft(ember.ones(10), n_fft=2**40, return_complex=True),
+    "fft": lambda: ember.fft.fft(ember.ones(3), n=2**40),
+    "multinomial": lambda: ember.multinomial(ember.ones(3), 2**40, replacement=True),
+    "histc": lambda: ember.histc(ember.ones(3), bins=2**40),
+    "cartesian_prod": lambda: ember.cartesian_prod(*[ember.arange(100)] * 10),
+    "eye": lambda: ember.eye(2**31),
+    "pad": lambda: F.pad(ember.ones(3), (2**40, 0)),
+}
+DONE = {
+    "tril_indices without elements": lambda: ember.tril_indices(2**40, 5, -(2**41)),
+    "triu_indices of few": lambda: ember.triu_indices(2**40, 3, 0),
+    "combinations of too many": lambda: ember.combinations(ember.arange(3), 2**40),
+    "combinations of all": lambda: ember.combinations(ember.arange(5000), 5000),
+    "matrix_power": lambda: ember.linalg.matrix_power(ember.eye(2), 2**62),
+    "polygamma": lambda: ember.polygamma(2**31, ember.ones(2)),
+    "hermite": lambda: ember.special.hermite_polynomial_h(ember.ones(2), 2**31),
+    "laguerre": lambda: ember.special.laguerre_polynomial_l(ember.ones(2), 2**40),
+    "legendre": lambda: ember.special.legendre_polynomial_p(ember.ones(2) / 2, 2**40),
+    "chebyshev": lambda: ember.special.chebyshev_polynomial_t(ember.ones(2) * 3, 2**40),
+    "repr": lambda: repr(ember.ones(1).expand(2**20, 2**20)),
+    "roll": lambda: ember.roll(ember.ones(3), 2**62),
+}
+
+
+def in_child(call) -> str:
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        resource.setrlimit(resource.RLIMIT_CPU, (10, 10))
+        room = 8 << 30
+        resource.setrlimit(resource.RLIMIT_AS, (room, room))
+        try:
+            call()
+            text = "done"
+        except (RuntimeError, MemoryError, ValueError) as error:
+            text = f"refused: {error}"
+        except BaseException as error:
+            text = f"failed: {error!r}"
+        os.write(write, text.encode()[:1000])
+        os._exit(0)
+    os.close(write)
+    status = os.waitpid(child, 0)[1]
+    with os.fdopen(read) as pipe:
+        text = pipe.read()
+    if os.WIFSIGNALED(status):
+        return f"killed by {signal.Signals(os.WTERMSIG(status)).name}"
+    return text
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_too_much_is_refused(name):
+    assert in_child(REFUSED[name]).startswith("refused: ")
+
+
+@pytest.mark.parametrize("name", DONE)
+def test_little_is_done(name):
+    assert in_child(DONE[name]) == "done"
