@@ -423,7 +423,7 @@ class profile:
         """Write stacks and their cost, one a line, as flame graph tools read them."""
         if not self.with_stack:
             raise AssertionError("export_stacks() needs profile(with_stack=True)")
-        with open(path, "w") as file:
+        with open(path, "w", encoding="utf-8") as file:
             for event in self.events():
                 if event.stack:
                     frames = [line.replace(" ", "_") for line in event.stack[::-1]]

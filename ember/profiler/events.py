@@ -285,7 +285,7 @@ class EventList(list):
                     "args": {"bytes": used},
                 }
             )
-        with open(path, "w") as file:
+        with open(path, "w", encoding="utf-8") as file:
             json.dump({"traceEvents": trace, "displayTimeUnit": "ms"}, file)
 
 

@@ -79,7 +79,7 @@ def write_logs(
 ) -> None:
     """metrics.csv, loss.png and, with a writer, TensorBoard's scalars."""
     row = history[-1]
-    with open(out / "metrics.csv", "w", newline="") as file:
+    with open(out / "metrics.csv", "w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, fieldnames=list(history[0]))
         table.writeheader()
         table.writerows(history)

@@ -226,5 +226,5 @@ def _write(
         f'height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">'
         '<rect width="100%" height="100%" fill="white"/>'
     )
-    with open(path, "w") as file:
+    with open(path, "w", encoding="utf-8") as file:
         file.write("\n".join([head, *parts, "</svg>\n"]))
