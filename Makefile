@@ -11,22 +11,23 @@ ISA ?=
 WERROR ?=
 ARGS ?=
 
-BIN := $(abspath $(VENV))/bin
-PY := PYTHONPATH=$(CURDIR) $(BIN)/python
+# Quoted wherever they are used: a clone may be in a directory with spaces in its name.
+BIN := $(if $(filter /%,$(VENV)),$(VENV),$(CURDIR)/$(VENV))/bin
+PY := PYTHONPATH="$(CURDIR)" "$(BIN)/python"
 REQUIREMENTS := pyproject.toml tools/requirements.py
-CMAKE_OPTIONS = -DPython_EXECUTABLE=$(BIN)/python -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja \
+CMAKE_OPTIONS = -DPython_EXECUTABLE="$(BIN)/python" -DCMAKE_MAKE_PROGRAM="$(BIN)/ninja" \
 	$(if $(WERROR),-DEMBER_WERROR=$(WERROR))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build demo test bench asan lint format stubs docs clean
+.PHONY: help build demo test bench asan tsan lint format stubs docs clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
 build: $(VENV)/.build ## Compile ember/_C in place; incremental
-	@$(BIN)/cmake --preset dev $(CMAKE_OPTIONS) $(if $(ISA),-DEMBER_ISA_LEVELS="$(ISA)") > /dev/null
-	@$(BIN)/cmake --build --preset dev -j $(JOBS)
+	@"$(BIN)/cmake" --preset dev $(CMAKE_OPTIONS) $(if $(ISA),-DEMBER_ISA_LEVELS="$(ISA)") > /dev/null
+	@"$(BIN)/cmake" --build --preset dev -j $(JOBS)
 	@ln -sf build/dev/compile_commands.json .
 
 demo: build $(VENV)/.examples ## Train a small network; writes runs/digits
@@ -42,35 +43,53 @@ bench: build $(VENV)/.oracle ## Compare speed and memory with torch, side by sid
 # Python itself is not instrumented, so the sanitizers' run-time libraries must be loaded before it,
 # and libstdc++ with them, or they miss C++ exceptions. Python's and numpy's allocations at exit are
 # no leaks of ours. dlopen is called from within the sanitizer, which hides the rpath of _C. pytest
-# must not capture file descriptor 2, where the report of an error goes.
+# must not capture file descriptor 2, where the report of an error goes. ARGS="-n 2" runs two
+# processes; the report of one that dies is above the line that says so.
 runtime = $(shell $${CXX:-g++} -print-file-name=$(1))
 
 asan: $(VENV)/.build $(VENV)/.test ## Run the tests under ASan and UBSan (build/asan)
-	@$(BIN)/cmake --preset asan $(CMAKE_OPTIONS) > /dev/null
-	@$(BIN)/cmake --build --preset asan -j $(JOBS)
+	@"$(BIN)/cmake" --preset asan $(CMAKE_OPTIONS) > /dev/null
+	@"$(BIN)/cmake" --build --preset asan -j $(JOBS)
 	env LD_PRELOAD="$(call runtime,libasan.so) $(call runtime,libubsan.so) $(call runtime,libstdc++.so.6)" \
-	    LD_LIBRARY_PATH="$$($(BIN)/python tools/library_path.py)" \
+	    LD_LIBRARY_PATH="$$("$(BIN)/python" tools/library_path.py)" \
 	    ASAN_OPTIONS="detect_leaks=0:detect_stack_use_after_return=0:$$ASAN_OPTIONS" \
 	    UBSAN_OPTIONS="print_stacktrace=1:$$UBSAN_OPTIONS" \
-	    PYTHONMALLOC=malloc PYTHONPATH=$(CURDIR)/build/asan/site:$(CURDIR) \
-	    $(BIN)/pytest -o pythonpath="build/asan/site ." --capture=sys --timeout=1800 $(ARGS)
+	    PYTHONMALLOC=malloc PYTHONPATH="$(CURDIR)/build/asan/site:$(CURDIR)" \
+	    "$(BIN)/pytest" -o pythonpath="build/asan/site ." --capture=sys --timeout=1800 $(ARGS)
+
+# The tests that use threads. Blocks of Python's own allocator pass from thread to thread unseen, hence
+# malloc. A forked child goes on, as workers of a DataLoader do. Addresses of the sanitizer must not be
+# taken by others, for which the layout is fixed where the system lets us.
+THREAD_TESTS = tests/threads tests/autograd tests/profiler tests/utils tests/test_multiprocessing.py \
+	tests/test_linalg.py tests/test_fft.py tests/test_overrides.py tests/test_tensor_object.py \
+	tests/test_odd_names.py tests/test_random.py tests/test_tiny.py
+tsan: $(VENV)/.build $(VENV)/.test ## Run the tests that use threads under TSan (build/tsan)
+	@"$(BIN)/cmake" --preset tsan $(CMAKE_OPTIONS) > /dev/null
+	@"$(BIN)/cmake" --build --preset tsan -j $(JOBS)
+	$$(setarch -R true 2> /dev/null && echo setarch -R) \
+	env LD_PRELOAD="$(call runtime,libtsan.so) $(call runtime,libstdc++.so.6)" \
+	    LD_LIBRARY_PATH="$$("$(BIN)/python" tools/library_path.py)" \
+	    TSAN_OPTIONS="suppressions='$(CURDIR)/tools/tsan.supp':die_after_fork=0:halt_on_error=1:$$TSAN_OPTIONS" \
+	    PYTHONMALLOC=malloc PYTHONPATH="$(CURDIR)/build/tsan/site:$(CURDIR)" \
+	    "$(BIN)/pytest" -o pythonpath="build/tsan/site ." --capture=sys --timeout=1800 \
+	    $(if $(filter tests/%,$(ARGS)),,$(THREAD_TESTS)) $(ARGS)
 
 # --- Source -------------------------------------------------------------------------------------
 CXX_FILES = $(shell find core benchmarks -name '*.h' -o -name '*.cpp' -o -name '*.cl' 2>/dev/null)
 
 lint: build $(VENV)/.dev ## Check format, style, types, stubs and the layout rules
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(if $(CXX_FILES),$(BIN)/clang-format --dry-run -Werror $(CXX_FILES))
-	$(BIN)/python tools/check_layout.py
+	"$(BIN)/ruff" check .
+	"$(BIN)/ruff" format --check .
+	$(if $(CXX_FILES),"$(BIN)/clang-format" --dry-run -Werror $(CXX_FILES))
+	"$(BIN)/python" tools/check_layout.py
 	$(PY) tools/make_stubs.py --check
 	$(PY) tools/make_op_table.py --check
-	$(BIN)/mypy
+	"$(BIN)/mypy"
 
 format: $(VENV)/.dev ## Format C++ and Python, and fix what ruff can
-	$(BIN)/ruff check --fix .
-	$(BIN)/ruff format .
-	$(if $(CXX_FILES),$(BIN)/clang-format -i $(CXX_FILES))
+	"$(BIN)/ruff" check --fix .
+	"$(BIN)/ruff" format .
+	$(if $(CXX_FILES),"$(BIN)/clang-format" -i $(CXX_FILES))
 
 stubs: build ## Write ember/_C.pyi and docs/ops.md from the compiled module
 	$(PY) tools/make_stubs.py
@@ -91,8 +110,8 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 define install
-$(BIN)/python tools/requirements.py $(1) > $@.txt
-$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $@.txt
+"$(BIN)/python" tools/requirements.py $(1) > $@.txt
+"$(BIN)/python" -m pip install --quiet --disable-pip-version-check -r $@.txt
 @touch $@
 endef
 
@@ -110,6 +129,6 @@ $(VENV)/.oracle: $(REQUIREMENTS) | $(VENV)/.build
 	$(call install,oracle)
 # A device for the tests of OpenCL; where it cannot be installed they skip and say why.
 $(VENV)/.opencl: $(REQUIREMENTS) | $(VENV)/.build
-	-@$(BIN)/python tools/requirements.py opencl > $@.txt && \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -r $@.txt && touch $@ || \
+	-@"$(BIN)/python" tools/requirements.py opencl > $@.txt && \
+	  "$(BIN)/python" -m pip install --quiet --disable-pip-version-check -r $@.txt && touch $@ || \
 	  echo "no OpenCL device could be installed: its tests skip, unless the system has one"

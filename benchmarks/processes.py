@@ -88,7 +88,7 @@ print(peak() - before)
 
 def peak() -> float:
     """The most memory this process has had, in MB."""
-    with open("/proc/self/status") as status:
+    with open("/proc/self/status", encoding="utf-8") as status:
         lines = [line for line in status if line.startswith("VmHWM")]
     return int(lines[0].split()[1]) / 1024
 

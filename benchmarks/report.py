@@ -75,7 +75,7 @@ def show(console: Console, group: str, results: list[Result]) -> None:
 def machine() -> dict[str, Any]:
     model = platform.processor() or platform.machine()
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         model = next(x.split(": ")[1] for x in lines if x.startswith("model name"))
     except (OSError, StopIteration):
         pass

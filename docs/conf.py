@@ -8,7 +8,7 @@ _pyproject = Path(__file__).resolve().parent.parent / "pyproject.toml"
 project = "ember"
 author = "The ember authors"
 copyright = author
-release = tomllib.loads(_pyproject.read_text())["project"]["version"]
+release = tomllib.loads(_pyproject.read_text(encoding="utf-8"))["project"]["version"]
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 default_role = "code"  # docstrings write `x` for code, as Markdown does

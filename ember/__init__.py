@@ -12,6 +12,13 @@ tensor([2., 4.])
 # mean ember's own once the core is imported.
 
 import os as _os
+import sys as _sys
+
+if "t" in _sys.abiflags:  # the core relies on the GIL, and its file has another name
+    raise ImportError(
+        "ember needs a build of Python with the GIL, and this one is free-threaded: "
+        f"{_sys.executable} (Python {_sys.version.split()[0]})"
+    )
 
 # libgomp reads it when it is loaded; spinning longer would starve other processes.
 _os.environ.setdefault("GOMP_SPINCOUNT", "10000")

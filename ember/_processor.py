@@ -43,7 +43,7 @@ def describe() -> dict[str, Any]:
 def _rows() -> list[dict[str, str]]:
     """One dictionary for each logical core."""
     try:
-        with open("/proc/cpuinfo") as file:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
             parts = file.read().strip().split("\n\n")
     except OSError:  # not on every system
         return []
@@ -70,5 +70,5 @@ def _caches() -> dict[str, int]:
 
 
 def _text(*path: str) -> str:
-    with open(os.path.join(*path)) as file:
+    with open(os.path.join(*path), encoding="utf-8") as file:
         return file.read().strip()

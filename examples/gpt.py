@@ -103,7 +103,11 @@ def main() -> None:
     args = parser.parse_args()
 
     ember.manual_seed(args.seed)
-    text = inspect.getsource(textwrap) if args.text is None else args.text.read_text()
+    text = (
+        inspect.getsource(textwrap)
+        if args.text is None
+        else args.text.read_text(encoding="utf-8")
+    )
     letters = sorted(set(text))
     data = ember.tensor([letters.index(c) for c in text])
     model = GPT(len(letters), args.context, args.width, args.layers)

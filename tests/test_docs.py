@@ -20,7 +20,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 def blocks(page: Path) -> list[tuple[int, str]]:
     """The code of a page, with the line on which each block starts."""
-    text = page.read_text()
+    text = page.read_text(encoding="utf-8")
     return [(text.count("\n", 0, m.start(1)), m[1]) for m in BLOCK.finditer(text)]
 
 
@@ -50,7 +50,11 @@ def test_cpp_in_the_guides_is_that_of_the_tree() -> None:
     def bare(text: str) -> str:
         return "".join(text.split())
 
-    tree = [bare(f.read_text()) for f in (ROOT / "core").rglob("*.*") if f.is_file()]
-    guide = (ROOT / "docs" / "adding_an_op.md").read_text()
+    tree = [
+        bare(f.read_text(encoding="utf-8"))
+        for f in (ROOT / "core").rglob("*.*")
+        if f.is_file()
+    ]
+    guide = (ROOT / "docs" / "adding_an_op.md").read_text(encoding="utf-8")
     for code in re.findall(r"^```cpp\n(.*?)^```", guide, re.MULTILINE | re.DOTALL):
         assert any(bare(code) in text for text in tree), f"not in core/:\n{code}"

@@ -122,7 +122,10 @@ def check_exceptions() -> list[str]:
         f"LONG_FILES: {name} is {'short again' if file.exists() else 'gone'}: remove it"
         for name in LONG_FILES
         if (file := ROOT / name).suffix != ".pyi"
-        and (not file.exists() or file.read_text().count("\n") <= MAX_LINES)
+        and (
+            not file.exists()
+            or file.read_text(encoding="utf-8").count("\n") <= MAX_LINES
+        )
     ]
 
 
@@ -131,7 +134,7 @@ def main() -> int:
     files = tracked_files()
     for path in files:
         try:
-            text = (ROOT / path).read_text()
+            text = (ROOT / path).read_text(encoding="utf-8")
         except UnicodeDecodeError:
             continue
         problems += check_length(path, text)

@@ -110,10 +110,10 @@ def main() -> int:
     check = parser.parse_args().check
     text = page()
     if check:
-        same = PAGE.exists() and PAGE.read_text() == text
+        same = PAGE.exists() and PAGE.read_text(encoding="utf-8") == text
         print("docs/ops.md is " + ("up to date" if same else "old: run make docs"))
         return 0 if same else 1
-    PAGE.write_text(text)
+    PAGE.write_text(text, encoding="utf-8")
     print(f"docs/ops.md: {text.count(chr(10))} lines")
     return 0
 

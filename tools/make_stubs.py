@@ -276,12 +276,12 @@ def main() -> int:
     from ember import _C
 
     text = make(_C)
-    old = STUB.read_text() if STUB.exists() else ""
+    old = STUB.read_text(encoding="utf-8") if STUB.exists() else ""
     if text == old:
         print(f"stubs: {len(_C._schemas)} schemas, up to date")
         return 0
     if not check:
-        STUB.write_text(text)
+        STUB.write_text(text, encoding="utf-8")
         print(f"stubs: {len(_C._schemas)} schemas, written")
         return 0
     changes = list(

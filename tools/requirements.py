@@ -14,7 +14,7 @@ PYPROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 
 
 def requirements(words: list[str]) -> list[str]:
-    config = tomllib.loads(PYPROJECT.read_text())
+    config = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))
     project = config["project"]
     own_extras = re.compile(rf"{re.escape(project['name'])}\[([^]]*)\]")
     found: list[str] = []

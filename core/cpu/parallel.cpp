@@ -11,6 +11,20 @@
 
 #include "check.h"
 
+// The thread sanitizer does not see libgomp's barriers, as libgomp is not compiled with it. So it
+// is told here what they mean: the pieces begin after the fork, and what follows the join comes
+// after every piece.
+#if defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#define EMBER_HAPPENED(mark) __tsan_release(mark)
+#define EMBER_AFTER(mark) __tsan_acquire(mark)
+#define EMBER_UNSEEN __attribute__((no_sanitize("thread")))  // reads its frame before it can say so
+#else
+#define EMBER_HAPPENED(mark) void()
+#define EMBER_AFTER(mark) void()
+#define EMBER_UNSEEN
+#endif
+
 namespace ember::cpu {
 
 namespace {
@@ -25,16 +39,20 @@ void after_fork_in_child() {
 }
 
 int initial_threads() {
-  pthread_atfork(nullptr, nullptr, after_fork_in_child);
-  return std::max(1, omp_get_max_threads());
+  static const int counted = [] {
+    pthread_atfork(nullptr, nullptr, after_fork_in_child);
+    return std::max(1, omp_get_max_threads());
+  }();
+  return counted;
 }
 
 }  // namespace
 
 int num_threads() {
   int n = threads.load(std::memory_order_relaxed);
-  if (n == 0) threads = n = initial_threads();
-  return n;
+  if (n != 0) return n;
+  int first = initial_threads();
+  return threads.compare_exchange_strong(n, first) ? first : n;  // another thread may have set it
 }
 
 void set_num_threads(int n) {
@@ -48,8 +66,8 @@ void set_num_threads(int n) {
 
 bool in_parallel_region() { return omp_in_parallel(); }
 
-void detail::run_parallel(int64_t n, int64_t grain, void (*call)(void*, int64_t, int64_t),
-                          void* body) {
+EMBER_UNSEEN void detail::run_parallel(int64_t n, int64_t grain,
+                                       void (*call)(void*, int64_t, int64_t), void* body) {
   int64_t pieces = std::min<int64_t>(num_threads(), (n + grain - 1) / grain);
   if (pieces <= 1 || omp_in_parallel()) {
     Unlocked unlocked(!omp_in_parallel());
@@ -59,8 +77,11 @@ void detail::run_parallel(int64_t n, int64_t grain, void (*call)(void*, int64_t,
   Unlocked unlocked(true);
   std::exception_ptr error;
   int64_t piece = (n + pieces - 1) / pieces;
+  [[maybe_unused]] char fork, join;  // their addresses are the marks
+  EMBER_HAPPENED(&fork);
 #pragma omp parallel for num_threads(int(pieces)) schedule(static, 1)
   for (int64_t i = 0; i < pieces; i++) {
+    EMBER_AFTER(&fork);
     try {
       int64_t begin = i * piece, end = std::min(n, begin + piece);
       if (begin < end) call(body, begin, end);
@@ -68,7 +89,9 @@ void detail::run_parallel(int64_t n, int64_t grain, void (*call)(void*, int64_t,
 #pragma omp critical(ember_parallel_error)
       if (!error) error = std::current_exception();
     }
+    EMBER_HAPPENED(&join);
   }
+  EMBER_AFTER(&join);
   if (error) std::rethrow_exception(error);
 }
 

@@ -4,6 +4,10 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#ifdef Py_GIL_DISABLED
+#error "ember needs a Python with the GIL: this one is free-threaded (docs/building.md)"
+#endif
+
 #include <string>
 #include <utility>
 

@@ -114,7 +114,9 @@ def test_schedule_and_trace_handler(tmp_path):
     with profile(on_trace_ready=tensorboard_trace_handler(str(tmp_path))):
         ember.ones(2).exp()
     (file,) = tmp_path.glob("*.pt.trace.json")
-    assert {e["name"] for e in json.loads(file.read_text())["traceEvents"]} == {
+    assert {
+        e["name"] for e in json.loads(file.read_text(encoding="utf-8"))["traceEvents"]
+    } == {
         "ones",
         "exp",
         "memory",
@@ -132,7 +134,7 @@ def test_chrome_trace(tmp_path):
     used = [e["args"]["bytes"] for e in trace["traceEvents"] if e["ph"] == "C"]
     assert max(used) - min(used) >= kept.untyped_storage().nbytes()
     prof.export_stacks(tmp_path / "stacks.txt")
-    assert "test_chrome_trace" in (tmp_path / "stacks.txt").read_text()
+    assert "test_chrome_trace" in (tmp_path / "stacks.txt").read_text(encoding="utf-8")
 
 
 def test_threads_are_told_apart():
@@ -172,7 +174,7 @@ def test_pictures(tmp_path):
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
     loss = model(ember.randn(5, 4)).sum()
     save_graph(loss, tmp_path / "graph.svg", model.named_parameters())
-    text = (tmp_path / "graph.svg").read_text()
+    text = (tmp_path / "graph.svg").read_text(encoding="utf-8")
     assert "2.weight" in text
     assert "ReluBackward" in text
     with pytest.raises(ValueError, match="gradients"):
@@ -181,7 +183,7 @@ def test_pictures(tmp_path):
     with profile(profile_memory=True) as prof:
         loss.backward()
     prof.export_memory_timeline(str(tmp_path / "memory.svg"))
-    assert "LinearBackward0" in (tmp_path / "memory.svg").read_text()
+    assert "LinearBackward0" in (tmp_path / "memory.svg").read_text(encoding="utf-8")
     with profile() as prof:
         ember.ones(3)
     with pytest.raises(ValueError, match="profile_memory"):

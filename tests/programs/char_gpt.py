@@ -124,7 +124,7 @@ class GPT(nn.Module):
 
 
 def main(path, steps):
-    with open(path) as file:
+    with open(path, encoding="utf-8") as file:
         text = file.read()
     chars = sorted(set(text))
     stoi = {ch: i for i, ch in enumerate(chars)}

@@ -69,7 +69,7 @@ def test_fit_learns_and_writes_its_logs(tmp_path):
     )
     history = trainer.fit(loader, epochs=4, validation=loader)
     assert history[-1]["val_loss"] < history[0]["val_loss"]
-    with open(tmp_path / "metrics.csv") as file:
+    with open(tmp_path / "metrics.csv", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [float(row["val_mae"]) for row in rows] == [r["val_mae"] for r in history]
     assert (tmp_path / "loss.png").read_bytes().startswith(b"\x89PNG")

@@ -118,7 +118,7 @@ def collect(
                 debug_symbols,
                 *baseline,
                 *counts(i),
-                dump(i).read_text() if retain_out_file else None,
+                dump(i).read_text(encoding="utf-8") if retain_out_file else None,
             )
             for i in range(repeats)
         )
