@@ -135,8 +135,7 @@ Windows adaptive(const char* op, const Tensor& x, const Shape& size) {
   }
   if (large) empty(result, x.dtype(), x.device());  // refused before its windows take the memory
   auto windows = std::make_shared<PoolWindows>();
-  for (int i = 0; i < axes; i++)
-    windows->push_back(adaptive_windows(x.size(i - axes), size[i]));
+  for (int i = 0; i < axes; i++) windows->push_back(adaptive_windows(x.size(i - axes), size[i]));
   return windows;
 }
 

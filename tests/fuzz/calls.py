@@ -29,8 +29,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import ember
-from tests.fuzz import hostile, sandbox
-from tests.fuzz.targets import Target, find
+from tests.fuzz import sandbox
+from tests.fuzz.targets import LASTS, Target, find
 
 BATCH = 500
 BLOCKED = 60  # seconds without a call ending after which a child counts as blocked
@@ -75,6 +75,7 @@ class Fuzzer:
     ) -> None:
         self.seed, self.quiet = seed, quiet
         self.without = re.compile(without) if without else None
+        sandbox.State(ember).sane()  # what it imports, every child has
         found = find()
         pattern = re.compile(only or "")
         self.targets: list[Target] = [t for n, t in found.items() if pattern.search(n)]
@@ -83,7 +84,7 @@ class Fuzzer:
         self.outcomes: Counter = Counter()
         self.fine: set[str] = set()
         self.slow: set[str] = set()
-        self.calls = 0
+        self.calls = self.endless = 0
         self.root = tempfile.mkdtemp(prefix="ember-calls-")
 
     def start(self, first: int, end: int, text: str | None = None) -> Batch:
@@ -129,9 +130,15 @@ class Fuzzer:
                 self.outcomes.update(message["outcomes"])
                 self.fine.update(message["fine"])
             else:
-                self.add(Finding(*(message[k] for k in ("index", "name", "odd", "text"))))
+                self.add(
+                    Finding(*(message[k] for k in ("index", "name", "odd", "text")))
+                )
 
     def add(self, finding: Finding) -> None:
+        long = finding.kind.startswith(("hang", "blocked", "memory filled"))
+        if long and LASTS.search(f"{finding.name} {finding.text}"):
+            self.endless += 1
+            return
         self.repeats[finding.key] += 1
         if finding.key in self.findings:
             return
@@ -150,7 +157,13 @@ class Fuzzer:
         with open(f"{batch.scratch}/log", "rb") as log:
             text = log.read()[-4000:].decode("utf-8", "replace")
         lines = [line for line in text.splitlines() if line.strip()]
-        ours = ("tests/fuzz/", "<frozen", "Fatal Python", "most recent", "Extension mod")
+        ours = (
+            "tests/fuzz/",
+            "<frozen",
+            "Fatal Python",
+            "most recent",
+            "Extension mod",
+        )
         return "\n".join(line for line in lines if not any(o in line for o in ours))
 
     def dies(self, text: str) -> bool:
@@ -212,7 +225,9 @@ class Fuzzer:
                         todo.append((on, batch.end))
             if not self.quiet and time.monotonic() - shown > 60:
                 shown = time.monotonic()
-                print(f"... {self.calls} calls, {len(self.findings)} findings", flush=True)
+                print(
+                    f"... {self.calls} calls, {len(self.findings)} findings", flush=True
+                )
         shutil.rmtree(self.root, ignore_errors=True)
 
 
@@ -278,9 +293,13 @@ def main() -> int:
     parser.add_argument("--only", help="a regular expression for names of callables")
     parser.add_argument("--without", help="a regular expression for text to pass over")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--torch", action="store_true", help="run findings on torch too")
+    parser.add_argument(
+        "--torch", action="store_true", help="run findings on torch too"
+    )
     parser.add_argument("--run", help="the text of one call to run here and on torch")
-    parser.add_argument("--untouched", action="store_true", help="list what never worked")
+    parser.add_argument(
+        "--untouched", action="store_true", help="list what never worked"
+    )
     options = parser.parse_args()
     if options.run:
         text = options.run.replace("\\n", "\n")
@@ -302,9 +321,16 @@ def main() -> int:
             finding.torch = alone(finding.text)
             print(show(finding), flush=True)
     fine = fuzzer.outcomes["fine"]
-    print(f"\n{fuzzer.calls} calls in {took:.0f} s ({fuzzer.calls / took:.0f} per second)")
+    print(
+        f"\n{fuzzer.calls} calls in {took:.0f} s ({fuzzer.calls / took:.0f} per second)"
+    )
     print(f"{fine} gave a result, of {len(fuzzer.fine)} callables; errors:", end=" ")
-    print(", ".join(f"{n} {k}" for k, n in fuzzer.outcomes.most_common(8) if k != "fine"))
+    print(
+        ", ".join(f"{n} {k}" for k, n in fuzzer.outcomes.most_common(8) if k != "fine")
+    )
+    print(
+        f"{fuzzer.endless} were stopped that take long by nature (see targets.ENDLESS)"
+    )
     if options.untouched:
         print("\n".join(sorted({t.name for t in fuzzer.targets} - fuzzer.fine)))
     print(f"{len(fuzzer.findings)} findings")

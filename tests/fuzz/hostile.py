@@ -298,32 +298,33 @@ _PLAIN = {
     "inf": math.inf,
 }
 
-INTS = """0 1 -1 2 3 -2 5 64 65 255 -255 2**15 2**31-1 2**31 2**32 -2**31-1 2**53+1 2**62
-    2**63-1 -2**63 2**63 2**64 -2**64 10**30 -10**30 True np.int64(2) np.uint64(2**63)
-    Evil('index') ember.tensor(2) np.array(3)""".split()
-FLOATS = """0.0 -0.0 0.5 1.0 -1.0 1.5 1e-320 1e-45 1e308 -1e308 3.5e38 nan inf -inf 1e-8 2
-    10**400 2**63 True np.float32(0.5) np.float16(inf) 1j complex(nan,inf) Evil('float')
-    ember.tensor(0.5) ember.tensor(nan)""".split()
+INTS = """0 1 -1 2 3 -2 5 64 65 99 -99 2**15 2**31-1 2**31 2**32 -2**31-1 2**53+1
+    2**62 2**63-1 -2**63 2**63 2**64 -2**64 10**30 -10**30 True np.int64(2)
+    np.uint64(2**63) Evil('index') ember.tensor(2) np.array(3)""".split()
+FLOATS = """0.0 -0.0 0.5 1.0 -1.0 1.5 1e-320 1e-45 1e308 -1e308 3.5e38 nan inf -inf
+    1e-8 2 10**400 2**63 True np.float32(0.5) np.float16(inf) 1j complex(nan,inf)
+    Evil('float') ember.tensor(0.5) ember.tensor(nan)""".split()
 STRINGS = """'' 'mean' 'sum' 'none' 'x' 'cpu' 'meta' 'constant' 'reflect' 'circular'
-    'bilinear' 'nearest' 'same' 'valid' 'fan_in' 'floor' 'ortho' 'fro' 'nuc' 'amax' 'prod'
-    'ij,jk->ik' 'float32' 'weight' 'relu' 'tanh' 'r' 'w' 'U' 'L' 'a'*9999 '\\0' '\\ud800'
-    'é' b'' b'abc' b'\\x80'""".split()
-SHAPES = """() [] (0,) (1,) (3,) (2,3) (3,0,2) [2,0] (2,3,4) (2,3,4,5,6) (1,)*64 (1,)*65
-    [1]*5000 [2]*63 [2]*65 (-1,) (-2,) (2,-1) (-1,-1) (2**31,) (2**32,) (2**40,) (2**62,4)
-    (2**63-1,) (2**63,) (2**33,2**33) (2**63-1,0) (0,2**63-1,2**63-1) (-2**63,) (2**31,2**31)
-    (10**30,) [1.5] [None] [True] ['a'] (nan,) [2,None] changing() own() nested(3)
-    nested(2000) (Evil(),) (Evil('index'),3) range(3) iter([1]) {} {1:2} set() Long(-1)
-    Long(2**62) Long(2) ember.Size([2,3]) np.array([2,3]) [ember.tensor(2)]
-    [[1,2],[3,4]]""".split()
+    'bilinear' 'nearest' 'same' 'valid' 'fan_in' 'floor' 'ortho' 'fro' 'nuc' 'amax'
+    'prod' 'ij,jk->ik' 'float32' 'weight' 'relu' 'tanh' 'r' 'w' 'U' 'L' 'a'*9999 '\\0'
+    '\\ud800' 'é' b'' b'abc' b'\\x80'""".split()
+SHAPES = """() [] (0,) (1,) (3,) (2,3) (3,0,2) [2,0] (2,3,4) (2,3,4,5,6) (1,)*64
+    (1,)*65 [1]*5000 [2]*63 [2]*65 (-1,) (-2,) (2,-1) (-1,-1) (2**31,) (2**32,)
+    (2**40,) (2**62,4) (2**63-1,) (2**63,) (2**33,2**33) (2**63-1,0)
+    (0,2**63-1,2**63-1) (-2**63,) (2**31,2**31) (10**30,) [1.5] [None] [True] ['a']
+    (nan,) [2,None] changing() own() nested(3) nested(2000) (Evil(),)
+    (Evil('index'),3) range(3) iter([1]) {} {1:2} set() Long(-1) Long(2**62) Long(2)
+    ember.Size([2,3]) np.array([2,3]) [ember.tensor(2)] [[1,2],[3,4]]""".split()
 TENSORS = """t() t(0) t(1) t(3) t(2,3) t(3,3) t(4,4) t(3,0,2) t(0,3) t(1,1) t(2,3,4)
     t(2,3,4,5) t(1,2,3,4,2) t(2,3,8,8) leaf() leaf(3) leaf(2,3) leaf(3,3) leaf(2,3,4)
     leaf(2,3,4,4) node(t(3)) node(t(2,3)) meta(2,3) meta(2**40) meta(2**60) meta(0,3)
     big(t()) big(t(),2**62) deep(t(2)) wide(t(3)) window(t(5)) tr(t(2,3)) steps(t(3))
-    freed(t(2,3)) cut(t(2,3)) lent(t(3)) still(t(2,3)) still(leaf(2)) sub(t(2,3)) par(t(2,3))
-    hooked(t(3)) filled(t(3),nan) filled(t(2,3),inf) filled(t(2,3),-inf) filled(t(3),1e-45)
-    ember.as_strided(t(6),(3,3),(1,1)) ember.as_strided(t(6),(2,2),(0,3))
-    t(2,3).to_sparse() t(3,3).to_sparse_csr() t(3,3).to_sparse_csc() t(3).to_sparse()
-    t(2,2,2).to_sparse(1) ember.zeros(2,3).to_sparse() leaf(2,3).to_sparse()
+    freed(t(2,3)) cut(t(2,3)) lent(t(3)) still(t(2,3)) still(leaf(2)) sub(t(2,3))
+    par(t(2,3)) hooked(t(3)) filled(t(3),nan) filled(t(2,3),inf) filled(t(2,3),-inf)
+    filled(t(3),1e-45) ember.as_strided(t(6),(3,3),(1,1))
+    ember.as_strided(t(6),(2,2),(0,3)) t(2,3).to_sparse() t(3,3).to_sparse_csr()
+    t(3,3).to_sparse_csc() t(3).to_sparse() t(2,2,2).to_sparse(1)
+    ember.zeros(2,3).to_sparse() leaf(2,3).to_sparse()
     filled(t(3,kind='int64'),2**63-1) filled(t(2,3,kind='int64'),-2**63)
     filled(t(3,kind='int64'),99999) filled(t(2,3,kind='int64'),-1)
     filled(t(3,kind='int32'),-7) ember.tensor([3,2,1,0]) ember.tensor([0,1])
@@ -334,17 +335,19 @@ TENSORS = """t() t(0) t(1) t(3) t(2,3) t(3,3) t(4,4) t(3,0,2) t(0,3) t(1,1) t(2,
     ember.empty(3,device='meta',dtype=ember.int64)""".split()
 TENSORS += [f"t({s},kind={d!r})" for d in DTYPES for s in ("3", "2,3", "2,3,4")]
 ODD = """None ... slice(None) slice(2**63,-2**63,0) slice(None,None,-1) slice(nan,'a')
-    slice(Evil(),None) NotImplemented object() type int ember.Tensor ember.float32 Evil()
-    Evil('len','iter') Evil('len','getitem') lambda*a:None lambda*a:a lambda:1 fails dict()
-    {'a':1} {1} frozenset() bytearray(b'abc') memoryview(b'abc') range(999) iter([])
-    (i_for_i_in_[1]) np.zeros(3) np.zeros((2,0)) np.array(['a']) np.array([None])
-    np.float64(nan) np.zeros(3)[::-1] np.zeros(3,'>f4') np.array([1],'M8[s]')
-    np.broadcast_to(np.zeros(1),(2**40,)) np.zeros(2,[('a','i4')]) np.bool_(True)
-    ember.Generator() ember.device('meta') ember.Size([2]) ember.strided net() params()
-    [t(2),None] [None] [t(2),1] (t(2),t(3)) [meta(2),t(2)] [t(2)]*3 [[t(2)],t(2)]
-    {'x':t(2)} t(3).untyped_storage() ember.nn.Linear(3,2) ember.nn.ReLU
-    ember.UntypedStorage(4) ember.ones(3).storage() complex(1,nan) 'cpu' __builtins__
-    [t(1)]*999""".replace("i_for_i_in_[1]", "i\0for\0i\0in\0[1]").split()
+    slice(Evil(),None) NotImplemented object() type int ember.Tensor ember.float32
+    Evil() Evil('len','iter') Evil('len','getitem') lambda*a:None lambda*a:a lambda:1
+    fails dict() {'a':1} {1} frozenset() bytearray(b'abc') memoryview(b'abc')
+    range(999) iter([]) (i_for_i_in_[1]) np.zeros(3) np.zeros((2,0)) np.array(['a'])
+    np.array([None]) np.float64(nan) np.zeros(3)[::-1] np.zeros(3,'>f4')
+    np.array([1],'M8[s]') np.broadcast_to(np.zeros(1),(2**40,))
+    np.zeros(2,[('a','i4')]) np.bool_(True) ember.Generator() ember.device('meta')
+    ember.Size([2]) ember.strided net() params() [t(2),None] [None] [t(2),1]
+    (t(2),t(3)) [meta(2),t(2)] [t(2)]*3 [[t(2)],t(2)] {'x':t(2)}
+    t(3).untyped_storage() ember.nn.Linear(3,2) ember.nn.ReLU ember.UntypedStorage(4)
+    ember.ones(3).storage() complex(1,nan) 'cpu' __builtins__ [t(1)]*999""".replace(
+    "i_for_i_in_[1]", "i\0for\0i\0in\0[1]"
+).split()
 ODD = [value.replace("\0", " ") for value in ODD]
 VALUES: dict[str, list[str]] = {
     "int": INTS,
@@ -353,30 +356,34 @@ VALUES: dict[str, list[str]] = {
     "str": STRINGS,
     "ints": SHAPES,
     "tensor": TENSORS,
-    "tensors": """[] () [t(2),t(2)] (t(2,3),t(2,3)) [t(2,3)]*3 [t()] [t(0),t(2)] [None]
-        [t(2),None] [leaf(3),t(3)] [t(2,2),t(2,2),t(2,2)] [meta(2),t(2)] [t(3),t(3,kind='bool')]
-        [t(2,3),t(3,2)] t(2,3) iter([t(2)]) (t(2),) [1,2] ['a'] [t(2,3).to_sparse()] own()
-        [big(t())]*2 [freed(t(2))] [freed(t(2))]*2 [t(3),ember.tensor([0,1,2])] nested(9)
-        [t(2)]*999 params() [par(t(3))]""".split(),
+    "tensors": """[] () [t(2),t(2)] (t(2,3),t(2,3)) [t(2,3)]*3 [t()] [t(0),t(2)]
+        [None] [t(2),None] [leaf(3),t(3)] [t(2,2),t(2,2),t(2,2)] [meta(2),t(2)]
+        [t(3),t(3,kind='bool')] [t(2,3),t(3,2)] t(2,3) iter([t(2)]) (t(2),) [1,2]
+        ['a'] [t(2,3).to_sparse()] own() [big(t())]*2 [freed(t(2))] [freed(t(2))]*2
+        [t(3),ember.tensor([0,1,2])] nested(9) [t(2)]*999 params()
+        [par(t(3))]""".split(),
     "dtype": [f"ember.{d}" for d in DTYPES]
     + "None 'float32' float int bool complex np.float32 np.dtype('i4') 3".split(),
-    "device": """'cpu' 'meta' 'cpu:0' 'cpu:1' 'meta:3' 'cuda' 'opencl:99' '' 'x' -1 0 2**40
+    "device": """'cpu' 'meta' 'cpu:0' 'cpu:1' 'meta:3' 'cuda' 'opencl:99' '' 'x'
+        -1 0 2**40
         'cpu:-1' 'cpu:99999999999999999999' None ember.device('cpu')
         ember.device('meta')""".split(),
     "function": """fails (lambda*a:None) (lambda*a:a[0]) (lambda*a:a[0]*2) (lambda:1)
-        (lambda*a:a[0].sum()) (lambda*a:t(7)) ember.sin ember.nn.ReLU() ember.add None Evil()
-        Evil('call') print (lambda*a:a[0].resize_(0)) (lambda*a:big(t()))
+        (lambda*a:a[0].sum()) (lambda*a:t(7)) ember.sin ember.nn.ReLU() ember.add None
+        Evil() Evil('call') print (lambda*a:a[0].resize_(0)) (lambda*a:big(t()))
         (lambda*a:a[0].detach()) (lambda*a:a[0].mul_(2)) (lambda*a:[a[0],a[0]])
         (lambda*a:{'x':a[0]}) Twice.apply closure""".split(),
     "module": """net() ember.nn.Linear(3,3) ember.nn.ReLU() ember.nn.Module()
         ember.nn.Sequential() ember.nn.Conv2d(3,4,3) ember.nn.LSTM(3,4)
-        ember.nn.LazyLinear(3) ember.nn.BatchNorm2d(3) ember.nn.ModuleList([net()])""".split(),
+        ember.nn.LazyLinear(3) ember.nn.BatchNorm2d(3)
+        ember.nn.ModuleList([net()])""".split(),
     "params": """params() [] [par(t(2,3))] net().parameters() [t(3)] [leaf(3)] [None]
         net().named_parameters() [{'params':params()}] [{'params':params(),'lr':nan}]
-        [{}] params()*2 par(t(3)) [par(t(3,kind='complex64'))] [par(t(0))]
-        [leaf(2)*1] [meta(3).requires_grad_()] [freed(t(3)).requires_grad_()]""".split(),
+        [{}] params()*2 par(t(3)) [par(t(3,kind='complex64'))] [par(t(0))] [leaf(2)*1]
+        [meta(3).requires_grad_()] [freed(t(3)).requires_grad_()]""".split(),
     "optimizer": """ember.optim.SGD(params(),0.1) ember.optim.Adam(params())
-        ember.optim.SGD(params(),0.1,momentum=0.9) ember.optim.LBFGS(params()[:1])""".split(),
+        ember.optim.SGD(params(),0.1,momentum=0.9)
+        ember.optim.LBFGS(params()[:1])""".split(),
     "generator": """None ember.Generator() ember.Generator().manual_seed(3)
         ember.default_generator""".split(),
     "odd": ODD,
@@ -403,13 +410,15 @@ WRAPPERS = [f"{name}({{}})" for name in WRAPPERS] + [
 ]
 # These make reductions endless in any library, so they are drawn rarely.
 HUGE = ["big({})", "big({},2**62)", "big({},2**31)"]
-VIEWS = """{0} {0} {0}.detach() tr({0}) part({0}) flat({0}) less({0}) back({0}) wide({0})
-    {0}.view_as({0}) one({0}) none({0}) zero_d({0}) {0}.data {0}.conj() window({0})""".split()
-OUTS = """t(0) t(0) ember.empty(0) t(2,3) t() None leaf(0) node(t(0)) meta(0) t(0,kind='int64')
-    t(0,kind='bool') t(0,kind='complex128') t(0,kind='float64') big(t()) wide(t(3)) freed(t(3))
-    lent(t(3)) lent(t(0)) part(t(4)) still(t(3)) t(2,3).to_sparse() (t(0),t(0))
-    (t(0),t(0,kind='int64')) [t(0)] () 1 sub(t(0)) tr(t(2,3)) window(t(5))
-    ember.empty(3,3).t() a a a part(a) tr(a) flat(a) (a,a)""".split()
+VIEWS = """{0} {0} {0}.detach() tr({0}) part({0}) flat({0}) less({0}) back({0})
+    wide({0}) {0}.view_as({0}) one({0}) none({0}) zero_d({0}) {0}.data {0}.conj()
+    window({0})""".split()
+OUTS = """t(0) t(0) ember.empty(0) t(2,3) t() None leaf(0) node(t(0)) meta(0)
+    t(0,kind='int64') t(0,kind='bool') t(0,kind='complex128') t(0,kind='float64')
+    big(t()) wide(t(3)) freed(t(3)) lent(t(3)) lent(t(0)) part(t(4)) still(t(3))
+    t(2,3).to_sparse() (t(0),t(0)) (t(0),t(0,kind='int64')) [t(0)] () 1 sub(t(0))
+    tr(t(2,3)) window(t(5)) ember.empty(3,3).t() a a a part(a) tr(a)
+    flat(a) (a,a)""".split()
 KEYWORDS = {
     "out": OUTS,
     "dtype": VALUES["dtype"],

@@ -31,7 +31,8 @@ MaxUnpool1d(2, stride=2) | t(1, 1, 2), ember.tensor([[[1, 3]]])
 MaxUnpool2d(2, stride=2) | t(1, 1, 1, 1), ember.tensor([[[[3]]]])
 MaxUnpool3d(2, stride=2) | t(1, 1, 1, 1, 1), ember.tensor([[[[[7]]]]])
 AvgPool1d(2, stride=1, padding=1) | t(2, 3, 8)
-AvgPool2d(2, stride=2, padding=1, count_include_pad=False, divisor_override=3) | t(2, 3, 6, 6)
+AvgPool2d(2, stride=2, padding=1, count_include_pad=False, divisor_override=3) | t(2,
+    3, 6, 6)
 AvgPool3d(2) | t(1, 2, 4, 4, 4)
 FractionalMaxPool2d(2, output_size=(3, 3)) | t(2, 3, 7, 7)
 FractionalMaxPool3d(2, output_ratio=0.5) | t(1, 2, 6, 6, 6)
@@ -66,7 +67,8 @@ Hardtanh(-1.0, 1.0) | t(2, 3)
 Hardswish() | t(2, 3)
 LeakyReLU(0.1) | t(2, 3)
 LogSigmoid() | t(2, 3)
-MultiheadAttention(4, 2, dropout=0.1, batch_first=True) | t(2, 3, 4), t(2, 5, 4), t(2, 5, 4), need_weights=True
+MultiheadAttention(4, 2, dropout=0.1, batch_first=True) | t(2, 3, 4), t(2, 5, 4), t(2,
+    5, 4), need_weights=True
 PReLU(3) | t(2, 3)
 ReLU(inplace=True) | t(2, 3)
 ReLU6() | t(2, 3)
@@ -88,7 +90,8 @@ Softmin(dim=1) | t(2, 3)
 Softmax(dim=1) | t(2, 3)
 Softmax2d() | t(2, 3, 4, 4)
 LogSoftmax(dim=1) | t(2, 3)
-AdaptiveLogSoftmaxWithLoss(5, 20, [4, 9], div_value=2.0) | t(3, 5), ember.tensor([1, 5, 19])
+AdaptiveLogSoftmaxWithLoss(5, 20, [4, 9], div_value=2.0) | t(3, 5), ember.tensor([1, 5,
+    19])
 BatchNorm1d(3, eps=1e-5, momentum=0.1) | t(4, 3)
 BatchNorm2d(3, affine=False) | t(2, 3, 4, 4)
 BatchNorm3d(2, track_running_stats=False) | t(2, 2, 3, 3, 3)
@@ -104,32 +107,40 @@ LayerNorm((3, 4), eps=1e-5) | t(2, 3, 4)
 RMSNorm(4) | t(2, 4)
 LocalResponseNorm(2, alpha=1e-4, beta=0.75, k=1.0) | t(2, 4, 5)
 CrossMapLRN2d(2) | t(2, 4, 5, 5)
-RNN(3, 4, num_layers=2, nonlinearity='relu', dropout=0.1, bidirectional=True) | t(5, 2, 3), t(4, 2, 4)
+RNN(3, 4, num_layers=2, nonlinearity='relu', dropout=0.1, bidirectional=True) | t(5, 2,
+    3), t(4, 2, 4)
 LSTM(3, 4, num_layers=1, bias=True, batch_first=True, proj_size=2) | t(2, 5, 3)
 GRU(3, 4, batch_first=False) | t(5, 2, 3), t(1, 2, 4)
 RNNCell(3, 4) | t(2, 3), t(2, 4)
 LSTMCell(3, 4) | t(2, 3), (t(2, 4), t(2, 4))
 GRUCell(3, 4) | t(2, 3), t(2, 4)
 Transformer(4, 2, 1, 1, 8, dropout=0.0) | t(3, 2, 4), t(2, 2, 4)
-TransformerEncoderLayer(4, 2, 8, activation='gelu', norm_first=True) | t(3, 2, 4), src_mask=ember.zeros(3, 3)
+TransformerEncoderLayer(4, 2, 8, activation='gelu', norm_first=True) | t(3, 2, 4),
+    src_mask=ember.zeros(3, 3)
 TransformerDecoderLayer(4, 2, 8) | t(3, 2, 4), t(2, 2, 4)
 TransformerEncoder(ember.nn.TransformerEncoderLayer(4, 2, 8), 2) | t(3, 2, 4)
-TransformerDecoder(ember.nn.TransformerDecoderLayer(4, 2, 8), 1) | t(3, 2, 4), t(2, 2, 4)
+TransformerDecoder(ember.nn.TransformerDecoderLayer(4, 2, 8), 1) | t(3, 2, 4), t(2, 2,
+    4)
 Dropout(0.5, inplace=False) | t(2, 3)
 Dropout1d(0.5) | t(2, 3, 4)
 Dropout2d(0.5) | t(2, 3, 4, 4)
 Dropout3d(0.5) | t(2, 3, 2, 2, 2)
 AlphaDropout(0.5) | t(2, 3)
 FeatureAlphaDropout(0.5) | t(2, 3, 4)
-Embedding(5, 3, padding_idx=1, max_norm=1.0, norm_type=2.0, scale_grad_by_freq=True) | ember.tensor([[1, 2], [4, 0]])
+Embedding(5, 3, padding_idx=1, max_norm=1.0, norm_type=2.0,
+    scale_grad_by_freq=True) | ember.tensor([[1, 2], [4, 0]])
 EmbeddingBag(5, 3, mode='max') | ember.tensor([1, 2, 4, 0]), ember.tensor([0, 2])
-EmbeddingBag(5, 3, mode='sum', include_last_offset=True, sparse=True) | ember.tensor([1, 2, 4]), ember.tensor([0, 2, 3]), per_sample_weights=t(3)
+EmbeddingBag(5, 3, mode='sum', include_last_offset=True,
+    sparse=True) | ember.tensor([1, 2, 4]), ember.tensor([0, 2, 3]),
+    per_sample_weights=t(3)
 CosineSimilarity(dim=1, eps=1e-8) | t(2, 3), t(2, 3)
 PairwiseDistance(2.0, eps=1e-6) | t(2, 3), t(2, 3)
 L1Loss(reduction='mean') | leaf(2, 3), t(2, 3)
 MSELoss() | leaf(2, 3), t(2, 3)
-CrossEntropyLoss(t(3).abs(), ignore_index=-100, label_smoothing=0.1) | leaf(2, 3), ember.tensor([0, 2])
-CTCLoss(blank=0, zero_infinity=True) | leaf(5, 2, 4).log_softmax(2), ember.tensor([[1, 2], [3, 1]]), ember.tensor([5, 4]), ember.tensor([2, 1])
+CrossEntropyLoss(t(3).abs(), ignore_index=-100, label_smoothing=0.1) | leaf(2, 3),
+    ember.tensor([0, 2])
+CTCLoss(blank=0, zero_infinity=True) | leaf(5, 2, 4).log_softmax(2), ember.tensor([[1,
+    2], [3, 1]]), ember.tensor([5, 4]), ember.tensor([2, 1])
 NLLLoss() | leaf(2, 3), ember.tensor([0, 2])
 NLLLoss2d() | leaf(2, 3, 2, 2), ember.zeros(2, 2, 2, dtype=ember.int64)
 PoissonNLLLoss(log_input=True, full=True) | leaf(2, 3), t(2, 3)
@@ -190,8 +201,10 @@ adaptive_avg_pool2d(t(2, 3, 6, 6), (2, None))
 adaptive_avg_pool3d(t(1, 2, 4, 4, 4), 2)
 fractional_max_pool2d(t(2, 3, 7, 7), 2, output_size=(3, 3))
 fractional_max_pool3d(t(1, 2, 6, 6, 6), 2, output_ratio=0.5)
-scaled_dot_product_attention(leaf(2, 2, 3, 4), t(2, 2, 5, 4), t(2, 2, 5, 4), attn_mask=None, dropout_p=0.1, is_causal=False, scale=0.5)
-multi_head_attention_forward(t(3, 2, 4), t(3, 2, 4), t(3, 2, 4), 4, 2, t(12, 4), t(12), None, None, False, 0.0, t(4, 4), t(4))
+scaled_dot_product_attention(leaf(2, 2, 3, 4), t(2, 2, 5, 4), t(2, 2, 5, 4),
+    attn_mask=None, dropout_p=0.1, is_causal=False, scale=0.5)
+multi_head_attention_forward(t(3, 2, 4), t(3, 2, 4), t(3, 2, 4), 4, 2, t(12, 4), t(12),
+    None, None, False, 0.0, t(4, 4), t(4))
 threshold(t(3), 0.1, 2.0)
 relu(t(3), inplace=True)
 hardtanh(t(3), -1.0, 1.0)
@@ -228,8 +241,10 @@ dropout2d(t(2, 3, 4, 4), 0.5)
 dropout3d(t(2, 3, 2, 2, 2), 0.5)
 embedding(ember.tensor([[1, 2], [4, 0]]), leaf(5, 3), 1, None, 2.0, True, False)
 embedding(ember.tensor([1, 2]), t(5, 3), max_norm=0.5)
-embedding_bag(ember.tensor([1, 2, 4, 0]), leaf(5, 3), ember.tensor([0, 2]), mode='mean', per_sample_weights=None)
-embedding_bag(ember.tensor([[1, 2], [4, 0]]), leaf(5, 3), mode='sum', per_sample_weights=t(2, 2), padding_idx=0)
+embedding_bag(ember.tensor([1, 2, 4, 0]), leaf(5, 3), ember.tensor([0, 2]),
+    mode='mean', per_sample_weights=None)
+embedding_bag(ember.tensor([[1, 2], [4, 0]]), leaf(5, 3), mode='sum',
+    per_sample_weights=t(2, 2), padding_idx=0)
 one_hot(ember.tensor([0, 2, 1]), 4)
 pairwise_distance(t(2, 3), t(2, 3), 2.0)
 cosine_similarity(t(2, 3), t(2, 3), 1)
@@ -238,10 +253,12 @@ binary_cross_entropy(leaf(2, 3).sigmoid(), ember.rand(2, 3), weight=t(3))
 binary_cross_entropy_with_logits(leaf(2, 3), ember.rand(2, 3), pos_weight=t(3))
 poisson_nll_loss(leaf(2, 3), t(2, 3))
 cosine_embedding_loss(leaf(2, 3), t(2, 3), ember.ones(2))
-cross_entropy(leaf(2, 3), ember.tensor([0, 2]), t(3), ignore_index=1, reduction='sum', label_smoothing=0.1)
+cross_entropy(leaf(2, 3), ember.tensor([0, 2]), t(3), ignore_index=1, reduction='sum',
+    label_smoothing=0.1)
 cross_entropy(leaf(2, 3), t(2, 3).softmax(1))
 cross_entropy(leaf(2, 3, 4), ember.zeros(2, 4, dtype=ember.int64))
-ctc_loss(leaf(5, 2, 4).log_softmax(2), ember.tensor([[1, 2], [3, 1]]), ember.tensor([5, 4]), ember.tensor([2, 1]), 0, 'mean', True)
+ctc_loss(leaf(5, 2, 4).log_softmax(2), ember.tensor([[1, 2], [3, 1]]), ember.tensor([5,
+    4]), ember.tensor([2, 1]), 0, 'mean', True)
 ctc_loss(leaf(5, 2, 4).log_softmax(2), ember.tensor([1, 2, 3]), (5, 4), (2, 1))
 gaussian_nll_loss(leaf(2, 3), t(2, 3), t(2, 3).abs(), full=True)
 hinge_embedding_loss(leaf(2, 3), ember.ones(2, 3))
@@ -266,10 +283,12 @@ pad(t(2, 3, 4), (1, 2), 'reflect')
 pad(t(2, 3, 4, 4), (1, 2, 0, 1), mode='constant', value=2.5)
 pad(t(2, 3, 4, 4), [1, 1, 1, 1], mode='circular')
 interpolate(t(1, 2, 3, 3), size=(5, 4), mode='bilinear', align_corners=True)
-interpolate(t(1, 2, 3, 3), scale_factor=2.0, mode='bicubic', antialias=True, recompute_scale_factor=True)
+interpolate(t(1, 2, 3, 3), scale_factor=2.0, mode='bicubic', antialias=True,
+    recompute_scale_factor=True)
 interpolate(t(1, 2, 5), size=3, mode='area')
 upsample(t(1, 2, 3, 3), scale_factor=2)
-grid_sample(leaf(1, 2, 3, 3), t(1, 4, 4, 2), mode='bicubic', padding_mode='reflection', align_corners=True)
+grid_sample(leaf(1, 2, 3, 3), t(1, 4, 4, 2), mode='bicubic', padding_mode='reflection',
+    align_corners=True)
 grid_sample(leaf(1, 2, 3, 3, 3), t(1, 4, 4, 2, 3), 'bilinear', 'border', False)
 affine_grid(t(1, 2, 3), (1, 2, 3, 4), align_corners=True)
 """
@@ -315,13 +334,15 @@ ember.randint(0, 10, (2, 3))
 ember.randperm(5)
 ember.multinomial(t(2, 5).abs(), 3, replacement=True)
 ember.bernoulli(ember.rand(3))
-ember.sparse_coo_tensor([[0, 1], [1, 0]], [1.0, 2.0], (2, 2), is_coalesced=False, check_invariants=True)
+ember.sparse_coo_tensor([[0, 1], [1, 0]], [1.0, 2.0], (2, 2), is_coalesced=False,
+    check_invariants=True)
 ember.sparse_coo_tensor(ember.tensor([[0, 1, 1]]), t(3, 2), (3, 2)).coalesce()
 ember.sparse_csr_tensor([0, 1, 2], [1, 0], [1.0, 2.0], (2, 2), check_invariants=True)
 ember.sparse_csc_tensor([0, 1, 2], [1, 0], [1.0, 2.0], (2, 2))
 ember.sparse_bsr_tensor([0, 1], [0], ember.ones(1, 2, 2), (2, 2))
 ember.sparse_bsc_tensor([0, 1], [0], ember.ones(1, 2, 2), (2, 2))
-ember.sparse_compressed_tensor([0, 1, 2], [1, 0], [1.0, 2.0], (2, 2), layout=ember.sparse_csr)
+ember.sparse_compressed_tensor([0, 1, 2], [1, 0], [1.0, 2.0], (2, 2),
+    layout=ember.sparse_csr)
 ember.sparse.mm(t(3, 3).to_sparse(), t(3, 2))
 ember.sparse.mm(t(3, 3).to_sparse_csr(), t(3, 2))
 ember.sparse.addmm(t(3, 2), t(3, 3).to_sparse(), t(3, 2), beta=1.0, alpha=1.0)
@@ -396,11 +417,15 @@ ember.load(saved(), map_location='cpu', weights_only=True, mmap=None)
 ember.utils.safetensors.save({'a': t(3)})
 ember.utils.safetensors.load(b'12345678')
 ember.autograd.backward([leaf(3).sum()], [t()], retain_graph=True)
-ember.autograd.grad(leaf(3).sum(), [leaf(3)], allow_unused=True, create_graph=True, is_grads_batched=False)
-grad_of(lambda a: ember.autograd.grad([(a * a).sum()], [a], grad_outputs=[t()], materialize_grads=True))
-ember.autograd.gradcheck(lambda a: a * 2, (leaf(2, kind='float64'),), eps=1e-6, atol=1e-4)
+ember.autograd.grad(leaf(3).sum(), [leaf(3)], allow_unused=True, create_graph=True,
+    is_grads_batched=False)
+grad_of(lambda a: ember.autograd.grad([(a * a).sum()], [a], grad_outputs=[t()],
+    materialize_grads=True))
+ember.autograd.gradcheck(lambda a: a * 2, (leaf(2, kind='float64'),), eps=1e-6,
+    atol=1e-4)
 ember.autograd.gradgradcheck(lambda a: a * a, (leaf(2, kind='float64'),))
-ember.autograd.functional.jacobian(lambda a: a * 2, t(3), create_graph=True, vectorize=False)
+ember.autograd.functional.jacobian(lambda a: a * 2, t(3), create_graph=True,
+    vectorize=False)
 ember.autograd.functional.hessian(lambda a: (a * a).sum(), t(3))
 ember.autograd.functional.vjp(lambda a: a * 2, t(3), t(3))
 ember.autograd.functional.jvp(lambda a: a * 2, t(3), t(3))
@@ -417,16 +442,20 @@ ember.func.jvp(lambda a: a * 2, (t(3),), (t(3),))
 ember.func.jacrev(lambda a: a * 2, argnums=0, chunk_size=2)(t(3))
 ember.func.jacfwd(lambda a: a * 2)(t(3))
 ember.func.hessian(lambda a: (a * a).sum())(t(3))
-ember.func.vmap(lambda a: a.sum(), in_dims=0, out_dims=0, randomness='different', chunk_size=2)(t(4, 3))
+ember.func.vmap(lambda a: a.sum(), in_dims=0, out_dims=0, randomness='different',
+    chunk_size=2)(t(4, 3))
 ember.vmap(ember.mm, in_dims=(0, None))(t(4, 2, 3), t(3, 2))
 ember.func.linearize(lambda a: a * 2, t(3))[1](t(3))
 ember.func.functional_call(ember.nn.Linear(3, 2), {'weight': t(2, 3)}, (t(1, 3),))
 ember.func.stack_module_state([ember.nn.Linear(3, 2), ember.nn.Linear(3, 2)])
 ember.utils.checkpoint.checkpoint(lambda a: a * 2, leaf(3), use_reentrant=False)
 ember.utils.checkpoint.checkpoint_sequential(net(), 2, leaf(4, 3), use_reentrant=False)
-list(ember.utils.data.DataLoader(Items(), batch_size=2, shuffle=True, drop_last=True, num_workers=0, collate_fn=None))
-list(ember.utils.data.DataLoader(Draws(), batch_size=2, timeout=0, pin_memory=False, generator=None))
-list(ember.utils.data.DataLoader(ember.utils.data.TensorDataset(t(5, 2), t(5)), sampler=[0, 3], prefetch_factor=None))
+list(ember.utils.data.DataLoader(Items(), batch_size=2, shuffle=True, drop_last=True,
+    num_workers=0, collate_fn=None))
+list(ember.utils.data.DataLoader(Draws(), batch_size=2, timeout=0, pin_memory=False,
+    generator=None))
+list(ember.utils.data.DataLoader(ember.utils.data.TensorDataset(t(5, 2), t(5)),
+    sampler=[0, 3], prefetch_factor=None))
 ember.utils.data.TensorDataset(t(5, 2), t(5))[2]
 ember.utils.data.Subset(Items(), [0, 2])[1]
 ember.utils.data.ConcatDataset([Items(), Items()])[9]
@@ -450,25 +479,33 @@ ember.nn.utils.parameters_to_vector(params())
 ember.nn.utils.vector_to_parameters(t(9), params())
 ember.nn.utils.weight_norm(ember.nn.Linear(3, 2), 'weight', dim=0)
 ember.nn.utils.spectral_norm(ember.nn.Linear(3, 2), n_power_iterations=1)
-ember.nn.utils.parametrizations.orthogonal(ember.nn.Linear(3, 3), orthogonal_map='cayley')
+ember.nn.utils.parametrizations.orthogonal(ember.nn.Linear(3, 3),
+    orthogonal_map='cayley')
 ember.nn.utils.parametrizations.weight_norm(ember.nn.Linear(3, 2), dim=0)
 ember.nn.utils.parametrizations.spectral_norm(ember.nn.Linear(3, 2))
-ember.nn.utils.parametrize.register_parametrization(ember.nn.Linear(3, 3), 'weight', ember.nn.ReLU())
+ember.nn.utils.parametrize.register_parametrization(ember.nn.Linear(3, 3), 'weight',
+    ember.nn.ReLU())
 ember.nn.utils.prune.random_unstructured(ember.nn.Linear(3, 2), 'weight', amount=0.3)
 ember.nn.utils.prune.ln_structured(ember.nn.Linear(3, 2), 'weight', 0.5, n=2, dim=0)
 ember.nn.utils.prune.l1_unstructured(ember.nn.Linear(3, 2), 'weight', 1)
 ember.nn.utils.prune.custom_from_mask(ember.nn.Linear(3, 2), 'weight', ember.ones(2, 3))
-ember.nn.utils.prune.global_unstructured([(ember.nn.Linear(3, 2), 'weight')], ember.nn.utils.prune.L1Unstructured, amount=2)
-ember.nn.utils.rnn.pack_padded_sequence(t(4, 2, 3), [4, 2], batch_first=False, enforce_sorted=True)
-ember.nn.utils.rnn.pad_packed_sequence(ember.nn.utils.rnn.pack_sequence([t(3, 2), t(1, 2)]), padding_value=0.5, total_length=4)
+ember.nn.utils.prune.global_unstructured([(ember.nn.Linear(3, 2), 'weight')],
+    ember.nn.utils.prune.L1Unstructured, amount=2)
+ember.nn.utils.rnn.pack_padded_sequence(t(4, 2, 3), [4, 2], batch_first=False,
+    enforce_sorted=True)
+ember.nn.utils.rnn.pad_packed_sequence(ember.nn.utils.rnn.pack_sequence([t(3, 2), t(1,
+    2)]), padding_value=0.5, total_length=4)
 ember.nn.utils.rnn.pad_sequence([t(3, 2), t(1, 2)], batch_first=True, padding_value=1.0)
 ember.nn.utils.rnn.pack_sequence([t(3, 2), t(1, 2)])
 ember.nn.utils.rnn.PackedSequence(t(4, 2), ember.tensor([2, 1, 1]))
 ember.nn.LSTM(2, 3)(ember.nn.utils.rnn.PackedSequence(t(4, 2), ember.tensor([2, 1, 1])))
 ember.nn.utils.rnn.unpad_sequence(t(2, 3), ember.tensor([2, 1]), batch_first=True)
-ember.nn.utils.fuse_conv_bn_eval(ember.nn.Conv2d(3, 4, 3).eval(), ember.nn.BatchNorm2d(4).eval())
-ember.nn.utils.fuse_linear_bn_eval(ember.nn.Linear(3, 4).eval(), ember.nn.BatchNorm1d(4).eval())
-ember.nn.utils.convert_conv2d_weight_memory_format(ember.nn.Conv2d(3, 4, 3), ember.channels_last)
+ember.nn.utils.fuse_conv_bn_eval(ember.nn.Conv2d(3, 4, 3).eval(),
+    ember.nn.BatchNorm2d(4).eval())
+ember.nn.utils.fuse_linear_bn_eval(ember.nn.Linear(3, 4).eval(),
+    ember.nn.BatchNorm1d(4).eval())
+ember.nn.utils.convert_conv2d_weight_memory_format(ember.nn.Conv2d(3, 4, 3),
+    ember.channels_last)
 ember.nn.init.uniform_(t(2, 3), 0.0, 1.0)
 ember.nn.init.normal_(t(2, 3), 0.0, 1.0)
 ember.nn.init.trunc_normal_(t(2, 3), 0.0, 1.0, -2.0, 2.0)
@@ -477,7 +514,8 @@ ember.nn.init.eye_(t(2, 3))
 ember.nn.init.dirac_(t(2, 3, 3), groups=1)
 ember.nn.init.xavier_uniform_(t(2, 3), gain=1.0)
 ember.nn.init.xavier_normal_(t(2, 3))
-ember.nn.init.kaiming_uniform_(t(2, 3), a=0.1, mode='fan_out', nonlinearity='leaky_relu')
+ember.nn.init.kaiming_uniform_(t(2, 3), a=0.1, mode='fan_out',
+    nonlinearity='leaky_relu')
 ember.nn.init.kaiming_normal_(t(2, 3))
 ember.nn.init.orthogonal_(t(2, 3), gain=1.0)
 ember.nn.init.sparse_(t(2, 3), sparsity=0.5, std=0.01)
@@ -504,15 +542,19 @@ ember.nn.ModuleList([net()]).insert(0, net())
 ember.nn.ModuleDict({'a': net()}).pop('a')
 ember.nn.Embedding.from_pretrained(t(5, 3), freeze=True, padding_idx=1)
 ember.nn.EmbeddingBag.from_pretrained(t(5, 3), mode='sum')
-ember.distributions.kl_divergence(ember.distributions.Normal(0.0, 1.0), ember.distributions.Normal(t(3), t(3).abs()))
+ember.distributions.kl_divergence(ember.distributions.Normal(0.0, 1.0),
+    ember.distributions.Normal(t(3), t(3).abs()))
 ember.distributions.register_kl(ember.distributions.Normal, ember.distributions.Normal)
 ember.amp.autocast('cpu', dtype=ember.bfloat16, enabled=True).__enter__
-ember.amp.GradScaler('cpu', init_scale=2.0, growth_factor=2.0, backoff_factor=0.5, growth_interval=3).scale(t(2))
+ember.amp.GradScaler('cpu', init_scale=2.0, growth_factor=2.0, backoff_factor=0.5,
+    growth_interval=3).scale(t(2))
 ember.library.Library('fuzz', 'FRAGMENT').define('f(Tensor x) -> Tensor')
 ember.library.custom_op('fuzz::g', lambda x: x, mutates_args=())
 ember.library.infer_schema(lambda x: x, mutates_args=())
-ember.testing.assert_close(t(3), t(3), rtol=1e-5, atol=1e-8, equal_nan=True, check_dtype=True)
-ember.testing.make_tensor((2, 3), dtype=ember.float32, device='cpu', low=-1, high=2, noncontiguous=True)
+ember.testing.assert_close(t(3), t(3), rtol=1e-5, atol=1e-8, equal_nan=True,
+    check_dtype=True)
+ember.testing.make_tensor((2, 3), dtype=ember.float32, device='cpu', low=-1, high=2,
+    noncontiguous=True)
 ember.finfo(ember.float32)
 ember.iinfo(ember.int8)
 ember.device('cpu', 0)
@@ -579,7 +621,8 @@ CosineAnnealingWarmRestarts(o, T_0=2, T_mult=2)
 CyclicLR(o, base_lr=0.1, max_lr=0.2, step_size_up=2, cycle_momentum=False)
 OneCycleLR(o, max_lr=0.2, total_steps=5, cycle_momentum=False)
 ReduceLROnPlateau(o, mode='min', factor=0.5, patience=1)
-SequentialLR(o, [ember.optim.lr_scheduler.ConstantLR(o), ember.optim.lr_scheduler.ExponentialLR(o, 0.9)], milestones=[2])
+SequentialLR(o, [ember.optim.lr_scheduler.ConstantLR(o),
+    ember.optim.lr_scheduler.ExponentialLR(o, 0.9)], milestones=[2])
 ChainedScheduler([ember.optim.lr_scheduler.ConstantLR(o)])
 """
 
@@ -607,7 +650,8 @@ Laplace(t(3), 1.0)
 LogNormal(t(3), 1.0)
 LogisticNormal(t(3), t(3).abs())
 LowRankMultivariateNormal(t(3), t(3, 2), t(3).abs() + 1)
-MixtureSameFamily(ember.distributions.Categorical(ember.ones(3)), ember.distributions.Normal(t(3), 1.0))
+MixtureSameFamily(ember.distributions.Categorical(ember.ones(3)),
+    ember.distributions.Normal(t(3), 1.0))
 Multinomial(5, probs=ember.rand(3))
 MultivariateNormal(t(3), ember.eye(3))
 NegativeBinomial(5, logits=t(3))
@@ -619,7 +663,8 @@ Poisson(t(3).abs())
 RelaxedBernoulli(t(1).abs(), logits=t(3))
 RelaxedOneHotCategorical(t(1).abs(), logits=t(2, 3))
 StudentT(t(3).abs() + 1)
-TransformedDistribution(ember.distributions.Normal(t(3), 1.0), [ember.distributions.ExpTransform()])
+TransformedDistribution(ember.distributions.Normal(t(3), 1.0),
+    [ember.distributions.ExpTransform()])
 Uniform(t(3), t(3) + 1)
 VonMises(t(3), 2.0)
 Weibull(t(3).abs() + 1, 2.0)
@@ -647,7 +692,8 @@ TRANSFORMS = """
 AbsTransform()
 AffineTransform(1.0, 2.0, event_dim=0)
 CatTransform([ember.distributions.ExpTransform()], dim=0)
-ComposeTransform([ember.distributions.ExpTransform(), ember.distributions.TanhTransform()])
+ComposeTransform([ember.distributions.ExpTransform(),
+    ember.distributions.TanhTransform()])
 CorrCholeskyTransform()
 CumulativeDistributionTransform(ember.distributions.Normal(0.0, 1.0))
 ExpTransform()
@@ -666,7 +712,8 @@ StickBreakingTransform()
 
 
 def lines(text: str) -> list[str]:
-    return [line for line in text.strip().splitlines() if line]
+    """The lines of a table; one that is indented goes on with the one before."""
+    return text.strip().replace("\n    ", " ").splitlines()
 
 
 def recipes() -> list[tuple[str, str]]:
@@ -685,8 +732,12 @@ def recipes() -> list[tuple[str, str]]:
         made.append((callee(line), f"r = {line}"))
     for line in lines(OPTIMIZERS):
         name = f"ember.optim.{line.partition('(')[0]}"
-        made.append((name, f"o = ember.optim.{line}\nr = o.step(closure)\nr = o.step(closure)"))
-        made.append((name, f"o = ember.optim.{line}\nr = o.load_state_dict(o.state_dict())"))
+        made.append(
+            (name, f"o = ember.optim.{line}\nr = o.step(closure)\nr = o.step(closure)")
+        )
+        made.append(
+            (name, f"o = ember.optim.{line}\nr = o.load_state_dict(o.state_dict())")
+        )
     for line in lines(SCHEDULES):
         name = f"ember.optim.lr_scheduler.{line.partition('(')[0]}"
         step = "1.0" if "Plateau" in line else "None"

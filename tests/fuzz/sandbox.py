@@ -31,13 +31,11 @@ MEMORY = 3 << 29  # bytes that a child may take beyond what it has
 SECONDS = 3  # of CPU for one call
 FILES = 1 << 24  # bytes of a file
 NOTE = 1 << 16
-BLOCKED = (
-    "os.fork os.forkpty os.exec os.posix_spawn os.system os.kill os.killpg subprocess.Popen "
-    "socket.connect socket.bind pty.spawn os.putenv os.unsetenv shutil.rmtree os.chdir "
-    "ctypes.dlopen signal.pthread_kill os.startfile os.chroot webbrowser.open sys.setprofile"
-).split()
-PATHS = ("os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.symlink",
-         "os.truncate", "os.chmod", "os.chown", "shutil.move", "shutil.copyfile")  # fmt: skip
+BLOCKED = """os.fork os.forkpty os.exec os.posix_spawn os.system os.kill os.killpg
+    subprocess.Popen socket.connect socket.bind pty.spawn os.putenv os.unsetenv os.chdir
+    shutil.rmtree ctypes.dlopen signal.pthread_kill os.chroot webbrowser.open""".split()
+PATHS = """os.remove os.rename os.rmdir os.mkdir os.link os.symlink os.truncate os.chmod
+    os.chown shutil.move shutil.copyfile""".split()
 ODD_ERRORS = ("internal error in", "returned a result with an exception set",
               "returned NULL without setting", "bad argument to internal")  # fmt: skip
 
@@ -128,7 +126,7 @@ class Child:
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.dup2(null, 0)
-        sys.stdout = sys.stderr = open(1, "w", closefd=False)
+        sys.stdout = sys.stderr = os.fdopen(os.dup(1), "w")
         with open("/proc/self/statm") as statm:
             size = int(statm.read().split()[0]) * resource.getpagesize() + MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (size, size))
@@ -176,14 +174,19 @@ class Child:
         odd = None
         if error is not None:
             self.outcomes[type(error).__name__] += 1
-            message = str(error) if not isinstance(error, UnicodeError) else ""
+            try:
+                message = str(error)
+            except Exception:  # of what is in it: a KeyError shows its key
+                message = ""
             if isinstance(error, SystemError) or any(o in message for o in ODD_ERRORS):
                 odd = f"{type(error).__name__}: {message[:300]}"
             elif isinstance(error, MemoryError) or "allocate memory" in message:
                 # Refused at once is right; filling the memory first is not.
                 if time.process_time() - began > 0.5:
                     odd = f"memory filled: {message[:300]}"
-            elif not isinstance(error, Exception) and not isinstance(error, GeneratorExit):
+            elif not isinstance(error, Exception) and not isinstance(
+                error, GeneratorExit
+            ):
                 odd = f"{type(error).__name__}: {message[:300]}"
         else:
             self.outcomes["fine"] += 1
@@ -219,7 +222,9 @@ class Child:
                     odd = odd or f"state left as {state.now()}"
                 if odd:
                     self.send(index=index, name=target.name, text=text, odd=odd)
-                self.send(next=index + 1, outcomes=self.outcomes, fine=sorted(self.fine))
+                self.send(
+                    next=index + 1, outcomes=self.outcomes, fine=sorted(self.fine)
+                )
                 os._exit(0)
             if odd:
                 self.send(index=index, name=target.name, text=text, odd=odd)
@@ -228,9 +233,13 @@ class Child:
         wrong = state.sane()
         for o, before in zip(COUNTED, counts, strict=True):
             if sys.getrefcount(o) < before - 1000:
-                wrong = wrong or f"{before - sys.getrefcount(o)} references to {o!r} lost"
+                wrong = (
+                    wrong or f"{before - sys.getrefcount(o)} references to {o!r} lost"
+                )
         if wrong:
-            self.send(index=end, name="batch", text=f"calls {start} to {end}", odd=wrong)
+            self.send(
+                index=end, name="batch", text=f"calls {start} to {end}", odd=wrong
+            )
         self.send(next=end, outcomes=self.outcomes, fine=sorted(self.fine))
         os._exit(0)
 

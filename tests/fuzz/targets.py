@@ -20,18 +20,19 @@ from tests.ops.entry import S, T, load
 from tools import schemas
 
 MODULES = """ember ember.linalg ember.fft ember.special ember.sparse ember.amp
-    ember.autograd ember.autograd.functional ember.autograd.forward_ad ember.autograd.graph
-    ember.autograd.profiler ember.autograd.function ember.backend ember.backends ember.cpu
-    ember.cuda ember.distributions
-    ember.distributions.constraints ember.distributions.transforms ember.distributions.utils
-    ember.func ember.futures ember.legacy ember.legacy.nn ember.legacy.optim ember.library
-    ember.masked ember.nn ember.nn.functional ember.nn.init ember.nn.parameter
-    ember.nn.attention ember.nn.parallel ember.nn.utils ember.nn.utils.parametrizations
-    ember.nn.utils.parametrize ember.nn.utils.prune ember.nn.utils.rnn
-    ember.nn.utils.stateless ember.optim ember.optim.lr_scheduler ember.optim.swa_utils
-    ember.overrides ember.profiler ember.random ember.serialization ember.signal.windows
-    ember.storage ember.testing ember.utils ember.utils.checkpoint ember.utils.data
-    ember.utils.dlpack ember.utils.hooks ember.utils.safetensors ember.utils.benchmark
+    ember.autograd ember.autograd.functional ember.autograd.forward_ad
+    ember.autograd.graph ember.autograd.profiler ember.autograd.function ember.backend
+    ember.backends ember.cpu ember.cuda ember.distributions
+    ember.distributions.constraints ember.distributions.transforms
+    ember.distributions.utils ember.func ember.futures ember.legacy ember.legacy.nn
+    ember.legacy.optim ember.library ember.masked ember.nn ember.nn.functional
+    ember.nn.init ember.nn.parameter ember.nn.attention ember.nn.parallel
+    ember.nn.utils ember.nn.utils.parametrizations ember.nn.utils.parametrize
+    ember.nn.utils.prune ember.nn.utils.rnn ember.nn.utils.stateless ember.optim
+    ember.optim.lr_scheduler ember.optim.swa_utils ember.overrides ember.profiler
+    ember.random ember.serialization ember.signal.windows ember.storage ember.testing
+    ember.utils ember.utils.checkpoint ember.utils.data ember.utils.dlpack
+    ember.utils.hooks ember.utils.safetensors ember.utils.benchmark
     ember.utils.callbacks ember.utils.trainer ember.utils._pytree
     ember.multiprocessing.reductions ember._C ember._aten""".split()
 # Attributes and methods of these are called too, on an object made by the text.
@@ -51,7 +52,9 @@ OBJECTS = {
     "ember.nn.ParameterDict": "ember.nn.ParameterDict({'a':par(t(3))})",
     "ember.nn.Parameter": "par(t(3))",
     "ember.nn.MultiheadAttention": "ember.nn.MultiheadAttention(4,2)",
-    "ember.nn.utils.rnn.PackedSequence": "ember.nn.utils.rnn.pack_sequence([t(3,2),t(1,2)])",
+    "ember.nn.utils.rnn.PackedSequence": (
+        "ember.nn.utils.rnn.pack_sequence([t(3,2),t(1,2)])"
+    ),
     "ember.optim.Optimizer": "ember.optim.SGD(params(),0.1,momentum=0.9)",
     "ember.optim.Adam": "ember.optim.Adam(params())",
     "ember.optim.lr_scheduler.LRScheduler": (
@@ -73,8 +76,8 @@ OBJECTS = {
 EXCLUDED = {
     r"opencl|\._callgrind|_under_callgrind|benchmark": "needs a device or a program",
     r"\b(fork|wait|spawn|hub|compile|start_processes)$": "starts processes, or waits",
-    r"\.(_die_with_parent|_send_message|_receive_message)$": "kills, or uses descriptors",
-    r"_shared_storage|_storage_from_descriptor|reductions\.rebuild": "opens descriptors",
+    r"\.(_die_with_parent|_send_message|_receive_message)$": "uses descriptors",
+    r"_shared_storage|_storage_from_descriptor|reductions\.rebuild": "the same",
     r"share_memory_?$|from_file$": "its memory is that of files",
     r"_memory_of$|\.from_address|_tensor_of_bytes": "is given addresses",
     r"_register_backend|\.backend\.": "registers devices for good",
@@ -83,9 +86,9 @@ EXCLUDED = {
     r"(TensorBoard|SummaryWriter|Plot|viz|tensorboard)": "writes files",
     r"_switch_overrides|_(push|pop)_|^ember\._C\._saved_tensors": "unpaired by nature",
     r"register_(module|optimizer)_": "registers hooks on everything, for good",
-    r"set_warn_always|enable_python_dispatcher": "changes what is printed",
-    r"__init_subclass__|__class__|__subclasshook__|__getattribute__|__new__": "of object",
-    r"__del__|__set_name__|__dir__|__weakref__|__dict__|__doc__|__module__": "of object",
+    r"set_warn_always|set_printoptions": "changes what is printed",
+    r"__init_subclass__|__class__|__subclasshook__|__getattribute__": "of object",
+    r"__del__|__set_name__|__dir__|__weakref__|__dict__|__doc__|__new__": "of object",
     r"profiler\.(itt|emit|profile$|_KinetoProfile)|_profile_": "writes files",
 }
 EXCLUSION = re.compile("|".join(f"(?:{p})" for p in EXCLUDED))
@@ -95,19 +98,32 @@ STATEFUL = re.compile(
     r"exit|hooks|profile|deterministic|Mode|_C\._|fuzz|empty_cache|setattr|library|"
     r"dual_level)"
 )
+# What takes as long as it is told to, in any library: a hang there is no finding.
+ENDLESS = {
+    r"\bbig\(": "goes over 2**31 elements or more",
+    r"(niter|n_power_iterations|max_iter|num_layers)=": "does so many iterations",
+    r"lowrank|spectral_norm|lobpcg|Transformer(En|De)coder\(|LBFGS": "the same",
+    r"(split|chunk|unbind|iter|tolist)\w*\(": "gives so many parts",
+    r"range\(|Sampler|__mul__|DataLoader|Long\(": "gives so many items",
+    r"Pad\dd|\bpad\(": "makes a large result",
+}
+LASTS = re.compile("|".join(f"(?:{p})" for p in ENDLESS))
 BY_NAME = {
-    "tensor": """input x tensor self other weight bias target value values mask source src
-        index indices a b t grad_output grad query key y mat1 mat2 vec loc scale probs logits
-        data tensors_ running_mean running_var sample log_probs anchor positive negative
-        concentration covariance_matrix inputs output outputs grid theta""",
-    "int": """dim axis n k dim0 dim1 diagonal num_layers in_features out_features steps count
-        in_channels out_channels groups num_classes seed offset start end step length index_
-        num_samples embed_dim num_heads upscale_factor blank epoch rank level""",
+    "tensor": """input x tensor self other weight bias target value values mask source
+        src index indices a b t grad_output grad query key y mat1 mat2 vec loc scale
+        probs logits data tensors_ running_mean running_var sample log_probs anchor
+        positive negative concentration covariance_matrix inputs output outputs grid
+        theta""",
+    "int": """dim axis n k dim0 dim1 diagonal num_layers in_features out_features
+        steps count in_channels out_channels groups num_classes seed offset start end
+        step length index_ num_samples embed_dim num_heads upscale_factor blank epoch
+        rank level""",
     "ints": """size shape kernel_size stride padding dilation dims output_size sizes
-        sample_shape normalized_shape batch_shape event_shape strides milestones split_size""",
-    "float": """p eps alpha beta lr momentum gamma std mean low high min max lambd margin
-        gain rate factor tau rtol atol temperature df max_norm""",
-    "str": "name mode reduction equation nonlinearity padding_mode qualname prefix schema",
+        sample_shape normalized_shape batch_shape event_shape strides milestones
+        split_size""",
+    "float": """p eps alpha beta lr momentum gamma std mean low high min max
+        lambd margin         gain rate factor tau rtol atol temperature df max_norm""",
+    "str": "name mode reduction equation nonlinearity padding_mode prefix schema",
     "function": "fn func function hook closure lr_lambda callback f impl collate_fn",
     "module": "module model modules net base_model",
     "params": "params parameters",
@@ -135,6 +151,17 @@ KIND_OF_TYPE = {
     "Generator": "generator",
     "Any": "odd",
     "Format": "odd",
+}
+KIND_OF_HINT = {
+    "Callable": "function",
+    "list[Tensor": "tensors",
+    "Module": "module",
+    "Tensor": "tensor",
+    "bool": "bool",
+    "list[int": "ints",
+    "int": "int",
+    "float": "float",
+    "str": "str",
 }
 
 
@@ -211,7 +238,12 @@ def _of_ops(found: dict[str, Target]) -> None:
         if name in ember._C._ops and not EXCLUSION.search(name):
             found[target.name] = target
         params = [
-            Param(p.name, KIND_OF_TYPE.get(p.type, "odd"), p.default is None, p.keyword_only)
+            Param(
+                p.name,
+                KIND_OF_TYPE.get(p.type, "odd"),
+                p.default is None,
+                p.keyword_only,
+            )
             for p in max((o.params for o in overloads), key=len)
         ]
         target.params = params
@@ -236,10 +268,12 @@ def _of_ops(found: dict[str, Target]) -> None:
                     target.recipes.append(text)
                 for method in methods:
                     on = found.get(f"ember.Tensor.{method}")
-                    text = f"r = {args[0]}.{method}({', '.join(args[1:])})" if args else ""
-                    if on is not None and args and "=" not in args[0].partition("(")[0]:
-                        if _readable(text):
-                            on.recipes.append(text)
+                    text = (
+                        f"r = {args[0]}.{method}({', '.join(args[1:])})" if args else ""
+                    )
+                    named = not args or "=" in args[0].partition("(")[0]
+                    if on is not None and not named and _readable(text):
+                        on.recipes.append(text)
 
 
 def _kind(param: inspect.Parameter) -> str:
@@ -252,9 +286,7 @@ def _kind(param: inspect.Parameter) -> str:
         return "ints"
     if param.name in KIND_OF_NAME:
         return KIND_OF_NAME[param.name]
-    for word, kind in (("Callable", "function"), ("list[Tensor", "tensors"), ("Module", "module"),
-                       ("Tensor", "tensor"), ("bool", "bool"), ("list[int", "ints"),
-                       ("int", "int"), ("float", "float"), ("str", "str")):  # fmt: skip
+    for word, kind in KIND_OF_HINT.items():
         if word in annotation:
             return kind
     return "any"

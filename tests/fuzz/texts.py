@@ -8,6 +8,7 @@ there. The rest are calls with arguments by the names of the parameters, or with
 from __future__ import annotations
 
 import ast
+import keyword
 import re
 from random import Random
 
@@ -23,7 +24,12 @@ def _kind_of(node: ast.expr) -> str:
     if isinstance(node, ast.UnaryOp):
         node = node.operand
     if isinstance(node, ast.Constant):
-        for kind, types in (("bool", bool), ("int", int), ("float", float), ("str", str)):
+        for kind, types in (
+            ("bool", bool),
+            ("int", int),
+            ("float", float),
+            ("str", str),
+        ):
             if isinstance(node.value, types):
                 return kind
         return "any"
@@ -34,7 +40,12 @@ def _kind_of(node: ast.expr) -> str:
         name = ast.unparse(node.func)
         if name == "params" or name == "net":
             return {"params": "params", "net": "module"}[name]
-        if name in _MAKERS or name in ("ember.tensor", "ember.ones", "ember.zeros", "ember.rand"):
+        if name in _MAKERS or name in (
+            "ember.tensor",
+            "ember.ones",
+            "ember.zeros",
+            "ember.rand",
+        ):
             return "tensor"
         inner = node.func
         if isinstance(inner, ast.Attribute) and _kind_of(inner.value) == "tensor":
@@ -79,7 +90,9 @@ def spans(text: str) -> list[Span]:
 class Draw:
     """One call's worth of decisions."""
 
-    def __init__(self, seed: str, cache: dict[str, list[Span]], huge: bool = True) -> None:
+    def __init__(
+        self, seed: str, cache: dict[str, list[Span]], huge: bool = True
+    ) -> None:
         self.random = Random(seed)
         self.cache = cache
         self.huge = huge
@@ -148,7 +161,7 @@ class Draw:
                 text = text[: span[0]] + other + text[span[1] :]
         return f"a = {made}\n{text}"
 
-    def keyword(self, text: str, params: list[Param] | None) -> str:
+    def with_keyword(self, text: str, params: list[Param] | None) -> str:
         """One keyword more: one of the call's own, or any."""
         if not text.endswith(")"):
             return text
@@ -158,9 +171,12 @@ class Draw:
         else:
             name = "out" if self.chance(0.6) else self.random.choice(list(KEYWORDS))
             value = self.random.choice(OUTS if name == "out" else KEYWORDS[name])
-        if f"{name}=" in text:
+        if f"{name}=" in text or keyword.iskeyword(name):
             return text
-        if value in ("a", "part(a)", "tr(a)", "flat(a)", "(a,a)") and "a = " not in text:
+        if (
+            value in ("a", "part(a)", "tr(a)", "flat(a)", "(a,a)")
+            and "a = " not in text
+        ):
             place = next((s for s in spans(text) if s[2] == "tensor"), None)
             if place is None:
                 return text
@@ -176,38 +192,42 @@ class Draw:
             count = self.random.choice((0, 1, 1, 2, 2, 3, 4, 6))
             made = [self.value(self.random.choice(kinds)) for _ in range(count)]
         else:
-            made = []
+            made, by_name = [], False
             for param in params:
-                if not param.required and self.chance(0.7):
-                    continue
-                if param.required and self.chance(0.03):
+                if self.chance(0.03 if param.required else 0.7):
+                    by_name = True  # what comes after cannot go by its place
                     continue
                 value = self.value(param.kind)
-                by_name = param.keyword_only or any("=" in m and m[0].isalpha() and
-                    re.match(r"\w+=[^=]", m) for m in made) or (
-                    not param.required and self.chance(0.7))  # fmt: skip
-                made.append(f"{param.name}={value}" if by_name else value)
+                by_name = by_name or param.keyword_only
+                if by_name or (not param.required and self.chance(0.5)):
+                    by_name = True
+                    named = f"{param.name}={value}"
+                    if keyword.iskeyword(param.name):
+                        named = f"**{{{param.name!r}:{value}}}"
+                    made.append(named)
+                else:
+                    made.append(value)
         return ", ".join(made)
 
     def text(self, target: Target) -> str:
         if target.recipes and self.chance(0.75):
             text = self.recipe(self.random.choice(target.recipes))
             if self.chance(0.2):
-                text = self.keyword(text, target.params)
+                text = self.with_keyword(text, target.params)
         elif target.attribute:
             on = self.receiver(target)
             what = target.call.format("o")
-            text = f"o = {on}\n" + self.random.choice(
-                (f"r = {what}", f"{what} = {self.value('any')}\nr = o", f"del {what}\nr = o",
-                 f"{what} = {self.value('tensor')}\nr = o")
-            )  # fmt: skip
+            kind = self.random.choice(("any", "tensor"))
+            change = f"{what} = {self.value(kind)}\nr = o"
+            used = self.random.choice((f"r = {what}", change, f"del {what}\nr = o"))
+            text = f"o = {on}\n{used}"
         else:
             call = target.call
             if "{}" in call:
                 call = call.format(self.receiver(target))
             text = f"r = {call}({self.arguments(target.params)})"
             if self.chance(0.1):
-                text = self.keyword(text, target.params)
+                text = self.with_keyword(text, target.params)
         if self.chance(0.3):
             text += "\nbackward(r, ember)"
         return text
