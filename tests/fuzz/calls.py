@@ -185,13 +185,14 @@ class Fuzzer:
             elif number == signal.SIGPROF:
                 kind = "hang"
                 self.slow.add(name)
-            detail = ""
-            if kind.startswith("SIG"):
-                detail = self.log(batch)
-                if (name, kind) not in self.findings and not self.dies(call):
-                    kind = f"{kind} after what came before"
+            detail = "" if kind == "hang" else self.log(batch)
+            known = (name, kind) in self.findings or not kind.startswith("SIG")
+            if not known and not self.dies(call):
+                kind = f"{kind} after what came before"
             self.add(Finding(index, name, kind, call, detail))
             batch.next = index + 1
+        elif "runtime error: " in (log := self.log(batch)):  # of a sanitizer
+            self.add(Finding(index, "batch", "undefined behaviour", "", log))
         batch.note.close()
         shutil.rmtree(batch.scratch, ignore_errors=True)
         return batch.next

@@ -106,6 +106,7 @@ ENDLESS = {
     r"(split|chunk|unbind|iter|tolist)\w*\(": "gives so many parts",
     r"range\(|Sampler|__mul__|DataLoader|Long\(": "gives so many items",
     r"Pad\dd|\bpad\(": "makes a large result",
+    r"while_loop": "may go on for ever",
 }
 LASTS = re.compile("|".join(f"(?:{p})" for p in ENDLESS))
 BY_NAME = {
@@ -266,6 +267,9 @@ def _of_ops(found: dict[str, Target]) -> None:
                 text = f"r = {target.call}({', '.join(args)})"
                 if _readable(text):
                     target.recipes.append(text)
+                    inplace = found.get(f"ember.{name}_")
+                    if forms & schemas.FUNCTION_IN_PLACE and inplace is not None:
+                        inplace.recipes.append(text.replace("(", "_(", 1))
                 for method in methods:
                     on = found.get(f"ember.Tensor.{method}")
                     text = (
