@@ -350,3 +350,24 @@ def test_triangles_beyond_every_diagonal():
     most, least = 2**63 - 1, -(2**63)
     assert ember.triu(x, most).sum() == 0 and ember.triu(x, least).sum() == 6
     assert ember.tril(x, most).sum() == 6 and ember.tril(x, least).sum() == 0
+
+
+def test_lists_that_hold_themselves():
+    itself: list = [1]
+    itself.append(itself)
+    other: list = [2, [3, itself]]
+    itself[1] = other
+    for data, error in ((other, ValueError), (itself, ValueError)):
+        with pytest.raises(error, match="too many dimensions"):
+            ember.tensor(data)
+        with pytest.raises(error, match="too many dimensions"):
+            ember.ones(3)[data]
+    itself[1] = itself
+    with pytest.raises(TypeError, match="self-referential"):
+        ember.tensor(itself)
+
+
+def test_sizes_that_add_up_to_too_much():
+    half = ember.ones(1).expand(2**62)
+    with pytest.raises(RuntimeError, match="add up to more"):
+        ember.cat([half, half])

@@ -178,3 +178,8 @@ def test_bytes_of_the_other_order_may_be_a_view():
 
     other = {"little": "big", "big": "little"}[sys.byteorder]
     assert in_native_order(memoryview(b"abcd"), other, ember.int16) == b"badc"
+
+
+def test_a_storage_is_not_made_of_a_buffer_without_a_length():
+    with pytest.raises(TypeError):
+        ember._C._storage_from_buffer(ember.tensor(1.0))

@@ -442,3 +442,33 @@ def test_lazy_names():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
     assert run.returncode == 0, run.stderr.decode()
+
+
+def test_parts_of_a_complex_tensor_cannot_be_deleted():
+    x = ember.zeros(2, dtype=ember.complex64)
+    for name in ("real", "imag"):
+        with pytest.raises(RuntimeError, match="can't be deleted"):
+            delattr(x, name)
+    x.real = ember.tensor([1.0, 2.0])
+    assert x.tolist() == [1, 2]
+    with pytest.raises(TypeError):
+        x.real = (ember.ones(2), True)  # one value, not the arguments of copy_()
+
+
+@pytest.mark.parametrize(
+    "grow",
+    [
+        lambda x: x.unsqueeze(0),
+        lambda x: x[..., None],
+        lambda x: x.expand(2, *x.shape),
+        lambda x: ember.stack([x, x]),
+        lambda x: x.unfold(0, 1, 1),
+        lambda x: ember.diag_embed(x),
+        lambda x: ember.linalg.pinv(ember.ones(2, 3), atol=x),
+    ],
+)
+def test_there_are_64_dimensions_at_most(grow):
+    x = ember.ones((1,) * 63 + (2,))
+    assert (x + x).sum() == 4
+    with pytest.raises(RuntimeError, match="at most 64 dimensions"):
+        grow(x)

@@ -65,7 +65,8 @@ Tensor cat(const TensorList& tensors, int64_t dim, Dest dest) {
             "Sizes of tensors must match except in dimension ", d, ". Expected size ", shape[i],
             " but got size ", t.shape()[i], " for tensor number ", &t - parts.data(),
             " in the list.");
-    total += t.shape()[d];
+    check(!__builtin_add_overflow(total, t.shape()[d], &total), Kind::Runtime,
+          "cat(): the sizes in dimension ", d, " add up to more than 2^63 - 1");
   }
   if (!parts.empty()) shape[d] = total;
   Dtype dtype = result_type(tensors);

@@ -117,18 +117,25 @@ Tensor avg_pool(int axes, const Tensor& x, const Dims& kernel, const Dims& strid
 
 Windows adaptive(const char* op, const Tensor& x, const Shape& size) {
   const int axes = size.size();
+  check(axes >= 1 && axes <= 3, Kind::Runtime, op, "(): output_size must have 1 to 3 numbers, got ",
+        axes);
   check(x.dim() == axes + 1 || x.dim() == axes + 2, Kind::Runtime, op, "(): Expected ", axes + 1,
         "D or ", axes + 2, "D tensor, but got ", x.shape());
   for (int i = x.dim() == axes + 2; i < x.dim(); i++)
     check(x.size(i) > 0, Kind::Runtime, op,
           "(): Expected input to have non-zero size for non-batch dimensions, but input has sizes ",
           x.shape());
-  auto windows = std::make_shared<PoolWindows>();
+  Shape result = x.shape();
+  bool large = false;
   for (int i = 0; i < axes; i++) {
     check(size[i] >= 0 && size[i] <= kMost, Kind::Runtime, op,
           "(): elements of output_size must be greater than or equal to 0 but received ", size);
-    windows->push_back(adaptive_windows(x.size(i - axes), size[i]));
+    result[x.dim() - axes + i] = size[i];
+    large = large || size[i] > (1 << 24);
   }
+  if (large) empty(result, x.dtype(), x.device());  // refused before its windows take the memory
+  auto windows = std::make_shared<PoolWindows>();
+  for (int i = 0; i < axes; i++) windows->push_back(adaptive_windows(x.size(i - axes), size[i]));
   return windows;
 }
 

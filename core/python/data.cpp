@@ -55,10 +55,11 @@ Shape shape_of_data(PyObject* data) {
 // --- dtype
 // --------------------------------------------------------------------------------------------------
 
-Dtype dtype_of_data(PyObject* o);
+Dtype dtype_of_data(PyObject* o, int depth = 0);
 
 // What the common kinds of element in a list add up to, without looking at each twice.
-Dtype dtype_of_list(PyObject* list) {
+Dtype dtype_of_list(PyObject* list, int depth) {
+  check(depth <= kMaxDims, Kind::Value, "too many dimensions '", Py_TYPE(list)->tp_name, "'");
   Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
   PyObject** items = PySequence_Fast_ITEMS(list);
   bool any_float = false, any_int = false, any_bool = false;
@@ -73,7 +74,8 @@ Dtype dtype_of_list(PyObject* list) {
       any_bool = true;
     else {
       Object keep = Object::borrow(o);
-      Dtype d = dtype_of_data(o);
+      check(o != list, Kind::Type, "new(): self-referential lists are incompatible");
+      Dtype d = dtype_of_data(o, depth + 1);
       others = others ? promote(*others, d) : d;
       if (PySequence_Fast_GET_SIZE(list) != n)
         fail(Kind::Runtime, "tensor(): the list changed while it was read");
@@ -87,7 +89,7 @@ Dtype dtype_of_list(PyObject* list) {
   return others.value_or(default_dtype());
 }
 
-Dtype dtype_of_data(PyObject* o) {
+Dtype dtype_of_data(PyObject* o, int depth) {
   if (PyFloat_CheckExact(o)) return default_dtype();
   if (PyLong_CheckExact(o)) return Dtype::Int64;
   if (PyBool_Check(o)) return Dtype::Bool;
@@ -102,7 +104,7 @@ Dtype dtype_of_data(PyObject* o) {
   check(!is_text(o), Kind::Type, "new(): invalid data type '", Py_TYPE(o)->tp_name, "'");
   check(is_sequence(o), Kind::Runtime, "Could not infer dtype of ", Py_TYPE(o)->tp_name);
   Object list = checked(PySequence_Fast(o, "not a sequence"));
-  return dtype_of_list(list.get());
+  return dtype_of_list(list.get(), depth);
 }
 
 // --- elements

@@ -260,7 +260,9 @@ PyObject* storage_from_bytes(PyObject*, PyObject* args) {
 // _storage_from_buffer(data): the same memory.
 PyObject* storage_from_buffer(PyObject*, PyObject* data) {
   return guarded([&] {
-    if (PyObject_Length(data) == 0) return wrap_storage(new_storage(0, Device()));
+    const Py_ssize_t length = PyObject_Length(data);
+    if (length < 0) throw PythonError{};
+    if (length == 0) return wrap_storage(new_storage(0, Device()));
     return wrap_storage(tensor_over_buffer(data, Dtype::UInt8, -1, 0).storage());
   });
 }

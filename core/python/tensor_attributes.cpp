@@ -124,17 +124,17 @@ int set_data_attribute(PyObject* self, PyObject* value, void*) {
   });
 }
 
+int set_part(PyObject* value, PyObject* part) {
+  Object to = checked(part);
+  check(value, Kind::Runtime, "real and imag can't be deleted");
+  checked(PyObject_CallMethodOneArg(to.get(), checked(PyUnicode_FromString("copy_")).get(), value));
+  return 0;
+}
 int set_real(PyObject* self, PyObject* value, void*) {
-  return guarded(-1, [&] {
-    checked(PyObject_CallMethod(checked(get_real(self, nullptr)).get(), "copy_", "O", value));
-    return 0;
-  });
+  return guarded(-1, [&] { return set_part(value, get_real(self, nullptr)); });
 }
 int set_imag(PyObject* self, PyObject* value, void*) {
-  return guarded(-1, [&] {
-    checked(PyObject_CallMethod(checked(get_imag(self, nullptr)).get(), "copy_", "O", value));
-    return 0;
-  });
+  return guarded(-1, [&] { return set_part(value, get_imag(self, nullptr)); });
 }
 
 PyGetSetDef attributes[] = {

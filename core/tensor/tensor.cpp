@@ -149,6 +149,17 @@ int64_t extent(const Shape& shape, const Shape& strides) {
   return last + 1;
 }
 
+// Kernels keep sizes and strides in arrays of kMaxDims.
+void check_dims(const Shape& shape) {
+  check(shape.size() <= kMaxDims, Kind::Runtime, "a tensor has at most ", kMaxDims,
+        " dimensions, got ", shape.size());
+}
+
+int64_t count_elements(const Shape& shape) {
+  check_dims(shape);
+  return numel_of(shape);
+}
+
 Tensor make(Ref<Storage> storage, Dtype dtype, const Shape& shape, const Shape& strides,
             int64_t offset) {
   auto* impl = new TensorImpl;
@@ -159,7 +170,7 @@ Tensor make(Ref<Storage> storage, Dtype dtype, const Shape& shape, const Shape& 
   impl->shape = shape;
   impl->strides = strides;
   impl->offset = offset;
-  impl->numel = numel_of(shape);
+  impl->numel = count_elements(shape);
   impl->contiguous = is_contiguous(shape, strides);
   impl->inference = grad_mode.inference;
   return t;
@@ -183,6 +194,7 @@ Tensor empty(const Shape& shape, Dtype dtype, Device device) {
   Tensor t{Ref<TensorImpl>(impl)};
   int64_t numel = 1;
   Shape& strides = impl->strides;
+  check_dims(shape);
   strides.resize(shape.size());
   for (int i = shape.size() - 1; i >= 0; i--) {
     check(shape[i] >= 0, Kind::Runtime, "Trying to create tensor with negative dimension ",
@@ -267,7 +279,7 @@ Tensor alias(const Tensor& t, Shape shape, Shape strides, int64_t offset) {
   impl->offset = offset;
   impl->shape = std::move(shape);
   impl->strides = std::move(strides);
-  impl->numel = numel_of(impl->shape);
+  impl->numel = count_elements(impl->shape);
   impl->contiguous = is_contiguous(impl->shape, impl->strides);
   impl->storage = t.storage();
   return out;
@@ -275,10 +287,11 @@ Tensor alias(const Tensor& t, Shape shape, Shape strides, int64_t offset) {
 
 void set_geometry(const Tensor& t, Shape shape, Shape strides, int64_t offset) {
   TensorImpl& impl = *t.impl();
+  const int64_t numel = count_elements(shape);
   impl.shape = std::move(shape);
   impl.strides = std::move(strides);
   impl.offset = offset;
-  impl.numel = numel_of(impl.shape);
+  impl.numel = numel;
   impl.contiguous = is_contiguous(impl.shape, impl.strides);
 }
 

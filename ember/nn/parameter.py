@@ -107,7 +107,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape is not known yet."""
 
     __torch_function__ = _C._disabled_torch_function_impl
-    cls_to_become: type = Tensor
+    cls_to_become: type = Buffer  # a plain Tensor has another layout
 
     def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
         data = ember.empty(0, device=device, dtype=dtype)

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.fuzz import draw
-from tests.fuzz.compare import agree, both, load, materialise, same_layout
+from tests.fuzz import aliasing, draw
+from tests.fuzz.compare import agree, both, load, materialise, outcome, same_layout
 
 seeds = st.integers(0, 9999)
 
@@ -176,12 +176,34 @@ def properties(ember: Any, torch: Any) -> dict[str, Any]:
         if result := both(ember, torch, run, what):
             agree(*result, what, rtol=1e-5)
 
+    @given(aliasing.program())
+    def aliased(program: dict) -> None:
+        what = f"{program}"
+        got_kind, got = outcome(lambda: aliasing.run(ember, program))
+        kind, want = outcome(lambda: aliasing.run(torch, program))
+        clean_kind, clean = outcome(lambda: aliasing.run(torch, program, False))
+        if isinstance(got, RuntimeError) and aliasing.meets(program):
+            return
+        if aliasing.writes_twice(program):
+            resized = got_kind == "value" and 0 not in got.stride()
+            fine = kind == "value" or got_kind == "error" or resized
+            assert fine, f"{what}: {torch.__name__} raised {want!r}"
+        elif clean_kind == "error":
+            assert got_kind == "error", f"{what}: {torch.__name__} raised {clean!r}"
+        elif kind == "value" and _same(want, clean):
+            assert got_kind == "value", f"{what}: raised {got!r}"
+            agree(got, want, what, rtol=1e-6)
+        elif got_kind == "value":  # torch refuses, or overwrote what it had yet to read
+            agree(got, clean, what, rtol=1e-6)
+        else:
+            assert isinstance(got, RuntimeError), f"{what}: {got!r}, expected {want!r}"
+
     found = locals()
     return {name: found[name] for name in NAMES}
 
 
 NAMES = ["getitem", "getitem_gradient", "setitem", "setitem_gradient", "views",
-         "inplace_on_views", "arithmetic", "reductions"]  # fmt: skip
+         "inplace_on_views", "arithmetic", "reductions", "aliased"]  # fmt: skip
 BINARY = ["add", "sub", "mul", "div", "floor_divide", "remainder", "fmod", "maximum",
           "minimum", "pow", "eq", "lt", "ge", "logical_and", "bitwise_and", "atan2",
           "copysign", "hypot", "fmax", "logical_xor", "true_divide"]  # fmt: skip
@@ -221,6 +243,10 @@ def _follow(x: Any, steps: list[tuple]) -> Any:
     for name, args in steps:
         x = getattr(x, name)(*args)
     return x
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a.shape == b.shape and np.allclose(a, b, 1e-6, 1e-6, equal_nan=True)
 
 
 def _describe(operand: Any) -> str:

@@ -315,3 +315,13 @@ def test_power_pooling_of_infinite_order():
     x = ember.tensor([[[-5.0, 2.0, -3.0, -4.0, 1.0, 1.0]]])
     assert F.lp_pool1d(x, float("inf"), 2).tolist() == [[[5, 4, 1]]]
     assert F.lp_pool1d(x, -float("inf"), 2).tolist() == [[[2, 3, 1]]]
+
+
+def test_adaptive_pools_refuse_impossible_sizes_at_once():
+    x = ember.ones(2, 3, 6, 6)
+    for pool in (ember.nn.AdaptiveAvgPool2d, ember.nn.AdaptiveMaxPool2d):
+        with pytest.raises(RuntimeError, match=r"allocate|overflowed"):
+            pool((2**31 - 1, 2**31 - 1))(x)
+    for size in ((), (1, 1, 1, 1)):
+        with pytest.raises(RuntimeError, match="1 to 3 numbers"):
+            ember._C._adaptive_avg_pool(x, size)

@@ -198,3 +198,16 @@ def test_init():
     assert init.calculate_gain("leaky_relu", 0.2) == math.sqrt(2 / 1.04)
     with pytest.raises(ValueError, match="fewer than 2"):
         init.xavier_normal_(ember.empty(3))
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_lazy_batch_norm_takes_its_size_from_the_first_input(rank):
+    lazy = getattr(ember.nn, f"LazyBatchNorm{rank}d")()
+    x = ember.rand(2, 3, *[4] * rank)
+    assert lazy(x).shape == x.shape
+    assert type(lazy) is getattr(ember.nn, f"BatchNorm{rank}d")
+    plain = type(lazy)(3)
+    plain(x)
+    assert lazy.running_mean.shape == (3,)
+    assert ember.equal(lazy.running_var, plain.running_var)
+    assert list(lazy.state_dict()) == list(plain.state_dict())
