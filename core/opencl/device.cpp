@@ -143,6 +143,10 @@ Properties properties_of(Handle device) {
   p.has_double = number_of<uint64_t>(device, kDeviceDoubleConfig) != 0 &&
                  !(no_double && std::string_view(no_double) == "1");
   p.vector_bytes = 4 * std::max(1u, number_of<uint32_t>(device, kDeviceNativeVectorWidthFloat));
+  // PoCL tells of the processor's registers, and compiles for the youngest that its LLVM knows,
+  // whose name its version ends in: AMD's before the fourth Zen have none of 64 bytes.
+  for (const char* name : {"-znver1", "-znver2", "-znver3"})
+    if (p.version.ends_with(name)) p.vector_bytes = std::min(p.vector_bytes, 32u);
   // Where local memory is main memory, as on CPUs, groups of one item that use long vectors are
   // faster than many items that share. The variable lets one device run the kernels of both kinds.
   p.staged = number_of<uint32_t>(device, kDeviceLocalMemType) == kLocalMemory;

@@ -156,6 +156,7 @@ Launch& Launch::tensor(const Tensor& t) {
           device_.index, " and ", t.device(), "!");
     buffer = block.buffer;
   }
+  missing_ = missing_ || !buffer;
   add(&buffer, sizeof buffer, true, false);
   return *this;
 }
@@ -201,8 +202,22 @@ void Launch::give_arguments() {
   k.last_count = count_;
 }
 
+// An operand that is not there is another one of the launch to the driver. Kernels do not use it,
+// but compilers may read it before they ask (Intel's does).
+void Launch::stand_in() {
+  Handle some = nullptr, one = nullptr;
+  for (bool fills : {false, true})
+    for (int i = 0; i < count_; i++) {
+      if (!arguments_[i].is_handle) continue;
+      std::memcpy(&one, data_ + arguments_[i].offset, sizeof one);
+      if (one && !some) some = one;
+      if (!one && fills) std::memcpy(data_ + arguments_[i].offset, &some, sizeof some);
+    }
+}
+
 void Launch::run(int64_t items, int64_t group) {
   if (items <= 0) return;
+  if (missing_) stand_in();
   Stream& s = current_stream(device_);
   const size_t local = size_t(group), global = size_t((items + group - 1) / group * group);
   auto start = [&] {

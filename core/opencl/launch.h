@@ -61,7 +61,8 @@ class Launch {
     kernel_ = known(key);
     if (!kernel_) kernel_ = build(key, name, source());
   }
-  // Its whole buffer; an undefined tensor is a null pointer. It must be on the launch's device.
+  // Its whole buffer. It must be on the launch's device. If it is undefined, the kernel gets
+  // another buffer that it may read the beginning of (see stand_in()).
   Launch& tensor(const Tensor& t);
   Launch& bytes(const void* data, size_t size);
   Launch& local(size_t size);  // local memory
@@ -86,11 +87,13 @@ class Launch {
   Kernel* build(const std::string& key, const char* name, const std::string& source) const;
   void add(const void* data, size_t size, bool is_handle, bool is_local);
   void give_arguments();
+  void stand_in();
 
   Context& device_;
   Kernel* kernel_;
   int count_ = 0;
   size_t used_ = 0;
+  bool missing_ = false;  // a tensor is undefined
   Argument arguments_[kMostArguments];
   alignas(16) char data_[kMostBytes];
 };

@@ -8,6 +8,7 @@
 #define GLOBAL __global
 #define LOCAL __local
 #define DEVICE static
+#define APART __attribute__((noinline))
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 #define BARRIER_GLOBAL() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define LOCAL_ID ((int)get_local_id(0))
@@ -38,6 +39,7 @@ typedef ulong u64;
 #define GLOBAL
 #define LOCAL __shared__
 #define DEVICE static __device__ inline
+#define APART
 #define BARRIER() __syncthreads()
 #define BARRIER_GLOBAL() __syncthreads()
 #define LOCAL_ID ((int)threadIdx.x)
@@ -132,8 +134,10 @@ typedef struct {
   i64 stride[4][MAX_DIMS];
 } Geometry;
 
-// The offset of element i of an operand, counted in the order of the geometry.
-DEVICE i64 line_at(const Geometry* g, int operand, i64 i) {
+// The offset of element i of an operand, counted in the order of the geometry. Not a part of the
+// kernels that call it, and so of every piece that PoCL cuts them into at barriers: it took up to
+// eight times as long to compile them.
+DEVICE APART i64 line_at(const Geometry* g, int operand, i64 i) {
   i64 at = g->offset[operand];
   for (int d = 0; d < g->ndim; d++) {
     i64 next = d + 1 < g->ndim ? i / g->size[d] : 0;

@@ -27,7 +27,7 @@ KERNEL extremes(GLOBAL M_OUT* values, GLOBAL i64* indices, GLOBAL const M_IN* x,
   i64 size = (r.n + chunks - 1) / chunks, step = r.stride[1][0], begin = chunk * size;
   int length = (int)(least(begin + size, r.n) - begin);
   int whole = length / (GROUP * LANES) * (GROUP * LANES);
-  for (; o < last; o++) {
+  EACH_OUTPUT {
     i64 from = g.offset[1] + place(&g, 1, o) + begin * step;
     ACC best[LANES];
     int at[LANES];

@@ -16,6 +16,12 @@ typedef struct {
 #define ITEM LOCAL_ID
 #endif
 
+// 1 without weights. Reads in any case, and only what is there: compilers may read before they ask.
+DEVICE ACC weight_of(GLOBAL const ACC* weight, const ClassLoss* s, i64 c) {
+  const ACC w = weight[s->has_weight ? s->weight_at + c : 0];
+  return s->has_weight ? w : (ACC)1;
+}
+
 // A target that is no class is a fault, and counts for nothing.
 KERNEL class_loss(GLOBAL ACC* loss, GLOBAL ACC* count, GLOBAL ACC* sums, GLOBAL const M* x,
                   GLOBAL const i64* targets, GLOBAL const ACC* weight, FAULTS, ClassLoss s,
@@ -42,7 +48,7 @@ KERNEL class_loss(GLOBAL ACC* loss, GLOBAL ACC* count, GLOBAL ACC* sums, GLOBAL 
   if (smoothing != 0) {
     total = 0;
     for (i64 c = ITEM; c < s.classes; c += GROUP) {
-      ACC w = s.has_weight ? weight[s.weight_at + c] : (ACC)1;
+      ACC w = weight_of(weight, &s, c);
       every += w * (ACC)LOAD(from, c * s.step);
       total += w;
     }
@@ -55,13 +61,14 @@ KERNEL class_loss(GLOBAL ACC* loss, GLOBAL ACC* count, GLOBAL ACC* sums, GLOBAL 
     sums[s.sums_at + s.lines + line] = rest;
   }
   const i64 target = targets[s.target_at + line];
+  const i64 known = target < 0 || target >= s.classes ? 0 : target;
   ACC value = 0, counted = 0;
   if (target != s.ignored) {
     if (target < 0 || target >= s.classes) {
       FAULT(target, 1, s.classes);
     } else {
-      counted = s.has_weight ? weight[s.weight_at + target] : (ACC)1;
-      value = (1 - smoothing) * counted * (rest - ((ACC)LOAD(from, target * s.step) - top));
+      counted = weight_of(weight, &s, known);
+      value = (1 - smoothing) * counted * (rest - ((ACC)LOAD(from, known * s.step) - top));
       if (smoothing != 0) value += smoothing / (ACC)s.classes * ((top + rest) * total - every);
     }
   }
@@ -84,7 +91,8 @@ KERNEL class_loss_grad(GLOBAL M* dx, GLOBAL const ACC* g, GLOBAL const ACC* sums
     for (i64 c = ITEM; c < s.classes; c += GROUP) STORE(to, c * s.step, (ACC)0);
     return;
   }
-  const ACC hit = (1 - smoothing) * up * (s.has_weight ? weight[s.weight_at + target] : (ACC)1);
+  const i64 known = target < 0 || target >= s.classes ? 0 : target;
+  const ACC hit = (1 - smoothing) * up * weight_of(weight, &s, known);
   const ACC spread = smoothing / (ACC)s.classes * up;
   ACC by = hit, top = 0, rest = 0;
   if (s.logits) {
@@ -102,7 +110,7 @@ KERNEL class_loss_grad(GLOBAL M* dx, GLOBAL const ACC* g, GLOBAL const ACC* sums
   }
   for (i64 c = ITEM; c < s.classes; c += GROUP) {
     ACC v = s.logits ? exp((ACC)LOAD(from, c * s.step) - top - rest) * by : (ACC)0;
-    if (smoothing != 0) v -= spread * (s.has_weight ? weight[s.weight_at + c] : (ACC)1);
+    if (smoothing != 0) v -= spread * weight_of(weight, &s, c);
     if (c == target) v -= hit;
     STORE(to, c * s.step, v);
   }

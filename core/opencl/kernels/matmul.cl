@@ -10,10 +10,20 @@
 #define TILE_N (SIDE_X * VECTORS * WIDTH)
 
 #ifdef __OPENCL_VERSION__
+#ifdef STAGED
 #define JOINED(a, b) a##b
 #define JOIN(a, b) JOINED(a, b)
 #define VLOAD(p) JOIN(vload, WIDTH)(0, p)
 #define VSTORE(v, p) JOIN(vstore, WIDTH)(v, 0, p)
+#else
+// No function of the driver takes or gives long vectors: how these are passed depends on the
+// instruction set, and PoCL's library may be compiled for another one than the kernel. (Where LLVM
+// does not know the processor, as with Zen 4, calls and functions do not fit together, and its
+// passes do not end.)
+typedef VECTOR __attribute__((aligned(4))) LOOSE;
+#define VLOAD(p) (*(GLOBAL const LOOSE*)(p))
+#define VSTORE(v, p) (*(GLOBAL LOOSE*)(p) = (v))
+#endif
 #define VZERO ((VECTOR)(0))
 #elif defined(WIDTH)
 #undef VECTOR  // a name that CUDA may have given away
@@ -145,12 +155,13 @@ KERNEL matmul(GLOBAL M_OUT* out, GLOBAL const M_A* a, GLOBAL const M_B* b, Geome
     return;
   }
 #endif
-  ACC part[ROWS * VECTORS * WIDTH];
+  VECTOR kept[ROWS * VECTORS];  // `sum` stays in registers
 #pragma unroll
   for (int i = 0; i < ROWS; i++) {
 #pragma unroll
-    for (int j = 0; j < VECTORS; j++) VSTORE(sum[i][j], part + (i * VECTORS + j) * WIDTH);
+    for (int j = 0; j < VECTORS; j++) kept[i * VECTORS + j] = sum[i][j];
   }
+  const ACC* part = (const ACC*)kept;
   for (int i = 0; i < ROWS; i++)
     for (int j = 0; j < VECTORS * WIDTH; j++) {
       i64 r = top + i, c = first_column + j / WIDTH * SIDE_X * WIDTH + j % WIDTH;

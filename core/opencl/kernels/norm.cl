@@ -67,7 +67,8 @@ KERNEL norm_rows_grad(GLOBAL M* dx, i64 dx_at, GLOBAL const M* g, i64 g_at, GLOB
                       i64 rstds_at, GLOBAL const M_W* w, i64 w_at, i64 n, i32 has_mean, i32 has_w) {
   SHARED(ACC, shared);
   const i64 row = GROUP_ID, at = x_at + row * n, at_g = g_at + row * n, to = dx_at + row * n;
-  const ACC mean = has_mean ? means[means_at + row] : (ACC)0, rstd = rstds[rstds_at + row];
+  const ACC first = means[has_mean ? means_at + row : 0], mean = has_mean ? first : (ACC)0;
+  const ACC rstd = rstds[rstds_at + row];
   ACC sum = 0, dot = 0;
 #define UP (has_w ? (ACC)LOAD(g, at_g + i) * (ACC)LOAD_W(w, w_at + i) : (ACC)LOAD(g, at_g + i))
   if (has_mean) FOLD(sum, n, UP)
@@ -95,7 +96,8 @@ KERNEL norm_weights(GLOBAL ACC* dw, GLOBAL ACC* db, GLOBAL const M* g, i64 g_at,
   for (int l = 0; l < LANES; l++) sum[l] = dot[l] = 0;
 #define ROW(l_end)                                                  \
   for (i64 r = begin; r < end; r++) {                               \
-    const ACC mean = has_mean ? means[means_at + r] : (ACC)0;       \
+    const ACC there = means[has_mean ? means_at + r : 0];           \
+    const ACC mean = has_mean ? there : (ACC)0;                     \
     const ACC rstd = rstds[rstds_at + r];                           \
     const i64 at = r * n + first;                                   \
     for (int l = 0; l < l_end; l++) {                               \
@@ -212,9 +214,10 @@ KERNEL group_scale(GLOBAL ACC* scale, GLOBAL ACC* shift, GLOBAL const ACC* means
   const i64 plane = GLOBAL_ID;
   if (plane >= planes) return;
   const i64 c = plane % channels, group = plane / each;
-  const ACC a = has_w ? rstds[group] * (ACC)LOAD_W(w, w_at + c) : rstds[group];
+  const ACC by = (ACC)LOAD_W(w, has_w ? w_at + c : 0), more = (ACC)LOAD_W(b, has_b ? b_at + c : 0);
+  const ACC a = has_w ? rstds[group] * by : rstds[group];
   scale[plane] = a;
-  shift[plane] = (has_b ? (ACC)LOAD_W(b, b_at + c) : (ACC)0) - means[group] * a;
+  shift[plane] = (has_b ? more : (ACC)0) - means[group] * a;
 }
 // What channel_combine needs, from the sums and dots of planes.
 KERNEL group_terms(GLOBAL ACC* by_g, GLOBAL ACC* by_x, GLOBAL ACC* rest, GLOBAL const ACC* sums,
@@ -226,7 +229,8 @@ KERNEL group_terms(GLOBAL ACC* by_g, GLOBAL ACC* by_x, GLOBAL ACC* rest, GLOBAL 
   const ACC mean = means[means_at + group], rstd = rstds[rstds_at + group];
   ACC sum = 0, dot = 0;
   for (i64 p = group * each; p < (group + 1) * each; p++) {
-    ACC by = has_w ? (ACC)LOAD_W(w, w_at + p % channels) : (ACC)1;
+    ACC by = (ACC)LOAD_W(w, has_w ? w_at + p % channels : 0);
+    by = has_w ? by : (ACC)1;
     sum += sums[p] * by;
     dot += dots[p] * by;
     by_g[p] = rstd * by;

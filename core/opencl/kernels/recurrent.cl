@@ -6,15 +6,16 @@
   const i64 j = GLOBAL_ID - row * n, at = row * n + j;
 
 DEVICE T gate(T v) { return 1 / (1 + exp(-v)); }
+DEVICE T given(int has, T v) { return has ? v : (T)0; }
 
 // h goes to `out` as well, if that is wanted.
 KERNEL lstm(GLOBAL T* gates, i64 gates_at, GLOBAL const T* bias, i64 bias_at, GLOBAL T* c, i64 c_at,
             GLOBAL T* before, i64 before_at, GLOBAL T* h, i64 h_at, GLOBAL T* out, i64 out_at,
             i64 rows, i64 n, i32 has_bias, i32 has_before, i32 has_out) {
   UNIT GLOBAL T* g = gates + gates_at + row * 4 * n + j;
-  GLOBAL const T* b = bias + bias_at + j;
+  GLOBAL const T* b = bias + (has_bias ? bias_at + j : 0);
   T v[4];
-  for (int k = 0; k < 4; k++) v[k] = g[k * n] + (has_bias ? b[k * n] : (T)0);
+  for (int k = 0; k < 4; k++) v[k] = g[k * n] + given(has_bias, b[has_bias ? k * n : 0]);
   const T enter = gate(v[0]), forget = gate(v[1]), cell = tanh(v[2]), leave = gate(v[3]);
   const T was = c[c_at + at], now = forget * was + enter * cell, up = leave * tanh(now);
   g[0] = enter;
@@ -33,7 +34,8 @@ KERNEL lstm_grad(GLOBAL const T* gates, i64 gates_at, GLOBAL const T* before, i6
   UNIT GLOBAL const T* g = gates + gates_at + row * 4 * n + j;
   GLOBAL T* dg = dgates + dgates_at + row * 4 * n + j;
   const T i = g[0], f = g[n], cell = g[2 * n], o = g[3 * n], was = before[before_at + at];
-  const T up = dh[dh_at + at] + (has_dy ? dy[dy_at + at] : (T)0), top = tanh(f * was + i * cell);
+  const T up = dh[dh_at + at] + given(has_dy, dy[has_dy ? dy_at + at : 0]),
+          top = tanh(f * was + i * cell);
   const T d = dc[dc_at + at] + up * o * (1 - top * top);
   dg[0] = d * cell * i * (1 - i);
   dg[n] = d * was * f * (1 - f);
@@ -51,8 +53,8 @@ KERNEL gru(GLOBAL T* gates, i64 gates_at, GLOBAL const T* bias, i64 bias_at, GLO
   GLOBAL const T* s = sums + row * 3 * n + j;
   T v[3], w[3];
   for (int k = 0; k < 3; k++) {
-    v[k] = g[k * n] + (has_bias ? bias[bias_at + k * n + j] : (T)0);
-    w[k] = s[k * n] + (has_bias_h ? bias_h[bias_h_at + k * n + j] : (T)0);
+    v[k] = g[k * n] + given(has_bias, bias[has_bias ? bias_at + k * n + j : 0]);
+    w[k] = s[k * n] + given(has_bias_h, bias_h[has_bias_h ? bias_h_at + k * n + j : 0]);
   }
   const T reset = gate(v[0] + w[0]), update = gate(v[1] + w[1]);
   const T fresh = tanh(v[2] + reset * w[2]), now = fresh + update * (h[h_at + at] - fresh);
@@ -83,7 +85,7 @@ KERNEL gru_grad(GLOBAL const T* gates, i64 gates_at, GLOBAL const T* before, i64
 // Plain cells, with tanh or, if `relu`, without what is below zero.
 KERNEL plain(GLOBAL const T* gates, i64 gates_at, GLOBAL const T* bias, i64 bias_at, GLOBAL T* h,
              i64 h_at, GLOBAL T* out, i64 out_at, i64 rows, i64 n, i32 has_bias, i32 relu) {
-  UNIT const T v = gates[gates_at + at] + (has_bias ? bias[bias_at + j] : (T)0);
+  UNIT const T v = gates[gates_at + at] + given(has_bias, bias[has_bias ? bias_at + j : 0]);
   const T now = !relu ? tanh(v) : v <= 0 ? (T)0 : v;
   h[h_at + at] = now;
   out[out_at + at] = now;

@@ -12,10 +12,15 @@
 #define TIMES(i, step) ((i) * (step))
 #endif
 #define GY (GROUP / GX)
+#if GROUP > 1  // `per` is 1: no loop around barriers, of which some compilers make a lot
+#define EACH_OUTPUT
+#else
+#define EACH_OUTPUT for (; o < last; o++)
+#endif
 #define BLOCK 4096  // so many elements of a row are summed before sums are summed
 #define BELOW 128   // and so many of a column
 
-DEVICE i64 place(const Geometry* g, int operand, i64 i) {
+DEVICE APART i64 place(const Geometry* g, int operand, i64 i) {
   i64 at = 0;
   for (int d = 0; d < g->ndim; d++) {
     i64 next = d + 1 < g->ndim ? i / g->size[d] : 0;
@@ -55,7 +60,7 @@ KERNEL reduce(GLOBAL M_OUT* out, GLOBAL const M_IN* x, Geometry g, Geometry r, i
   SHARED(ACC, shared);
   i64 chunk = GROUP_ID % chunks, o = GROUP_ID / chunks * per, last = least(o + per, g.n);
   i64 size = (r.n + chunks - 1) / chunks, step = r.stride[1][0];
-  for (; o < last; o++) {
+  EACH_OUTPUT {
     i64 base = g.offset[1] + place(&g, 1, o), end = least(chunk * size + size, r.n);
     ACC total = init, acc[LANES];
     for (int l = 0; l < LANES; l++) acc[l] = init;

@@ -14,7 +14,7 @@ KERNEL variance(GLOBAL M_OUT* out, GLOBAL M_OUT* means, GLOBAL const M_IN* x, GL
   SHARED(ACC, shared);
   i64 chunk = GROUP_ID % chunks, o = GROUP_ID / chunks * per, last = least(o + per, g.n);
   i64 size = (r.n + chunks - 1) / chunks, step = r.stride[1][0];
-  for (; o < last; o++) {
+  EACH_OUTPUT {
     i64 base = g.offset[1] + place(&g, 1, o), end = least(chunk * size + size, r.n), seen = 0;
     ACC mean = 0, squares = 0;
     for (i64 i = chunk * size; i < end;) {
