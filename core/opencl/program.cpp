@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "check.h"
+#include "opencl/build_log.h"
 #include "opencl/disk.h"
 #include "opencl/sources.h"
 #include "runtime.h"
@@ -79,19 +80,26 @@ Handle compile(const Context& c, const std::string& source) {
   fail(Kind::Runtime, "OpenCL: a kernel does not compile on ", c.properties.name, ":\n", log);
 }
 
-Handle program_of(Programs& p, const Context& c, const std::string& source) {
+Handle program_of(Programs& p, const Context& c, const std::string& source, const char* name) {
   Handle& program = p.programs[c.index][source];
   if (program) return program;
   const std::string whole = std::string(sources::common) + source;
   const std::string key = key_of(c, whole);
+  const double cpu = cpu_seconds(), wall = wall_seconds();
+  auto log = [&](const char* how) {
+    log_build({name, c.properties.name, c.properties.platform + ' ' + c.properties.driver, how,
+               cpu_seconds() - cpu, wall_seconds() - wall});
+  };
   program = load(c, p.disk.find(key));
   if (program) {
     p.counts.loaded++;
+    log("cached");
     return program;
   }
   program = compile(c, whole);
   p.counts.built++;
   if (std::vector<char> binary = binary_of(program); !binary.empty()) p.disk.keep(key, binary);
+  log("built");
   return program;
 }
 
@@ -105,7 +113,7 @@ Kernel* kernel(Context& device, const std::string& source, const char* name) {
   if (known) return known.get();
   auto made = std::make_unique<Kernel>();
   int32_t code = 0;
-  made->handle = api().CreateKernel(program_of(p, device, source), name, &code);
+  made->handle = api().CreateKernel(program_of(p, device, source, name), name, &code);
   checked(code, "clCreateKernel");
   made->name = name;
   known = std::move(made);

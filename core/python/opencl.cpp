@@ -1,6 +1,7 @@
 // What ember/opencl needs of OpenCL devices: opening them, their properties, memory, streams and
 // events.
 #include "backend.h"
+#include "opencl/build_log.h"
 #include "opencl/device.h"
 #include "opencl/kernels.h"
 #include "opencl/memory.h"
@@ -96,6 +97,18 @@ PyObject* memory_stats(PyObject*, PyObject* index) {
         "device_frees", (long long)s.device_frees, "retries", (long long)s.retries, "ooms",
         (long long)s.out_of_memory, "programs_built", (long long)b.built, "programs_loaded",
         (long long)b.loaded, "host_waits", (long long)device.waits);
+  });
+}
+// One tuple for each kernel: name, device, driver, how it came, CPU seconds, seconds.
+PyObject* build_log(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    Object list = checked(PyList_New(0));
+    for (const opencl::BuildRecord& r : opencl::build_log()) {
+      Object one = checked(Py_BuildValue("(ssssdd)", r.kernel.c_str(), r.device.c_str(),
+                                         r.driver.c_str(), r.how.c_str(), r.cpu, r.wall));
+      if (PyList_Append(list.get(), one.get())) return nullptr;
+    }
+    return list.release();
   });
 }
 PyObject* reset_peaks(PyObject*, PyObject* index) {
@@ -243,6 +256,7 @@ PyMethodDef functions[] = {{"_opencl_open", open, METH_VARARGS, nullptr},
                            {"_opencl_use", use, METH_O, nullptr},
                            {"_opencl_properties", properties, METH_O, nullptr},
                            {"_opencl_memory_stats", memory_stats, METH_O, nullptr},
+                           {"_opencl_build_log", build_log, METH_NOARGS, nullptr},
                            {"_opencl_reset_peaks", reset_peaks, METH_O, nullptr},
                            {"_opencl_empty_cache", empty_cache, METH_NOARGS, nullptr},
                            {"_opencl_limit_memory", limit, METH_VARARGS, nullptr},

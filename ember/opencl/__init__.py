@@ -11,6 +11,7 @@ brings both. Devices are ``opencl:0``, ``opencl:1`` ..., GPUs first.
 `EMBER_OPENCL_CACHE`       the directory of compiled kernels (empty for none)
 `EMBER_OPENCL_CACHE_SIZE`  how many megabytes of them to keep, 512 if it is not set;
                            those that were not used for longest are removed
+`EMBER_OPENCL_BUILD_LOG`   a file to which each kernel adds a line: see `build_log`
 `EMBER_OPENCL_BLOCKING`    1: wait for every kernel, so that errors come at their op
 `EMBER_OPENCL_FALLBACK`    1: what has no kernel runs on the host
 =========================  ==========================================================
@@ -25,6 +26,7 @@ lives there) touches no memory, and raises at the next such wait.
 ...     assert (x + x).sum().item() == 12
 """
 
+from ember.opencl.builds import BuildRecord, build_log
 from ember.opencl.devices import (
     current_device,
     device,
@@ -72,9 +74,11 @@ from ember.opencl.streams import (
 )
 
 __all__ = [
+    "BuildRecord",
     "Event",
     "Stream",
     "StreamContext",
+    "build_log",
     "current_device",
     "current_stream",
     "default_stream",
