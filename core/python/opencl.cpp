@@ -1,7 +1,6 @@
 // What ember/opencl needs of OpenCL devices: opening them, their properties, memory, streams and
 // events.
 #include "backend.h"
-#include "opencl/build_log.h"
 #include "opencl/device.h"
 #include "opencl/kernels.h"
 #include "opencl/memory.h"
@@ -14,6 +13,13 @@ namespace ember::python {
 
 namespace {
 
+void warn(const std::string& text) {
+  const PyGILState_STATE state = PyGILState_Ensure();
+  // A kernel that was to be built is there: the warning does not stop what needs it.
+  if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1)) PyErr_WriteUnraisable(nullptr);
+  PyGILState_Release(state);
+}
+
 // _opencl_open(library, cache directory, its size in bytes) -> names of the devices, or a str that
 // says what is wrong.
 PyObject* open(PyObject*, PyObject* args) {
@@ -24,6 +30,7 @@ PyObject* open(PyObject*, PyObject* args) {
     std::string why;
     if (!opencl::open_api(path, why)) return PyUnicode_FromString(why.c_str());
     opencl::set_cache(directory, most);
+    opencl::set_notice(warn);
     auto found = opencl::devices(why);
     if (found.empty()) return PyUnicode_FromString(why.c_str());
     Object names = checked(PyList_New(0));
@@ -97,18 +104,6 @@ PyObject* memory_stats(PyObject*, PyObject* index) {
         "device_frees", (long long)s.device_frees, "retries", (long long)s.retries, "ooms",
         (long long)s.out_of_memory, "programs_built", (long long)b.built, "programs_loaded",
         (long long)b.loaded, "host_waits", (long long)device.waits);
-  });
-}
-// One tuple for each kernel: name, device, driver, how it came, CPU seconds, seconds.
-PyObject* build_log(PyObject*, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    Object list = checked(PyList_New(0));
-    for (const opencl::BuildRecord& r : opencl::build_log()) {
-      Object one = checked(Py_BuildValue("(ssssdd)", r.kernel.c_str(), r.device.c_str(),
-                                         r.driver.c_str(), r.how.c_str(), r.cpu, r.wall));
-      if (PyList_Append(list.get(), one.get())) return nullptr;
-    }
-    return list.release();
   });
 }
 PyObject* reset_peaks(PyObject*, PyObject* index) {
@@ -256,7 +251,6 @@ PyMethodDef functions[] = {{"_opencl_open", open, METH_VARARGS, nullptr},
                            {"_opencl_use", use, METH_O, nullptr},
                            {"_opencl_properties", properties, METH_O, nullptr},
                            {"_opencl_memory_stats", memory_stats, METH_O, nullptr},
-                           {"_opencl_build_log", build_log, METH_NOARGS, nullptr},
                            {"_opencl_reset_peaks", reset_peaks, METH_O, nullptr},
                            {"_opencl_empty_cache", empty_cache, METH_NOARGS, nullptr},
                            {"_opencl_limit_memory", limit, METH_VARARGS, nullptr},

@@ -12,7 +12,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import ember
-from ember import _C
+from ember import _C, _cache
+from ember._cache import Private
+from ember.opencl import builds
 
 _INSTALL = (
     "install the OpenCL driver of your device's vendor, or, for a device that runs on "
@@ -44,17 +46,41 @@ def _wheel_loader() -> str | None:
     return str(loaders[0])
 
 
-def _cache_directory() -> str:
-    chosen = os.environ.get("EMBER_OPENCL_CACHE")
-    if chosen == "":
-        return ""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    path = Path(chosen) if chosen else Path(base) / "ember" / "opencl"
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return ""
-    return str(path)
+class _DriverCache:
+    """The directory in which PoCL works: this process's own.
+
+    PoCL keeps what it compiles, and a process that is killed meanwhile leaves what
+    makes every later one fail. Binaries are kept by ember, so nothing is lost.
+    """
+
+    private: Private | None = None
+
+    def __enter__(self) -> None:
+        self.before = os.environ.get("POCL_CACHE_DIR")
+        if _DriverCache.private is None:
+            base = self.before or _cache.directory("opencl", "EMBER_OPENCL_CACHE")
+            _DriverCache.private = Private(base)
+            atexit.register(forget_driver_cache)
+        if _DriverCache.private.path:
+            os.environ["POCL_CACHE_DIR"] = _DriverCache.private.path
+
+    def __exit__(self, *error: object) -> None:
+        # The driver has read it; processes that are started from here have their own.
+        if self.before is None:
+            os.environ.pop("POCL_CACHE_DIR", None)
+        else:
+            os.environ["POCL_CACHE_DIR"] = self.before
+
+
+def driver_cache() -> str:
+    """The directory in which the driver works; empty if it is not known."""
+    return _DriverCache.private.path if _DriverCache.private else ""
+
+
+def forget_driver_cache() -> None:
+    """Remove that directory."""
+    if _DriverCache.private:
+        _DriverCache.private.remove()
 
 
 def _cache_bytes() -> int:
@@ -84,7 +110,9 @@ def found_devices() -> list[str] | str:
         loader = find()
         if loader is None:
             continue
-        answer = _C._opencl_open(loader, _cache_directory(), _cache_bytes())
+        directory = _cache.directory("opencl", "EMBER_OPENCL_CACHE")
+        with _DriverCache():
+            answer = _C._opencl_open(loader, directory, _cache_bytes())
         if not isinstance(answer, str):
             _found = answer
             return answer
@@ -122,6 +150,7 @@ def init() -> None:
     if isinstance(names, str):
         raise RuntimeError(f"There is no OpenCL device ({names}); {_INSTALL}")
     _C._opencl_use(_choice(names))
+    builds.set_up(os.path.dirname(driver_cache()))
     # Drivers crash if the process ends while they still compile or run a kernel.
     atexit.register(_C._opencl_finish_all)
     _initialized = True
