@@ -169,4 +169,8 @@ class Private:
         except OSError:
             pass
         os.close(self._lock)
-        self.path = ""
+        parent, self.path = os.path.dirname(self.path), ""
+        try:
+            self._sweep(parent)  # those of processes that this one has ended
+        except OSError:
+            pass

@@ -24,7 +24,7 @@ namespace ember::opencl {
 namespace {
 
 constexpr double kStartSeconds = 120;  // for Python and the driver, on a machine with much to do
-constexpr double kWallPerCpu = 5;
+constexpr double kWallPerCpu = 10;
 constexpr int kChannel = 3;  // the descriptor that the process finds its end of the channel at
 
 constexpr size_t kMostProcesses = 4;
@@ -52,12 +52,17 @@ void drop(int& file) {
 }
 
 // Ends it and returns how it ended (as waitpid says; -1 if others have waited for it).
-int end(Helper& h, bool by_force) {
+int end(Helper& h) {
   int status = -1;
   drop(h.channel);
   if (h.process) {
-    if (by_force) kill(h.process, SIGKILL);
-    if (waitpid(h.process, &status, 0) != h.process) status = -1;
+    // Not if somebody has waited for it already: its number may be another's by now.
+    pid_t ended = waitpid(h.process, &status, WNOHANG);
+    if (ended == 0) {
+      kill(h.process, SIGKILL);
+      ended = waitpid(h.process, &status, 0);
+    }
+    if (ended != h.process) status = -1;
   }
   h.process = 0;
   return status;
@@ -199,7 +204,7 @@ Helper& helper_for(Helpers& all, size_t group) {
   }
   Helper& oldest = *std::min_element(all.all.begin(), all.all.end(),
                                      [](auto& a, auto& b) { return a.used < b.used; });
-  end(oldest, true);
+  end(oldest);
   oldest.group = group;
   return oldest;
 }
@@ -216,7 +221,7 @@ bool ready(Helpers& all, Helper& h) {
   char byte;
   std::string over;
   if (receive(h.channel, &byte, 1, {h.process, 0, kStartSeconds, 0}, over)) return true;
-  end(h, true);
+  end(h);
   all.command.clear();  // it would not start the next time
   return false;
 }
@@ -245,7 +250,7 @@ std::optional<BuildReply> ask(Helper& h, const BuildRequest& r) {
   std::string over;
   if (!send_all(h.channel, framed) || !receive(h.channel, &begun, 1, watch, over)) {
     if (over.empty()) {
-      end(h, true);
+      end(h);
       return {};
     }
   } else if (receive(h.channel, &outcome, 1, watch, over) &&
@@ -264,7 +269,7 @@ std::optional<BuildReply> ask(Helper& h, const BuildRequest& r) {
   if (reply.outcome != BuildReply::NoHelper) return reply;
   reply.outcome = BuildReply::Died;
   reply.binary.clear();
-  const int status = end(h, true);
+  const int status = end(h);
   if (!over.empty()) {
     reply.text = "the compiler " + over;
   } else {
@@ -302,7 +307,7 @@ BuildReply build_in_helper(const BuildRequest& request) {
 void stop_helper() {
   Helpers& all = helpers();
   if (all.owner == getpid())
-    for (Helper& h : all.all) end(h, true);
+    for (Helper& h : all.all) end(h);
 }
 
 }  // namespace ember::opencl

@@ -29,7 +29,7 @@ struct BuildReply {
   double cpu = 0, wall = 0;
 };
 
-// The command that starts one ([] for none) and what a build may take: seconds of CPU (and five
+// The command that starts one ([] for none) and what a build may take: seconds of CPU (and ten
 // times as many by the clock), and bytes of memory.
 struct HelperLimits {
   double seconds = 60;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import importlib.metadata
 import importlib.util
 import os
 import warnings
@@ -43,7 +44,24 @@ def _wheel_loader() -> str | None:
             ctypes.CDLL(str(pocl))
         except OSError:
             continue
+    others = _intel_driver()
+    if others and driver_cache() and "OCL_ICD_VENDORS" not in os.environ:
+        vendors = Path(driver_cache()) / "vendors"
+        vendors.mkdir(exist_ok=True)
+        for i, driver in enumerate(others):
+            (vendors / f"{i}.icd").write_text(driver + "\n")
+        os.environ["OCL_ICD_VENDORS"] = str(vendors)
     return str(loaders[0])
+
+
+def _intel_driver() -> list[str]:
+    """The driver for CPUs in Intel's wheel, which no .icd file of the system names."""
+    try:
+        files = importlib.metadata.files("intel-opencl-rt") or []
+    except importlib.metadata.PackageNotFoundError:
+        return []
+    found = [str(f.locate().resolve()) for f in files if f.name == "libintelocl.so"]
+    return [path for path in found if os.path.exists(path)]
 
 
 class _DriverCache:
@@ -55,21 +73,25 @@ class _DriverCache:
 
     private: Private | None = None
 
+    VARIABLES = ("POCL_CACHE_DIR", "OCL_ICD_VENDORS")
+
     def __enter__(self) -> None:
-        self.before = os.environ.get("POCL_CACHE_DIR")
+        self.before = {name: os.environ.get(name) for name in self.VARIABLES}
         if _DriverCache.private is None:
-            base = self.before or _cache.directory("opencl", "EMBER_OPENCL_CACHE")
+            chosen = os.environ.get("POCL_CACHE_DIR")
+            base = chosen or _cache.directory("opencl", "EMBER_OPENCL_CACHE")
             _DriverCache.private = Private(base)
             atexit.register(forget_driver_cache)
         if _DriverCache.private.path:
             os.environ["POCL_CACHE_DIR"] = _DriverCache.private.path
 
     def __exit__(self, *error: object) -> None:
-        # The driver has read it; processes that are started from here have their own.
-        if self.before is None:
-            os.environ.pop("POCL_CACHE_DIR", None)
-        else:
-            os.environ["POCL_CACHE_DIR"] = self.before
+        # The drivers have read them; processes started from here have their own.
+        for name, value in self.before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def driver_cache() -> str:
@@ -107,11 +129,11 @@ def found_devices() -> list[str] | str:
     named = os.environ.get("EMBER_OPENCL_LIBRARY")
     reasons = []
     for find in [lambda: named] if named else [lambda: "libOpenCL.so.1", _wheel_loader]:
-        loader = find()
-        if loader is None:
-            continue
-        directory = _cache.directory("opencl", "EMBER_OPENCL_CACHE")
         with _DriverCache():
+            loader = find()
+            if loader is None:
+                continue
+            directory = _cache.directory("opencl", "EMBER_OPENCL_CACHE")
             answer = _C._opencl_open(loader, directory, _cache_bytes())
         if not isinstance(answer, str):
             _found = answer
@@ -132,6 +154,9 @@ def _choice(names: list[str]) -> list[int]:
             found = [int(part)]
         else:
             found = [i for i, name in enumerate(names) if part.lower() in name.lower()]
+            if not found:  # the platform and the driver have names, too
+                every = [_C._opencl_identity(i).lower() for i in range(len(names))]
+                found = [i for i, text in enumerate(every) if part.lower() in text]
         if not found or not part:
             raise RuntimeError(
                 f"EMBER_OPENCL_DEVICE={chosen!r}: no OpenCL device is at {part} "
