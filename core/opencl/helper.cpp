@@ -31,6 +31,7 @@ constexpr size_t kMostProcesses = 4;
 
 struct Helper {
   size_t group = 0;
+  bool plain = false;
   double used = 0;  // when
   pid_t process = 0;
   int channel = -1, errors = -1;
@@ -105,6 +106,7 @@ bool start(Helper& h) {
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
   std::vector<std::string> command = helpers().command;
   command.push_back(std::to_string(h.group));
+  command.push_back(h.plain ? "plain" : "usual");
   std::vector<char*> argv;
   for (std::string& word : command) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -189,23 +191,25 @@ bool receive(int channel, char* to, size_t size, const Watch& watch, std::string
 
 // The one for work-groups of a size. If there are many, the one that had nothing to do for longest
 // makes room.
-Helper& helper_for(Helpers& all, size_t group) {
+Helper& helper_for(Helpers& all, size_t group, bool plain) {
   if (all.owner != getpid()) {  // those of the process that this one was forked from
     for (Helper& h : all.all) drop(h.channel), drop(h.errors);
     all.all.clear();
     all.owner = getpid();
   }
   for (Helper& h : all.all)
-    if (h.group == group) return h;
+    if (h.group == group && h.plain == plain) return h;
   if (all.all.size() < kMostProcesses) {
-    all.all.emplace_back();
-    all.all.back().group = group;
-    return all.all.back();
+    Helper& added = all.all.emplace_back();
+    added.group = group;
+    added.plain = plain;
+    return added;
   }
   Helper& oldest = *std::min_element(all.all.begin(), all.all.end(),
                                      [](auto& a, auto& b) { return a.used < b.used; });
   end(oldest);
   oldest.group = group;
+  oldest.plain = plain;
   return oldest;
 }
 
@@ -294,7 +298,7 @@ HelperLimits helper_limits() { return helpers().limits; }
 
 BuildReply build_in_helper(const BuildRequest& request) {
   Helpers& all = helpers();
-  Helper& h = helper_for(all, request.group);
+  Helper& h = helper_for(all, request.group, request.plain);
   for (int i = 0; i < 3; i++) {
     if (!ready(all, h)) break;
     std::optional<BuildReply> reply = ask(h, request);

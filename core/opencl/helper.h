@@ -13,6 +13,7 @@ struct BuildRequest {
   std::string identity;  // of it and its driver: both processes must mean the same
   std::string options, source, name;
   size_t group = 0;
+  bool plain = false;  // as little as possible is asked of the compiler
 };
 
 struct BuildReply {
@@ -38,7 +39,8 @@ struct HelperLimits {
 void set_helper(std::vector<std::string> command, HelperLimits limits);
 HelperLimits helper_limits();
 // For one thread at a time. Processes start with the first build for a size of work-groups (PoCL
-// can be told of one only) and end if they have nothing to do for a while.
+// can be told of one only, and of what to ask of its compiler) and end if they have nothing to do
+// for a while.
 BuildReply build_in_helper(const BuildRequest& request);
 void stop_helper();
 

@@ -125,6 +125,10 @@ class Build {
 
   Handle make(Variant variant) {
     options_ = options(c_, variant);
+    const std::string unroll = "#pragma unroll";
+    for (size_t at = 0;
+         variant == Variant::Plain && (at = source_.find(unroll, at)) != source_.npos;)
+      source_.replace(at, unroll.size(), "#pragma nounroll");
     const std::string key = identity_of(c_.properties) + '\n' + options_ + '\n' + source_;
     cpu_ = cpu_seconds();
     wall_ = wall_seconds();
@@ -146,8 +150,8 @@ class Build {
       }
     }
     Status status(c_.properties, p_.counts.built + 1);
-    BuildReply reply =
-        build_in_helper({c_.place, identity_of(c_.properties), options_, source_, name_, group_});
+    BuildReply reply = build_in_helper({c_.place, identity_of(c_.properties), options_, source_,
+                                        name_, group_, variant == Variant::Plain});
     if (reply.outcome == BuildReply::Died && reply.lasting) {
       std::string text = std::to_string(helper_limits().seconds) + '\n' + reply.text;
       p_.disk.keep(refused, {text.begin(), text.end()});
@@ -204,8 +208,8 @@ class Build {
   Context& c_;
   const std::string name_;
   const size_t group_;
-  const std::string driver_, source_;
-  std::string options_;
+  const std::string driver_;
+  std::string source_, options_;
   double cpu_ = 0, wall_ = 0;
 };
 

@@ -148,8 +148,10 @@ class _Pocl:
         return binary
 
 
-def main(group: int) -> None:
+def main(group: int, plain: bool) -> None:
     """Build what is asked for, with that size of work-groups, until nothing is."""
+    if plain:  # without LLVM's vectorizers, in which PoCL may lose its way
+        os.environ["POCL_WORK_GROUP_METHOD"] = "loops"
     parent = os.getppid()
     channel = socket.socket(fileno=_CHANNEL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

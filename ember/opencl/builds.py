@@ -72,7 +72,8 @@ def set_up(directory: str) -> None:
             f"import os, sys; sys.path.insert(0, {root!r}); "
             f"os.environ['EMBER_OPENCL_BUILD_BYTES'] = '{int(megabytes * 2**20)}'; "
             f"os.environ.update(EMBER_OPENCL_CACHE='', POCL_CACHE_DIR={directory!r}); "
-            "from ember.opencl._build import main; main(int(sys.argv[1]))"
+            "from ember.opencl._build import main; "
+            "main(int(sys.argv[1]), sys.argv[2] == 'plain')"
         )
         command = [python, "-c", code]
     _C._opencl_helper(command, seconds, int(megabytes * 2**20))
