@@ -1,4 +1,5 @@
-"""What all tests share: they, and processes that they start, import the same ember.
+"""What all tests share: they, and processes that they start, import the same ember,
+keep compiled kernels apart from the user's, and use an OpenCL driver that works.
 
 pytest puts the root of the source tree first; PYTHONPATH, which names another build
 (as `make asan` does), must come before it.
@@ -14,7 +15,19 @@ for path in reversed(os.environ.get("PYTHONPATH", "").split(os.pathsep)):
 
 import ember  # noqa: E402
 
+from . import opencl_probe  # noqa: E402
+
 os.environ["PYTHONSAFEPATH"] = "1"
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(Path(ember.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
 ).rstrip(os.pathsep)
+opencl_probe.use_own_cache()
+
+
+def pytest_configure(config):
+    if not hasattr(config, "workerinput"):  # its workers inherit what was found
+        opencl_probe.find_driver()
+
+
+def pytest_report_header(config):
+    return f"OpenCL: {os.environ.get(opencl_probe.FOUND, 'not looked for')}"

@@ -30,9 +30,11 @@ BASE = {"check", "runtime", "profile"}
 TABLE = BASE | {"functions", "scalar_functions"}
 CONTRACT = TABLE | {"tensor", "random", "backend", "families"}
 DEVICES = {"cpu", "meta", "meta_backend", "sparse_backend", "opencl", "recorder"}
+DEVICE_HELPS = {"special_functions", "recurrences", "disk"}
 MAY_INCLUDE = {
     "check": set(),
     "runtime": set(),
+    "disk": set(),
     "profile": {"tensor"},
     "scalar_functions": set(),
     "special": set(),
@@ -44,10 +46,10 @@ MAY_INCLUDE = {
     "backend": TABLE | {"tensor", "random"},
     "families": TABLE | {"tensor", "random", "backend"},
     "backend_lines": TABLE | {"tensor", "random", "backend"},
-    **dict.fromkeys(DEVICES, CONTRACT | {"special_functions", "recurrences"}),
+    **dict.fromkeys(DEVICES, CONTRACT | DEVICE_HELPS),
     "autograd": CONTRACT,
     "ops": CONTRACT | {"autograd"},
-    "python": CONTRACT | DEVICES | {"autograd", "ops"},
+    "python": CONTRACT | DEVICES | {"autograd", "ops", "disk"},
 }
 # (file, header) -> why this one include may point the other way
 EXCEPTIONS = {

@@ -58,6 +58,9 @@ void open(int index) {
   c->index = index;
   c->device = found->handles[size_t(index)];
   c->properties = properties_of(c->device);
+  std::string why;
+  const std::vector<Handle> all = devices(why);
+  c->place = int(std::find(all.begin(), all.end(), c->device) - all.begin());
   int32_t code = kSuccess;
   c->context = api().CreateContext(nullptr, 1, &c->device, nullptr, nullptr, &code);
   checked(code, "clCreateContext");

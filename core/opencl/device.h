@@ -49,7 +49,7 @@ struct Stream {
 };
 
 struct Context {
-  int index = 0;
+  int index = 0, place = 0;  // among ember's devices, and in the list of all
   Handle device = nullptr, context = nullptr;
   Properties properties;
   std::deque<Stream> streams;

@@ -2,6 +2,7 @@
 #include "opencl/launch.h"
 
 #include <cstring>
+#include <memory>
 #include <unordered_map>
 
 #include "opencl/fault.h"
@@ -112,30 +113,47 @@ void check_computes(const char* op, Dtype d) {
 
 namespace {
 
-struct Kernels {
+struct Texts {
   std::mutex mutex;
-  std::unordered_map<std::string, Kernel*> all[kMostDevices];
+  std::unordered_map<std::string, std::unique_ptr<Text>> all[kMostDevices];
 };
-Kernels& kernels() {
-  static auto& instance = *new Kernels;
+Texts& texts() {
+  static auto& instance = *new Texts;
   return instance;
 }
 
 }  // namespace
 
-Kernel* Launch::known(const std::string& key) const {
-  Kernels& k = kernels();
-  std::lock_guard lock(k.mutex);
-  auto& all = k.all[device_.index];
+Text* Launch::known(const std::string& key) const {
+  Texts& t = texts();
+  std::lock_guard lock(t.mutex);
+  auto& all = t.all[device_.index];
   auto found = all.find(key);
-  return found == all.end() ? nullptr : found->second;
+  return found == all.end() ? nullptr : found->second.get();
 }
 
-Kernel* Launch::build(const std::string& key, const char* name, const std::string& source) const {
-  Kernel* made = kernel(device_, source, name);
-  Kernels& k = kernels();
-  std::lock_guard lock(k.mutex);
-  return k.all[device_.index][key] = made;
+Text* Launch::remember(const std::string& key, const char* name, std::string source) const {
+  Texts& t = texts();
+  std::lock_guard lock(t.mutex);
+  auto& text = t.all[device_.index][key];
+  if (!text) {
+    text = std::make_unique<Text>();
+    text->name = name;
+    text->source = std::move(source);
+  }
+  return text.get();
+}
+
+Kernel& Launch::built(size_t group) const {
+  std::atomic<Kernel*>* free = nullptr;
+  for (auto& slot : text_->kernels) {
+    Kernel* k = slot.load(std::memory_order_acquire);
+    if (k && k->group == group) return *k;
+    if (!k && !free) free = &slot;
+  }
+  Kernel* k = kernel(device_, text_->source, text_->name.c_str(), group);
+  (free ? free : text_->kernels)->store(k, std::memory_order_release);
+  return *k;
 }
 
 void Launch::add(const void* data, size_t size, bool is_handle, bool is_local) {
@@ -185,8 +203,7 @@ Launch& Launch::faults(const char* op, Kind kind, const char* what) {
 
 // What the kernel has from the last time is not given again, but for buffers: a new one may have
 // the address of one that is gone.
-void Launch::give_arguments() {
-  Kernel& k = *kernel_;
+void Launch::give_arguments(Kernel& k) {
   const bool same = k.last_count == count_ && k.last.size() == used_;
   k.last_count = -1;
   for (int i = 0; i < count_; i++) {
@@ -218,24 +235,25 @@ void Launch::stand_in() {
 void Launch::run(int64_t items, int64_t group) {
   if (items <= 0) return;
   if (missing_) stand_in();
+  Kernel& k = built(size_t(group));
   Stream& s = current_stream(device_);
   const size_t local = size_t(group), global = size_t((items + group - 1) / group * group);
   auto start = [&] {
-    std::lock_guard lock(kernel_->mutex);
-    give_arguments();
-    return api().EnqueueNDRangeKernel(s.queue, kernel_->handle, 1, nullptr, &global, &local, 0,
-                                      nullptr, nullptr);
+    std::lock_guard lock(k.mutex);
+    give_arguments(k);
+    return api().EnqueueNDRangeKernel(s.queue, k.handle, 1, nullptr, &global, &local, 0, nullptr,
+                                      nullptr);
   };
   int32_t code = start();
   if (is_out_of_memory(code)) {  // drivers may find room for buffers only now
     release_cached(device_);
     code = start();
-    check(!is_out_of_memory(code), Kind::OutOfMemory, "OpenCL out of memory: kernel '",
-          kernel_->name, "' does not fit on opencl:", device_.index, " (", device_.properties.name,
+    check(!is_out_of_memory(code), Kind::OutOfMemory, "OpenCL out of memory: kernel '", k.name,
+          "' does not fit on opencl:", device_.index, " (", device_.properties.name,
           "), where tensors use ", memory_stats(device_).allocated, " bytes of ",
           device_.properties.memory, " (", error_name(code), ")");
   }
-  checked(code, kernel_->name.c_str());
+  checked(code, k.name.c_str());
   enqueued(s);
   if (waits_always()) finish(s);
 }

@@ -1,6 +1,7 @@
 // Starting kernels: geometry of operands, texts that depend on dtypes, and arguments.
 #pragma once
 
+#include <atomic>
 #include <string>
 
 #include "backend.h"
@@ -50,16 +51,22 @@ void check_holds(const char* op, Dtype d);
 // The same, in kernels of real numbers: raises for complex ones, too.
 void check_computes(const char* op, Dtype d);
 
+// The text of a kernel, and what was built of it: mostly one, for work-groups of one size.
+struct Text {
+  std::string name, source;
+  std::atomic<Kernel*> kernels[4] = {};
+};
+
 // Arguments are collected first and given to the kernel in run(), so that launches may nest and
 // threads share kernels.
 class Launch {
  public:
   // The kernel `name` of the text that `source` writes; `key` stands for that text, so that it is
-  // written once for each device.
+  // written once for each device. It is built by run(), for work-groups of the size given there.
   template <class Source>
   Launch(const std::string& key, const char* name, Source&& source) : device_(context()) {
-    kernel_ = known(key);
-    if (!kernel_) kernel_ = build(key, name, source());
+    text_ = known(key);
+    if (!text_) text_ = remember(key, name, source());
   }
   // Its whole buffer. It must be on the launch's device. If it is undefined, the kernel gets
   // another buffer that it may read the beginning of (see stand_in()).
@@ -83,14 +90,15 @@ class Launch {
     uint32_t offset, size;
     bool is_handle, is_local;
   };
-  Kernel* known(const std::string& key) const;
-  Kernel* build(const std::string& key, const char* name, const std::string& source) const;
+  Text* known(const std::string& key) const;
+  Text* remember(const std::string& key, const char* name, std::string source) const;
   void add(const void* data, size_t size, bool is_handle, bool is_local);
-  void give_arguments();
+  Kernel& built(size_t group) const;
+  void give_arguments(Kernel& kernel);
   void stand_in();
 
   Context& device_;
-  Kernel* kernel_;
+  Text* text_;
   int count_ = 0;
   size_t used_ = 0;
   bool missing_ = false;  // a tensor is undefined

@@ -8,8 +8,9 @@
 
 namespace ember::python {
 
-void add_opencl(PyObject* module);     // opencl.cpp
-void add_callgrind(PyObject* module);  // callgrind.cpp
+void add_opencl(PyObject* module);         // opencl.cpp
+void add_opencl_builds(PyObject* module);  // opencl_builds.cpp
+void add_callgrind(PyObject* module);      // callgrind.cpp
 
 void set_python_error() {
   try {
@@ -88,6 +89,7 @@ PyMODINIT_FUNC PyInit__C() {
     add_sparse(module.get());
     add_backends(module.get());
     add_opencl(module.get());
+    add_opencl_builds(module.get());
     add_profile(module.get());
     add_callgrind(module.get());
     add_module_base(module.get());

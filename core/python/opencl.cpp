@@ -13,6 +13,13 @@ namespace ember::python {
 
 namespace {
 
+void warn(const std::string& text) {
+  const PyGILState_STATE state = PyGILState_Ensure();
+  // A kernel that was to be built is there: the warning does not stop what needs it.
+  if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1)) PyErr_WriteUnraisable(nullptr);
+  PyGILState_Release(state);
+}
+
 // _opencl_open(library, cache directory, its size in bytes) -> names of the devices, or a str that
 // says what is wrong.
 PyObject* open(PyObject*, PyObject* args) {
@@ -23,6 +30,7 @@ PyObject* open(PyObject*, PyObject* args) {
     std::string why;
     if (!opencl::open_api(path, why)) return PyUnicode_FromString(why.c_str());
     opencl::set_cache(directory, most);
+    opencl::set_notice(warn);
     auto found = opencl::devices(why);
     if (found.empty()) return PyUnicode_FromString(why.c_str());
     Object names = checked(PyList_New(0));

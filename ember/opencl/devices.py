@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import importlib.metadata
 import importlib.util
 import os
 import warnings
@@ -12,7 +13,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import ember
-from ember import _C
+from ember import _C, _cache
+from ember._cache import Private
+from ember.opencl import builds
 
 _INSTALL = (
     "install the OpenCL driver of your device's vendor, or, for a device that runs on "
@@ -41,20 +44,65 @@ def _wheel_loader() -> str | None:
             ctypes.CDLL(str(pocl))
         except OSError:
             continue
+    others = _intel_driver()
+    if others and driver_cache() and "OCL_ICD_VENDORS" not in os.environ:
+        vendors = Path(driver_cache()) / "vendors"
+        vendors.mkdir(exist_ok=True)
+        for i, driver in enumerate(others):
+            (vendors / f"{i}.icd").write_text(driver + "\n")
+        os.environ["OCL_ICD_VENDORS"] = str(vendors)
     return str(loaders[0])
 
 
-def _cache_directory() -> str:
-    chosen = os.environ.get("EMBER_OPENCL_CACHE")
-    if chosen == "":
-        return ""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    path = Path(chosen) if chosen else Path(base) / "ember" / "opencl"
+def _intel_driver() -> list[str]:
+    """The driver for CPUs in Intel's wheel, which no .icd file of the system names."""
     try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return ""
-    return str(path)
+        files = importlib.metadata.files("intel-opencl-rt") or []
+    except importlib.metadata.PackageNotFoundError:
+        return []
+    found = [str(f.locate().resolve()) for f in files if f.name == "libintelocl.so"]
+    return [path for path in found if os.path.exists(path)]
+
+
+class _DriverCache:
+    """The directory in which PoCL works: this process's own.
+
+    PoCL keeps what it compiles, and a process that is killed meanwhile leaves what
+    makes every later one fail. Binaries are kept by ember, so nothing is lost.
+    """
+
+    private: Private | None = None
+
+    VARIABLES = ("POCL_CACHE_DIR", "OCL_ICD_VENDORS")
+
+    def __enter__(self) -> None:
+        self.before = {name: os.environ.get(name) for name in self.VARIABLES}
+        if _DriverCache.private is None:
+            chosen = os.environ.get("POCL_CACHE_DIR")
+            base = chosen or _cache.directory("opencl", "EMBER_OPENCL_CACHE")
+            _DriverCache.private = Private(base)
+            atexit.register(forget_driver_cache)
+        if _DriverCache.private.path:
+            os.environ["POCL_CACHE_DIR"] = _DriverCache.private.path
+
+    def __exit__(self, *error: object) -> None:
+        # The drivers have read them; processes started from here have their own.
+        for name, value in self.before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def driver_cache() -> str:
+    """The directory in which the driver works; empty if it is not known."""
+    return _DriverCache.private.path if _DriverCache.private else ""
+
+
+def forget_driver_cache() -> None:
+    """Remove that directory."""
+    if _DriverCache.private:
+        _DriverCache.private.remove()
 
 
 def _cache_bytes() -> int:
@@ -81,10 +129,12 @@ def found_devices() -> list[str] | str:
     named = os.environ.get("EMBER_OPENCL_LIBRARY")
     reasons = []
     for find in [lambda: named] if named else [lambda: "libOpenCL.so.1", _wheel_loader]:
-        loader = find()
-        if loader is None:
-            continue
-        answer = _C._opencl_open(loader, _cache_directory(), _cache_bytes())
+        with _DriverCache():
+            loader = find()
+            if loader is None:
+                continue
+            directory = _cache.directory("opencl", "EMBER_OPENCL_CACHE")
+            answer = _C._opencl_open(loader, directory, _cache_bytes())
         if not isinstance(answer, str):
             _found = answer
             return answer
@@ -104,6 +154,9 @@ def _choice(names: list[str]) -> list[int]:
             found = [int(part)]
         else:
             found = [i for i, name in enumerate(names) if part.lower() in name.lower()]
+            if not found:  # the platform and the driver have names, too
+                every = [_C._opencl_identity(i).lower() for i in range(len(names))]
+                found = [i for i, text in enumerate(every) if part.lower() in text]
         if not found or not part:
             raise RuntimeError(
                 f"EMBER_OPENCL_DEVICE={chosen!r}: no OpenCL device is at {part} "
@@ -122,6 +175,7 @@ def init() -> None:
     if isinstance(names, str):
         raise RuntimeError(f"There is no OpenCL device ({names}); {_INSTALL}")
     _C._opencl_use(_choice(names))
+    builds.set_up(os.path.dirname(driver_cache()))
     # Drivers crash if the process ends while they still compile or run a kernel.
     atexit.register(_C._opencl_finish_all)
     _initialized = True
