@@ -59,10 +59,10 @@ Node::~Node() {
   if (hooks)
     for (auto& [nr, impl] : hooks->retain)
       if (impl->autograd) impl->autograd->retains_grad = false;
-  if (host_object) drop_host_node(this);
 }
 
 void Node::destroy() {
+  if (host_object) return give_back_node(this);
   if (dying) {
     dying->push_back(this);
     return;
@@ -151,7 +151,7 @@ void forget_retained(Autograd& a, const TensorImpl* impl) {
 // A chain of tensors, each the gradient of the one before or held by a hook of it, goes through
 // their Autograds, so that is where it is cut. What waits must not be found by anybody any more.
 void TensorImpl::destroy() {
-  if (host_object && host_owned) drop_host_object(this);
+  if (host_object) return give_back_to_host(this);
   if (!autograd) {
     delete this;
     return;
