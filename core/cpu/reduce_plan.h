@@ -31,7 +31,9 @@ struct ReducePlan {
       int to = 0;
       for (int d = 1; d < count; d++) {
         const Dim &a = at[to], &b = at[d];
-        if (a.in == b.in * b.size && a.out == b.out * b.size && a.out2 == b.out2 * b.size)
+        // Of a tensor without elements, strides may be anything, and the products wrap round.
+        auto across = [&b](int64_t step) { return int64_t(uint64_t(step) * uint64_t(b.size)); };
+        if (a.in == across(b.in) && a.out == across(b.out) && a.out2 == across(b.out2))
           at[to] = {a.size * b.size, b.in, b.out, b.out2};
         else
           at[++to] = b;

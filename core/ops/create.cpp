@@ -164,7 +164,7 @@ EMBER_OP("empty_permuted(Size size, Size physical_layout, " OPTIONS ") -> Tensor
              check(strides[layout[i]] < 0, Kind::Runtime, "Duplicate dim not allowed, got ",
                    layout);
              strides[layout[i]] = step;
-             step *= std::max<int64_t>(size[layout[i]], 1);
+             step = size_product("empty_permuted", step, std::max<int64_t>(size[layout[i]], 1));
            }
            return finish(empty_strided(size, strides, dtype.value_or(default_dtype()),
                                        device_or_default(device)),

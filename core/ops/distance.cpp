@@ -142,7 +142,7 @@ EMBER_OP("pdist(Tensor self, float p=2) -> Tensor", ([](const Tensor& self, doub
            int64_t n = self.size(0);
            if (n < 2) return sum(self) * Scalar(0.0) + zeros({0}, self.dtype(), self.device());
            if (self.device().is_meta())
-             return empty({n * (n - 1) / 2}, self.dtype(), self.device());
+             return empty({size_product("pdist", n, n - 1) / 2}, self.dtype(), self.device());
            Tensor above = triu(ones({n, n}, Dtype::Bool, self.device()), 1);
            Tensor places = select(nonzero(reshape(above, {-1})), 1, 0);
            return index_select(reshape(distances(self, self, p, 2), {-1}), 0, places);

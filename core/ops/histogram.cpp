@@ -90,9 +90,10 @@ Binned bins_between(const Tensor& x, const Tensor& weights, const Tensor& edges)
 // Counted from both ends, so that both limits are edges.
 Tensor edges_over(Range r, int64_t bins, Dtype dtype, Device device) {
   Tensor low = scalar_tensor(r.low, dtype, device), high = scalar_tensor(r.high, dtype, device);
-  Tensor step = (high - low) / Scalar(bins), i = arange(0, bins + 1, 1, Dtype::Int64, device);
+  const int64_t count = size_sum("histogram", bins, 1);
+  Tensor step = (high - low) / Scalar(bins), i = arange(0, count, 1, Dtype::Int64, device);
   Tensor up = to(i, dtype) * step + low, down = to(i - Scalar(bins), dtype) * step + high;
-  return where(i < Scalar((bins + 1) / 2), up, down);
+  return where(i < Scalar(count / 2), up, down);
 }
 
 std::tuple<Tensor, Tensor> finished(const Tensor& self, const Binned& b, const Tensor& edges,

@@ -29,8 +29,10 @@ PoolAxis sliding_windows(int64_t size, int64_t out, int64_t kernel, int64_t stri
 PoolAxis adaptive_windows(int64_t size, int64_t out) {
   PoolAxis axis;
   for (int64_t i = 0; i < out; i++) {
-    axis.first.push_back(i * size / out);
-    axis.last.push_back(((i + 1) * size + out - 1) / out);
+    // i * size / out, rounded down, and (i + 1) * size / out, rounded up
+    const __int128 first = __int128(i) * size, last = first + size;
+    axis.first.push_back(int64_t(first / out));
+    axis.last.push_back(int64_t((last + out - 1) / out));
     axis.count.push_back(axis.last.back() - axis.first.back());
   }
   return axis;

@@ -66,7 +66,8 @@ struct Output {
 Output run(const Network& net, Tensor rows, const Sizes& sizes, const Tensor& h, const Tensor& c,
            const TensorList& params) {
   const char* op = net.op;
-  const int64_t directions = net.bidirectional ? 2 : 1, count = net.layers * directions;
+  const int64_t directions = net.bidirectional ? 2 : 1;
+  const int64_t count = size_product(op, net.layers, directions);
   check(net.layers > 0, Kind::Runtime, op, "(): expected at least one layer, got ", net.layers);
   check(net.dropout >= 0 && net.dropout <= 1, Kind::Runtime, op,
         "(): dropout probability has to be between 0 and 1, but got ", net.dropout);

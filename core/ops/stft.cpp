@@ -34,6 +34,7 @@ int64_t source_of(const std::string& mode, int64_t i, int64_t n) {
 // Rows (B, T) with `pad` more elements at both ends.
 Tensor padded(const Tensor& x, int64_t pad, const std::string& mode) {
   const int64_t n = x.size(1);
+  size_product("stft", size_sum("stft", n, pad), 4);  // no sum below overflows
   check(mode == "constant" || mode == "reflect" || mode == "replicate" || mode == "circular",
         Kind::NotImplemented, "stft(): Unrecognised padding mode ", mode);
   if (mode == "constant") {
@@ -139,12 +140,12 @@ Tensor istft(const Tensor& self, int64_t n_fft, MaybeInt hop, MaybeInt win, cons
                       ? fft::complex_to_complex(x, last, true, scale)
                       : fft::complex_to_real(narrow(x, 2, 0, n_fft / 2 + 1), last, n_fft, scale);
   frames = frames * by;
-  const int64_t full = n_fft + hop_length * (count - 1);
+  const int64_t full = size_sum("istft", n_fft, size_product("istft", hop_length, count - 1));
   Tensor y = unfold_backward(frames, {x.size(0), full}, 1, n_fft, hop_length);
   Tensor envelope = unfold_backward(expand(view(by * by, {1, 1, n_fft}), {1, count, n_fft}),
                                     {1, full}, 1, n_fft, hop_length);
   const int64_t start = center ? n_fft / 2 : 0;
-  const int64_t end = length ? start + *length : center ? full - n_fft / 2 : full;
+  const int64_t end = length ? size_sum("istft", start, *length) : center ? full - n_fft / 2 : full;
   check(end >= start, Kind::Runtime, "istft(): length must not be negative, got ",
         length.value_or(0));
   y = slice(y, 1, start, end, 1);

@@ -143,8 +143,8 @@ int64_t extent(const Shape& shape, const Shape& strides) {
     int64_t step;
     bool overflow = __builtin_mul_overflow(shape[i] - 1, strides[i], &step) ||
                     __builtin_add_overflow(last, step, &last);
-    check(!overflow, Kind::Runtime, "Storage size calculation overflowed with sizes=", shape,
-          " and strides=", strides);
+    check(!overflow && last != INT64_MAX, Kind::Runtime,
+          "Storage size calculation overflowed with sizes=", shape, " and strides=", strides);
   }
   return last + 1;
 }

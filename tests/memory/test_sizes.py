@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 
 import ember
@@ -240,3 +242,26 @@ def test_the_lowest_int_has_no_opposite(shift):
     assert len(x.chunk(MOST)) == 3 and len(x.split(MOST)) == 1
     assert ember.arange(0, 1, MOST).tolist() == [0]
     assert ember.arange(0, -1, LEAST).tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    "shape, strides",
+    [
+        ((2**62, 4), (0, 0)),
+        ((2**62 + 1, 4), (0, 0)),
+        ((2**33, 2**33), (0, 0)),
+        ((2, 2), (2**62, 2**62)),
+        ((-1, 4), (4, 1)),
+    ],
+)
+def test_sizes_in_t7_files(shape, strides, tmp_path):
+    def text(value: bytes) -> bytes:
+        return struct.pack("<i", len(value)) + value
+
+    storage = struct.pack("<ii", 4, 2) + text(b"V 1") + text(b"torch.FloatStorage")
+    storage += struct.pack("<q4f", 4, 0, 1, 2, 3)
+    tensor = struct.pack("<ii", 4, 1) + text(b"V 1") + text(b"torch.FloatTensor")
+    tensor += struct.pack("<i5q", 2, *shape, *strides, 1)
+    (tmp_path / "x.t7").write_bytes(tensor + storage)
+    with pytest.raises((RuntimeError, ValueError)):
+        ember.legacy.load(tmp_path / "x.t7")
