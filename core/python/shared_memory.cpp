@@ -14,6 +14,7 @@
 
 #include "ops/ops.h"
 #include "python/python.h"
+#include "runtime.h"
 
 namespace ember::python {
 
@@ -57,7 +58,7 @@ PyObject* from_descriptor(PyObject*, PyObject* args) {
     long long bytes;
     if (!PyArg_ParseTuple(args, "iL|p:_storage_from_descriptor", &fd, &bytes, &warm))
       return nullptr;
-    return wrap_storage(bytes ? map_shared_storage(fd, bytes, warm) : new_shared_storage(0));
+    return wrap_storage(map_shared_storage(fd, bytes, warm));
   });
 }
 // _storage_descriptor(tensor) -> (descriptor, whether the caller has to close it)
@@ -133,9 +134,10 @@ ssize_t send_once(int fd, const char* data, size_t size, const int* fds, size_t 
   }
   while (true) {
     ssize_t sent;
-    Py_BEGIN_ALLOW_THREADS;
-    sent = sendmsg(fd, &message, MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT));
-    Py_END_ALLOW_THREADS;
+    {
+      Unlocked others(true);
+      sent = sendmsg(fd, &message, MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT));
+    }
     if (sent >= 0) return sent;
     if ((errno == EAGAIN || errno == EWOULDBLOCK) && !wait) return -1;
     if (errno != EINTR) fail_errno();
@@ -196,8 +198,6 @@ void take_descriptors(msghdr& message, PyObject* into) {
     setrlimit(RLIMIT_NOFILE, &limit);
   }
   if (!(message.msg_flags & MSG_CTRUNC)) return;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(into); i++)
-    close(int(int_of(PyList_GET_ITEM(into, i))));
   fail(Kind::Runtime,
        "shared memory: a message came with more file descriptors than this process may open (the "
        "limit is ",
@@ -210,8 +210,16 @@ PyObject* receive_message(PyObject*, PyObject* args) {
     int fd;
     Py_ssize_t size;
     if (!PyArg_ParseTuple(args, "in:_receive_message", &fd, &size)) return nullptr;
+    check(size >= 0, Kind::Value, "_receive_message(): a size of ", size);
     Object data = checked(PyBytes_FromStringAndSize(nullptr, size));
     Object fds = checked(PyList_New(0));
+    struct Close {  // what came with a message that did not come whole
+      PyObject* fds;
+      ~Close() {
+        for (Py_ssize_t i = 0; fds && i < PyList_GET_SIZE(fds); i++)
+          close(int(PyLong_AsLong(PyList_GET_ITEM(fds, i))));
+      }
+    } unused{fds.get()};
     Control control;
     for (Py_ssize_t at = 0; at < size;) {
       iovec part{PyBytes_AS_STRING(data.get()) + at, size_t(size - at)};
@@ -221,9 +229,10 @@ PyObject* receive_message(PyObject*, PyObject* args) {
       message.msg_control = control.space;
       message.msg_controllen = sizeof control.space;
       ssize_t n;
-      Py_BEGIN_ALLOW_THREADS;
-      n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-      Py_END_ALLOW_THREADS;
+      {
+        Unlocked others(true);
+        n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+      }
       if (n < 0) {
         if (errno != EINTR) fail_errno();
         checked(PyErr_CheckSignals());
@@ -236,6 +245,7 @@ PyObject* receive_message(PyObject*, PyObject* args) {
       }
       at += n;
     }
+    unused.fds = nullptr;
     return Py_BuildValue("OO", data.get(), fds.get());
   });
 }
