@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -224,6 +225,8 @@ LIMIT = """
 @pytest.mark.parametrize("hard", [4096, 100])
 def test_many_tensors_in_spite_of_the_limit_of_descriptors(hard):
     """The soft limit is raised; near the hard one, descriptors are given back."""
+    if 0 <= resource.getrlimit(resource.RLIMIT_NOFILE)[1] < hard:  # -1: no limit
+        pytest.skip("the limit of this process is lower")
     done = run(LIMIT.format(hard=hard, count=1000))
     assert done.stdout == "fine\n", done.stderr
 

@@ -7,8 +7,11 @@
 // several passes at once: one may run inside a rule or hook of another, or on another thread while
 // a kernel runs there. The first pass to reach a node claims it (Node::pass); others keep the node
 // in a table of their own. The host's lock is given up only inside kernels, so none of this needs
-// atomics.
+// atomics. The rules of a node run for one thread at a time (TakeTurn): a pass that does not retain
+// the graph drops them afterwards, which must not happen under the feet of another.
 #include "autograd/engine.h"
+
+#include <pthread.h>
 
 #include <algorithm>
 #include <chrono>
@@ -40,6 +43,32 @@ struct Capture {
   uint32_t nr;
   int32_t next;     // another capture at the same node
   size_t position;  // in the result
+};
+
+uint32_t forks = 0;
+[[maybe_unused]] const int counts_forks = pthread_atfork(nullptr, nullptr, [] { forks++; });
+
+// Waits until no other thread has the turn. The kernels of the one that has it may let us run. A
+// thread may take it again within its own, and threads that a fork left behind have none.
+class TakeTurn {
+ public:
+  explicit TakeTurn(Turn& turn) : turn_(turn) {
+    while (__builtin_expect(turn.thread && turn.thread != me() && turn.forks == forks, 0)) {
+      Unlocked others(true);
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+    before_ = std::exchange(turn, {me(), forks});
+    if (before_.forks != forks) before_ = {};
+  }
+  ~TakeTurn() { turn_ = before_; }
+  TakeTurn(const TakeTurn&) = delete;
+  TakeTurn& operator=(const TakeTurn&) = delete;
+  bool again() const { return before_.thread; }
+
+ private:
+  static const void* me() { return &running_node; }  // an address that no other thread has
+  Turn& turn_;
+  Turn before_;
 };
 
 // The memory of a pass, kept for the next one of the thread.
@@ -98,7 +127,7 @@ class Pass {
   ~Pass() {
     running_pass = outer_;
     for (State& s : work_->states)
-      if (s.node->pass == this) s.node->pass = nullptr;
+      if (s.node->pass == id_) s.node->pass = -1;
     work_->clear();
     spare_work.push_back(std::move(work_));
   }
@@ -133,7 +162,7 @@ class Pass {
  private:
   // --- states: Note [Passes] ---
   State* find(Node* node) {
-    if (__builtin_expect(node->pass == this, 1)) return &work_->states[node->slot];
+    if (__builtin_expect(node->pass == id_, 1)) return &work_->states[node->slot];
     auto it = work_->shared.find(node);
     return it == work_->shared.end() ? nullptr : &work_->states[it->second];
   }
@@ -143,8 +172,8 @@ class Pass {
     fresh = !s;
     if (s) return *s;
     auto slot = uint32_t(work_->states.size());
-    if (!node->pass) {
-      node->pass = this;
+    if (node->pass < 0) {
+      node->pass = id_;
       node->slot = slot;
     } else {
       work_->shared.emplace(node, slot);
@@ -278,11 +307,14 @@ class Pass {
     if (!node.hooks) return;
     for (size_t i = 0; i < node.hooks->tensor.size(); i++)
       node.hooks->tensor[i].second->on_tensor(g[node.hooks->tensor[i].first]);
-    for (auto& [nr, impl] : node.hooks->retain) {
+    // Other threads may ask for more gradients, or drop them, while a kernel adds.
+    for (size_t i = 0; i < node.hooks->retain.size(); i++) {
+      auto [nr, impl] = node.hooks->retain[i];
       if (!g[nr]) continue;
       Tensor t{Ref<TensorImpl>(impl)};
-      Tensor& grad = ensure_autograd(t).grad;
-      grad = !grad ? g[nr] : engine_ops.add(grad, g[nr]);
+      Tensor before = ensure_autograd(t).grad;
+      Tensor sum = !before ? g[nr] : engine_ops.add(before, g[nr]);
+      ensure_autograd(t).grad = std::move(sum);
     }
   }
 
@@ -320,8 +352,7 @@ class Pass {
       if (__builtin_expect(bool(node.hooks), 0))
         apply_with_hooks(node, g, dx);
       else
-        node.apply(g, dx);
-      if (!call_.keep_graph) node.release();
+        apply_rules(node, g, dx, !call_.keep_graph);
       if (__builtin_expect(anomaly.enabled && anomaly.check_nan, 0)) check_nan(node, dx);
     } catch (...) {
       running_node = outer;
@@ -338,13 +369,32 @@ class Pass {
     }
   }
 
-  static void apply_with_hooks(Node& node, Grads& g, Grads& dx) {
+  static void apply_rules(Node& node, Grads& g, Grads& dx, bool last) {
+    if (!node.by_turns) {
+      node.apply(g, dx);
+      if (last) node.release();
+      return;
+    }
+    TakeTurn turn(node.turn);
+    node.apply(g, dx);
+    release(node, turn, last);
+  }
+  static void release(Node& node, const TakeTurn& turn, bool last) {
+    if (__builtin_expect(turn.again(), 0))
+      node.release_later |= last;
+    else if (last || node.release_later)
+      node.release();
+  }
+
+  void apply_with_hooks(Node& node, Grads& g, Grads& dx) {
     if (node.hooks->pre) node.hooks->pre->before(g);
-    if (!node.hooks->post) return node.apply(g, dx);
+    if (!node.hooks->post) return apply_rules(node, g, dx, !call_.keep_graph);
     Grads kept(g.size());
     for (size_t i = 0; i < g.size(); i++) kept[i] = g[i];
-    node.apply(g, dx);
+    apply_rules(node, g, dx, false);
     node.hooks->post->after(dx, kept);
+    TakeTurn turn(node.turn);  // hooks still find what was saved
+    release(node, turn, !call_.keep_graph);
   }
 
   static void check_nan(Node& node, const Grads& dx) {
@@ -361,25 +411,6 @@ class Pass {
   int64_t id_;
 };
 
-// A sum over several threads must not lose a part: the kernel that adds may let another thread run,
-// which then waits here for the leaf to be free again.
-class LeafLock {
- public:
-  explicit LeafLock(Autograd& a) : a_(a) {
-    while (__builtin_expect(a.busy, 0)) {
-      Unlocked others(true);
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
-    }
-    a.busy = true;
-  }
-  ~LeafLock() { a_.busy = false; }
-  LeafLock(const LeafLock&) = delete;
-  LeafLock& operator=(const LeafLock&) = delete;
-
- private:
-  Autograd& a_;
-};
-
 }  // namespace
 
 std::vector<Tensor> run_backward(BackwardCall call) {
@@ -391,17 +422,18 @@ std::vector<Tensor> run_backward(BackwardCall call) {
 void accumulate_grad(const Tensor& leaf, Tensor g) {
   Autograd& a = ensure_autograd(leaf);
   if (g) {
-    LeafLock lock(a);
-    if (is_sparse(g) || (a.grad && is_sparse(a.grad))) {
-      a.grad = sparse_add(a.grad, g, !grad_enabled());
-    } else if (!a.grad) {
+    TakeTurn turn(a.turn);   // a sum over several threads must not lose a part
+    Tensor before = a.grad;  // ours, should another thread set .grad while a kernel adds
+    if (is_sparse(g) || (before && is_sparse(before))) {
+      a.grad = sparse_add(before, g, !grad_enabled());
+    } else if (!before) {
       bool ours = !grad_enabled() && g.impl()->refs == 1 && g.storage()->refs == 1 &&
                   g.strides() == leaf.strides() && !g.storage()->release;
       a.grad = ours ? std::move(g) : engine_ops.clone_like(g, leaf);
     } else if (grad_enabled()) {
-      a.grad = engine_ops.add(a.grad, g);
+      a.grad = engine_ops.add(before, g);
     } else {
-      engine_ops.add_inplace(a.grad, g);
+      engine_ops.add_inplace(before, g);
     }
   }
   if (a.post_accumulate) a.post_accumulate->accumulated(leaf);

@@ -37,6 +37,7 @@ class Accumulate final : public Node, public Pooled<Accumulate> {
   using Pooled<Accumulate>::operator delete;
   explicit Accumulate(Tensor leaf) : Node("accumulate"), leaf_(std::move(leaf)) {
     sequence = UINT64_MAX;  // as soon as possible, so that gradients do not pile up
+    by_turns = false;       // accumulate_grad() sees to it, and hooks may wait for other threads
     describe_output(info, leaf_);
   }
   ~Accumulate() override {

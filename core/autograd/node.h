@@ -98,21 +98,30 @@ struct Trace {
   std::shared_ptr<Trace> parent;
 };
 
+// What one thread at a time may do, though kernels give up the host's lock (TakeTurn, engine.cpp).
+struct Turn {
+  const void* thread = nullptr;  // whose turn it is
+  uint32_t forks = 0;            // when it took its turn: a child does not wait for its parent's
+};
+
 class Node {
  public:
   std::atomic<uint32_t> refs{0};
   bool has_saved = false;  // keeps tensors, so it can run only once unless the graph is retained
   bool released = false;
-  uint64_t sequence;             // later nodes run first
-  const char* name;              // of the op, e.g. "mul"
-  Few<Edge, 3> edges;            // one per rule; no node where no gradient is needed
-  OutputInfo info;               // of output 0
+  bool release_later = false;  // a pass inside one of its own rules was done with it
+  bool by_turns = true;        // its rules run for one thread at a time: Note [Passes], engine.cpp
+  uint64_t sequence;           // later nodes run first
+  const char* name;            // of the op, e.g. "mul"
+  Few<Edge, 3> edges;          // one per rule; no node where no gradient is needed
+  OutputInfo info;             // of output 0
   std::vector<OutputInfo> more;  // of outputs 1, 2 ...
   std::unique_ptr<NodeHooks> hooks;
   void* host_object = nullptr;  // the Python object, while there is one
   bool host_owned = false;      // the Python object survives only through us (python/node_type.cpp)
   uint32_t slot = 0;  // index of the node's state in the pass that has claimed it (engine.cpp)
-  const void* pass = nullptr;
+  int64_t pass = -1;  // by its number: in a forked child, an address could come again
+  Turn turn;
   Node* inside = nullptr;  // the CopySlices around it, if it changed a view in place (views.cpp)
   std::shared_ptr<Trace> trace;
 
@@ -145,7 +154,7 @@ struct Autograd final : Pooled<Autograd> {
   bool requires_grad = false;  // for leaves; others follow from grad_fn
   bool retains_grad = false;
   Node* accumulator = nullptr;           // the leaf's node, while some graph holds it
-  bool busy = false;                     // a thread is adding to `grad` (accumulate_grad)
+  Turn turn;                             // of the thread that is adding to `grad`
   std::unique_ptr<HookList> leaf_hooks;  // of a leaf's gradient; they survive the accumulator
   std::unique_ptr<HookList> post_accumulate;
 };

@@ -22,6 +22,7 @@ class CopySlices final : public Node {
     for (size_t i = 0; i < edges.size(); i++)
       edges[i] = i == before ? gradient_edge(base) : inner_->edges[i];
     has_saved = inner_->has_saved;
+    by_turns = inner_->by_turns;
     trace = inner_->trace;
     inner_->inside = this;
     describe_output(info, base);

@@ -1,5 +1,9 @@
 #include "cpu/onednn.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <list>
 #include <mutex>
 #include <unordered_map>
@@ -27,6 +31,20 @@ Cache& cache() {
   return *one;
 }
 
+// Some virtual machines hide the caches of an AMD processor (CPUID 8000001Dh). oneDNN then assumes
+// sizes, with which its AVX-512 convolutions leave out a part of their work: wrong numbers.
+bool caches_are_hidden() {
+#if defined(__x86_64__)
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  __get_cpuid(0, &a, &b, &c, &d);
+  bool amd = b == signature_AMD_ebx && c == signature_AMD_ecx && d == signature_AMD_edx;
+  if (!amd) return false;
+  return !__get_cpuid_count(0x8000001d, 0, &a, &b, &c, &d) || (a & 31) == 0;
+#else
+  return false;
+#endif
+}
+
 }  // namespace
 
 void onednn_check(dnnl_status_t status, const char* what) {
@@ -44,6 +62,8 @@ const OneDnn& onednn() {
 #define EMBER_LOAD(name) table->name = library.get<decltype(&::dnnl_##name)>("dnnl_" #name);
     EMBER_ONEDNN_FUNCTIONS(EMBER_LOAD)
 #undef EMBER_LOAD
+    if (caches_are_hidden())  // a lower level that the user has chosen stays
+      library.get<decltype(&::dnnl_set_max_cpu_isa)>("dnnl_set_max_cpu_isa")(dnnl_cpu_isa_avx2);
     onednn_check(table->engine_create(&table->engine, dnnl_cpu, 0), "creating an engine");
     return table;
   }();

@@ -105,8 +105,11 @@ PyObject* saved_tensors(PyObject* self, void*) {
     Object tuple = checked(PyTuple_New(Py_ssize_t(node.saved.size())));
     Node* outer = std::exchange(running_node, &node);
     try {
-      for (size_t i = 0; i < node.saved.size(); i++)
-        PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), wrap(node.saved[i].get()));
+      for (size_t i = 0; i < size_t(PyTuple_GET_SIZE(tuple.get())); i++) {
+        if (i >= node.saved.size()) fail_released(node);  // by a hook, or a pass of another thread
+        Saved kept = node.saved[i];
+        PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), wrap(kept.get()));
+      }
     } catch (...) {
       running_node = outer;
       throw;

@@ -22,7 +22,7 @@ class FunctionNode final : public Node, public Pooled<FunctionNode> {
  public:
   using Pooled<FunctionNode>::operator new;
   using Pooled<FunctionNode>::operator delete;
-  FunctionNode() : Node("function") {}
+  FunctionNode() : Node("function") { by_turns = false; }  // user code may wait for other threads
 
   std::vector<Saved> saved;
   std::vector<bool> arg_is_tensor;  // of forward; only tensors have edges

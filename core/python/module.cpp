@@ -2,6 +2,8 @@
 #include "python/overrides.h"
 #include "python/python.h"
 
+#include <unistd.h>
+
 #include <new>
 
 #include "runtime.h"
@@ -45,12 +47,23 @@ PyObject* imported(const char* module, const char* name) {
 
 namespace {
 
+// A daemon thread that asks for the lock while the interpreter ends does not get it. Up to Python
+// 3.13 it is then made to exit, by an exception that would meet destructors which touch Python, or
+// may not throw. So it stays where it is until the process is gone, as in later versions.
+void restore(void* state) {
+  try {
+    PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+  } catch (...) {
+    while (true) pause();
+  }
+}
+
 void share_threads() {
   host.release = []() -> void* {
     // Only a thread that holds the lock may give it up.
     return PyGILState_Check() ? PyEval_SaveThread() : nullptr;
   };
-  host.acquire = [](void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); };
+  host.acquire = restore;
 }
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,

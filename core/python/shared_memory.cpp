@@ -14,6 +14,7 @@
 
 #include "ops/ops.h"
 #include "python/python.h"
+#include "runtime.h"
 
 namespace ember::python {
 
@@ -130,9 +131,10 @@ ssize_t send_once(int fd, const char* data, size_t size, const int* fds, size_t 
   }
   while (true) {
     ssize_t sent;
-    Py_BEGIN_ALLOW_THREADS;
-    sent = sendmsg(fd, &message, MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT));
-    Py_END_ALLOW_THREADS;
+    {
+      Unlocked others(true);
+      sent = sendmsg(fd, &message, MSG_NOSIGNAL | (wait ? 0 : MSG_DONTWAIT));
+    }
     if (sent >= 0) return sent;
     if ((errno == EAGAIN || errno == EWOULDBLOCK) && !wait) return -1;
     if (errno != EINTR) fail_errno();
@@ -224,9 +226,10 @@ PyObject* receive_message(PyObject*, PyObject* args) {
       message.msg_control = control.space;
       message.msg_controllen = sizeof control.space;
       ssize_t n;
-      Py_BEGIN_ALLOW_THREADS;
-      n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-      Py_END_ALLOW_THREADS;
+      {
+        Unlocked others(true);
+        n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+      }
       if (n < 0) {
         if (errno != EINTR) fail_errno();
         checked(PyErr_CheckSignals());
