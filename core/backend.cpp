@@ -111,6 +111,7 @@ void Backend::arange(const Tensor& out, const Scalar& start, const Scalar& step)
 
 void Backend::triangle(const Tensor& out, const Tensor& x, int64_t diagonal, bool upper) {
   int64_t m = x.size(-2), n = x.size(-1);
+  diagonal = std::clamp(diagonal, -m, n);  // what lies outside has no more effect
   Tensor rows = empty({m, 1}, Dtype::Int64, x.device()),
          columns = empty({n}, Dtype::Int64, x.device());
   arange(alias(rows, {m}, {1}, 0), Scalar(diagonal), Scalar(1));

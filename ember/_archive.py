@@ -3,27 +3,17 @@ aligned to 64 bytes so that a file can be mapped into memory.
 """
 
 import io
-import os
 import struct
 import zipfile
 import zlib
 from typing import Any
 
+from ember._zip_directory import DEFLATED, STORED, Damaged, Directory, Entry
+
 _ALIGN = 64
 _LOCAL_HEADER = 30  # bytes of a local file header before the name
 _ZIP64_FIELD = 20  # bytes that zipfile adds to the header of a record over 2 GiB
 _PAD_ID = 0x4246
-# What zipfile raises on damaged files, by accident or by design.
-_DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    EOFError,
-    OSError,
-    RuntimeError,
-    ValueError,
-    NotImplementedError,
-)
 
 
 class ArchiveWriter:
@@ -58,6 +48,16 @@ class ArchiveWriter:
         self.write(".data/serialization_id", f"{self.digest:040d}".encode())
         self.zip.close()
 
+    def __enter__(self) -> "ArchiveWriter":
+        return self
+
+    def __exit__(self, exc_type, *rest) -> None:
+        try:
+            if exc_type is None:
+                self.close()
+        finally:
+            self.zip.fp = None  # else it would write its directory once it is deleted
+
 
 class ArchiveReader:
     """Reads records of an archive; damage is reported as RuntimeError."""
@@ -65,59 +65,55 @@ class ArchiveReader:
     def __init__(self, file, mapped: bool = False) -> None:
         self.file = file
         try:
-            self.zip = zipfile.ZipFile(file)
-            names = self.zip.namelist()
-        except _DAMAGE as error:
+            self.directory = Directory(file)
+        except (Damaged, OSError, struct.error) as error:
             raise RuntimeError(
                 f"load(): the file is truncated or not a checkpoint ({error})"
             ) from None
-        roots = [n.removesuffix("data.pkl") for n in names if n.endswith("/data.pkl")]
-        if len(roots) != 1:
+        entries = self.directory.entries
+        self.root = entries[0].name.partition(b"/")[0] + b"/" if entries else b""
+        astray = [e.name for e in entries if not e.name.startswith(self.root)]
+        if astray or "data.pkl" not in self:
             raise RuntimeError(
-                "load(): the zip file has no data.pkl, so it is not a checkpoint"
+                "load(): the zip file is not a checkpoint: "
+                + (f"{astray[0]!r:.80} is astray" if astray else "it has no data.pkl")
             )
-        self.root = roots[0]
-        self.names = {n.removeprefix(self.root) for n in names}
-        self._check_sizes()
         self.map: Any = self._map() if mapped else None
 
-    def _check_sizes(self) -> None:
-        """No more may come out of a file than was put in: records that overlap, or
-        compressed nothing, could fill the memory.
-        """
-        size = self.file.seek(0, io.SEEK_END)
-        packed = unpacked = 0
-        for info in self.zip.infolist():
-            packed += info.compress_size
-            if info.compress_type != zipfile.ZIP_STORED:
-                unpacked += info.file_size
-            elif info.file_size != info.compress_size:
-                packed = size + 1
-        if packed > size or unpacked > max(100 * size, 1 << 24):
-            raise RuntimeError("load(): the records of the file are larger than it is")
+    def find(self, name: str) -> int | None:
+        """The number of a record, by which two names of one can be told."""
+        return self.directory.find(self.root + name.encode("utf-8", "surrogateescape"))
 
     def __contains__(self, name: str) -> bool:
-        return name in self.names
+        return self.find(name) is not None
+
+    def _entry(self, name: str) -> Entry:
+        found = self.find(name)
+        if found is None:
+            raise RuntimeError(f"load(): the checkpoint has no record {name!r:.200}")
+        return self.directory.entries[found]
 
     def size(self, name: str) -> int:
         """The number of bytes of a record."""
-        if name not in self.names:
-            raise RuntimeError(f"load(): the checkpoint has no record {name!r}")
-        return self.zip.getinfo(self.root + name).file_size
+        return self._entry(name).size
 
     def read(self, name: str):
         """The bytes of a record; a view into the mapped file if it is mapped."""
-        self.size(name)  # that it is there
+        entry = self._entry(name)
         try:
-            if self.map is not None:
-                return self._view(self.zip.getinfo(self.root + name))
-            info = self.zip.getinfo(self.root + name)
-            if info.CRC == 0:  # written without checksums
-                info.CRC = None  # type: ignore[assignment]
-            return self.zip.read(info)
-        except _DAMAGE as error:
+            at = self.directory.place(entry)
+            if self.map is not None and entry.method == STORED:
+                return memoryview(self.map)[at : at + entry.size]
+            data = self.directory.read_at(at, entry.packed)
+            if entry.method == DEFLATED:
+                data = _inflated(data, entry.size)
+            # Without a checksum it is one that was written in parts, later.
+            if entry.checksum and zlib.crc32(data) != entry.checksum:
+                raise Damaged("its checksum is wrong")
+            return data
+        except (Damaged, zlib.error, OSError) as error:
             raise RuntimeError(
-                f"load(): record {name!r} of the checkpoint is damaged ({error})"
+                f"load(): record {name!r:.200} of the checkpoint is damaged ({error})"
             ) from None
 
     def _map(self):
@@ -127,17 +123,17 @@ class ArchiveReader:
 
         shared = get_default_mmap_options() == mmap.MAP_SHARED
         access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
-        return mmap.mmap(self.file.fileno(), 0, access=access)
+        # Of the size that was checked, so that records are in it if they can be.
+        return mmap.mmap(self.file.fileno(), self.directory.size, access=access)
 
-    def _view(self, info) -> memoryview:
-        if info.compress_type != zipfile.ZIP_STORED:
-            return memoryview(self.zip.read(info))
-        at = info.header_offset
-        name, extra = struct.unpack_from("<HH", self.map, at + 26)
-        start = at + _LOCAL_HEADER + name + extra
-        if start + info.file_size > len(self.map):
-            raise RuntimeError("it ends after the file")
-        return memoryview(self.map)[start : start + info.file_size]
+
+def _inflated(data: bytes, size: int) -> bytes:
+    """Unpacked bytes, never more than that many."""
+    unpack = zlib.decompressobj(-zlib.MAX_WBITS)
+    made = unpack.decompress(data, size) if size else b""
+    if len(made) != size or (size and unpack.decompress(unpack.unconsumed_tail, 1)):
+        raise Damaged("it does not have the size it claims")
+    return made
 
 
 def is_archive(file) -> bool:
@@ -155,50 +151,3 @@ def seekable(file):
         return file
     except (AttributeError, OSError, io.UnsupportedOperation):
         return io.BytesIO(file.read())
-
-
-class replacing:
-    """A binary file that takes its name only when the block ends without error.
-
-    Until then it has no name at all where the system can do that, so that a process
-    that is killed leaves nothing behind.
-    """
-
-    def __init__(self, path) -> None:
-        self.path = os.path.realpath(path)
-
-    def __enter__(self):
-        special = os.path.exists(self.path) and not os.path.isfile(self.path)
-        self.temporary = None if special else f"{self.path}.{os.getpid()}.tmp"
-        self.nameless = False
-        if self.temporary is None:
-            self.file: Any = open(self.path, "wb")
-            return self.file
-        try:
-            folder = os.path.dirname(self.path)
-            descriptor = os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666)
-            self.file = os.fdopen(descriptor, "w+b")
-            self.nameless = True
-        except (OSError, AttributeError):  # not on every file system, nor every system
-            self.file = open(self.temporary, "wb")
-        return self.file
-
-    def __exit__(self, exc_type, *rest) -> None:
-        try:
-            if exc_type is None and self.temporary is not None:
-                self._take_name()
-        finally:
-            self.file.close()
-            if self.temporary is not None and os.path.exists(self.temporary):
-                os.unlink(self.temporary)
-
-    def _take_name(self) -> None:
-        assert self.temporary is not None
-        self.file.flush()
-        descriptor = self.file.fileno()
-        if os.path.exists(self.path):
-            os.fchmod(descriptor, os.stat(self.path).st_mode & 0o7777)
-        if self.nameless:
-            link = f"/proc/self/fd/{descriptor}"  # to be followed: so linkat, not link,
-            os.link(link, self.temporary, src_dir_fd=descriptor)  # which Python calls
-        os.replace(self.temporary, self.path)

@@ -8,10 +8,10 @@ makes room for, more than there is.
 import io
 import pickle
 import struct
-import tarfile
 
 import ember
 from ember import _storage_io
+from ember._storage_io import brief
 
 MAGIC = 0x1950A86A20F9469CFC6C
 PROTOCOL = 1001
@@ -78,41 +78,45 @@ def load_pickled(file: Bounded, reader):
     """The format of versions 0.2 to 1.5: pickles, then for each storage its number of
     elements and its bytes. `reader` is the Reader of `serialization`.
     """
-    plain = reader.unpickle(file, _no_storage)
-    if plain != MAGIC:
+    magic = reader.unpickle(file, _no_storage)
+    if type(magic) is not int or magic != MAGIC:
         raise RuntimeError(f"{_DAMAGED} (its magic number is wrong)")
     version = reader.unpickle(file, _no_storage)
-    if version != PROTOCOL:
-        raise RuntimeError(f"load(): unknown version {version!r} of the format")
+    if type(version) is not int or version != PROTOCOL:
+        raise RuntimeError(f"load(): unknown version {brief(version)} of the format")
     system = reader.unpickle(file, _no_storage)
     little = not isinstance(system, dict) or bool(system.get("little_endian", True))
     storages = _Storages(file.size, reader)
     result = reader.unpickle(file, storages.get)
     keys = reader.unpickle(file, _no_storage)
-    if not isinstance(keys, list) or {str(k) for k in keys} != set(storages.made):
+    if type(keys) is not list or {_key(k) for k in keys} != set(storages.made):
         raise RuntimeError(f"{_DAMAGED} (its storages are not those of its tensors)")
+    if len(keys) != len(storages.made):
+        raise RuntimeError(f"{_DAMAGED} (a storage occurs twice)")
     for key in keys:
-        storages.fill(str(key), file, "<q" if little else ">q")
+        storages.fill(_key(key), file, "<q" if little else ">q")
     return result
 
 
 def load_tar(file, reader):
     """The format of versions up to 0.1: a tar archive of three files."""
-    try:
-        with tarfile.open(fileobj=file, mode="r:") as tar:
-            parts = [_member(tar, name) for name in ("storages", "tensors", "pickle")]
-    except (tarfile.TarError, KeyError) as error:
-        raise RuntimeError(f"{_DAMAGED} ({error})") from None
+    members = _members(Bounded(file))
+    missing = [n for n in ("storages", "tensors", "pickle") if n not in members]
+    if missing:
+        raise RuntimeError(f"{_DAMAGED} (it has no {', '.join(missing)})")
+    parts = [members[name] for name in ("storages", "tensors", "pickle")]
     data, tensors, text = parts
     storages = _Storages(data.size, reader)
     for _ in range(_count(reader.unpickle(data, _no_storage), data)):
         key, location, dtype = reader.unpickle(data, _no_storage)
         count = data.integer()
         data.seek(-8, io.SEEK_CUR)
-        storages.get(str(key), str(location), dtype, count)
-        storages.fill(str(key), data, "<q")
+        if not isinstance(dtype, ember.dtype):
+            raise RuntimeError(f"{_DAMAGED} (a storage of no dtype)")
+        storages.get(_key(key), _key(location), dtype, count)
+        storages.fill(_key(key), data, "<q")
     for new, root, offset, count in reader.unpickle(data, _no_storage):
-        storages.add_view(str(new), str(root), offset, count)
+        storages.add_view(_key(new), _key(root), offset, count)
     made: dict = {}
     for _ in range(_count(reader.unpickle(tensors, _no_storage), tensors)):
         key, root, _kind = reader.unpickle(tensors, _no_storage)
@@ -122,22 +126,55 @@ def load_tar(file, reader):
             raise RuntimeError(f"{_DAMAGED} (a tensor has {dims} dimensions)")
         numbers = [tensors.integer() for _ in range(2 * dims + 1)]
         size, stride, offset = numbers[:dims], numbers[dims:-1], numbers[-1]
-        made[str(key)] = storages.tensor(str(root), offset, size, stride)
+        made[_key(key)] = storages.tensor(_key(root), offset, size, stride)
     made |= {key: storages.typed(key) for key in storages.made}
     return reader.unpickle(text, None, made)
 
 
-def _member(tar: tarfile.TarFile, name: str) -> Bounded:
-    member = tar.extractfile(name)
-    if member is None:
-        raise KeyError(f"{name} is not a file")
-    return Bounded(io.BytesIO(member.read()))
+def _members(file: Bounded) -> dict[str, Bounded]:
+    """The files in a tar archive, each a part of it; the last of a name counts.
+
+    Nothing else is ever in a checkpoint: no links, no long names, and above all no
+    sparse files, whose size is what they say.
+    """
+    members: dict[str, Bounded] = {}
+    while file.at < file.size:
+        head = file.exactly(512)
+        if not head.strip(b"\0"):
+            break
+        spaces = head[:148] + b" " * 8 + head[156:]
+        if sum(spaces) != _tar_number(head[148:156]):
+            raise RuntimeError(f"{_DAMAGED} (a checksum is wrong)")
+        kind, size = head[156:157], _tar_number(head[124:136])
+        if kind not in (b"0", b"\0", b"5"):
+            raise RuntimeError(f"{_DAMAGED} (a tar entry of type {kind!r})")
+        name = head[:100].partition(b"\0")[0].decode("latin1")
+        members[name.removeprefix("./")] = Bounded(io.BytesIO(file.exactly(size)))
+        file.seek(-size % 512, io.SEEK_CUR)
+    return members
+
+
+def _tar_number(field: bytes) -> int:
+    """A number of a header: octal digits, or binary after a first byte of 128."""
+    if field[0] == 0x80:
+        return int.from_bytes(field[1:], "big")
+    digits = field.strip(b" \0")
+    if not digits.isdigit():
+        raise RuntimeError(f"{_DAMAGED} (a number is {field!r})")
+    return int(digits, 8)
 
 
 def _count(value, file: Bounded) -> int:
-    if not isinstance(value, int) or not 0 <= value <= file.size:
-        raise RuntimeError(f"{_DAMAGED} (it claims {value!r} entries)")
+    if type(value) is not int or not 0 <= value <= file.size:
+        raise RuntimeError(f"{_DAMAGED} (it claims {brief(value)} entries)")
     return value
+
+
+def _key(value) -> str:
+    """A key, which files have as text or as a number."""
+    if type(value) is str or (type(value) is int and value.bit_length() <= 128):
+        return str(value)
+    raise RuntimeError(f"{_DAMAGED} (a key is {brief(value)})")
 
 
 def _no_storage(*args):
@@ -150,11 +187,12 @@ class _Storages:
     def __init__(self, most: int, reader) -> None:
         self.left, self.reader = most, reader
         self.made: dict[str, tuple] = {}  # in host memory, where wanted, dtype
+        self.offsets: dict[str, int] = {}  # of those that are parts of others
 
     def get(self, key: str, location: str, dtype, count: int):
         """The storage where it is wanted; its bytes come later."""
         if key not in self.made:
-            size = int(count) * (1 if dtype is None else dtype.itemsize)
+            size = count * (1 if dtype is None else dtype.itemsize)
             if not 0 <= size <= self.left:
                 raise RuntimeError(f"{_DAMAGED} (a storage of {size} bytes)")
             self.left -= size
@@ -167,7 +205,7 @@ class _Storages:
         host, wanted, dtype = self.made[key]
         width = 1 if dtype is None else dtype.itemsize
         if file.integer(code) * width != host.nbytes():
-            raise RuntimeError(f"{_DAMAGED} (storage {key!r} has another size)")
+            raise RuntimeError(f"{_DAMAGED} (storage {key!r:.40} has another size)")
         data = file.exactly(host.nbytes())
         if data:
             order = "little" if code[0] == "<" else "big"
@@ -178,7 +216,9 @@ class _Storages:
     def add_view(self, key: str, root: str, offset: int, count: int) -> None:
         """A storage that is a part of another."""
         self.made[key] = self.made[root]
-        self.offsets = {**getattr(self, "offsets", {}), key: int(offset)}
+        if type(offset) is not int:
+            raise RuntimeError(f"{_DAMAGED} (an offset is {brief(offset)})")
+        self.offsets[key] = self.offsets.get(root, 0) + offset
 
     def typed(self, key: str):
         """The storage as what a pickle refers to."""
@@ -188,5 +228,5 @@ class _Storages:
     def tensor(self, key: str, offset: int, size: list, stride: list):
         """A tensor over one."""
         _, wanted, dtype = self.made[key]
-        offset += getattr(self, "offsets", {}).get(key, 0)
+        offset += self.offsets.get(key, 0)
         return _storage_io.tensor_over(wanted, dtype, offset, size, stride)

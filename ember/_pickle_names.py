@@ -35,33 +35,53 @@ def _rebuild_untyped(stored, offset, size, stride, requires_grad, hooks, dtype, 
 def _rebuild_sparse(layout, parts):
     from ember.sparse._tensor import rebuild
 
+    if type(parts) is not tuple or not isinstance(layout, type(ember.strided)):
+        raise pickle.UnpicklingError("load(): a sparse tensor without its parts")
+    for part in parts:
+        if isinstance(part, ember.Tensor):
+            # Indices are looked at, so there may not be more of them than were stored.
+            if part.nbytes > part.untyped_storage().nbytes():
+                raise pickle.UnpicklingError("load(): a sparse tensor of repeats")
+        elif not (part is None or isinstance(part, (bool, tuple, ember.Size))):
+            raise pickle.UnpicklingError(f"load(): a sparse tensor of {io.brief(part)}")
     return rebuild(layout, parts)
 
 
 def _get_layout(name):
     layouts = "strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc".split()
-    short = str(name).removeprefix("torch.")
+    short = name.removeprefix("torch.") if type(name) is str else ""
     if short not in layouts:
-        raise pickle.UnpicklingError(f"load(): unknown layout {name!r}")
+        raise pickle.UnpicklingError(f"load(): unknown layout {io.brief(name)}")
     return getattr(ember, short)
 
 
+def set_state(target, state) -> None:
+    """Give an object attributes. They are of the object alone, whatever their names."""
+    if not isinstance(state, dict) or not all(type(name) is str for name in state):
+        raise pickle.UnpicklingError(
+            "Weights only load failed: a state that is not a dictionary of names"
+        )
+    target.__dict__.update(state)
+
+
 def _rebuild_parameter(data, requires_grad, hooks):
-    return ember.nn.Parameter(data, requires_grad)
+    if not isinstance(data, ember.Tensor):
+        raise pickle.UnpicklingError(f"load(): a parameter of {io.brief(data)}")
+    return ember.nn.Parameter(data, bool(requires_grad))
 
 
 def _rebuild_parameter_with_state(data, requires_grad, hooks, state):
-    made = ember.nn.Parameter(data, requires_grad)
-    made.__dict__.update(state)
+    made = _rebuild_parameter(data, requires_grad, hooks)
+    set_state(made, state)
     return made
 
 
 def _rebuild_from_type(func, kind, args, state):
-    if func not in _REBUILDERS:
+    if not any(func is known for known in _REBUILDERS) or type(args) is not tuple:
         raise pickle.UnpicklingError("load(): a tensor that is made in an unknown way")
     made = func(*args)
     if isinstance(state, dict):
-        made.__dict__.update(state)
+        set_state(made, state)
     return made
 
 
@@ -75,8 +95,10 @@ _REBUILDERS = (
 
 def _encode(text, encoding="latin1"):
     """How protocol 2 writes bytes."""
+    if type(text) is not str or type(encoding) is not str:
+        raise pickle.UnpicklingError(f"load(): bytes made of {io.brief(text)}")
     if encoding not in ("latin1", "latin-1", "utf-8", "ascii"):
-        raise pickle.UnpicklingError(f"load(): bytes in the encoding {encoding!r}")
+        raise pickle.UnpicklingError(f"load(): bytes in the encoding {encoding!r:.40}")
     return text.encode(encoding)
 
 

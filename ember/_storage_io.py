@@ -84,7 +84,9 @@ def typed_class() -> Any:
 def part_of(storage, start: int, size: int):
     """Some bytes of a CPU storage, as a storage over the same memory."""
     if not 0 <= start <= start + size <= storage.nbytes():
-        raise RuntimeError(f"bytes {start} to {start + size} are not in the storage")
+        raise RuntimeError(
+            f"{brief(size)} bytes from {brief(start)} are not in the storage"
+        )
     return _C._storage_from_buffer(memoryview(storage)[start : start + size])
 
 
@@ -101,13 +103,19 @@ def in_native_order(data, order: str, dtype):
 
 def tensor_over(storage, dtype, offset: int, size: Sequence, stride: Sequence):
     """A tensor over a storage, after checking that it stays inside."""
+    # By types first: to walk through what a file calls a size may take forever.
+    for given in (size, stride):
+        if not isinstance(given, (tuple, list)) or len(given) > 64:
+            raise RuntimeError(f"a tensor whose size or stride is {brief(given)}")
     numbers = (offset, *size, *stride)
+    if not all(type(n) is int and 0 <= n < 1 << 60 for n in numbers):
+        found = ", ".join(map(brief, numbers))
+        raise RuntimeError(f"a tensor whose offset, size and stride are {found}")
     items = storage.nbytes() // dtype.itemsize
     last = offset + sum((n - 1) * step for n, step in zip(size, stride))
     fits = (
-        len(size) == len(stride) <= 64
-        and all(type(n) is int and 0 <= n < 1 << 60 for n in numbers)
-        and math.prod(n for n in size if n) < 1 << 60
+        len(size) == len(stride)
+        and math.prod(n for n in size if n) * dtype.itemsize < 1 << 62
         and (0 in size or last < items)
     )
     if not fits:
@@ -116,3 +124,14 @@ def tensor_over(storage, dtype, offset: int, size: Sequence, stride: Sequence):
             f"{offset} does not fit in a storage of {items} elements"
         )
     return _C._tensor_from_storage(storage, dtype, offset, tuple(size), tuple(stride))
+
+
+def brief(value) -> str:
+    """A value in an error message; of containers, which may be endless, the type."""
+    if value is None or type(value) in (bool, float):
+        return repr(value)
+    if type(value) is int:
+        return repr(value) if value.bit_length() <= 256 else "a huge number"
+    if type(value) in (str, bytes):
+        return repr(value[:80])
+    return f"a {type(value).__name__}"

@@ -5,6 +5,7 @@
 
 import mmap
 import os
+import stat
 import sys
 import weakref
 from typing import Any
@@ -45,32 +46,53 @@ _mappings: "weakref.WeakValueDictionary[int, Mapping]" = weakref.WeakValueDictio
 def map_file(path: str | os.PathLike, shared: bool, nbytes: int) -> UntypedStorage:
     """The first bytes of a file as a storage; if `shared`, writes reach the file."""
     path = os.fspath(path)
-    if nbytes < 0:
-        raise RuntimeError(f"unable to mmap {nbytes} bytes from file <{path}>")
+    if not 0 <= nbytes < 1 << 62:
+        raise RuntimeError(f"unable to mmap {nbytes} bytes from file <{path!s}>")
     if nbytes == 0:
         return UntypedStorage(0)
+    flags = os.O_RDWR | os.O_CREAT if shared else os.O_RDONLY
     try:
-        present = os.path.getsize(path) if os.path.exists(path) or not shared else 0
+        descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
     except OSError as error:
+        mode = "read-write" if shared else "read-only"
         raise RuntimeError(
-            f"unable to open file <{path}> in read-only mode: {error.strerror}"
+            f"unable to open file <{path!s}> in {mode} mode: {error.strerror}"
         ) from None
-    if shared and present < nbytes:
-        with open(path, "ab") as file:
-            file.truncate(nbytes)
-    elif present < nbytes:
+    try:
+        _provide(descriptor, path, shared, nbytes)
+        access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
+        mapping = Mapping(descriptor, nbytes, access=access)
+    except (OSError, OverflowError) as error:
         raise RuntimeError(
-            f"file <{path}> size <{present}> is smaller than the required mapping size "
-            f"<{nbytes}> bytes"
-        )
-    access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
-    with open(path, "r+b" if shared else "rb") as file:
-        mapping = Mapping(file.fileno(), nbytes, access=access)
+            f"unable to mmap {nbytes} bytes from file <{path!s}>: {error}"
+        ) from None
+    finally:
+        os.close(descriptor)
     storage = _C._storage_from_buffer(mapping)
     if shared:
         mapping.filename = path
         _mappings[storage.data_ptr()] = mapping
     return storage
+
+
+def _provide(descriptor: int, path, shared: bool, nbytes: int) -> None:
+    """See that so many bytes are in the file: touching others would end the process."""
+    about = os.fstat(descriptor)
+    if not stat.S_ISREG(about.st_mode):
+        raise RuntimeError(f"unable to mmap <{path!s}>, which is not an ordinary file")
+    if about.st_size >= nbytes:
+        return
+    if not shared:
+        raise RuntimeError(
+            f"file <{path!s}> size <{about.st_size}> is smaller than the required "
+            f"mapping size <{nbytes}> bytes"
+        )
+    try:
+        os.ftruncate(descriptor, nbytes)
+    except OSError as error:
+        raise RuntimeError(
+            f"unable to resize file <{path!s}> to {nbytes} bytes: {error.strerror}"
+        ) from None
 
 
 def from_file(filename, shared: bool = False, nbytes: int = 0) -> UntypedStorage:

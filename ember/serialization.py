@@ -4,6 +4,7 @@ Loading is restricted to tensors and plain containers unless asked otherwise; se
 `_unpickle` for what that means and `_archive` for the container.
 """
 
+import errno
 import io
 import os
 import pickle
@@ -41,7 +42,8 @@ def save(
 ) -> None:
     """Write an object with its tensors to a path or to a binary file.
 
-    A path gets its new content only once all of it is written.
+    A file gets its new content only once all of it is on the disk: whatever happens
+    before, the old one is there as it was.
 
     >>> import ember, io
     >>> buffer = io.BytesIO()
@@ -49,25 +51,41 @@ def save(
     >>> ember.load(io.BytesIO(buffer.getvalue()))
     {'w': tensor([1., 1.])}
     """
-    from ember._archive import replacing
-
     if not _use_new_zipfile_serialization:
         raise NotImplementedError("save(): only the zip format is written")
     if _is_path(f):
-        root = os.path.splitext(os.path.basename(f))[0] or "archive"
-        with replacing(f) as file:
-            _write(obj, file, root, pickle_protocol)
-    elif hasattr(f, "seekable") and f.seekable():
-        _write(obj, f, "archive", pickle_protocol)
-    elif hasattr(f, "write"):
-        whole = io.BytesIO()
-        _write(obj, whole, "archive", pickle_protocol)
-        f.write(whole.getbuffer())
-    else:
+        return _save_to_path(_Content(obj, pickle_protocol), f)
+    if not hasattr(f, "write"):
         raise AttributeError(
             f"expected 'f' to be string, path, or a file-like object with a 'write' "
             f"attribute, but got {type(f).__name__}"
         )
+    _Content(obj, pickle_protocol).write(f, "archive")
+
+
+class FileError(OSError, RuntimeError):
+    """A file that can't be written: PyTorch raises RuntimeError, Python OSError."""
+
+
+def _save_to_path(content: "_Content", path) -> None:
+    from ember._files import replacing
+
+    root = os.path.splitext(os.path.basename(path))[0]
+    root = root if root and root.isascii() else "archive"
+    try:
+        with replacing(path) as file:
+            content.write(file, root)
+    except OSError as error:
+        folder = os.path.dirname(os.path.abspath(path))
+        if not os.path.isdir(folder):
+            raise FileError(
+                errno.ENOENT, f"Parent directory {folder} does not exist", str(path)
+            ) from None
+        raise FileError(
+            error.errno,
+            f"save(): the file can't be written: {error.strerror or error}",
+            str(path),
+        ) from error
 
 
 def load(
@@ -100,18 +118,18 @@ def load(
             "load(): map_location is a device, a name of one, a dictionary or a "
             f"function, got {map_location!r}"
         )
+    from ember._archive import seekable
+
     safe = None if weights_only is False else _safe_names()
     reader = Reader(map_location, safe, pickle_load_args)
     if _is_path(f):
         with open(f, _mode(mmap)) as file:
-            return _read(file, reader, bool(mmap))
+            return _read(file if mmap else seekable(file), reader, bool(mmap))
     if not hasattr(f, "read"):
         raise AttributeError(
             f"expected 'f' to be string, path, or a file-like object with a 'read' "
             f"attribute, but got {type(f).__name__}"
         )
-    from ember._archive import seekable
-
     return _read(seekable(f), reader, False)
 
 
@@ -126,26 +144,38 @@ def _is_path(f) -> bool:
     return isinstance(f, (str, os.PathLike))
 
 
-def _write(obj, file, root: str, protocol: int) -> None:
-    from ember import _storage_io
-    from ember._archive import ArchiveWriter
-    from ember._pickle import Pickler
+class _Content:
+    """What a checkpoint will hold: made before a file is touched, since it may fail."""
 
-    text = io.BytesIO()
-    pickler = Pickler(text, protocol)
-    pickler.dump(obj)
-    archive = ArchiveWriter(file, root)
-    archive.write("data.pkl", text.getbuffer())
-    archive.write(".format_version", b"1")
-    archive.write(".storage_alignment", b"64")
-    archive.write("byteorder", sys.byteorder.encode())
-    for key, storage in pickler.storages.items():
-        if skip_data.active:
-            archive.reserve(f"data/{key}", storage.nbytes())
-        else:
-            archive.write(f"data/{key}", _storage_io.storage_view(storage))
-    archive.write("version", b"3\n")
-    archive.close()
+    def __init__(self, obj, protocol: int) -> None:
+        from ember._pickle import Pickler
+
+        self.text = io.BytesIO()
+        pickler = Pickler(self.text, protocol)
+        pickler.dump(obj)
+        self.storages = pickler.storages
+
+    def write(self, file, root: str) -> None:
+        """Write a checkpoint to a binary file."""
+        if not hasattr(file, "seekable") or not file.seekable():
+            whole = io.BytesIO()
+            self.write(whole, root)
+            file.write(whole.getbuffer())
+            return
+        from ember import _storage_io
+        from ember._archive import ArchiveWriter
+
+        with ArchiveWriter(file, root) as archive:
+            archive.write("data.pkl", self.text.getbuffer())
+            archive.write(".format_version", b"1")
+            archive.write(".storage_alignment", b"64")
+            archive.write("byteorder", sys.byteorder.encode())
+            for key, storage in self.storages.items():
+                if skip_data.active:
+                    archive.reserve(f"data/{key}", storage.nbytes())
+                else:
+                    archive.write(f"data/{key}", _storage_io.storage_view(storage))
+            archive.write("version", b"3\n")
 
 
 class Reader:
@@ -162,10 +192,11 @@ class Reader:
         kind = Unpickler if self.safe is None else SafeUnpickler
         try:
             return kind(file, storage, self.safe, made, **self.pickle_args).load()
-        except (RuntimeError, pickle.UnpicklingError, ImportError):
+        except (pickle.UnpicklingError, ImportError, MemoryError):
             raise
         except Exception as error:
-            if self.safe is None:
+            plain = isinstance(error, RuntimeError)
+            if self.safe is None or (plain and not isinstance(error, RecursionError)):
                 raise  # it may come from the user's own classes
             raise pickle.UnpicklingError(
                 f"load(): the pickle is damaged ({type(error).__name__}: {error})"
@@ -218,8 +249,9 @@ def _read(file, reader: Reader, mapped: bool):
         if head[257:262] == b"ustar" or head[:1] != pickle.PROTO:
             return load_tar(file, reader)
         return load_pickled(Bounded(file), reader)
-    except (KeyError, ValueError, TypeError, IndexError, EOFError) as error:
-        if reader.safe is None:
+    except Exception as error:
+        plain = isinstance(error, (RuntimeError, pickle.UnpicklingError, MemoryError))
+        if reader.safe is None or (plain and not isinstance(error, RecursionError)):
             raise
         raise RuntimeError(
             "load(): the file is truncated or not a checkpoint "
@@ -239,12 +271,15 @@ def _read_archive(file, reader: Reader, mapped: bool):
             raise RuntimeError(f"load(): unknown byte order {order!r:.40}")
     storages: dict = {}
 
-    def storage(key: str, location: str, dtype, count: int):
+    def storage(name: str, location: str, dtype, count: int):
+        key = archive.find(
+            f"data/{name}"
+        )  # a record has many names: case does not count
         if key not in storages:
             if skip_data.active:
-                stored = UntypedStorage(archive.size(f"data/{key}"))
+                stored = UntypedStorage(archive.size(f"data/{name}"))
             else:
-                data = archive.read(f"data/{key}")
+                data = archive.read(f"data/{name}")
                 data = _storage_io.in_native_order(data, order, dtype)
                 stored = _storage_io.storage_from_buffer(data, archive.map is not None)
             storages[key] = reader.restore(stored, location)
@@ -309,24 +344,33 @@ def get_unsafe_globals_in_checkpoint(f) -> list[str]:
 
     Nothing is loaded to find them.
 
-    >>> import ember, fractions, io
-    >>> file = io.BytesIO()
-    >>> ember.save(fractions.Fraction(1, 2), file)
-    >>> ember.serialization.get_unsafe_globals_in_checkpoint(file)
+    >>> import ember, fractions
+    >>> ember.save(fractions.Fraction(1, 2), "/tmp/ember_doc.pt")
+    >>> ember.serialization.get_unsafe_globals_in_checkpoint("/tmp/ember_doc.pt")
     ['fractions.Fraction']
     """
-    from ember._archive import ArchiveReader
+    from ember._archive import ArchiveReader, is_archive, seekable
     from ember._unpickle import is_allowed, names_in
 
     if _is_path(f):
-        with open(f, "rb") as file:
-            return get_unsafe_globals_in_checkpoint(file)
-    data = bytes(ArchiveReader(f).read("data.pkl"))
+        with open(f, "rb") as opened:
+            return get_unsafe_globals_in_checkpoint(opened)
+    file = seekable(f)
+    if not is_archive(file):  # as `load` looks at it: the rest of the file can't tell
+        raise ValueError("Expected input to be a checkpoint returned by ember.save")
+    archive = ArchiveReader(file)
+    if "constants.pkl" in archive:
+        raise ValueError(
+            "Expected input to be a checkpoint returned by ember.save but got a "
+            "torchscript checkpoint"
+        )
     try:
-        names = names_in(data)
+        names = names_in(bytes(archive.read("data.pkl")))
+    except pickle.UnpicklingError:
+        raise
     except Exception as error:
         raise pickle.UnpicklingError(
-            f"load(): the pickle is damaged ({error})"
+            f"load(): the pickle is damaged ({type(error).__name__}: {error})"
         ) from None
     safe = _safe_names()
     return sorted(f"{m}.{n}" for m, n in names if not is_allowed(m, n, safe))

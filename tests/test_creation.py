@@ -325,3 +325,28 @@ def test_windows():
         ember.hann_window(-1)
     with pytest.raises(ValueError, match="positive"):
         ember.signal.windows.gaussian(3, std=0)
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        lambda out: ember.arange(6.0, out=out),
+        lambda out: ember.range(0, 5, out=out),
+        lambda out: ember.linspace(0, 5, 6, out=out),
+        lambda out: ember.logspace(0, 5, 6, base=2, out=out).log2_(),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:torch.range is deprecated")
+def test_lines_fill_an_out_of_another_shape_in_its_order(fill):
+    memory = ember.full((20,), -1.0)
+    out = memory[2:14].view(3, 4)[:, ::2]
+    assert fill(out) is out
+    assert out.shape == (3, 2) and out.tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert memory[3::2].eq(-1).all() and memory[:2].eq(-1).all()
+
+
+def test_triangles_beyond_every_diagonal():
+    x = ember.ones(2, 3)
+    most, least = 2**63 - 1, -(2**63)
+    assert ember.triu(x, most).sum() == 0 and ember.triu(x, least).sum() == 6
+    assert ember.tril(x, most).sum() == 6 and ember.tril(x, least).sum() == 0

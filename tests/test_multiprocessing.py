@@ -335,3 +335,89 @@ def test_the_hogwild_example():
         env=environment,
     )
     assert done.returncode == 0 and "reached" in done.stdout, done.stdout + done.stderr
+
+
+def test_bad_descriptors_and_sizes_are_errors(tmp_path):
+    from ember import _C
+
+    before = len(os.listdir("/proc/self/fd"))
+    path = tmp_path / "short"
+    path.write_bytes(b"\0" * 10)
+    for size in (-1, 11, 1 << 40, (1 << 63) - 1):
+        with pytest.raises(RuntimeError, match="shared memory"):
+            _C._storage_from_descriptor(os.open(path, os.O_RDWR), size)
+    with pytest.raises(RuntimeError, match="mapping"):  # it cannot be written
+        _C._storage_from_descriptor(os.open(path, os.O_RDONLY), 10)
+    reader, writer = os.pipe()
+    os.close(writer)
+    for bad in (-1, 1 << 20, reader, os.open(tmp_path, os.O_RDONLY)):
+        with pytest.raises(RuntimeError, match="shared memory"):
+            _C._storage_from_descriptor(bad, 10)
+    assert _C._storage_from_descriptor(os.open(path, os.O_RDWR), 0).nbytes() == 0
+    for size in (-1, -(1 << 63)):
+        with pytest.raises(RuntimeError, match="negative"):
+            _C._shared_storage(size)
+    with pytest.raises((RuntimeError, MemoryError)):
+        _C._shared_storage((1 << 63) - 1)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_shared_memory_cannot_be_cut_off():
+    from ember import _C
+
+    x = ember.ones(100_000).share_memory_()
+    fd, temporary = _C._storage_descriptor(x)
+    with pytest.raises(OSError):
+        os.ftruncate(fd, 0)
+    if temporary:
+        os.close(fd)
+    assert x.sum() == 100_000
+
+
+def test_messages_that_end_early_or_lie():
+    from ember.multiprocessing._connection import _HEADER
+
+    before = len(os.listdir("/proc/self/fd"))
+    cases = [
+        (b"", EOFError),
+        (b"\0\0\0", EOFError),
+        (_HEADER.pack(5, 0) + b"ab", EOFError),
+        (_HEADER.pack(1 << 40, 0) + b"ab", EOFError),
+        (_HEADER.pack((1 << 64) - 1, 0) + b"ab", EOFError),
+        (_HEADER.pack(2, 3) + b"ab", OSError),
+        (_HEADER.pack(2, 0) + b"ab", Exception),
+    ]
+    for data, kind in cases:
+        reader, writer = mp.Pipe(duplex=False)
+        if data:
+            os.write(writer.fileno(), data)
+        writer.close()
+        with pytest.raises(kind):
+            reader.recv()
+        reader.close()
+    # a message cut off after its files
+    from ember import _C
+
+    reader, writer = mp.Pipe(duplex=False)
+    x = ember.ones(1000).share_memory_()
+    fd, temporary = _C._storage_descriptor(x)
+    _C._send_message(writer.fileno(), b"\0\0\0", [fd])
+    if temporary:
+        os.close(fd)
+    writer.close()
+    with pytest.raises(EOFError):
+        reader.recv()
+    reader.close()
+    del x
+    assert len(os.listdir("/proc/self/fd")) <= before
+
+
+def test_a_message_may_be_larger_than_what_is_received_at_once():
+    import threading
+
+    reader, writer = mp.Pipe(duplex=False)
+    data = bytes(range(256)) * (1 << 19)  # 128 MiB
+    sender = threading.Thread(target=writer.send_bytes, args=(data,))
+    sender.start()
+    assert reader.recv_bytes() == data
+    sender.join()

@@ -132,3 +132,37 @@ def test_fill_diagonal_of_a_view_reaches_the_base() -> None:
     assert x.diagonal().tolist() == [0, 3, 3, 3]
     x.sum().backward()
     assert leaf.grad.diagonal().tolist() == [1, 0, 0, 0]
+
+
+@pytest.mark.parametrize("names", [("max", "min"), ("amax", "amin")])
+def test_extremes_of_segments_start_from_their_elements(names) -> None:
+    x, lengths = ember.tensor([-1.0, -2.0, 3.0, 4.0]), ember.tensor([2, 2])
+    most, least = (ember.segment_reduce(x, name, lengths=lengths) for name in names)
+    assert most.tolist() == [-1, 4] and least.tolist() == [-2, 3]
+
+
+def gradient(f, values: list) -> list:
+    x = ember.tensor(values, requires_grad=True)
+    f(x).sum().backward()
+    return x.grad.tolist()
+
+
+def test_gradients_of_extremes_are_shared_among_ties_and_nans() -> None:
+    nan = float("nan")
+    assert gradient(lambda x: x.max(), [1, nan, 3, nan]) == [0, 0.5, 0, 0.5]
+    assert gradient(lambda x: x.min(), [1.0, 1.0, 3.0]) == [0.5, 0.5, 0]
+    assert gradient(lambda x: x.median(), [1, 2, 2, 2, 2, 3.0]) == [0, *[0.25] * 4, 0]
+    assert gradient(lambda x: x.nanmedian(), [nan, 2.0, 5.0, 2.0]) == [0, 0.5, 0, 0.5]
+
+    def by_segment(x):
+        return ember.segment_reduce(x, "max", lengths=ember.tensor([2, 3]))
+
+    assert gradient(by_segment, [1, nan, 4, 4, 3.0]) == [0, 1, 0.5, 0.5, 0]
+    rows = ember.tensor([[1.0, 5.0], [2.0, 5.0]], dtype=ember.float64)
+    rows.requires_grad_()
+    assert gradcheck(lambda x: by_segment(ember.cat([x, x[:1] * 3, x * 2])), (rows,))
+
+
+def test_gradient_by_a_complex_exponent_of_a_negative_base() -> None:
+    e = ember.tensor(2 + 0j, dtype=ember.complex128, requires_grad=True)
+    assert gradcheck(lambda e: ember.pow(ember.tensor(-1.5), e), (e,))

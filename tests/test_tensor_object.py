@@ -110,6 +110,52 @@ def test_weak_references():
     assert alive() is None and len(told) == 1
 
 
+def kept_by_cpp():
+    """An object that only C++ holds, with the owner of what holds it."""
+    p = ember.nn.Parameter(ember.ones(2))
+    p.sum().backward()
+    yield p, lambda p: p.grad
+    yield ember.ones(2, requires_grad=True) * 2, lambda y: y.grad_fn
+    y = ember.ones(2, requires_grad=True) * 2
+    yield y.sin(), lambda z: z.grad_fn.next_functions[0][0]
+    yield ember.ones(4).view(2, 2), lambda v: v._base
+    p = ember.nn.Parameter(ember.ones(2))
+    p.grad = ember.ones(2).as_subclass(Named)
+    yield p, lambda p: p.grad
+
+
+def test_an_object_reached_by_a_weak_reference_outlives_its_owner():
+    for owner, part in kept_by_cpp():
+        alive = weakref.ref(part(owner))
+        gc.collect()
+        assert alive() is not None
+        held = alive()
+        del owner
+        gc.collect()
+        assert alive() is held
+        if isinstance(held, ember.Tensor):
+            assert (held + held).sum().item() > 0 and held.tolist()
+        else:
+            assert held.name().endswith("Backward0") and held.next_functions
+        del held
+        gc.collect()
+        assert alive() is None
+
+
+def test_finalizers_see_a_whole_tensor_whoever_owned_it():
+    seen = []
+
+    class Loud(ember.Tensor):
+        def __del__(self):
+            seen.append(self.sum().item())
+
+    p = ember.nn.Parameter(ember.ones(2))
+    p.grad = ember.ones(2).as_subclass(Loud)
+    del p
+    gc.collect()
+    assert seen == [2.0]
+
+
 def test_finalizer_of_a_subclass_runs_once():
     calls = []
 

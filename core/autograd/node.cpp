@@ -58,10 +58,10 @@ Node::~Node() {
   if (hooks)
     for (auto& [nr, impl] : hooks->retain)
       if (impl->autograd) impl->autograd->retains_grad = false;
-  if (host_object) drop_host_node(this);
 }
 
 void Node::destroy() {
+  if (host_object) return give_back_node(this);
   if (dying) {
     dying->push_back(this);
     return;
@@ -148,7 +148,7 @@ void forget_retained(Autograd& a, const TensorImpl* impl) {
 }
 
 void TensorImpl::destroy() {
-  if (host_object && host_owned) drop_host_object(this);
+  if (host_object) return give_back_to_host(this);
   if (autograd) {
     forget_retained(*autograd, this);
     delete autograd;

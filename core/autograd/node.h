@@ -134,8 +134,8 @@ class Node {
   void destroy();  // iterative: a chain of a million nodes does not overflow the stack
 };
 
-// Frees the host object together with the node; set by the Python layer.
-inline void (*drop_host_node)(Node*) = nullptr;
+// As give_back_to_host, for a node.
+inline void (*give_back_node)(Node*) = nullptr;
 
 // What a tensor carries about its gradient.
 struct Autograd final : Pooled<Autograd> {

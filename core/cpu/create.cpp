@@ -29,6 +29,7 @@ void arange(Dtype dtype, void* out, int64_t n, int64_t stride, const Scalar& sta
 void triangle(void* out, const void* x, int64_t numel, int64_t m, int64_t n, int64_t item,
               int64_t diagonal, bool upper) {
   if (!numel) return;
+  diagonal = std::clamp(diagonal, -m, n);  // what lies outside has no more effect
   int64_t bytes = n * item;
   auto* to = static_cast<char*>(out);
   auto* from = static_cast<const char*>(x);

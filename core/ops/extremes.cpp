@@ -18,8 +18,10 @@ void check_ordered(const char* op, const Tensor& self) {
         self.dtype());
 }
 
-// amin and amax; gradients are shared among ties.
-Tensor extreme(const char* op, bool most, const Tensor& self, const Dims& dim, bool keepdim) {
+// amin and amax; gradients are shared among ties. Of min and max, which have no dimension, a NaN
+// that wins gets them too.
+Tensor extreme(const char* op, bool most, const Tensor& self, const Dims& dim, bool keepdim,
+               bool nan_counts = false) {
   check_ordered(op, self);
   Shape dims = reduced_dims(op, dim, self.dim());
   check(self.numel() || (dim.given && !dim.values.empty()), Kind::Runtime, op,
@@ -30,13 +32,16 @@ Tensor extreme(const char* op, bool most, const Tensor& self, const Dims& dim, b
   backend_of(self).reduce(most ? Reduction::Max : Reduction::Min, full, self, dims);
   Tensor out = drop_dims(full, dims, keepdim);
   if (!grad_needed(self)) return out;
-  return tape(
-      out, op, wrt(self, [x = Saved(self), y = Saved::output(out), dims, keepdim](const Tensor& g) {
-        Tensor kept = x.get();
-        Tensor hit = to(kept == restore_dims(y.get(), dims, keepdim, kept.shape()), g.dtype());
-        Tensor g_ = restore_dims(g, dims, keepdim, kept.shape());
-        return hit * (g_ / sum(hit, Dims(dims), true));
-      }));
+  return tape(out, op,
+              wrt(self, [x = Saved(self), y = Saved::output(out), dims, keepdim,
+                         nan_counts](const Tensor& g) {
+                Tensor kept = x.get(), most = restore_dims(y.get(), dims, keepdim, kept.shape());
+                Tensor same = kept == most;
+                if (nan_counts) same = same | (kept != kept);
+                Tensor hit = to(same, g.dtype());
+                Tensor g_ = restore_dims(g, dims, keepdim, kept.shape());
+                return hit * (g_ / sum(hit, Dims(dims), true));
+              }));
 }
 
 std::tuple<Tensor, Tensor> extreme_along(const char* op, bool most, const Tensor& self, int64_t dim,
@@ -122,7 +127,7 @@ EMBER_OP("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", &ar
                    #name                                                                          \
                    "(): Expected reduction dim to be specified for "                              \
                    "input.numel() == 0. Specify the reduction dim with the 'dim' argument.");     \
-             return extreme(#name, most, self, {}, false);                                        \
+             return extreme(#name, most, self, {}, false, true);                                  \
            }),                                                                                    \
            kForms | Out, what " of all elements.");                                               \
   EMBER_OP(#name "(Tensor self, Tensor other) -> Tensor",                                         \

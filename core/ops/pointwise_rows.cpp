@@ -252,6 +252,10 @@ Tensor simple_power(const Operand& a, const Operand& b, Dest dest) {
   if (b.is_tensor() && !a.is_tensor() && a.scalar().equal(2) &&
       is_differentiable(b.tensor().dtype()) && result_type(a, b) == b.tensor().dtype())
     return exp2(b.tensor(), dest);
+  // The derivative by a complex exponent takes the logarithm of the base, which may be negative.
+  if (a.is_tensor() && b.is_tensor() && is_complex(b.tensor().dtype()) &&
+      !is_complex(a.tensor().dtype()) && !dest.in_place && grad_needed(b.tensor()))
+    return pow(to(a.tensor(), b.tensor().dtype()), b, dest);
   return {};
 }
 

@@ -40,6 +40,25 @@ Dtype range_dtype(const Scalar& a, const Scalar& b, const Scalar& c) {
   return integral(a) && integral(b) && integral(c) ? Dtype::Int64 : default_dtype();
 }
 
+// The tensor for a line of n numbers. An out= that holds as many keeps its shape, as in torch: its
+// elements are then filled in order.
+Tensor line_target(const char* op, Dest dest, int64_t n, MaybeDtype dtype, Dtype otherwise,
+                   MaybeDevice device) {
+  const bool fits = dest.tensor && dest.tensor->numel() == n;
+  return target(op, dest, fits ? dest.tensor->shape() : Shape{n}, dtype, otherwise, device);
+}
+
+void put_line(const Tensor& out, const Tensor& line) {
+  backend_of(out).copy(out, alias(line, out.shape(), contiguous_strides(out.shape()), 0));
+}
+
+void count(const Tensor& out, const Scalar& start, const Scalar& step) {
+  if (out.dim() == 1) return backend_of(out).arange(out, start, step);
+  Tensor line = empty({out.numel()}, out.dtype(), out.device());
+  backend_of(line).arange(line, start, step);
+  put_line(out, line);
+}
+
 Tensor arange_to(Dest dest, const Scalar& start, const Scalar& end, const Scalar& step,
                  MaybeDtype dtype, MaybeDevice device) {
   Dtype t = dest.tensor ? dest.tensor->dtype() : dtype.value_or(range_dtype(start, end, step));
@@ -53,8 +72,8 @@ Tensor arange_to(Dest dest, const Scalar& start, const Scalar& end, const Scalar
   check(by.real() != 0 || step.real() == 0, Kind::Value, "arange(): step must be nonzero, ", step,
         " in ", t, " is 0");
   int64_t n = steps_between("arange", from, to, by, integral(from) && integral(to) && integral(by));
-  Tensor out = target("arange", dest, {n}, dtype, t, device);
-  backend_of(out).arange(out, from, by);
+  Tensor out = line_target("arange", dest, n, dtype, t, device);
+  count(out, from, by);
   return out;
 }
 
@@ -88,8 +107,8 @@ EMBER_OP("range(Scalar start, Scalar end, Scalar step=1, " OPTIONS ") -> Tensor"
                  "[start, end).");
            steps_between("range", start, end, step, false);
            int64_t n = int64_t(std::floor((end.real() - start.real()) / step.real())) + 1;
-           Tensor out = target("range", dest, {n}, dtype, default_dtype(), device);
-           backend_of(out).arange(out, start, step);
+           Tensor out = line_target("range", dest, n, dtype, default_dtype(), device);
+           count(out, start, step);
            return finish(out, requires_grad);
          }),
          Function | Out,
@@ -150,8 +169,8 @@ EMBER_OP("linspace(Number start, Number end, int steps, " OPTIONS ") -> Tensor",
            NoGrad guard;
            Scalar start = bound_of("linspace", from), end = bound_of("linspace", to);
            Line l = line_dtype("linspace", start, end, steps, dtype);
-           Tensor out = target("linspace", dest, {steps}, l.dtype, l.otherwise, device);
-           backend_of(out).copy(out, points(start, end, steps, l.complex, out));
+           Tensor out = line_target("linspace", dest, steps, l.dtype, l.otherwise, device);
+           put_line(out, points(start, end, steps, l.complex, out));
            return finish(out, requires_grad);
          }),
          Function | Out, "`steps` numbers from `start` to `end`, equally far apart.");
@@ -161,9 +180,9 @@ EMBER_OP("logspace(Number start, Number end, int steps, float base=10.0, " OPTIO
            NoGrad guard;
            Scalar start = bound_of("logspace", from), end = bound_of("logspace", to);
            Line l = line_dtype("logspace", start, end, steps, dtype);
-           Tensor out = target("logspace", dest, {steps}, l.dtype, l.otherwise, device);
+           Tensor out = line_target("logspace", dest, steps, l.dtype, l.otherwise, device);
            Tensor exponents = points(start, end, steps, l.complex, out);
-           backend_of(out).copy(out, pow(Operand(base), exponents));
+           put_line(out, pow(Operand(base), exponents));
            return finish(out, requires_grad);
          }),
          Function | Out,

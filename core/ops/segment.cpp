@@ -53,10 +53,30 @@ Segments segments_of(const Tensor& data, const Tensor& lengths, const Tensor& of
   return s;
 }
 
-double start_of(const std::string& reduce) {
-  if (reduce == "max") return -INFINITY;
-  if (reduce == "min") return INFINITY;
-  return reduce == "prod" ? 1 : 0;
+double start_of(const std::string& mode) {
+  if (mode == "amax") return -INFINITY;
+  if (mode == "amin") return INFINITY;
+  return mode == "prod" ? 1 : 0;
+}
+
+// amax and amin of x (n, inner) by segments; the gradient is shared among ties, and NaN, which
+// wins, counts as one.
+Tensor segment_extremes(const Tensor& start, const Tensor& segment, const Tensor& x,
+                        const std::string& mode) {
+  Tensor y;
+  {
+    NoGrad guard;
+    y = scatter_reduce(start, 0, expand(unsqueeze(segment, 1), x.shape()), x, mode, true);
+  }
+  if (!grad_needed(x)) return y;
+  return tape(y, "segment_reduce",
+              wrt(x, [x = Saved(x), y = Saved::output(y), at = Saved(segment)](const Tensor& g) {
+                Tensor value = x.get(), segment = at.get();
+                Tensor won = (value == index_select(y.get(), 0, segment)) | (value != value);
+                Tensor hit = to(won, g.dtype());
+                Tensor hits = index_add(zeros_like(g), 0, segment, hit, Scalar(1));
+                return hit * index_select(g / clamp_min(hits, Scalar(1)), 0, segment);
+              }));
 }
 
 Tensor segment_reduce(const Tensor& data, const std::string& reduce, const Tensor& lengths,
@@ -85,13 +105,17 @@ Tensor segment_reduce(const Tensor& data, const std::string& reduce, const Tenso
   int64_t batch = 1;
   for (int i = 0; i < d; i++) batch *= data.size(i);
   const int64_t rows = batch * (s.count + 2), n = batch * data.size(d);
-  const double start = initial ? initial->to<double>() : start_of(reduce);
+  const double start = initial ? initial->to<double>() : start_of(mode);
   Tensor out = full({rows, inner}, Scalar(start), data.dtype(), data.device());
   if (data.numel() && s.all.defined()) {
     Tensor to_segment =
         repeat_interleave(arange(0, rows, 1, Dtype::Int64, data.device()), s.all, std::nullopt);
-    out = scatter_reduce(out, 0, expand(view(to_segment, {n, 1}), {n, inner}),
-                         reshape(data, {n, inner}), mode, true);
+    Tensor rows_of = reshape(data, {n, inner});
+    if (mode == "amax" || mode == "amin")
+      out = segment_extremes(out, to_segment, rows_of, mode);
+    else
+      out =
+          scatter_reduce(out, 0, expand(view(to_segment, {n, 1}), {n, inner}), rows_of, mode, true);
   }
   out = narrow(view(out, {batch, s.count + 2, inner}), 1, 1, s.count);
   if (mean) {

@@ -128,7 +128,19 @@ Tensor median_of_all(const char* op, Rank rank, const Tensor& self) {
     return full({}, Scalar(wide ? std::numeric_limits<int64_t>::min() : int64_t(0)), self.dtype(),
                 self.device());
   }
-  return std::get<0>(pick(op, rank, 0, flat, 0, false));
+  Tensor out;
+  {
+    NoGrad guard;
+    out = std::get<0>(pick(op, rank, 0, flat, 0, false));
+  }
+  if (!grad_needed(self)) return out;
+  // Shared among ties, as of max().
+  return tape(out, op, wrt(self, [x = Saved(self), y = Saved::output(out)](const Tensor& g) {
+                Tensor kept = x.get(), middle = y.get();
+                Tensor same = (kept == middle) | ((kept != kept) & (middle != middle));
+                Tensor hit = to(same, g.dtype());
+                return hit * (g / sum(hit, {}, false));
+              }));
 }
 
 }  // namespace

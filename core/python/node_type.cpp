@@ -177,11 +177,11 @@ PyType_Spec node_spec = {"ember.autograd.graph.Node", sizeof(PyNode), 0,
 void add_node_type(PyObject* module) {
   node_type = (PyTypeObject*)checked(PyType_FromSpec(&node_spec)).release();
   checked(PyModule_AddObjectRef(module, "Node", (PyObject*)node_type));
-  drop_host_node = [](Node* node) {
-    auto* o = static_cast<PyObject*>(std::exchange(node->host_object, nullptr));
+  give_back_node = [](Node* node) {
     PyGILState_STATE gil = PyGILState_Ensure();
-    as_py_node(o)->node = nullptr;
-    if (node->host_owned) Py_DECREF(o);
+    node->refs.store(1);
+    node->host_owned = false;
+    Py_DECREF(static_cast<PyObject*>(node->host_object));
     PyGILState_Release(gil);
   };
 }

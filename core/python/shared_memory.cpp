@@ -57,7 +57,7 @@ PyObject* from_descriptor(PyObject*, PyObject* args) {
     long long bytes;
     if (!PyArg_ParseTuple(args, "iL|p:_storage_from_descriptor", &fd, &bytes, &warm))
       return nullptr;
-    return wrap_storage(bytes ? map_shared_storage(fd, bytes, warm) : new_shared_storage(0));
+    return wrap_storage(map_shared_storage(fd, bytes, warm));
   });
 }
 // _storage_descriptor(tensor) -> (descriptor, whether the caller has to close it)
@@ -196,8 +196,6 @@ void take_descriptors(msghdr& message, PyObject* into) {
     setrlimit(RLIMIT_NOFILE, &limit);
   }
   if (!(message.msg_flags & MSG_CTRUNC)) return;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(into); i++)
-    close(int(int_of(PyList_GET_ITEM(into, i))));
   fail(Kind::Runtime,
        "shared memory: a message came with more file descriptors than this process may open (the "
        "limit is ",
@@ -210,8 +208,16 @@ PyObject* receive_message(PyObject*, PyObject* args) {
     int fd;
     Py_ssize_t size;
     if (!PyArg_ParseTuple(args, "in:_receive_message", &fd, &size)) return nullptr;
+    check(size >= 0, Kind::Value, "_receive_message(): a size of ", size);
     Object data = checked(PyBytes_FromStringAndSize(nullptr, size));
     Object fds = checked(PyList_New(0));
+    struct Close {  // what came with a message that did not come whole
+      PyObject* fds;
+      ~Close() {
+        for (Py_ssize_t i = 0; fds && i < PyList_GET_SIZE(fds); i++)
+          close(int(PyLong_AsLong(PyList_GET_ITEM(fds, i))));
+      }
+    } unused{fds.get()};
     Control control;
     for (Py_ssize_t at = 0; at < size;) {
       iovec part{PyBytes_AS_STRING(data.get()) + at, size_t(size - at)};
@@ -236,6 +242,7 @@ PyObject* receive_message(PyObject*, PyObject* args) {
       }
       at += n;
     }
+    unused.fds = nullptr;
     return Py_BuildValue("OO", data.get(), fds.get());
   });
 }

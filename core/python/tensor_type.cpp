@@ -8,7 +8,9 @@
 // the same tensor always comes back as the same object. If the object dies while C++ still holds
 // the impl (a gradient, a saved tensor), a plain one is simply dropped and made anew when asked
 // for; one that carries state (attributes, a subclass, weak references) is kept: ownership turns
-// round and the impl owns the object.
+// round and the impl owns the object. It turns round again when the object is asked for, and when
+// the impl has no other owner: a weak reference may have been followed meanwhile, so that the
+// object must outlive it.
 #include "autograd/engine.h"
 #include "autograd/tape.h"
 #include "ops/ops.h"
@@ -317,12 +319,11 @@ void add_tensor_type(PyObject* module) {
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
   tensor_type = (PyTypeObject*)checked(PyType_FromSpec(&spec)).release();
   checked(PyModule_AddObjectRef(module, "Tensor", (PyObject*)tensor_type));
-  drop_host_object = [](TensorImpl* impl) {
-    auto* o = static_cast<PyObject*>(std::exchange(impl->host_object, nullptr));
+  give_back_to_host = [](TensorImpl* impl) {
     PyGILState_STATE gil = PyGILState_Ensure();
-    as_py(o)->impl = nullptr;
+    impl->refs.store(1);
     impl->host_owned = false;
-    Py_DECREF(o);
+    Py_DECREF(static_cast<PyObject*>(impl->host_object));
     PyGILState_Release(gil);
   };
 }

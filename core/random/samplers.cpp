@@ -174,7 +174,9 @@ void dirichlet(Generator& g, void* out, const void* alpha, int64_t n, int64_t k,
     using T = typename decltype(tag)::type;
     std::vector<double> gammas(static_cast<size_t>(n * k));
     const T* each = static_cast<const T*>(alpha);
-    for (size_t i = 0; i < gammas.size(); i++) gammas[i] = gamma_one(g, double(each[i]));
+    // At least the smallest number, so that a row of zeros is shared out rather than divided by 0.
+    for (size_t i = 0; i < gammas.size(); i++)
+      gammas[i] = std::max(gamma_one(g, double(each[i])), smallest_normal<double>());
     for (int64_t row = 0; row < n; row++) {
       const double* from = gammas.data() + row * k;
       double sum = 0.0;

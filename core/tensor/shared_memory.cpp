@@ -69,12 +69,12 @@ bool many_descriptors() {
 
 int new_file(int64_t bytes) {
   many_descriptors();
-  int fd = memfd_create("ember", MFD_CLOEXEC);
+  int fd = memfd_create("ember", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0 && errno == EMFILE) {  // others use descriptors, too
     rlimit r = limits();
     r.rlim_cur = r.rlim_max;
     setrlimit(RLIMIT_NOFILE, &r);
-    fd = memfd_create("ember", MFD_CLOEXEC);
+    fd = memfd_create("ember", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   }
   if (fd < 0) fail_system("making a file", bytes, errno);
   if (ftruncate(fd, off_t(pages(bytes))) < 0) {
@@ -82,6 +82,8 @@ int new_file(int64_t bytes) {
     close(fd);
     fail_system("making a file", bytes, error);
   }
+  // A process that made it smaller would end all others that touch what was in it.
+  fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK);
   return fd;
 }
 
@@ -148,7 +150,11 @@ Ref<Storage> new_shared_storage(int64_t bytes, bool warm) {
 
 Ref<Storage> map_shared_storage(int fd, int64_t bytes, bool warm) {
   struct stat about;
-  if (bytes <= 0 || fstat(fd, &about) < 0 || !S_ISREG(about.st_mode) || about.st_size < bytes) {
+  if (bytes == 0) {
+    close(fd);
+    return nothing();
+  }
+  if (bytes < 0 || fstat(fd, &about) < 0 || !S_ISREG(about.st_mode) || about.st_size < bytes) {
     close(fd);  // touching what is not in the file would end the process
     fail(Kind::Runtime, "shared memory: the file received has fewer than ", bytes, " bytes");
   }

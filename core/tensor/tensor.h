@@ -38,8 +38,10 @@ struct TensorImpl final : Pooled<TensorImpl> {
   void destroy();  // in autograd/node.cpp
 };
 
-// Frees the host object together with the tensor; set by the Python layer.
-inline void (*drop_host_object)(TensorImpl*) = nullptr;
+// For a tensor that owned its host object and has lost its last other owner: the object owns the
+// tensor again, and dies with it unless someone has got hold of it meanwhile. Set by the Python
+// layer.
+inline void (*give_back_to_host)(TensorImpl*) = nullptr;
 
 class Tensor {
  public:

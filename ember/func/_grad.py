@@ -17,9 +17,18 @@ from ember.func._batched import level_of, lifted, run_grad
 from ember.utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 
 
+class recording(ember.inference_mode):
+    """The tape is on, also inside of no_grad and inference_mode."""
+
+    def __init__(self) -> None:
+        super().__init__(False)
+
+
 def fresh(x: Tensor) -> Tensor:
     """`x` to differentiate by: a tensor that nothing else depends on."""
     x = lifted(x)
+    if _base(x).is_inference():
+        x = x.clone()  # which the tape may hold
     return x.view_as(x) if x.requires_grad else x.detach().requires_grad_()
 
 
@@ -42,7 +51,7 @@ class Trace:
                     "expected tensors to differentiate by, got an input of type "
                     f"{type(x)}"
                 )
-        with ember.enable_grad():
+        with recording():
             self.inputs = [fresh(x) for x in leaves]
             self.own = {id(_base(x)) for x in self.inputs}
             self._needs: dict[int, bool] = {}
@@ -64,7 +73,8 @@ class Trace:
         found: Any = (None,) * len(self.inputs)
         if pairs:
             kept, given = [o for o, _ in pairs], [g for _, g in pairs]
-            found = run_grad(kept, self.inputs, given, record, keep or record)
+            with ember.inference_mode(False):
+                found = run_grad(kept, self.inputs, given, record, keep or record)
         made = []
         for g, x in zip(found, self.inputs):
             if g is None:
@@ -242,7 +252,7 @@ def vjp(func: Callable, *primals, has_aux: bool = False):
         given = cotangents[0] if len(cotangents) == 1 else tuple(cotangents)
         grads, grads_spec = tree_flatten(given)
         _check_like(grads, grads_spec, leaves, spec, "the argument of vjp's function")
-        with ember.enable_grad():
+        with recording():
             made = trace.pull(leaves, grads, keep=True)
         result = tuple(tree_unflatten(made, trace.inputs_spec))
         return result
@@ -258,7 +268,7 @@ class Linearized:
         self.trace = trace = Trace(func, primals, {}, tuple(range(len(primals))))
         self.output, self.aux = _split_aux(trace.result, has_aux, name)
         self.outputs, self.spec = _outputs(self.output, name)
-        with ember.enable_grad():
+        with recording():
             live = [o for o in self.outputs if o.requires_grad]
             # The backward pass is linear in these; its derivative is what we want.
             self.probes = [fresh(ember.zeros_like(o)) for o in live]
@@ -326,7 +336,7 @@ def jvp(func: Callable, primals, tangents, *, strict: bool = False, has_aux=Fals
             "jvp(f, primals, tangents, strict=True): The output of f is independent of "
             "the inputs. This is not allowed with strict=True."
         )
-    with ember.enable_grad():
+    with recording():
         moved = tree_unflatten(line.push(flat), line.spec)
     value = _for_caller(line.trace, line.output)
     if has_aux:
@@ -348,7 +358,7 @@ def linearize(func: Callable, *primals) -> tuple[Any, Callable]:
     def push(*tangents):
         flat, spec = tree_flatten(tangents)
         _check_like(flat, spec, wanted, wanted_spec, "the argument of linearize's")
-        with ember.enable_grad():
+        with recording():
             return tree_unflatten(line.push(flat), line.spec)
 
     return _for_caller(line.trace, line.output), push

@@ -12,6 +12,7 @@ from ember.func._grad import (
     _for_caller,
     _outputs,
     _split_aux,
+    recording,
 )
 from ember.utils._pytree import tree_unflatten
 
@@ -51,7 +52,7 @@ def jacrev(
         output, aux = _split_aux(trace.result, has_aux, "jacrev(f)(*args)")
         leaves, spec = _outputs(output, "jacrev(f)(*args)")
         blocks = []
-        with ember.enable_grad():
+        with recording():
             for out in leaves:
                 rows = [trace.pull([out], [unit], keep=True) for unit in _units(out)]
                 made = [
@@ -107,7 +108,7 @@ def jacfwd(
         inputs = line.trace.inputs
         zeros = [ember.zeros_like(x.detach()) for x in inputs]
         columns: list[list] = [[] for _ in line.outputs]
-        with ember.enable_grad():
+        with recording():
             for i, x in enumerate(inputs):
                 moved = [
                     line.push([*zeros[:i], unit, *zeros[i + 1 :]]) for unit in _units(x)

@@ -13,6 +13,7 @@ import struct
 from typing import Any, BinaryIO
 
 import ember
+from ember._storage_io import tensor_over
 
 _NIL, _NUMBER, _STRING, _TABLE, _TORCH, _BOOLEAN = 0, 1, 2, 3, 4, 5
 _FUNCTIONS = (6, 7, 8)
@@ -145,15 +146,14 @@ class _Reader:
             return ember.empty(0, dtype=dtype, device="cpu")
         if not isinstance(storage, ember.Tensor):
             raise ValueError(".t7: a tensor without a storage")
-        last = offset + sum(
-            (n - 1) * s for n, s in zip(shape, strides, strict=True) if n > 0
-        )
-        if min(shape + strides + [offset]) < 0 or last >= max(len(storage), 1):
-            raise ValueError(
-                f".t7: a tensor of shape {shape}, strides {strides}, offset {offset} "
-                f"does not fit its storage of {len(storage)} elements"
-            )
-        return storage.as_strided(shape, strides, offset)
+        if storage.dtype != dtype:
+            raise ValueError(f".t7: a tensor of {dtype} over {storage.dtype}")
+        offset += storage.storage_offset()
+        try:
+            memory = storage.untyped_storage()
+            return tensor_over(memory, dtype, offset, shape, strides)
+        except RuntimeError as error:
+            raise ValueError(f".t7: {error}") from None
 
 
 def _as_list(table: Any) -> Any:
@@ -193,9 +193,11 @@ def _object(value: TorchObject, done: dict[int, Any]) -> Any:
     done[id(value)] = module
     base = nn.Module if issubclass(known, nn.Module) else nn.Criterion
     base.__init__(module)
-    fields = _finish(value.fields, done)
-    for name, part in (fields or {}).items():
-        if isinstance(name, str):
+    fields = _finish(value.fields, done) or {}
+    if not isinstance(fields, dict):
+        raise ValueError(f".t7: a module whose fields are a {type(fields).__name__}")
+    for name, part in fields.items():
+        if isinstance(name, str) and not name.startswith("__"):
             setattr(module, name, part)
     _adapt(module)
     return module
@@ -218,6 +220,8 @@ def _adapt(module: Any) -> None:
         module.kernel, module.stride = pair("kH", "kW"), pair("dH", "dW")
         module.padding, module.options = pair("padH", "padW"), {}
         shape = (module.nOutputPlane, module.nInputPlane, *module.kernel)
+        if module.weight.nbytes > module.weight.untyped_storage().nbytes():
+            raise ValueError(".t7: weights that repeat the same number")
         module.weight = module.weight.reshape(shape)
         module.gradWeight = ember.zeros_like(module.weight)
     if isinstance(module, nn.SpatialMaxPooling | nn.SpatialAveragePooling):
@@ -225,7 +229,9 @@ def _adapt(module: Any) -> None:
         module.padding = (getattr(module, "padH", 0), getattr(module, "padW", 0))
     if isinstance(module, nn.View | nn.Reshape):
         size = getattr(module, "size", None)
-        module.args = tuple(size.tolist() if hasattr(size, "tolist") else size or ())
+        if isinstance(size, ember.Tensor):
+            size = size[:64].tolist()  # no tensor has more dimensions
+        module.args = tuple(size or ())
         if isinstance(module, nn.View) and -1 not in module.args:
             module.args = (-1, *module.args)
         module._names = ["args"]

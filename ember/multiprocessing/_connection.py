@@ -6,6 +6,7 @@ the pickle; the descriptors go with the first bytes.
 """
 
 import io
+import os
 import socket
 import struct
 import threading
@@ -17,6 +18,7 @@ from ember.multiprocessing.reductions import Parcel
 
 _HEADER = struct.Struct("!QI")
 _SMALL = 1 << 16  # below, header and message are sent as one
+_LARGE = 1 << 26  # bytes that are received at once
 _local = threading.local()
 
 
@@ -59,7 +61,18 @@ class Connection(connection.Connection):
             return None
         if count != len(descriptors):
             raise OSError(f"a message came with {len(descriptors)} of {count} files")
-        return io.BytesIO(_C._receive_message(self._handle, size)[0])
+        return io.BytesIO(self._receive(size))
+
+    def _receive(self, size: int) -> bytes:
+        """That many bytes. Room for them is made as they come, not as is claimed."""
+        parts: list[bytes] = []
+        while size or not parts:
+            part, strays = _C._receive_message(self._handle, min(size, _LARGE))
+            for descriptor in strays:
+                os.close(descriptor)
+            parts.append(part)
+            size -= len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def Pipe(duplex: bool = True) -> tuple[Connection, Connection]:

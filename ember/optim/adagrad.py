@@ -307,4 +307,5 @@ class Rprop(Optimizer):
     def _start(p, state: dict, group: dict) -> None:
         _start(p, state, "prev")
         size = number(group["lr"])
-        state["step_size"] = ember.full_like(p, size, requires_grad=False)
+        start = complex(size, size) if p.is_complex() else size
+        state["step_size"] = ember.full_like(p, start, requires_grad=False)

@@ -92,10 +92,19 @@ class SequentialLR(LRScheduler):
         # Constructing the schedulers has changed the rates; start from the first.
         for group in optimizer.param_groups:
             group["lr"] = group["initial_lr"]
-        for scheduler in schedulers:
+        self.recursive_undo()
+        first = schedulers[bisect_right(milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
+
+    def recursive_undo(self, sched: LRScheduler | None = None) -> None:
+        """Take back the step that making a scheduler does, also of those inside it."""
+        scheduler = self if sched is None else sched
+        if hasattr(scheduler, "_schedulers"):
+            for inner in scheduler._schedulers:
+                self.recursive_undo(inner)
+        elif hasattr(scheduler, "last_epoch"):
             scheduler.last_epoch -= 1
-        schedulers[0]._initial_step()
-        self._last_lr = schedulers[0].get_last_lr()
 
     def step(self) -> None:  # type: ignore[override]
         """Go on by one epoch."""

@@ -22,6 +22,7 @@ from enum import Enum
 from typing import Any
 
 from ember import _C
+from ember._files import replacing
 from ember.profiler.events import EventAverage as EventAverage
 from ember.profiler.events import EventList as EventList
 from ember.profiler.events import FunctionEvent as FunctionEvent
@@ -408,23 +409,15 @@ class profile:
 
     def export_chrome_trace(self, path: str) -> None:
         """Write a trace for chrome://tracing or ui.perfetto.dev (.gz: compressed)."""
-        if not str(path).endswith(".gz"):
-            self.events().export_chrome_trace(path)
-            return
-        import gzip
-
-        plain = str(path)[:-3]
-        self.events().export_chrome_trace(plain)
-        with open(plain, "rb") as source, gzip.open(path, "wb") as target:
-            target.write(source.read())
-        os.remove(plain)
+        self.events().export_chrome_trace(path)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Write stacks and their cost, one a line, as flame graph tools read them."""
         if not self.with_stack:
             raise AssertionError("export_stacks() needs profile(with_stack=True)")
-        with open(path, "w") as file:
-            for event in self.events():
+        events = self.events()
+        with replacing(path, text=True) as file:
+            for event in events:
                 if event.stack:
                     frames = [line.replace(" ", "_") for line in event.stack[::-1]]
                     cost = int(getattr(event, metric))

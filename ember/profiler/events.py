@@ -8,6 +8,8 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from ember._files import replacing
+
 KINDS = ("cpu_op", "backward", "user_annotation")
 
 
@@ -285,8 +287,15 @@ class EventList(list):
                     "args": {"bytes": used},
                 }
             )
-        with open(path, "w") as file:
-            json.dump({"traceEvents": trace, "displayTimeUnit": "ms"}, file)
+        text = json.dumps({"traceEvents": trace, "displayTimeUnit": "ms"})
+        if str(path).endswith(".gz"):
+            import gzip
+
+            with replacing(path) as file:
+                file.write(gzip.compress(text.encode()))
+            return
+        with replacing(path, text=True) as file:
+            file.write(text)
 
 
 def shorten(text: str, width: int) -> str:

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ember._files import replacing
+
 
 class Progress:
     """Shows epochs, batches and the loss; `quiet` shows nothing."""
@@ -79,7 +81,7 @@ def write_logs(
 ) -> None:
     """metrics.csv, loss.png and, with a writer, TensorBoard's scalars."""
     row = history[-1]
-    with open(out / "metrics.csv", "w", newline="") as file:
+    with replacing(out / "metrics.csv", text=True, newline="") as file:
         table = csv.DictWriter(file, fieldnames=list(history[0]))
         table.writeheader()
         table.writerows(history)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import ember
+from ember._files import replacing
 from ember.utils._strokes import strokes
 
 _INK = (0.20, 0.22, 0.26)
@@ -75,8 +76,9 @@ def save_plot(
         points = axes.place(line)
         canvas.polyline(points, line.width, color, line.alpha)
     _legend(canvas, axes, lines)
-    with open(path, "wb") as file:
-        file.write(png(canvas.pixels))
+    image = png(canvas.pixels)
+    with replacing(path) as file:
+        file.write(image)
 
 
 def _line_colors(lines: Sequence[Line]) -> list:

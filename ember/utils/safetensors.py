@@ -20,7 +20,7 @@ from typing import Any
 
 import ember
 from ember import _C, Tensor
-from ember._archive import replacing
+from ember._files import replacing
 
 _NAMES = {
     ember.float64: "F64",

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
+from ember._files import replacing
+
 if TYPE_CHECKING:
     import ember
     from ember.profiler import profile
@@ -226,5 +228,5 @@ def _write(
         f'height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">'
         '<rect width="100%" height="100%" fill="white"/>'
     )
-    with open(path, "w") as file:
+    with replacing(path, text=True) as file:
         file.write("\n".join([head, *parts, "</svg>\n"]))

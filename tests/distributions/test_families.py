@@ -170,3 +170,10 @@ def test_import_is_lazy():
 
     code = "import ember, sys; sys.exit('ember.distributions' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_samples_of_tiny_concentrations_are_numbers():
+    tiny = ember.tensor(1e-6)
+    assert D.Beta(tiny, tiny).sample((8,)).isfinite().all()
+    rows = D.Dirichlet(tiny.expand(3)).sample((8,))
+    assert ember.allclose(rows.sum(-1), ember.ones(8))

@@ -117,3 +117,19 @@ def test_rearrange():
     for bad in ("a b -> b a", "a b c", "a b c -> a b", "a a c -> a c", "(a b) c -> c"):
         with pytest.raises(ValueError):
             func.rearrange(x, bad)
+
+
+@pytest.mark.parametrize("inside", [ember.no_grad, ember.inference_mode])
+def test_derivatives_where_the_tape_is_off(inside):
+    def cube(a):
+        return (a**3).sum()
+
+    with inside():
+        x = ember.tensor([1.0, 2.0])
+        assert func.grad(cube)(x).tolist() == [3, 12]
+        assert func.vjp(cube, x)[1](ember.tensor(2.0))[0].tolist() == [6, 24]
+        assert func.jvp(cube, (x,), (ember.ones(2),))[1].item() == 15
+        assert func.jacrev(cube)(x).tolist() == [3, 12]
+        assert func.jacfwd(cube)(x).tolist() == [3, 12]
+        assert func.hessian(cube)(x).tolist() == [[6, 0], [0, 12]]
+        assert func.vmap(func.grad(cube))(x[:, None]).tolist() == [[3], [12]]

@@ -309,3 +309,9 @@ def test_the_identity_grid_samples_the_image():
 def test_pixel_shuffle_and_back():
     x = ember.randn(2, 8, 3, 4)
     assert bool((F.pixel_unshuffle(F.pixel_shuffle(x, 2), 2) == x).all())
+
+
+def test_power_pooling_of_infinite_order():
+    x = ember.tensor([[[-5.0, 2.0, -3.0, -4.0, 1.0, 1.0]]])
+    assert F.lp_pool1d(x, float("inf"), 2).tolist() == [[[5, 4, 1]]]
+    assert F.lp_pool1d(x, -float("inf"), 2).tolist() == [[[2, 3, 1]]]

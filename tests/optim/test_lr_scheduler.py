@@ -139,3 +139,15 @@ def test_averaged_model():
     assert mean.module.weight.item() == pytest.approx(3.0)
     assert ema.module.weight.item() == pytest.approx(0.75 * 1.25 + 0.25 * 6)
     assert mean.n_averaged.item() == 3
+
+
+def test_a_milestone_at_the_start_leaves_the_first_scheduler_out():
+    optimizer = ember.optim.SGD([ember.nn.Parameter(ember.ones(1))], lr=1.0)
+    parts = [S.ConstantLR(optimizer, 0.5, 3), S.ExponentialLR(optimizer, 0.5)]
+    scheduler = S.SequentialLR(optimizer, parts, milestones=[0])
+    seen = [scheduler.get_last_lr()[0]]
+    for _ in range(2):
+        optimizer.step()
+        scheduler.step()
+        seen.append(scheduler.get_last_lr()[0])
+    assert seen == [1.0, 0.5, 0.25]

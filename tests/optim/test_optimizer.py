@@ -199,3 +199,28 @@ def test_any_method_can_have_the_hooks_of_a_step():
     optimizer, seen = Half([ember.ones(1, requires_grad=True)]), []
     optimizer.register_step_post_hook(lambda o, args, kwargs: seen.append(kwargs))
     assert optimizer.halve(by=3) == 3 and seen == [{"by": 3}]
+
+
+def test_rprop_of_complex_parameters_moves_both_parts():
+    p = ember.nn.Parameter(ember.tensor([1 + 2j, 3 - 1j]))
+    p.grad = ember.tensor([1 + 1j, 1 - 1j])
+    optim.Rprop([p], lr=0.1).step()
+    want = [0.9 + 1.9j, 2.9 - 0.9j]
+    assert p.detach().tolist() == pytest.approx(want, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", [optim.SGD, optim.Adam, optim.AdamW, optim.Adagrad])
+def test_fused_steps_follow_the_scale_a_scaler_leaves_to_them(kind):
+    def stepped(grad, **scaler):
+        p = ember.nn.Parameter(ember.ones(2))
+        p.grad = ember.full((2,), grad)
+        optimizer = kind([p], lr=0.1, fused=True)
+        for name, value in scaler.items():
+            setattr(optimizer, name, value)
+        optimizer.step()
+        return p.tolist(), optimizer.state[p]
+
+    no, yes, scale = ember.tensor(0.0), ember.tensor(1.0), ember.tensor(4.0)
+    value, state = stepped(8.0, found_inf=yes, grad_scale=scale)
+    assert value == [1, 1] and not state.get("step")
+    assert stepped(8.0, found_inf=no, grad_scale=scale)[0] == stepped(2.0)[0]

@@ -1,5 +1,11 @@
 """Checkpoints that go from ember to torch and back."""
 
+import io
+import pickle
+import random
+import warnings
+import zipfile
+
 import numpy as np
 import pytest
 
@@ -245,3 +251,73 @@ def test_files_without_data_and_without_checksums(tmp_path, writer, reader):
     finally:
         writer.serialization.set_crc32_options(before)
     assert reader.load(path)["x"].tolist() == [0, 1, 2, 3, 4]
+
+
+def zipped(records: list[tuple[str, bytes]], method: int = 0) -> bytes:
+    out = io.BytesIO()
+    with warnings.catch_warnings(), zipfile.ZipFile(out, "w", method) as z:
+        warnings.simplefilter("ignore")  # about names that occur twice
+        for name, data in records:
+            z.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, method)
+    return out.getvalue()
+
+
+def loaded(lib, data: bytes):
+    try:
+        return lib.load(io.BytesIO(data))
+    except RuntimeError:
+        return "refused"
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_of_records_of_one_name_the_same_one_counts(seed):
+    draw = random.Random(seed)
+    cases = ["data.pkl", "data.pkl", "DATA.PKL", "Data.pkl"]
+    records = [("a/version", b"3\n"), ("a/byteorder", b"little")]
+    records += [(f"a/{chr(97 + draw.randrange(26))}", b"") for _ in range(seed % 7)]
+    for i in range(draw.randrange(1, 9)):
+        at = draw.randrange(len(records) + 1)
+        records.insert(at, (f"a/{draw.choice(cases)}", pickle.dumps(i, 2)))
+    data = zipped(records, draw.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED]))
+    assert loaded(ember, data) == loaded(torch, data)
+    unsafe = ember.serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(data))
+    assert unsafe == []
+
+
+def test_of_two_archives_in_a_file_the_same_one_counts():
+    def one(value):
+        record = ("a/data.pkl", pickle.dumps(value, 2))
+        return zipped([record, ("a/version", b"3\n")])
+
+    a, b, longer = one(1), one(2), one([3] * 100)
+    for data in (
+        a + b,
+        a + longer,
+        longer + a,
+        a + b"junk",
+        a + b"j" * 70_000,
+        b"PK\3\4" + a,
+        a[:-1],
+    ):
+        assert loaded(ember, data) == loaded(torch, data)
+    for name in ("data.pkl", "a/b/data.pkl", "/data.pkl"):
+        data = zipped([(name, pickle.dumps(1, 2)), ("version", b"3\n")])
+        assert loaded(ember, data) == loaded(torch, data)
+
+
+@pytest.mark.parametrize("protocol", [2, 4])
+def test_unsafe_names_are_those_of_torch(protocol):
+    from fractions import Fraction
+
+    file = io.BytesIO()
+    torch.save([Fraction(1, 2), torch.ones(2)], file, pickle_protocol=protocol)
+    data = file.getvalue()
+    got = ember.serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(data))
+    assert got == ["fractions.Fraction"]
+    if protocol == 2:
+        find = torch.serialization.get_unsafe_globals_in_checkpoint
+        assert got == find(io.BytesIO(data))
+    for lib in (ember, torch):
+        find = lib.serialization.get_unsafe_globals_in_checkpoint
+        with pytest.raises(ValueError, match="Expected input to be a checkpoint"):
+            find(io.BytesIO(pickle.dumps(1)))

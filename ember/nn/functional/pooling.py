@@ -13,6 +13,10 @@ from ember.nn.functional._sizes import expanded, text
 
 def _lp_pool(dims, input, norm_type, kernel_size, stride, ceil_mode) -> Tensor:
     kernel = expanded("kernel_size", kernel_size, dims)
+    if math.isinf(norm_type):  # the largest, or smallest, absolute value
+        pool = getattr(ember.nn.functional, f"max_pool{dims}d")
+        sign = math.copysign(1, norm_type)
+        return sign * pool(sign * input.abs(), kernel_size, stride, 0, 1, ceil_mode)
     pool = getattr(ember.nn.functional, f"avg_pool{dims}d")
     mean = pool(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
     positive = ember.sign(mean) * ember.relu(ember.abs(mean))

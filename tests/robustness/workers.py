@@ -1,23 +1,19 @@
-"""`python -m tests.robustness [--rounds N] [--seed S]`: kills processes at random.
+"""Training from a DataLoader: one of its workers or the program itself is killed.
 
-Each round starts a program that trains from a DataLoader and writes checkpoints, kills
-one of its workers or the program itself with SIGKILL at a random moment, and checks
-what is left: no process, no file but whole checkpoints, nothing in /dev/shm, and, if a
+Left must be: no process, no file but whole checkpoints, nothing in /dev/shm, and, if a
 worker was killed, a program that ended by itself and says which one.
 """
 
-import argparse
 import os
 import random
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 
 import ember
+from tests.robustness.processes import LIMIT, descendants, is_alive, start, until
+from tests.robustness.save import TEMPORARY
 
-LIMIT = 60.0  # seconds after which a round counts as hung
 PROGRAM = """
 import sys, time
 import numpy as np
@@ -49,43 +45,11 @@ if __name__ == "__main__":
 """
 
 
-def descendants(pid: int) -> list[int]:
-    """Processes below this one."""
-    found, queue = [], [pid]
-    while queue:
-        try:
-            with open(f"/proc/{queue[0]}/task/{queue[0]}/children") as children:
-                below = [int(word) for word in children.read().split()]
-        except OSError:
-            below = []
-        queue = queue[1:] + below
-        found += below
-    return found
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat") as stat:
-            return stat.read().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
 def shared_files() -> set[str]:
     """Files in /dev/shm, without those that other programs of this machine make."""
     names = os.listdir("/dev/shm") if os.path.isdir("/dev/shm") else []
     others = ("sem.mp-", "torch_", "psm_", "mpich_")
     return {name for name in names if not name.startswith(others)}
-
-
-def until(condition, limit: float) -> bool:
-    """Whether the condition came true in time."""
-    end = time.monotonic() + limit
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 def one_round(draw: random.Random, folder: str) -> str:
@@ -94,19 +58,7 @@ def one_round(draw: random.Random, folder: str) -> str:
     path = os.path.join(folder, "model.pt")
     method = draw.choice(["fork", "fork", "spawn", "forkserver"])
     arguments = [method, draw.choice("01"), path]
-    program = os.path.join(folder, "program.py")
-    with open(program, "w") as file:
-        file.write(PROGRAM)
-    environment = os.environ | {"PYTHONPATH": os.path.dirname(ember.__path__[0])}
-    main = subprocess.Popen(
-        [sys.executable, program, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-        start_new_session=True,
-    )
-    assert main.stdout is not None and main.stdout.readline() == "ready\n"
+    main = start(PROGRAM, folder, *arguments)
     time.sleep(draw.choice([0.01, 0.1, 0.3, 0.6, 1.0]) * draw.random())
     known = set(descendants(main.pid))
     target = draw.choice(["worker", "parent"])
@@ -131,6 +83,7 @@ def one_round(draw: random.Random, folder: str) -> str:
     left = until(lambda: not any(map(is_alive, known)), LIMIT / 2)
     assert left, f"{arguments[:2]}, {target}: left {[p for p in known if is_alive(p)]}"
     files = set(os.listdir(folder)) - {"program.py", "model.pt"}
+    files = {name for name in files if not TEMPORARY.fullmatch(name)}
     assert not files, f"{target}: left {files}"
     if os.path.exists(path):
         ember.load(path)
@@ -148,31 +101,3 @@ def is_helper(pid: int, main: int) -> bool:
     except OSError:
         return True
     return "resource_tracker" in text or ("forkserver" in text and parent == main)
-
-
-def run(rounds: int, seed: int, report=lambda text: None) -> dict[str, int]:
-    """That many rounds; how often what was killed."""
-    found: dict[str, int] = {}
-    for i in range(rounds):
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                what = one_round(random.Random(f"{seed}/{i}"), folder)
-            except AssertionError as error:
-                raise AssertionError(f"round {i} of seed {seed}: {error}") from error
-        found[what] = found.get(what, 0) + 1
-        if i % 20 == 19:
-            report(f"{i + 1} rounds")
-    return found
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    for what, count in sorted(run(options.rounds, options.seed, print).items()):
-        print(f"{count:6} {what}")
-
-
-if __name__ == "__main__":
-    main()
