@@ -912,11 +912,11 @@ class Tensor:
         """A copy with the rows `index` filled with a number."""
     def index_fill_(self, dim: _int, index: Tensor, value: _Operand) -> Self:
         """A copy with the rows `index` filled with a number."""
-    def index_put(self, indices: _Sequence[Tensor], values: Tensor, accumulate: _bool = ...) -> Tensor:
+    def index_put(self, indices: _Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Tensor:
         """A copy with the elements at `indices` replaced by `values`, or increased by them
         if `accumulate`.
         """
-    def index_put_(self, indices: _Sequence[Tensor], values: Tensor, accumulate: _bool = ...) -> Self:
+    def index_put_(self, indices: _Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Self:
         """Replaces the elements at `indices` by `values`, or adds to them if `accumulate`.
         """
     def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ..., out: Tensor | None = ...) -> Tensor:
@@ -1975,10 +1975,10 @@ def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
 def _tensor_from_storage(storage: Any, dtype: _DtypeLike, offset: _int, size: _Size, stride: _Size) -> Tensor:
     """A tensor over a storage."""
 
-def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: _Sequence[Tensor], fill: _Number) -> Tensor:
+def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: _Sequence[Tensor | None], fill: _Number) -> Tensor:
     """self[indices], with `fill` where the mask is False."""
 
-def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: _Sequence[Tensor], values: Tensor) -> Tensor:
+def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: _Sequence[Tensor | None], values: Tensor) -> Tensor:
     """A copy with the values under the mask added to the elements at `indices`."""
 
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2744,12 +2744,12 @@ def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, out: 
 def index_fill(input: Tensor, dim: _int, index: Tensor, value: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """A copy with the rows `index` filled with a number."""
 
-def index_put(input: Tensor, indices: _Sequence[Tensor], values: Tensor, accumulate: _bool = ...) -> Tensor:
+def index_put(input: Tensor, indices: _Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Tensor:
     """A copy with the elements at `indices` replaced by `values`, or increased by them
     if `accumulate`.
     """
 
-def index_put_(input: Tensor, indices: _Sequence[Tensor], values: Tensor, accumulate: _bool = ...) -> Tensor:
+def index_put_(input: Tensor, indices: _Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Tensor:
     """Replaces the elements at `indices` by `values`, or adds to them if `accumulate`.
     """
 

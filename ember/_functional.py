@@ -148,7 +148,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     # Prefixes of one more element at a time, each followed by all that can come next.
     step = 0 if with_replacement else 1
     last = ember.arange(n if with_replacement else n - r + 1)
-    chain = [(None, last)]
+    chain: list[tuple[Tensor | None, Tensor]] = [(None, last)]
     for k in range(1, r):
         first = last + step
         count = (n if with_replacement else n - r + 1 + k) - first
@@ -158,9 +158,9 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         chain.append((parent, last))
     index = ember.empty((total, r), dtype=ember.int64)
     row = ember.arange(total)
-    for k, (parent, last) in reversed(list(enumerate(chain))):
+    for k, (before, last) in reversed(list(enumerate(chain))):
         index[:, k] = last[row]
-        row = row if parent is None else parent[row]
+        row = row if before is None else before[row]
     return input[index.to(input.device)]
 
 

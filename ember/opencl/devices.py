@@ -60,8 +60,8 @@ def _intel_driver() -> list[str]:
         files = importlib.metadata.files("intel-opencl-rt") or []
     except importlib.metadata.PackageNotFoundError:
         return []
-    found = [str(f.locate().resolve()) for f in files if f.name == "libintelocl.so"]
-    return [path for path in found if os.path.exists(path)]
+    named = [Path(f.locate()) for f in files if f.name == "libintelocl.so"]
+    return [str(path.resolve()) for path in named if path.exists()]
 
 
 class _DriverCache:

@@ -123,29 +123,28 @@ class Optimizer:
             if closure is not None:
                 _set_grad(True)
                 loss = closure()
-            scaled = getattr(self, "found_inf", None) is not None
+            found_inf = getattr(self, "found_inf", None)
             for group in self.param_groups:
-                if scaled and group.get("fused") and not self._unscale(group):
-                    continue
+                if found_inf is not None and group.get("fused"):
+                    if found_inf.item():
+                        continue
+                    self._unscale(group)
                 _set_grad(group.get("differentiable", False))
                 self._update(group)
         finally:
             _set_grad(before)
         return loss
 
-    def _unscale(self, group: dict) -> bool:
-        """Whether a fused group is to be changed; its gradients lose their scale.
+    def _unscale(self, group: dict) -> None:
+        """Divide the gradients of a fused group by their scale.
 
         A scaler may leave this to the optimizer: it sets `found_inf` and `grad_scale`.
         """
-        if self.found_inf.item():
-            return False
         scale = getattr(self, "grad_scale", None)
         if scale is not None:
             for p in group["params"]:
                 if p.grad is not None:
                     p.grad.div_(scale)
-        return True
 
     def _update(self, group: dict) -> None:
         raise NotImplementedError(

@@ -67,7 +67,7 @@ def test_lists_of_tensors_hold_tensors(name):
             for bad in BAD + mixed:
                 if bad is None and (param.optional or param.default == "None"):
                     continue
-                if name == "gradient" and bad in ([1], None):
+                if name == "gradient" and repr(bad) in ("None", "[1]"):
                     continue  # another overload takes them
                 given = [plain(p) for p in overload.params]
                 given[at] = bad
