@@ -85,8 +85,8 @@ inline REAL gamma_uniform(REAL a, REAL x, REAL side) {
   const REAL c6[] = {0.0005313079364639922, -0.0005921664373536939, 0.0002708782096718045,
                      7.902353232660328e-07};
   const REAL c7[] = {0.00034436760689237765, 5.171790908260592e-05};
-  REAL mu = (x - a) / a, half = -log1p_minus(mu);
-  REAL eta = sqrt(2 * half), z = sqrt(a * half), sum = 0;
+  REAL mu = (x - a) / a, drop = -log1p_minus(mu);
+  REAL eta = sqrt(2 * drop), z = sqrt(a * drop), sum = 0;
   if (mu < 0) eta = -eta, z = -z;
 #define POWERS(c) sum = sum / a + power_sum(eta, c, (int)(sizeof(c) / sizeof(c[0])))
   POWERS(c7);
@@ -99,7 +99,7 @@ inline REAL gamma_uniform(REAL a, REAL x, REAL side) {
   POWERS(c0);
 #undef POWERS
   return (REAL)0.5 * erfc(side * z) +
-         side * sum * exp(-a * half) / sqrt((REAL)6.28318530717958647693 * a);
+         side * sum * exp(-a * drop) / sqrt((REAL)6.28318530717958647693 * a);
 }
 inline int is_uniform(REAL a, REAL x) { return a > 64 && fabs(x - a) < (REAL)0.3 * a; }
 // 1 - the lower function for small a and x, where both methods would cancel.
