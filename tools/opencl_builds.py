@@ -75,9 +75,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="ember-builds-") as scratch:
         log = Path(scratch) / "log"
         caches = {
-            "XDG_CACHE_HOME": f"{scratch}/cache",
-            "EMBER_OPENCL_CACHE": f"{scratch}/cache/ember",
-            "POCL_CACHE_DIR": f"{scratch}/pocl",
+            "EMBER_TEST_CACHE": f"{scratch}/cache",
             "EMBER_OPENCL_BUILD_LOG": str(log),
         }
         code = subprocess.run(
