@@ -142,7 +142,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
             "elements are too many"
         )
     if total == 0:
-        return input.new_empty((0, r))
+        return input[ember.empty((0, r), dtype=ember.int64, device=input.device)]
     if total == 1:
         return input.repeat(r // n).reshape(1, r)
     # Prefixes of one more element at a time, each followed by all that can come next.

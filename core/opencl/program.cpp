@@ -57,9 +57,7 @@ std::string only(const std::string& source, const std::string& name, size_t grou
     at = end;
     if (line.compare(0, 7, "KERNEL ") == 0) {
       skips = line.compare(0, head.size(), head) != 0;
-      if (!skips)
-        text += "__kernel __attribute__((reqd_work_group_size(" + std::to_string(group) +
-                ", 1, 1))) void " + line.substr(7);
+      if (!skips) text += "KERNEL_OF(" + std::to_string(group) + ") " + line.substr(7);
     } else if (!skips) {
       text += line;
     }

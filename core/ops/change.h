@@ -15,6 +15,10 @@ inline Tensor deliver(const char* op, Dest dest, Tensor result) {
   const Tensor& out = *dest.tensor;
   check(out.dtype() == result.dtype(), Kind::Runtime, op, "(): Expected out tensor to have dtype ",
         result.dtype(), ", but got ", out.dtype(), " instead");
+  check(!dest.keeps_shape || out.shape() == result.shape(), Kind::Runtime, op,
+        "(): unsupported operation: the output has shape ", out.shape(), " instead of ",
+        result.shape(), " and cannot be resized, as it shares memory with an operand. Please ",
+        "clone() it before performing the operation.");
   copy_to_out(op, out, result);
   return out;
 }

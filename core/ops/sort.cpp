@@ -148,7 +148,7 @@ Tensor median_of_all(const char* op, Rank rank, const Tensor& self) {
 EMBER_OP(
     "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor "
     "indices)",
-    &kthvalue, kForms | Out,
+    &kthvalue, kForms | Out | Apart,
     "The `k`-th smallest element along `dim`, counted from 1, and where it is.");
 
 #define EMBER_MEDIAN(name, rank, what)                                                            \

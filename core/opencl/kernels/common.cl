@@ -5,6 +5,7 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 #define KERNEL __kernel void
+#define KERNEL_OF(items) __kernel __attribute__((reqd_work_group_size(items, 1, 1))) void
 #define GLOBAL __global
 #define LOCAL __local
 #define DEVICE static
@@ -36,6 +37,7 @@ typedef ulong u64;
 #else
 #include <cuda_fp16.h>
 #define KERNEL extern "C" __global__ void
+#define KERNEL_OF(items) KERNEL
 #define GLOBAL
 #define LOCAL __shared__
 #define DEVICE static __device__ inline
