@@ -34,10 +34,10 @@ PyObject* size_repr(PyObject* self) {
   return text ? PyUnicode_FromFormat("%U])", text.get()) : nullptr;
 }
 PyObject* size_numel(PyObject* self, PyObject*) {
-  int64_t n = 1;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); i++)
-    n *= PyLong_AsLongLong(PyTuple_GET_ITEM(self, i));
-  return PyLong_FromLongLong(n);
+  Object n = Object::steal(PyLong_FromLong(1));  // a size need not be that of a tensor
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self) && n; i++)
+    n = Object::steal(PyNumber_Multiply(n.get(), PyTuple_GET_ITEM(self, i)));
+  return n.release();
 }
 PyObject* as_size(PyObject* result) {  // slices and sums of sizes are sizes
   if (!result || !PyTuple_CheckExact(result)) return result;

@@ -24,6 +24,12 @@ REFUSED = {
     "zeros out=": lambda: ember.zeros(MOST, out=ember.ones(3)),
     "zeros of a product out=": lambda: ember.zeros((2**62, 4), out=ember.ones(3)),
     "ones out=": lambda: ember.ones((2**32, 2**32), out=ember.ones(3)),
+    "ones negative out=": lambda: ember.ones(
+        (2, -(2**31) - 1), out=ember.ones(3).expand(3, 3)
+    ),
+    "bessel_y1 out=": lambda: ember.special.bessel_y1(
+        ember.ones(()).expand(2**62), out=ember.empty(0, dtype=ember.complex128)
+    ),
     "full out=": lambda: ember.full((2**62 + 1, 4), 1.0, out=ember.ones(4)),
     "empty negative out=": lambda: ember.empty(-2, out=ember.ones(3)),
     "empty negative product out=": lambda: ember.empty((-2, -2), out=ember.ones(4)),
@@ -195,6 +201,7 @@ def test_many_elements_in_little_memory_are_no_error():
     assert t.numel() == 2**62 and t[5:9].sum() == 4
     assert wide(MOST).shape == (MOST,)
     assert t.view(2**31, 2**31).shape == (2**31, 2**31)
+    assert ember.Size([2**33, 2**33]).numel() == 2**66
     with pytest.raises(RuntimeError):
         t.nbytes
 
