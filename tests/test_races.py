@@ -50,6 +50,33 @@ def race(tensor, bad, call, seconds=0.25):
         thread.join()
         np.copyto(array, good)
 
+def moving(tensor, call, seconds=0.25):
+    # Its memory is another's from one moment to the next; only Python switches threads.
+    stop, numel, bytes = threading.Event(), tensor.numel(), tensor.nbytes
+    storage, shape = tensor.untyped_storage(), tensor.shape
+    def run():
+        while not stop.is_set():
+            storage.resize_(0)
+            taken = [ember.full((numel,), 7) for _ in range(2)]
+            storage.resize_(bytes)
+            tensor.set_(ember.ones(shape))
+            tensor.data = ember.zeros(shape)
+            tensor.set_(storage, 0, shape)
+            del taken
+    thread = threading.Thread(target=run)
+    thread.start()
+    end, done = time.monotonic() + seconds, 0
+    try:
+        while time.monotonic() < end or not done:
+            done += 1
+            try:
+                call()
+            except REFUSED:
+                pass
+    finally:
+        stop.set()
+        thread.join()
+
 index = ember.randint(0, size, (n,))
 line, rows = ember.randn(size), ember.randn(size, 8)
 mask = ember.rand(n) > 0.5
@@ -57,6 +84,30 @@ values = ember.randn(n)
 """
 
 CASES = {
+    "memory that moves": """
+x, y = ember.randn(400_000), ember.randn(400_000)
+moving(x, lambda: x.exp())
+moving(x, lambda: x.sum())
+moving(x, lambda: y.add_(x))
+moving(x, lambda: x.mul_(y))
+moving(x, lambda: x.sort())
+moving(x, lambda: ember.cat([x, y]))
+moving(x, lambda: x.cumsum(0))
+a, b = ember.randn(500, 500), ember.randn(500, 500)
+moving(a, lambda: a @ b)
+moving(a, lambda: ember.mm(b, b, out=a))
+moving(a, lambda: ember.linalg.inv(a))
+moving(a, lambda: ember.linalg.eigvalsh(a), 1)
+moving(a, lambda: a.softmax(1))
+image, filters = ember.randn(8, 16, 40, 40), ember.randn(16, 16, 3, 3)
+moving(image, lambda: F.conv2d(image, filters))
+moving(image, lambda: F.max_pool2d(image, 2))""",
+    "memory of a graph that moves": """
+x = ember.randn(300, 300)
+def run():
+    w = ember.randn(300, 300, requires_grad=True)
+    ((x @ w).exp() * x).sum().backward()
+moving(x, run, 1)""",
     "gather": "race(index, FAR, lambda: line.gather(0, index))",
     "gather rows": """
 wide = index.view(-1, 8)

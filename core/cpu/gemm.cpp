@@ -131,7 +131,7 @@ void matrix_matrix(const GemmTask<T>& task) {
   const auto& kernel = kernels_of<T>();
   const int64_t pieces = pieces_for(task.m * task.n * task.k, kWorkPerThread);
   if (pieces == 1) {
-    Unlocked unlocked(task.m * task.n * task.k > kWorkPerThread && !in_parallel_region());
+    UnlockedKernel unlocked(task.m * task.n * task.k > kWorkPerThread && !in_parallel_region());
     kernel.gemm(task);
     return;
   }

@@ -107,7 +107,7 @@ template <class F>
 void over_batch(int64_t count, double steps, F&& body) {
   constexpr double kSteps = 4.0 * kGrain;
   int64_t grain = std::max<int64_t>(1, int64_t(kSteps / std::max(1.0, steps)));
-  Unlocked unlocked(count <= grain && double(count) * steps > kSteps);
+  UnlockedKernel unlocked(count <= grain && double(count) * steps > kSteps);
   parallel_for(count, grain, body);
 }
 

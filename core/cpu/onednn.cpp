@@ -127,7 +127,7 @@ void Primitive::run(std::initializer_list<Argument> arguments) const {
   if (scratch) add(DNNL_ARG_SCRATCHPAD, layout(DNNL_ARG_SCRATCHPAD), scratch);
   dnnl_status_t status;
   {
-    Unlocked unlocked(!in_parallel_region());
+    UnlockedKernel unlocked(!in_parallel_region());
     status = f.primitive_execute(primitive_, onednn_stream(), count, passed);
   }
   for (int i = 0; i < count; i++) f.memory_destroy(passed[i].memory);

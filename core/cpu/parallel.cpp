@@ -70,11 +70,11 @@ EMBER_UNSEEN void detail::run_parallel(int64_t n, int64_t grain,
                                        void (*call)(void*, int64_t, int64_t), void* body) {
   int64_t pieces = std::min<int64_t>(num_threads(), (n + grain - 1) / grain);
   if (pieces <= 1 || omp_in_parallel()) {
-    Unlocked unlocked(!omp_in_parallel());
+    UnlockedKernel unlocked(!omp_in_parallel());
     call(body, 0, n);
     return;
   }
-  Unlocked unlocked(true);
+  UnlockedKernel unlocked(true);
   std::exception_ptr error;
   int64_t piece = (n + pieces - 1) / pieces;
   [[maybe_unused]] char fork, join;  // their addresses are the marks

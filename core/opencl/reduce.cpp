@@ -238,7 +238,8 @@ void variance(const Tensor& out, const Tensor& mean, const Tensor& x, const Shap
   const Tensor& some = out ? out : mean;
   if (some.numel() == 0) return;
   check_computes("var", x.dtype());
-  const Dtype acc = compute_of(some.dtype());
+  // The squares of 1e25 or 1e-25 are beyond float.
+  const Dtype acc = context().properties.has_double ? Dtype::Float64 : compute_of(some.dtype());
   const Split s = split(x, dims, out, mean);
   const Form form = form_of(s, false);
   const bool parts = form.chunks > 1 || form.columns;

@@ -151,10 +151,10 @@ void write_out(const OpInfo& op, PyObject* out, PyObject* result) {
     return;
   }
   Py_ssize_t n = PyTuple_Check(result) ? PyTuple_GET_SIZE(result) : 0;
-  check((PyTuple_Check(out) || PyList_Check(out)) && PySequence_Fast_GET_SIZE(out) == n, Kind::Type,
-        op.name, "(): argument 'out' must be a tuple of ", n, " tensors");
+  check(PyTuple_Check(out) && PyTuple_GET_SIZE(out) == n, Kind::Type, op.name,
+        "(): argument 'out' must be a tuple of ", n, " tensors");
   for (Py_ssize_t i = 0; i < n; i++) {
-    PyObject* part = PySequence_Fast_GET_ITEM(out, i);
+    PyObject* part = PyTuple_GET_ITEM(out, i);
     check(is_tensor(part), Kind::Type, op.name,
           "(): argument 'out' must be a tuple of tensors, found ", Py_TYPE(part)->tp_name);
     copy_to_out(op.name.c_str(), tensor_of(part), tensor_of(PyTuple_GET_ITEM(result, i)));
@@ -188,6 +188,12 @@ PyObject* call_with_out(const OpInfo& op, Call& call) {
     args.dest.keeps_shape = Overlaps(op, op.name.c_str(), call, true).resolve(*args.dest.tensor, 0);
     Object result = checked(static_cast<PyObject*>(op.call(args)));
     return Py_NewRef(call.out);
+  }
+  // What a warning's handler does to a list must not matter.
+  Object tuple;
+  if (PyList_Check(call.out)) {
+    tuple = checked(PyList_AsTuple(call.out));
+    call.out = tuple.get();
   }
   Overlaps overlaps(op, op.name.c_str(), call, false);
   if (is_tensor(call.out)) {

@@ -248,7 +248,9 @@ PyObject* time_of(PyObject*, PyObject* o) {  // nanoseconds of the device's cloc
   });
 }
 PyObject* set_deterministic(PyObject*, PyObject* o) {
-  opencl::deterministic = PyObject_IsTrue(o) == 1;
+  int on = PyObject_IsTrue(o);
+  if (on < 0) return nullptr;
+  opencl::deterministic = on == 1;
   return Py_NewRef(Py_None);
 }
 

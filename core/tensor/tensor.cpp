@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "backend.h"
+#include "runtime.h"
 #include "tensor/mode.h"
 
 namespace ember {
@@ -106,10 +107,42 @@ void pin_storage(const Ref<Storage>& storage) {
   owner->resizable = false;
 }
 
+namespace {
+
+// Never destroyed: a thread may still be in a kernel when the process ends.
+struct Aside {
+  std::mutex mutex;
+  std::vector<Ref<Storage>> storages;
+};
+Aside& aside() {
+  static auto* kept = new Aside;
+  return *kept;
+}
+
+void free_set_aside() {
+  std::vector<Ref<Storage>> freed;
+  std::lock_guard lock(aside().mutex);
+  if (UnlockedKernel::any()) return;
+  UnlockedKernel::drained = nullptr;
+  freed.swap(aside().storages);
+}
+
+// Keeps what a kernel of another thread may be using until it is done.
+void set_aside(Ref<Storage> storage) {
+  std::lock_guard lock(aside().mutex);
+  aside().storages.push_back(std::move(storage));
+  UnlockedKernel::drained = free_set_aside;
+}
+
+}  // namespace
+
 void leave_storage(Ref<Storage> storage) {
   static auto* left = new std::vector<Ref<Storage>>;
   const Ref<Storage>& owner = storage->root ? storage->root : storage;
-  if (owner->exposed) left->push_back(owner);
+  if (owner->exposed)
+    left->push_back(owner);
+  else if (UnlockedKernel::any())
+    set_aside(owner);
 }
 
 void resize_storage(Storage& s, int64_t bytes) {
@@ -121,7 +154,16 @@ void resize_storage(Storage& s, int64_t bytes) {
   Backend& backend = backend_of(s.device);
   void* data = backend.allocate(bytes);
   if (s.data && bytes && s.bytes) backend.copy_bytes(data, s.data, std::min(bytes, s.bytes));
-  backend.deallocate(s.data, s.bytes);
+  if (UnlockedKernel::any()) {
+    Ref<Storage> old(new Storage);
+    old->data = s.data;
+    old->bytes = s.bytes;
+    old->device = s.device;
+    old->owner = &backend;
+    set_aside(std::move(old));
+  } else {
+    backend.deallocate(s.data, s.bytes);
+  }
   if (bytes < s.bytes) {
     s.peak = std::max(s.peak, s.bytes);
     s.shrunk = true;

@@ -73,6 +73,15 @@ def is_autocast_available(device_type: str) -> bool:
     return device_type in ("cpu", "opencl")
 
 
+def _switch(function: str, enabled: object) -> bool:
+    if not isinstance(enabled, bool):
+        raise TypeError(
+            f"{function}(): argument 'enabled' must be bool, not "
+            f"{type(enabled).__name__}"
+        )
+    return enabled
+
+
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Whether ops on this type of device are cast now."""
     return _state.enabled.get(device_type, False)
@@ -82,7 +91,8 @@ def set_autocast_enabled(device_type, enabled: bool | None = None) -> None:
     """Switch casting on or off; inside `autocast` only."""
     if enabled is None:
         device_type, enabled = "cuda", device_type
-    _state.enabled[device_type] = enabled
+    is_autocast_available(device_type)  # refuses what is no type of device
+    _state.enabled[device_type] = _switch("set_autocast_enabled", enabled)
 
 
 def get_autocast_dtype(device_type: str):
@@ -92,6 +102,12 @@ def get_autocast_dtype(device_type: str):
 
 def set_autocast_dtype(device_type: str, dtype) -> None:
     """Choose the dtype of products."""
+    is_autocast_available(device_type)
+    if not isinstance(dtype, ember.dtype):
+        raise TypeError(
+            "set_autocast_dtype(): argument 'dtype' must be torch.dtype, not "
+            f"{type(dtype).__name__}"
+        )
     _state.dtypes[device_type] = dtype
 
 
@@ -102,7 +118,7 @@ def is_autocast_cache_enabled() -> bool:
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
     """Keep the casts of parameters, or make them each time."""
-    _state.cached = enabled
+    _state.cached = _switch("set_autocast_cache_enabled", enabled)
 
 
 def clear_autocast_cache() -> None:

@@ -110,6 +110,7 @@ class Fuzzer:
     def start(self, first: int, end: int, text: str | None = None) -> Batch:
         """Fork a child that makes these calls, or the one of `text`."""
         note = mmap.mmap(-1, sandbox.NOTE)
+        struct.pack_into("<qi", note, 0, first - 1, 0)  # before the child writes there
         scratch = tempfile.mkdtemp(dir=self.root)
         read, write = os.pipe()
         sys.stdout.flush()
@@ -130,7 +131,6 @@ class Fuzzer:
                 os._exit(99)
         os.close(write)
         os.set_blocking(read, False)
-        struct.pack_into("<qi", note, 0, first - 1, 0)
         return Batch(pid, read, note, scratch, end)
 
     def drain(self, batch: Batch) -> None:

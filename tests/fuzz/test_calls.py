@@ -35,6 +35,7 @@ def test_the_fuzzer_notices(text, kind, monkeypatch):
     fuzzer = Fuzzer(seed=0, quiet=True)
     fuzzer.targets = [Target("bad", "bad")]
     fuzzer.run(2)
+    assert len(fuzzer.findings) == 1, list(fuzzer.findings.values())
     (finding,) = fuzzer.findings.values()
     assert finding.kind.startswith(kind)
     assert fuzzer.repeats[finding.key] == 2, "it goes on after the culprit"

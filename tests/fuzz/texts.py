@@ -62,13 +62,18 @@ def _kind_of(node: ast.expr) -> str:
 def spans(text: str) -> list[Span]:
     """Where the arguments of the calls in `text` are."""
     starts = [0]
-    for line in text.split("\n"):
+    lines = text.split("\n")
+    for line in lines:
         starts.append(starts[-1] + len(line) + 1)
     found: list[Span] = []
 
+    def at(line: int, column: int) -> int:  # columns are counted in bytes
+        before = lines[line - 1].encode()[:column]
+        return starts[line - 1] + len(before.decode())
+
     def add(node: ast.expr) -> None:
-        start = starts[node.lineno - 1] + node.col_offset
-        end = starts[(node.end_lineno or 1) - 1] + (node.end_col_offset or 0)
+        start = at(node.lineno, node.col_offset)
+        end = at(node.end_lineno or 1, node.end_col_offset or 0)
         found.append((start, end, _kind_of(node)))
         if isinstance(node, (ast.List, ast.Tuple)) and len(node.elts) < 9:
             for item in node.elts:

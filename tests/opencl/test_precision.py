@@ -38,6 +38,17 @@ def test_float32_rounds_to_the_nearest(dtype):
     both(lambda x: (x + 1).to(dtype), x.double(), rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("scale", [1e25, 1e30, 1e-20, 1e-30])
+@pytest.mark.parametrize("shape", [(8, 5), (3, 700), (700, 3)])
+def test_std_of_huge_and_tiny_floats(shape, scale):
+    if not ember.opencl.get_device_properties(0).has_fp64:
+        pytest.skip("squares of float32 alone overflow")
+    x = numbers(*shape) * scale
+    for dim in (None, 0, 1):
+        expected = x.double().std(dim).float()
+        assert_close(x.to("opencl").std(dim).cpu(), expected, atol=0.0, rtol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", REDUCED, ids=str)
 def test_kernels_of_reduced_floats(dtype):
     x, y = numbers(9, 70).to(dtype), numbers(9, 70, seed=1).to(dtype)
