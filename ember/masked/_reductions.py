@@ -250,6 +250,7 @@ def var(
         raise RuntimeError("Only one of correction and unbiased may be given")
     if correction is None:
         correction = 1.0 if unbiased is not False else 0.0
+    correction = float(correction)
     dtype = dtype or (input.dtype if is_float(input.dtype) else ember.float32)
     compute = dtype if is_float(dtype) else ember.float32
     total = sum(input, dim, keepdim=True, dtype=dtype, mask=mask)

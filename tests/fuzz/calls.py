@@ -40,6 +40,10 @@ BATCH = 500
 BLOCKED = 60  # seconds without a call ending after which a child counts as blocked
 LASTING = 3  # calls of a callable that take long by nature that torch is asked about
 LONG = ("hang", "blocked", "memory filled")
+# What torch says to the same; the last two: it can't be asked, as it does not have the
+# private name or does not do it without a compiler.
+LONG_IN_TORCH = ("hang", "blocked", "MemoryError", "allocate memory", "bad_alloc",
+                 "module 'torch._C' has no", "UncapturedHigherOrderOp")  # fmt: skip
 
 
 @dataclass
@@ -63,9 +67,7 @@ class Finding:
         """Whether torch does the same: takes as long or as much, or dies as well."""
         self.torch = alone(self.text)
         if self.long:
-            return self.torch.startswith(("hang", "blocked", "MemoryError")) or (
-                "allocate memory" in self.torch
-            )
+            return any(word in self.torch for word in LONG_IN_TORCH)
         return self.kind.startswith("SIG") and self.torch.startswith("SIG")
 
 
