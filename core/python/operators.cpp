@@ -51,11 +51,15 @@ inline bool either_overrides(PyObject* a, PyObject* b) {
   });
 }
 
+template <BinaryOp op>
+struct The {};
+
 template <BinaryOp op, const char* name, const char* swapped>
 PyObject* binary_slot(PyObject* a, PyObject* b) {
   if (__builtin_expect(either_overrides(a, b), 0)) return operator_override(name, swapped, a, b);
   if (!is_operand(a) || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
-  if constexpr (op == &ember::mul)  // a number comes second: Note [Exact operands]
+  // A number comes second: Note [Exact operands]. (Sanitizers have no constant op == &mul.)
+  if constexpr (std::is_same_v<The<op>, The<&ember::mul>>)
     if (!is_tensor(a)) std::swap(a, b);
   return as_op(name, a, b, [&] { return wrap(op(Side(a), Side(b), {})); });
 }
