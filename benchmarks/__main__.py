@@ -46,7 +46,7 @@ def run_cases(
 ) -> list[Result]:
     libs = libraries(options.threads)
     cases = [c for c in GROUPS[group][0] if options.only in c.name]
-    slow = group in ("kernels", "gemm", "layers", "conv", "linalg")
+    slow = group in ("kernels", "gemm", "half", "layers", "conv", "linalg")
     results = []
     for case in track(cases, group, console=console, transient=True):
         case.group = group

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks import models
+from benchmarks.half_cases import HALF
 from benchmarks.linalg_cases import LINALG
 from benchmarks.timing import Case
 
@@ -357,6 +358,7 @@ GROUPS: dict[str, tuple[list[Case], float, float | None]] = {
     "models": (MODELS, 1.0, None),
     "kernels": (KERNELS, 0.8, 1.2),
     "gemm": (GEMM, 1.05, None),
+    "half": (HALF, 0.75, None),
     "layers": (LAYERS, 1.0, 1.3),
     "fft": (FFT, 1.0, 1.2),
     "linalg": (LINALG, 1.0, None),
@@ -372,6 +374,7 @@ TITLES = {
     "models": "Training steps of large models",
     "kernels": "Memory-bound work on 1e6 and 1e7 elements",
     "gemm": "Matrix products",
+    "half": "Matrix products of float16 and bfloat16",
     "layers": "Layers, losses, indexing and sorting, forward and back",
     "fft": "Fourier transforms",
     "linalg": "Linear algebra",

@@ -1,5 +1,6 @@
 // How a product is cut up: a grid of pieces of C for threads, matrix-vector forms, conversions for
-// the types that the kernels do not compute in. Complex numbers: gemm_complex.cpp.
+// the integers that the kernels do not compute in. Halves: gemm_half.cpp; complex numbers:
+// gemm_complex.cpp.
 #include "cpu/gemm.h"
 
 #include <algorithm>
@@ -106,25 +107,6 @@ bool matrix_vector(int64_t m, int64_t k, const T* a, int64_t a_row, int64_t a_co
   return true;
 }
 
-// How many threads stand side by side over the columns of C; the others share out its rows. Those
-// in a row read, and copy if need be, the same rows of A; those in a column copy the same columns
-// of B. A is read once for each block of B.
-template <class T>
-int64_t threads_across(const GemmTask<T>& task, int64_t threads) {
-  const int64_t most = std::clamp<int64_t>(task.n / 96, 1, threads);
-  const int64_t block = kernels_of<T>().block_width(task.k);
-  int64_t best = most, least = INT64_MAX;
-  for (int64_t across = most; across >= 1; across--) {
-    const int64_t down = threads / across;
-    if (across * down < threads || (down > 1 && task.m < 64 * down)) continue;
-    const int64_t rows = task.m / down, columns = task.n / across;
-    const int64_t reads = rows * (task.a_col != 1 ? 2 : (columns + block - 1) / block);
-    const int64_t cost = reads + 2 * columns;
-    if (cost < least) best = across, least = cost;
-  }
-  return best;
-}
-
 // C's columns are adjacent.
 template <class T>
 void matrix_matrix(const GemmTask<T>& task) {
@@ -135,19 +117,13 @@ void matrix_matrix(const GemmTask<T>& task) {
     kernel.gemm(task);
     return;
   }
-  const int64_t across = threads_across(task, pieces), down = pieces / across;
-  auto split = [](int64_t size, int64_t parts, int64_t unit) {
-    const int64_t each = (size + parts - 1) / parts;
-    return (each + unit - 1) / unit * unit;
-  };
-  const int64_t width = split(task.n, across, 16), height = split(task.m, down, 8);
-  const int64_t grid_x = (task.n + width - 1) / width, grid_y = (task.m + height - 1) / height;
-  parallel_for(grid_x * grid_y, 1, [&](int64_t begin, int64_t end) {
+  const Grid grid(task.m, task.n, task.a_col == 1, kernel.block_width(task.k), pieces);
+  parallel_for(grid.across * grid.down, 1, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; p++) {
-      const int64_t i = p / grid_x * height, j = p % grid_x * width;
+      const int64_t i = p / grid.across * grid.height, j = p % grid.across * grid.width;
       GemmTask<T> part = task;
-      part.m = std::min(height, task.m - i);
-      part.n = std::min(width, task.n - j);
+      part.m = std::min(grid.height, task.m - i);
+      part.n = std::min(grid.width, task.n - j);
       part.a += i * task.a_row;
       part.b += j * task.b_col;
       part.c += i * task.c_row + j;
@@ -214,23 +190,9 @@ struct Widened {
   }
 
   static void run(const T* from, int64_t step, Wide* to, int64_t n) {
-    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-      auto convert =
-          std::is_same_v<T, Half> ? product_kernels().from_half : product_kernels().from_bfloat;
-      if (step == 1) return convert(n, reinterpret_cast<const uint16_t*>(from), to);
-    }
     for (int64_t i = 0; i < n; i++) to[i] = Wide(from[i * step]);
   }
 };
-
-// sum + beta * c, rounded once, as it decides about the last bit of a half.
-template <class Wide>
-Wide plus_scaled(Wide sum, Wide beta, Wide c) {
-  if constexpr (std::is_same_v<Wide, float>)
-    return float(double(sum) + double(beta) * double(c));
-  else
-    return Wide(sum + beta * c);
-}
 
 template <class Wide, class T>
 void wide_product(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b,
@@ -245,17 +207,10 @@ void wide_product(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix
       m, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n)), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i++) {
           Wide* from = sum.get() + i * n;
-          if (alpha != Wide(1) || beta != Wide(0))
-            for (int64_t j = 0; j < n; j++)
-              from[j] = beta == Wide(0) ? Wide(alpha * from[j])
-                                        : plus_scaled(Wide(alpha * from[j]), beta,
-                                                      Wide(out[i * c.row + j * c.col]));
-          if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-            auto convert =
-                std::is_same_v<T, Half> ? product_kernels().to_half : product_kernels().to_bfloat;
-            if (c.col == 1) {
-              convert(n, from, reinterpret_cast<uint16_t*>(out + i * c.row));
-              continue;
+          if (alpha != Wide(1) || beta != Wide(0)) {
+            for (int64_t j = 0; j < n; j++) {
+              const Wide sum = alpha * from[j];
+              from[j] = beta == Wide(0) ? sum : Wide(sum + beta * Wide(out[i * c.row + j * c.col]));
             }
           }
           for (int64_t j = 0; j < n; j++) out[i * c.row + j * c.col] = T(from[j]);
@@ -272,6 +227,27 @@ void real_product(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix
 
 }  // namespace
 
+Grid::Grid(int64_t m, int64_t n, bool a_in_place, int64_t block, int64_t threads) {
+  const int64_t most = std::clamp<int64_t>(n / 96, 1, threads);
+  int64_t best = most, least = INT64_MAX;
+  for (int64_t x = most; x >= 1; x--) {
+    const int64_t y = threads / x;
+    if (x * y < threads || (y > 1 && m < 64 * y)) continue;
+    const int64_t rows = m / y, columns = n / x;
+    const int64_t reads = rows * (a_in_place ? (columns + block - 1) / block : 2);
+    const int64_t cost = reads + 2 * columns;
+    if (cost < least) best = x, least = cost;
+  }
+  auto split = [](int64_t size, int64_t parts, int64_t unit) {
+    const int64_t each = (size + parts - 1) / parts;
+    return (each + unit - 1) / unit * unit;
+  };
+  width = split(n, best, 16);
+  height = split(m, threads / best, 8);
+  across = (n + width - 1) / width;
+  down = (m + height - 1) / height;
+}
+
 void gemm(Dtype dtype, int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b,
           const MatrixOut& c, complex128 alpha, complex128 beta) {
   const double p = alpha.real(), q = beta.real();
@@ -280,9 +256,10 @@ void gemm(Dtype dtype, int64_t m, int64_t n, int64_t k, const Matrix& a, const M
     case Dtype::Float64: return real_product<double>(m, n, k, a, b, c, p, q);
     case Dtype::Int64: return real_product<int64_t>(m, n, k, a, b, c, int64_t(p), int64_t(q));
     case Dtype::Int32: return real_product<int32_t>(m, n, k, a, b, c, int32_t(p), int32_t(q));
-    case Dtype::Float16: return wide_product<float, Half>(m, n, k, a, b, c, float(p), float(q));
+    case Dtype::Float16:
     case Dtype::BFloat16:
-      return wide_product<float, BFloat16>(m, n, k, a, b, c, float(p), float(q));
+      return half_gemm(dtype, {m, n, k, a.data, a.row, a.col, b.data, b.row, b.col, c.data, c.row,
+                               c.col, float(p), float(q)});
     case Dtype::Int16:
       return wide_product<int32_t, int16_t>(m, n, k, a, b, c, int32_t(p), int32_t(q));
     case Dtype::Int8:

@@ -3,54 +3,18 @@
 // in place: that copy is what small products cannot afford.
 #include "cpu/kernels/gemm_kernels.h"
 
-#include <immintrin.h>
-
-#include <cstdlib>
-
+#include "cpu/kernels/gemm_blocks.h"
 #include "cpu/kernels/gemm_pack.h"
 #include "cpu/kernels/matvec.h"
-#include "tensor/dtype.h"
 
 namespace ember::cpu::EMBER_ISA {
 namespace {
 
-constexpr int64_t kDepth = 512;             // rows of B in a block: kRows rows of A as deep fit L1
 constexpr int64_t kDepthInPlace = 48;       // rows of a large B read in place
-constexpr int64_t kBlockBytes = 640 << 10;  // of B, in L2
 constexpr int64_t kReachBytes = 512 << 10;  // from the first row of B to its last: pages, sets
 constexpr int64_t kFewRows = 64;            // of C: a copy of B would not pay
 
-// Grows, never shrinks: one block of B, one panel of A per thread.
-struct Workspace {
-  void* data = nullptr;
-  size_t size = 0;
-  void* get(size_t bytes) {
-    if (bytes > size) {
-      free(data);
-      size = (bytes + 4095) / 4096 * 4096;
-      data = aligned_alloc(4096, size);
-      if (!data) abort();
-    }
-    return data;
-  }
-  ~Workspace() { free(data); }
-};
 thread_local Workspace workspace;
-
-// Rows of a block of B; all blocks are about as deep.
-constexpr int64_t even_depth(int64_t k, int64_t deepest = kDepth) {
-  const int64_t blocks = (k + deepest - 1) / deepest;
-  return blocks ? (k + blocks - 1) / blocks : 0;
-}
-
-// Columns of a block of B that is copied.
-template <class T>
-int64_t block_width(int64_t k) {
-  constexpr int64_t kWidth = int64_t(kVectors) * kLanes<T>;
-  const int64_t width =
-      kBlockBytes / int64_t(sizeof(T)) / (k ? even_depth(k) : 1) / kWidth * kWidth;
-  return width < kWidth ? kWidth : width;
-}
 
 // A block of B, copied or in place, which all rows of A meet.
 template <class T>
@@ -255,34 +219,6 @@ void gemm_packed(const GemmTask<T>& task, const T* packed, int64_t first, int64_
   }
 }
 
-void from_half(int64_t n, const uint16_t* x, float* y) {
-  int64_t i = 0;
-#if defined(__F16C__)
-  for (; i + 8 <= n; i += 8)
-    _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(x + i))));
-#endif
-  for (; i < n; i++) y[i] = half_to_float(x[i]);
-}
-
-void to_half(int64_t n, const float* x, uint16_t* y) {
-  int64_t i = 0;
-#if defined(__F16C__)
-  for (; i + 8 <= n; i += 8)
-    _mm_storeu_si128((__m128i*)(y + i),
-                     _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
-#endif
-  for (; i < n; i++) y[i] = float_to_half(x[i]);
-}
-
-void from_bfloat(int64_t n, const uint16_t* x, float* y) {
-  uint32_t* bits = (uint32_t*)y;
-  for (int64_t i = 0; i < n; i++) bits[i] = uint32_t(x[i]) << 16;
-}
-
-void to_bfloat(int64_t n, const float* x, uint16_t* y) {
-  for (int64_t i = 0; i < n; i++) y[i] = float_to_bfloat(x[i]);
-}
-
 template <class T>
 constexpr GemmKernelsOf<T> kernels_of{gemm<T>,       block_width<T>, packed_size<T>, pack<T>,
                                       tile_count<T>, gemm_packed<T>, dot_rows<T>,    sum_rows<T>};
@@ -290,9 +226,8 @@ constexpr GemmKernelsOf<T> kernels_of{gemm<T>,       block_width<T>, packed_size
 }  // namespace
 
 const GemmKernels& gemm_kernels() {
-  static constexpr GemmKernels table{kernels_of<float>,   kernels_of<double>, kernels_of<int32_t>,
-                                     kernels_of<int64_t>, from_half,          to_half,
-                                     from_bfloat,         to_bfloat};
+  static constexpr GemmKernels table{kernels_of<float>, kernels_of<double>, kernels_of<int32_t>,
+                                     kernels_of<int64_t>};
   return table;
 }
 

@@ -47,12 +47,41 @@ struct GemmKernels {
   GemmKernelsOf<double> f64;
   GemmKernelsOf<int32_t> i32;
   GemmKernelsOf<int64_t> i64;
-  void (*from_half)(int64_t n, const uint16_t* x, float* y);
-  void (*to_half)(int64_t n, const float* x, uint16_t* y);
-  void (*from_bfloat)(int64_t n, const uint16_t* x, float* y);
-  void (*to_bfloat)(int64_t n, const float* x, uint16_t* y);
 };
 
-EMBER_DECLARE_LEVELS(const GemmKernels& gemm_kernels();)
+// Products of float16 or bfloat16, which stay as they are in memory, summed in float.
+struct HalfTask {
+  int64_t m, n, k;
+  const void* a;
+  int64_t a_row, a_col;
+  const void* b;
+  int64_t b_row, b_col;
+  void* c;
+  int64_t c_row, c_col;
+  float alpha, beta;
+};
+
+struct HalfKernels {
+  void (*gemm)(const HalfTask&);  // C = alpha * A B + beta * C
+  int64_t (*block_width)(int64_t k);
+  // A few rows `x`, in float, by a large matrix of halves, either way round. For y[i][r] = the sum
+  // over j of x[i][j] * w[r][j], x is in the order that `pair` writes, and k in whole units of
+  // kUnit but for the last piece. For y[i][j] = the sum over p of x[i][p] * w[p][j] it is plain.
+  void (*dots)(int64_t rows, int64_t few, int64_t k, const void* w, int64_t w_row, const float* x,
+               int64_t x_row, float* y, int64_t y_row);
+  void (*sums)(int64_t k, int64_t few, int64_t n, const void* w, int64_t w_row, const float* x,
+               int64_t x_row, float* y, int64_t y_row);
+  void (*pair)(int64_t k, const void* x, int64_t step, float* out);  // out: whole units
+  void (*widen)(int64_t k, const void* x, int64_t step, float* out);
+  // out = alpha * sum + beta * out, rounded once.
+  void (*finish)(int64_t n, float* sum, float alpha, float beta, void* out, int64_t step);
+  static constexpr int64_t kUnit = 32;
+};
+
+struct GemmHalves {
+  HalfKernels f16, bf16;
+};
+
+EMBER_DECLARE_LEVELS(const GemmKernels& gemm_kernels(); const GemmHalves& gemm_halves();)
 
 }  // namespace ember::cpu

@@ -1,12 +1,14 @@
-// Copies of A and B as the register tile reads them. Included by kernels alone.
+// Copies of A and B as the register tile reads them, widened on the way if they are halves (S, of
+// the memory copied from, is not T). Included by kernels alone.
 #pragma once
 
+#include "cpu/kernels/gemm_load.h"
 #include "cpu/kernels/gemm_tile.h"
 
 namespace ember::cpu::EMBER_ISA {
 namespace {
 
-// Transposes kLanes x kLanes elements in registers: each round interleaves the first half with the
+// Turns kLanes x kLanes elements in registers: each round interleaves the first half with the
 // second.
 template <class T, bool High, int... I>
 inline Vector<T> interleave(Vector<T> a, Vector<T> b, std::integer_sequence<int, I...>) {
@@ -15,12 +17,9 @@ inline Vector<T> interleave(Vector<T> a, Vector<T> b, std::integer_sequence<int,
 }
 
 template <class T>
-void transpose(const T* from, int64_t from_row, T* to, int64_t to_row) {
-  using V = Vector<T>;
+inline void turn(Vector<T>* x) {
   constexpr int L = kLanes<T>;
-  V x[L], y[L];
-#pragma GCC unroll 16
-  for (int i = 0; i < L; i++) x[i] = *(const V*)(from + i * from_row);
+  Vector<T> y[L];
 #pragma GCC unroll 4
   for (int round = 1; round < L; round *= 2) {
 #pragma GCC unroll 16
@@ -31,30 +30,62 @@ void transpose(const T* from, int64_t from_row, T* to, int64_t to_row) {
 #pragma GCC unroll 16
     for (int i = 0; i < L; i++) x[i] = y[i];
   }
+}
+
+template <class S>
+constexpr bool kIsHalf = std::is_same_v<S, Half> || std::is_same_v<S, BFloat16>;
+
+// Transposes kLanes columns of B, kDeep elements of each. Pairs of halves are turned as one.
+template <class S>
+constexpr int kDeep = kLanes<decltype(widened(S()))> * (kIsHalf<S> ? 2 : 1);
+
+template <class T, class S>
+void transpose(const S* from, int64_t from_row, T* to, int64_t to_row) {
+  constexpr int L = kLanes<T>;
+  if constexpr (kIsHalf<S>) {
+    Words x[L];
 #pragma GCC unroll 16
-  for (int i = 0; i < L; i++) *(V*)(to + i * to_row) = x[i];
+    for (int i = 0; i < L; i++) x[i] = *(const Pairs*)(from + i * from_row);
+    turn<uint32_t>(x);
+#pragma GCC unroll 16
+    for (int i = 0; i < L; i++) {
+      const Two two = split<S>(x[i]);
+      *(Floats*)(to + 2 * i * to_row) = two.first;
+      *(Floats*)(to + (2 * i + 1) * to_row) = two.second;
+    }
+  } else {
+    Vector<T> x[L];
+#pragma GCC unroll 16
+    for (int i = 0; i < L; i++) x[i] = load(from + i * from_row);
+    turn<T>(x);
+#pragma GCC unroll 16
+    for (int i = 0; i < L; i++) *(Vector<T>*)(to + i * to_row) = x[i];
+  }
 }
 
 // `rows` x `columns` of B into rows of `width` elements, the rest of each row zero.
-template <class T>
-void pack_b(const T* b, int64_t b_row, int64_t b_col, int64_t rows, int64_t columns, int64_t width,
+template <class T, class S>
+void pack_b(const S* b, int64_t b_row, int64_t b_col, int64_t rows, int64_t columns, int64_t width,
             T* out) {
   if (b_col == 1) {
     for (int64_t p = 0; p < rows; p++, out += width) {
-      const T* from = b + p * b_row;
-      for (int64_t j = 0; j < columns; j++) out[j] = from[j];
+      const S* from = b + p * b_row;
+      for (int64_t j = 0; j < columns; j++) out[j] = widened(from[j]);
       for (int64_t j = columns; j < width; j++) out[j] = T(0);
     }
     return;
   }
   constexpr int L = kLanes<T>;
-  int64_t squares = b_row == 1 ? rows / L * L : 0;
+  constexpr int64_t kStep = kDeep<S>;
+  const int64_t squares = b_row == 1 ? rows / kStep * kStep : 0;
   for (int64_t j = 0; j < columns;) {
     int64_t w = j + L <= columns ? L : 1, p = 0;
     if (w == L)
-      for (; p < squares; p += L) transpose(b + p + j * b_col, b_col, out + p * width + j, width);
+      for (; p < squares; p += kStep)
+        transpose(b + p + j * b_col, b_col, out + p * width + j, width);
     for (; p < rows; p++)
-      for (int64_t q = 0; q < w; q++) out[p * width + j + q] = b[p * b_row + (j + q) * b_col];
+      for (int64_t q = 0; q < w; q++)
+        out[p * width + j + q] = widened(b[p * b_row + (j + q) * b_col]);
     j += w;
   }
   for (int64_t p = 0; p < rows; p++)
@@ -94,19 +125,19 @@ void pack_group(const T* a, int64_t a_row, int64_t a_col, int64_t rows, int64_t 
 
 // A block of B into panels, each as wide as its tile. Rows that lie in memory in one piece are read
 // in one piece: the processor foresees that, but not a panel's steps from row to row.
-template <class T>
-void pack_block(const T* b, int64_t b_row, int64_t b_col, int64_t deep, int64_t columns, T* out) {
+template <class T, class S>
+void pack_block(const S* b, int64_t b_row, int64_t b_col, int64_t deep, int64_t columns, T* out) {
   using V = Vector<T>;
   constexpr int L = kLanes<T>;
   const Panels<T> panels(columns);
   const bool by_rows = b_col == 1;
   const int64_t whole = by_rows ? panels.count - (columns % L != 0) : 0;
   for (int64_t p = 0; p < deep; p++) {
-    const T* from = b + p * b_row;
+    const S* from = b + p * b_row;
     for (int64_t at = 0; at < whole; at++) {
       T* to = out + panels.start(at) * deep + p * panels.stride(at);
       for (int64_t q = 0, w = panels.width(at); q < w; q += L, from += L)
-        *(V*)(to + q) = *(const V*)from;
+        *(V*)(to + q) = load(from);
     }
   }
   for (int64_t at = whole; at < panels.count; at++) {
