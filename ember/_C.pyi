@@ -1913,6 +1913,11 @@ def _csr_sample(start: Tensor, columns: Tensor, a: Tensor, b: Tensor) -> Tensor:
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """How points of the simplex move with their concentrations."""
 
+def _foreach_fused(name: _str, self: _Sequence[Tensor], second: _Sequence[Tensor], third: _Sequence[Tensor], numbers: _Sequence[_float], in_place: _bool) -> tuple[Tensor, ...]:
+    """A row of the pointwise table for all tensors at once. Empty if they need it one
+    by one.
+    """
+
 def _fused_adagrad_(input: _Sequence[Tensor], grads: _Sequence[Tensor], state_sums: _Sequence[Tensor], state_steps: _Sequence[Tensor], *, lr: _float, lr_decay: _float, weight_decay: _float, eps: _float, maximize: _bool) -> _bool:
     """A step of Adagrad for all tensors at once. False if these tensors need it one by
     one.

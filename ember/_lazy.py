@@ -123,6 +123,11 @@ def find(name: str) -> object:
 
         if name in _ops:
             return _ops[name]
+        if name.startswith("_foreach_"):
+            from ember import _foreach
+
+            if hasattr(_foreach, name):
+                return getattr(_foreach, name)
     raise AttributeError(f"module 'ember' has no attribute '{name}'")
 
 

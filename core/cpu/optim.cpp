@@ -96,6 +96,7 @@ class CpuOptimKernels final : public OptimKernels {
       loops[type](n, rows, counts[i], step);
     });
   }
+  bool pointwise(const ListCall& call) override { return list_pointwise(call); }
 };
 
 }  // namespace

@@ -6,5 +6,7 @@
 namespace ember::cpu {
 
 OptimKernels* optim_kernels();
+// OptimKernels::pointwise (foreach.cpp).
+bool list_pointwise(const ListCall& call);
 
 }  // namespace ember::cpu

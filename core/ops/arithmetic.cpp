@@ -31,7 +31,7 @@ void check_alpha(const char* op, const Operand& a, const Operand& b, const Scala
 Tensor scaled_sum(const char* op, const Operand& a, const Operand& b, const Scalar& alpha,
                   Dest dest) {
   check_alpha(op, a, b, alpha);
-  if (result_type(a, b) == Dtype::Bool) return add(a, mul(b, alpha), dest);
+  if (result_type(a, b) == Dtype::Bool) return add(a, mul(b, Scalar(!alpha.equal(0))), dest);
   return addcmul(a, b, alpha, Params{1}, dest);
 }
 

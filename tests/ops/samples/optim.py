@@ -117,3 +117,15 @@ op(
         (S(*LISTS, [], COUNTS, lr_decay=0.0, eps=1e-8, **RATES), RuntimeError, "sums")
     ],
 )
+op(
+    "_foreach_fused",
+    S("sqrt", [T(3, low=0.1), T(2, 2, low=0.1)], [], [], [], False),
+    S("mul", *LISTS, [], [], False),
+    S("add", [T(3), T(2, 2)], [], [], [2.0], False),
+    grad=False,
+    skip=SKIP,
+    errors=[
+        (S("no_such", [T(3)], [], [], [], False), ValueError, "no row"),
+        (S("sqrt", [], [], [], [], False), RuntimeError, "at least one tensor"),
+    ],
+)
