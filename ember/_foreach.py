@@ -166,7 +166,7 @@ def _binary(name: str, in_place: bool) -> Callable[..., Any]:
 
     def function(self: Any, *args: Any, alpha: Any = None, **named: Any) -> Any:
         if name == "pow" and not in_place and _is_number(self):
-            exponents = named.get("exponent", args[0] if args else None)
+            exponents: Any = named.get("exponent", args[0] if args else None)
             _lists(full, exponents)
             return tuple(ember.pow(self, e) for e in exponents)
         _listed(full, 0, self)
