@@ -77,17 +77,21 @@ void normal_blocks(float* data, int64_t blocks, double mean, double std) {
 void draw_uniforms(Generator& g, float* out, int64_t n) { uniform_floats(g, out, n, 0.0f, 1.0f); }
 void draw_uniforms(Generator& g, double* out, int64_t n) { uniform_doubles(g, out, n); }
 
-// All uniforms first, then block by block; if elements are left over, the last 16 are drawn anew.
+// Block by block while the uniforms are in the cache; if elements are left over, the last 16 are
+// drawn anew.
 template <class T>
 void normal_in_blocks(Generator& g, T* out, int64_t n, double mean, double std) {
-  draw_uniforms(g, out, n);
-  if (n % 16 == 0) {
-    normal_blocks(out, n / 16, mean, std);
-    return;
+  constexpr int64_t kMany = 64 * kPiece;  // worth several threads
+  const int64_t whole = n / 16 * 16;
+  for (int64_t done = 0; done < whole; done += kMany) {
+    const int64_t count = std::min(kMany, whole - done);
+    draw_uniforms(g, out + done, count);
+    normal_blocks(out + done, count / 16, mean, std);
   }
+  if (whole == n) return;
   T last[16];
+  draw_uniforms(g, last, n - whole);  // in their turn; the last 16 replace what they would make
   draw_uniforms(g, last, 16);
-  normal_blocks(out, n / 16, mean, std);
   normal_blocks(last, 1, mean, std);
   std::copy(last, last + 16, out + n - 16);
 }

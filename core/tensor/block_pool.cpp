@@ -52,6 +52,36 @@ bool cache_is_off() {
   return off;
 }
 
+// Note [Huge pages]: they save most page faults and address translations, but cost far more than
+// small ones where the system has to make room for them first, or a virtual machine's host has to
+// find the memory behind them. Both show in the time that the first touch takes, so some pages of a
+// mapping are touched at once. After a slow one, mappings do without for a while.
+constexpr int64_t kSlowPage = 2'000'000;        // ns; 512 small pages take 1 ms
+constexpr size_t kWithout = size_t(256) << 20;  // bytes mapped before the next try
+constexpr size_t kProbeStep = 8 * kChunk;
+constexpr size_t kMostProbed = size_t(512) << 20;  // of larger mappings only the first page
+std::atomic<size_t> without{0};
+
+int64_t cpu_nanoseconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+void advise_huge(char* memory, size_t bytes) {
+  const size_t left = without.load(std::memory_order_relaxed);
+  if (left > 0) return without.store(left > bytes ? left - bytes : 0, std::memory_order_relaxed);
+  if (madvise(memory, bytes, MADV_HUGEPAGE) != 0) return;
+  for (size_t at = 0; at < (bytes <= kMostProbed ? bytes : 1); at += kProbeStep) {
+    const int64_t before = cpu_nanoseconds();
+    *static_cast<volatile char*>(memory + at) = 0;
+    if (cpu_nanoseconds() - before < kSlowPage) continue;
+    without.store(kWithout, std::memory_order_relaxed);
+    madvise(memory, bytes, MADV_NOHUGEPAGE);
+    return;
+  }
+}
+
 }  // namespace
 
 void* map(size_t bytes) {
@@ -65,7 +95,7 @@ void* map(size_t bytes) {
   char* aligned = reinterpret_cast<char*>((uintptr_t(p) + kChunk - 1) & ~(kChunk - 1));
   if (aligned > start) munmap(start, size_t(aligned - start));
   if (aligned < start + extra) munmap(aligned + bytes, size_t(start + extra - aligned));
-  madvise(aligned, bytes, MADV_HUGEPAGE);
+  advise_huge(aligned, bytes);
   return aligned;
 }
 

@@ -67,3 +67,15 @@ def test_dropout(name):
         x = lib.ones(4, 5, 3, 2)
         made.append(getattr(lib.nn.functional, name)(x, 0.4, training=True))
     assert same(*made)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [1 << 20, (1 << 20) + 7, 2_100_003])
+def test_many_normal_numbers_in_pieces(n, dtype):
+    torch.manual_seed(3)
+    ember.manual_seed(3)
+    expected = torch.empty(n, dtype=getattr(torch, dtype)).normal_(1.0, 0.5)
+    got = ember.empty(n, dtype=getattr(ember, dtype)).normal_(1.0, 0.5)
+    assert torch.equal(torch.from_dlpack(got), expected) or dtype == "float64"
+    assert torch.allclose(torch.from_dlpack(got), expected, rtol=1e-12, atol=1e-12)
+    assert ember.rand(1).item() == torch.rand(1).item()  # as many were drawn
