@@ -1941,6 +1941,9 @@ def _fused_sgd_(input: _Sequence[Tensor], grads: _Sequence[Tensor], momentum_buf
 def _huber(input: Tensor, delta: _float) -> Tensor:
     """x * x / 2 within [-delta, delta], straight lines outside."""
 
+def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Product of two matrices of 8-bit integers, in int32."""
+
 def _interpolate(input: Tensor, size: _Dims, scales: _Sequence[_float], mode: _str, align_corners: _bool, antialias: _bool) -> Tensor:
     """(N, C, ...) resampled to `size`: what `interpolate` ends in."""
 
@@ -1985,6 +1988,9 @@ def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: _Sequence[Tensor 
 
 def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: _Sequence[Tensor | None], values: Tensor) -> Tensor:
     """A copy with the values under the mask added to the elements at `indices`."""
+
+def _weight_int8pack_mm(input: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
+    """self @ (mat2 * scales[:, None]).T with mat2 of int8, summed in float32."""
 
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Absolute value of each element; of a complex one, its modulus."""
