@@ -32,6 +32,8 @@ SIZES = [
     (70, 400, 3),
     (300, 13, 200),
     (300, 300, 1),
+    (1, 1, 200_001),
+    (2, 3, 60_000),
 ]
 LAYOUTS = ["rows", "columns", "rows apart", "columns apart", "every second"]
 

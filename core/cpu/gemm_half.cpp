@@ -28,7 +28,8 @@ int64_t whole_units(int64_t k) {
 void few_rows(const HalfKernels& kernel, const HalfTask& t) {
   const bool by_dots = t.b_row == 1 || t.k == 1;
   const int64_t x_row = by_dots ? whole_units(t.k) : t.k;
-  const int64_t pieces = pieces_for(t.n * t.k * 2, kBytesPerThread);
+  const int64_t bytes = t.n * t.k * 2, pieces = pieces_for(bytes, kBytesPerThread);
+  Unlocked unlocked(pieces == 1 && bytes > kBytesPerThread && !in_parallel_region());
   // Threads take columns of C, or parts of k if those are few.
   const bool across = pieces == 1 || t.n >= (by_dots ? 4 : 256) * pieces;
   const int64_t length = across ? t.n : t.k, unit = HalfKernels::kUnit;
@@ -37,12 +38,17 @@ void few_rows(const HalfKernels& kernel, const HalfTask& t) {
   const int64_t parts = (length + step - 1) / step, size = t.m * t.n;
   const auto memory = buffer<float>(t.m * x_row + (across ? 1 : parts) * size);
   float *x = memory.get(), *y = x + t.m * x_row;
-  for (int64_t i = 0; i < t.m; i++)
-    (by_dots ? kernel.pair : kernel.widen)(t.k, at(t.a, i * t.a_row), t.a_col, x + i * x_row);
+  const auto prepare = [&](int64_t from, int64_t count) {
+    for (int64_t i = 0; i < t.m; i++)
+      (by_dots ? kernel.pair : kernel.widen)(count, at(t.a, i * t.a_row + from * t.a_col), t.a_col,
+                                             x + i * x_row + from);
+  };
+  if (across) prepare(0, t.k);
   parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; p++) {
       const int64_t from = p * step, count = std::min(step, length - from);
       const int64_t n = across ? count : t.n, k = across ? t.k : count;
+      if (!across) prepare(from, count);
       float* to = across ? y + from : y + p * size;
       const float* rows = across ? x : x + from;
       const void* w = at(t.b, from * (across ? t.b_col : t.b_row));
