@@ -29,7 +29,7 @@ void few_rows(const HalfKernels& kernel, const HalfTask& t) {
   const bool by_dots = t.b_row == 1 || t.k == 1;
   const int64_t x_row = by_dots ? whole_units(t.k) : t.k;
   const int64_t bytes = t.n * t.k * 2, pieces = pieces_for(bytes, kBytesPerThread);
-  Unlocked unlocked(pieces == 1 && bytes > kBytesPerThread && !in_parallel_region());
+  UnlockedKernel unlocked(pieces == 1 && bytes > kBytesPerThread && !in_parallel_region());
   // Threads take columns of C, or parts of k if those are few.
   const bool across = pieces == 1 || t.n >= (by_dots ? 4 : 256) * pieces;
   const int64_t length = across ? t.n : t.k, unit = HalfKernels::kUnit;
@@ -67,7 +67,7 @@ void few_rows(const HalfKernels& kernel, const HalfTask& t) {
 void many_rows(const HalfKernels& kernel, const HalfTask& task) {
   const int64_t work = task.m * task.n * task.k, pieces = pieces_for(work, kWorkPerThread);
   if (pieces == 1) {
-    Unlocked unlocked(work > kWorkPerThread && !in_parallel_region());
+    UnlockedKernel unlocked(work > kWorkPerThread && !in_parallel_region());
     return kernel.gemm(task);
   }
   const Grid grid(task.m, task.n, task.a_col == 1, kernel.block_width(task.k), pieces);
