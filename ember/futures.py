@@ -2,10 +2,12 @@
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
 
 
-class Future:
+class Future(Generic[T]):
     """A result that somebody sets and others wait for.
 
     >>> import ember

@@ -146,7 +146,10 @@ class Function(FunctionCtx, _C._FunctionBase):
     def apply(cls, *args, **kwargs):
         """Run forward on `args` and record the operation."""
         if kwargs:
-            args = _bind(cls, args, kwargs)
+            if cls.setup_context is Function.setup_context:
+                cls = _with_keywords(cls, kwargs)
+            else:
+                args = _bind(cls, args, kwargs)
         if vmaps:
             from ember.func._functions import apply
 
@@ -193,10 +196,18 @@ class Function(FunctionCtx, _C._FunctionBase):
         )
 
 
+def _with_keywords(cls, kwargs):
+    """The function with keyword arguments of forward, which get no gradients."""
+    forward = cls.forward
+
+    def with_keywords(ctx, *args):
+        return forward(ctx, *args, **kwargs)
+
+    return type(cls.__name__, (cls,), {"forward": staticmethod(with_keywords)})
+
+
 def _bind(cls, args, kwargs) -> tuple:
-    """Positional form of keyword arguments, which the tape does not know."""
-    if cls.setup_context is Function.setup_context:
-        raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments")
+    """Positional form of keyword arguments, which `setup_context` gets as inputs."""
     import inspect
 
     bound = inspect.signature(cls.forward).bind(*args, **kwargs)

@@ -35,11 +35,19 @@ class Parameter(Tensor):
         from collections import OrderedDict
 
         args: tuple = (self.detach(), self.requires_grad, OrderedDict())
-        return _rebuild_parameter, args
+        if not self.__dict__:
+            return _rebuild_parameter, args
+        return _rebuild_parameter_with_state, (*args, {**self.__dict__})
 
 
 def _rebuild_parameter(data, requires_grad, hooks):
     return Parameter(data, requires_grad)
+
+
+def _rebuild_parameter_with_state(data, requires_grad, hooks, state):
+    made = Parameter(data, requires_grad)
+    made.__dict__.update(state)
+    return made
 
 
 class Buffer(Tensor):
@@ -78,6 +86,10 @@ class UninitializedTensorMixin:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
+
+    def __reduce_ex__(self, protocol):
+        args = self.requires_grad, self.device, self.dtype  # type: ignore
+        return type(self), args
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):

@@ -16,14 +16,18 @@ class ConversionMethods:
         >>> ember.nn.Linear(1, 1).to(ember.float64).weight.dtype == ember.float64
         True
         """
-        device, dtype, options = _parse_to(*args, **kwargs)
+        device, dtype, full = _parse_to(*args, **kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
                 "nn.Module.to only accepts floating point or complex dtypes, but got "
                 f"desired dtype={dtype}"
             )
 
+        plain = {**full}
+        of_images = plain.pop("memory_format", None) is not None
+
         def convert(t):
+            options = full if of_images and t.dim() in (4, 5) else plain
             wanted = dtype if t.is_floating_point() or t.is_complex() else None
             return t.to(device or t.device, wanted or t.dtype, **options)
 
