@@ -18,7 +18,40 @@ from ember.autograd.grad_mode import (
 from ember.autograd.gradcheck import gradcheck, gradgradcheck
 from ember.autograd.graph import GradientEdge
 
-Variable = _C.Tensor
+
+
+class _VariableMeta(type):
+    def __instancecheck__(cls, obj: object) -> bool:
+        return isinstance(obj, _C.Tensor)
+
+
+class Variable(metaclass=_VariableMeta):
+    """What tensors with gradients were before 0.4; today every Tensor is one.
+
+    >>> import ember
+    >>> x = ember.autograd.Variable(ember.ones(2), requires_grad=True)
+    >>> x.requires_grad, isinstance(x, ember.autograd.Variable)
+    (True, True)
+    """
+
+    def __new__(cls, data=None, requires_grad: bool = False, volatile=None):
+        if data is None:
+            data = _C.empty(0)
+        if not isinstance(data, _C.Tensor):
+            kind = type(data).__name__
+            raise TypeError(f"Variable data has to be a tensor, but got {kind}")
+        return data.detach().requires_grad_(bool(requires_grad))
+
+    from_numpy = staticmethod(_C.from_numpy)
+    _execution_engine: "_Engine"
+
+
+class _Engine:
+    """The engine's own names of what `queue_callback` and backward do."""
+
+    def queue_callback(self, callback) -> None:
+        """Call `callback()` at the end of the backward pass that is running."""
+        _C._queue_callback(callback)
 
 
 def is_multithreading_enabled() -> bool:

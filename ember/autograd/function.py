@@ -28,6 +28,7 @@ from typing import Any
 
 import ember
 from ember import _C
+from ember.autograd.grad_mode import dual_levels
 
 vmaps: list = []  # those that are running, innermost last: see ember/func/_batched.py
 
@@ -150,6 +151,12 @@ class Function(FunctionCtx, _C._FunctionBase):
                 cls = _with_keywords(cls, kwargs)
             else:
                 args = _bind(cls, args, kwargs)
+        if dual_levels and dual_levels[-1] and cls.jvp is not Function.jvp:
+            from ember.autograd.forward_ad import apply_dual
+
+            found = apply_dual(cls, args)
+            if found is not None:
+                return found
         if vmaps:
             from ember.func._functions import apply
 

@@ -168,7 +168,7 @@ def grid_sample(
             inside = ok if inside is None else inside & ok
             weight = share if weight is None or share is None else weight * share
             index = index * n + at.detach().clamp(min=0, max=n - 1).long()
-        index = ember.where(inside, index, 0).reshape(batch, 1, -1)
+        index = ember.where(inside, index, 0).flatten(1).unsqueeze(1)
         value = flat.gather(2, index.expand(-1, channels, -1))
         value = value.reshape(batch, channels, *grid.shape[1:-1])
         # Not a product: the weights of points that are not finite are NaN.
