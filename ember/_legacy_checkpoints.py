@@ -77,7 +77,7 @@ class Bounded(io.RawIOBase):
 
 
 class OldPickler(Pickler):
-    """Notes storages as those versions did: with a place for what they are a view of."""
+    """Notes storages as those versions did: with a place for what they view."""
 
     def __init__(self, file, protocol: int = 2) -> None:
         super().__init__(file, protocol)

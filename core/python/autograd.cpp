@@ -115,7 +115,10 @@ PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t n, P
     if (PyObject* inputs = given[3]; inputs && inputs != Py_None) {
       bool one = is_tensor(inputs) || (PyTuple_Check(inputs) && PyTuple_GET_SIZE(inputs) == 2 &&
                                        is_node(PyTuple_GET_ITEM(inputs, 0)));
-      Object list = one ? checked(PyTuple_Pack(1, inputs)) : checked(PySequence_Tuple(inputs));
+      Object values;  // of names to tensors, the tensors
+      if (PyDict_CheckExact(inputs)) values = checked(PyDict_Values(inputs));
+      Object list = one ? checked(PyTuple_Pack(1, inputs))
+                        : checked(PySequence_Tuple(values ? values.get() : inputs));
       check(PyTuple_GET_SIZE(list.get()) > 0, Kind::Runtime,
             "`inputs` argument to `backward()` cannot be empty.");
       for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(list.get()); i++)

@@ -19,7 +19,6 @@ from ember.autograd.gradcheck import gradcheck, gradgradcheck
 from ember.autograd.graph import GradientEdge
 
 
-
 class _VariableMeta(type):
     def __instancecheck__(cls, obj: object) -> bool:
         return isinstance(obj, _C.Tensor)
@@ -119,7 +118,7 @@ def backward(
     if inputs is None:
         inputs = ()
     else:
-        inputs = _tuple(inputs)
+        inputs = _tuple(_values(inputs))
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     tensors = _tuple(tensors)
@@ -139,14 +138,33 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple:
-    """The gradients of the sum of `outputs` with respect to `inputs`.
+) -> "tuple | dict":
+    """The gradients of the sum of `outputs` with respect to `inputs`: a tuple, or a
+    dict if `inputs` is one.
 
     >>> import ember
     >>> x = ember.tensor([1.0, 2.0], requires_grad=True)
     >>> ember.autograd.grad((x * x).sum(), x)
     (tensor([2., 4.]),)
+    >>> ember.autograd.grad((x * x).sum(), {"x": x})
+    {'x': tensor([2., 4.])}
     """
+    if type(inputs) is dict:
+        if not inputs:
+            raise RuntimeError("grad(): `inputs` cannot be empty.")
+        found = grad(
+            outputs,
+            tuple(inputs.values()),
+            grad_outputs,
+            retain_graph,
+            create_graph,
+            only_inputs,
+            allow_unused,
+            is_grads_batched,
+            materialize_grads,
+        )
+        return dict(zip(inputs, found))
+    inputs = _values(inputs)
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when "
@@ -223,6 +241,16 @@ def _batched_grad(outputs, inputs, given, retain_graph, create_graph, allow_unus
         None if column[0] is None else ember.stack(column)
         for column in zip(*rows, strict=True)
     )
+
+
+def _values(inputs):
+    """The tensors of a dict of them."""
+    if not isinstance(inputs, dict):
+        return inputs
+    if type(inputs) is not dict:
+        kind = type(inputs).__name__
+        raise TypeError(f"`inputs` with names must be a dict, got {kind}")
+    return tuple(inputs.values())
 
 
 def _tuple(value) -> tuple:

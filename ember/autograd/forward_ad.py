@@ -131,9 +131,7 @@ class _ForwardContext:
 
 def apply_dual(cls, args: tuple):
     """`cls.apply(*args)` with directions by `cls.jvp`; None if no argument has one."""
-    tangents = [
-        unpack_dual(x).tangent if isinstance(x, Tensor) else None for x in args
-    ]
+    tangents = [unpack_dual(x).tangent if isinstance(x, Tensor) else None for x in args]
     if all(t is None for t in tangents):
         return None
     result = ember._C._function_apply(cls, args)

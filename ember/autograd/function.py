@@ -147,10 +147,7 @@ class Function(FunctionCtx, _C._FunctionBase):
     def apply(cls, *args, **kwargs):
         """Run forward on `args` and record the operation."""
         if kwargs:
-            if cls.setup_context is Function.setup_context:
-                cls = _with_keywords(cls, kwargs)
-            else:
-                args = _bind(cls, args, kwargs)
+            cls, args = _bind(cls, args, kwargs)
         if dual_levels and dual_levels[-1] and cls.jvp is not Function.jvp:
             from ember.autograd.forward_ad import apply_dual
 
@@ -203,23 +200,26 @@ class Function(FunctionCtx, _C._FunctionBase):
         )
 
 
-def _with_keywords(cls, kwargs):
-    """The function with keyword arguments of forward, which get no gradients."""
-    forward = cls.forward
-
-    def with_keywords(ctx, *args):
-        return forward(ctx, *args, **kwargs)
-
-    return type(cls.__name__, (cls,), {"forward": staticmethod(with_keywords)})
-
-
 def _bind(cls, args, kwargs) -> tuple:
-    """Positional form of keyword arguments, which `setup_context` gets as inputs."""
+    """The function and its arguments with keyword arguments in their places, so that
+    tensors among them take part; with `setup_context`, which sees all, also defaults.
+    """
     import inspect
 
-    bound = inspect.signature(cls.forward).bind(*args, **kwargs)
-    bound.apply_defaults()
-    return bound.args
+    whole = cls.setup_context is not Function.setup_context
+    first = () if whole else (None,)
+    bound = inspect.signature(cls.forward).bind(*first, *args, **kwargs)
+    if whole:
+        bound.apply_defaults()
+    args, rest = bound.args[len(first) :], bound.kwargs
+    if not rest:
+        return cls, args
+    forward = cls.forward
+
+    def with_rest(*args):
+        return forward(*args, **rest)
+
+    return type(cls.__name__, (cls,), {"forward": staticmethod(with_rest)}), args
 
 
 class _Undifferentiable(Function):

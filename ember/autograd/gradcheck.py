@@ -417,7 +417,9 @@ def _with_values(sparse, values):
             held.indices(), values, held.shape, is_coalesced=True
         )
     by_rows = sparse.layout in (ember.sparse_csr, ember.sparse_bsr)
-    names = ("crow_indices", "col_indices") if by_rows else ("ccol_indices", "row_indices")
+    names = (
+        ("crow_indices", "col_indices") if by_rows else ("ccol_indices", "row_indices")
+    )
     parts = [getattr(sparse, name)() for name in names]
     return ember.sparse_compressed_tensor(
         *parts, values, sparse.shape, layout=sparse.layout

@@ -23,6 +23,15 @@ class ConversionMethods:
                 f"desired dtype={dtype}"
             )
 
+        if dtype is not None and dtype.is_complex:
+            import warnings
+
+            warnings.warn(
+                "Complex modules are a new feature under active development whose "
+                "design may change, and some modules might not work as expected when "
+                "using complex tensors as parameters or buffers.",
+                stacklevel=2,
+            )
         plain = {**full}
         of_images = plain.pop("memory_format", None) is not None
 
