@@ -405,8 +405,8 @@ def _picked(dense, full):
     """The elements of a dense tensor in the order in which `full` holds all of them."""
     if full.layout is ember.sparse_coo:
         return dense[tuple(full.coalesce().indices())]
-    places = ember.arange(dense.numel()).view(dense.shape).to_sparse(layout=full.layout)
-    return dense.reshape(-1)[places.values()]
+    places = ember.arange(1, dense.numel() + 1).view(dense.shape)  # a 0 is not held
+    return dense.reshape(-1)[places.to_sparse(layout=full.layout).values() - 1]
 
 
 def _with_values(sparse, values):

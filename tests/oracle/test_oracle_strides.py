@@ -23,8 +23,24 @@ torch = pytest.importorskip("torch")
 OPS, ENTRIES = registered(), load()
 NAMES = sorted(name for name in OPS if name in ENTRIES)
 
-# Results that hold no promise: torch's are uninitialised, or its library decides.
-LAYOUTS_OF_A_LIBRARY: dict[str, str] = {}
+# Where torch's layout is that of a workspace, or of the library it calls.
+LAYOUTS_OF_A_LIBRARY: dict[str, str] = {
+    "_log_softmax_backward_data": "a gradient follows the incoming one",
+    "_softmax_backward_data": "a gradient follows the incoming one",
+    "conj_physical": "torch returns a real tensor itself",
+    "fft.ihfft2": "torch conjugates a lazy view",
+    "fft.ihfftn": "torch conjugates a lazy view",
+    "gru_cell": "torch's steps follow the state",
+    "linalg.lstsq": "LAPACK's workspace, with the rows of the residuals",
+    "linalg.solve": "of a batch of vectors: LAPACK's workspace",
+    "nn.functional.avg_pool1d": "torch's rows are images of height 1",
+    "nn.functional.conv1d": "torch's rows are images of height 1",
+    "nn.functional.conv3d": "a batch of one is in both formats",
+    "nn.functional.conv_transpose1d": "torch's rows are images of height 1",
+    "nn.functional.max_pool1d_with_indices": "torch's rows are images of height 1",
+    "svd": "of what is not computed",
+    "unravel_index": "columns of one tensor",
+}
 
 
 def reversed_dims(t: Any) -> Any:
@@ -61,6 +77,7 @@ def swapped_apart(t: Any) -> Any:
 
 
 LAYOUTS: dict[str, tuple[int, Callable[[Any], Any]]] = {
+    "plain": (0, lambda t: t),
     "reversed": (2, reversed_dims),
     "swapped": (3, last_two_swapped),
     "rotated": (3, rotated),

@@ -98,14 +98,25 @@ class ConversionMethods:
 
 def _parse_to(*args, device=None, dtype=None, non_blocking=False, **options):
     """The arguments of `to`: a device, a dtype, or a tensor to be like."""
-    for arg in args:
-        if isinstance(arg, Tensor):
+    for i, arg in enumerate(args):
+        if isinstance(arg, Tensor) and i == 0:
             device, dtype = arg.device, arg.dtype
         elif isinstance(arg, ember.dtype):
             dtype = arg
-        elif isinstance(arg, bool):
+        elif isinstance(arg, bool) and i > 0:
             non_blocking = arg
-        elif arg is not None:
+            # After a device comes a dtype, which may be None.
+            if i == 1 and not isinstance(args[0], (Tensor, ember.dtype)):
+                raise TypeError(
+                    "to() received an invalid combination of arguments: after a device "
+                    f"comes a dtype, got {arg}"
+                )
+        elif i == 0 and isinstance(arg, (str, int, ember.device)):
             device = ember.device(arg)
+        elif arg is not None:
+            raise TypeError(
+                "to() received an invalid combination of arguments - got "
+                f"{type(arg).__name__} at position {i + 1}"
+            )
     options["non_blocking"] = non_blocking
     return device, dtype, options

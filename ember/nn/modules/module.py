@@ -151,11 +151,10 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods, _ModuleB
             object.__setattr__(self, name, value)
 
     def _set_buffer(self, name: str, value, own: dict) -> None:
-        if name in own["_buffers"]:
-            own["_buffers"][name] = registered("buffer", self, name, value)
-        else:
-            self._forget(name, own)
+        if isinstance(value, Buffer):
             self.register_buffer(name, value, value.persistent)
+        else:
+            own["_buffers"][name] = registered("buffer", self, name, value)
 
     def __delattr__(self, name: str) -> None:
         for table in (self._parameters, self._buffers, self._modules):
