@@ -91,7 +91,7 @@ class Pickler(pickle._Pickler):
             return NotImplemented  # it says itself how it is saved
         state = {**getattr(obj, "__dict__", {})}
         if isinstance(obj, parameter):
-            args = (obj.detach(), obj.requires_grad, OrderedDict())
+            args: tuple = (obj.detach(), obj.requires_grad, OrderedDict())
             if not state:
                 return _REBUILD_PARAMETER, args
             return _REBUILD_PARAMETER_WITH_STATE, (*args, state)

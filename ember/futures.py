@@ -74,7 +74,7 @@ class Future(Generic[T]):
 
     def then(self, callback: Callable) -> "Future":
         """A future of what `callback(self)` returns."""
-        made = Future()
+        made: Future = Future()
 
         def run(done: Future) -> None:
             try:
@@ -88,7 +88,7 @@ class Future(Generic[T]):
 
 def collect_all(futures: list) -> Future:
     """A future of the list of futures, done when all of them are."""
-    made = Future()
+    made: Future = Future()
     left = len(futures)
     lock = threading.Lock()
 

@@ -3,6 +3,7 @@ functions and checks. The tape and the engine are in the core (core/autograd/).
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import ember
 from ember import _C
@@ -130,7 +131,7 @@ def backward(
 
 def grad(
     outputs: "ember.Tensor | Sequence[ember.Tensor]",
-    inputs: "ember.Tensor | Sequence[ember.Tensor]",
+    inputs: "ember.Tensor | Sequence[ember.Tensor] | dict[Any, ember.Tensor]",
     grad_outputs: "ember.Tensor | Sequence[ember.Tensor | None] | None" = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -138,7 +139,7 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> "tuple | dict":
+) -> Any:
     """The gradients of the sum of `outputs` with respect to `inputs`: a tuple, or a
     dict if `inputs` is one.
 

@@ -71,7 +71,7 @@ class MaskedTensor(Tensor):
     shape = property(lambda self: self._masked_data.shape)
     ndim = property(lambda self: self._masked_data.dim())
 
-    @property
+    @property  # type: ignore[override]
     def grad(self) -> "MaskedTensor | None":
         found = self._masked_data.grad
         return None if found is None else MaskedTensor(found, self._masked_mask)

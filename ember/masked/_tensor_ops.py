@@ -77,9 +77,9 @@ def pointwise(func, *args, **kwargs):
 
 
 @op(*_SHAPES)
-def shapes(func, x, *args, **kwargs):
+def shapes(func, x, *given, **kwargs):
     """The same for data and mask."""
-    args = [a._masked_data if _is(a) else a for a in args]
+    args = [a._masked_data if _is(a) else a for a in given]
     data, mask = (
         func(x._masked_data, *args, **kwargs),
         func(x._masked_mask, *args, **kwargs),

@@ -145,6 +145,8 @@ def to_padded_tensor(input: Tensor, padding: float, output_size=None) -> Tensor:
     tensor([[1., 1.],
             [1., 0.]])
     """
+    if not isinstance(input, NestedTensor):
+        raise TypeError(f"to_padded_tensor(): expected a nested tensor, got {input!r}")
     return input.to_padded_tensor(padding, output_size)
 
 

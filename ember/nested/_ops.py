@@ -190,9 +190,9 @@ def _inner(x: NestedTensor, dim: int, name: str) -> int:
 
 
 @op("unsqueeze", "squeeze", "select", "narrow", "chunk", "split", "softmax")
-def inside(func, x, *args, dim=None, **kwargs):
+def inside(func, x, *given, dim=None, **kwargs):
     """Along a dimension behind the ragged one."""
-    name, args = func.__name__, list(args)
+    name, args = func.__name__, list(given)
     at = 1 if name in ("chunk", "split") else 0
     if dim is None:
         dim = args.pop(at) if len(args) > at else 0

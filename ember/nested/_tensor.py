@@ -31,11 +31,12 @@ class NestedTensor(Tensor):
     stay as they were).
     """
 
-    _values: Tensor
+    _values: Tensor  # type: ignore[assignment]
     _offsets: Tensor
     _lengths: Tensor | None
     _layout: "ember.layout"
     _dim: int
+    _size: Ragged
 
     def __new__(cls, values, offsets, lengths=None, layout=None, dim=1, size=None):
         made = Tensor._make_subclass(cls, values.detach(), False)
@@ -100,8 +101,8 @@ class NestedTensor(Tensor):
         return self._offsets.diff().tolist()
 
     @property
-    def shape(self) -> tuple:
-        sizes = [len(self._offsets) - 1, self._size, *self._values.shape[1:]]
+    def shape(self) -> tuple:  # type: ignore[override]
+        sizes: list = [len(self._offsets) - 1, self._size, *self._values.shape[1:]]
         if self._dim == 2:
             sizes[1], sizes[2] = sizes[2], sizes[1]
         return tuple(sizes)
@@ -218,7 +219,7 @@ class NestedTensor(Tensor):
             self._values.requires_grad_(False)
         return self
 
-    @property
+    @property  # type: ignore[override]
     def grad(self) -> "NestedTensor | None":
         found = self._values.grad
         return None if found is None else self.like(found)

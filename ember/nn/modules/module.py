@@ -152,7 +152,7 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods, _ModuleB
 
     def _set_buffer(self, name: str, value, own: dict) -> None:
         if isinstance(value, Buffer):
-            self.register_buffer(name, value, value.persistent)
+            self.register_buffer(name, value, value.persistent)  # type: ignore
         else:
             own["_buffers"][name] = registered("buffer", self, name, value)
 
