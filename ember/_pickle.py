@@ -95,7 +95,8 @@ class Pickler(pickle._Pickler):
             if not state:
                 return _REBUILD_PARAMETER, args
             return _REBUILD_PARAMETER_WITH_STATE, (*args, state)
-        if kind is ember.nn.Buffer or (kind is Tensor and not state):
+        plain = kind is ember.nn.Buffer or obj.layout is not ember.strided
+        if plain or (kind is Tensor and not state):
             return _reduce_tensor(obj)
         function, args = _reduce_tensor(obj)
         return _REBUILD_FROM_TYPE, (function, kind, args, state)
