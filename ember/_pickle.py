@@ -86,6 +86,8 @@ class Pickler(pickle._Pickler):
     def reducer_override(self, obj):
         if not isinstance(obj, ember.Tensor):
             return NotImplemented
+        if obj.layout is not ember.strided and obj.layout is not ember.jagged:
+            return _reduce_tensor(obj)
         parameter, kind = ember.nn.Parameter, type(obj)
         if kind.__reduce_ex__ not in (Tensor.__reduce_ex__, parameter.__reduce_ex__):
             return NotImplemented  # it says itself how it is saved
@@ -95,8 +97,7 @@ class Pickler(pickle._Pickler):
             if not state:
                 return _REBUILD_PARAMETER, args
             return _REBUILD_PARAMETER_WITH_STATE, (*args, state)
-        plain = kind is ember.nn.Buffer or obj.layout is not ember.strided
-        if plain or (kind is Tensor and not state):
+        if kind is ember.nn.Buffer or (kind is Tensor and not state):
             return _reduce_tensor(obj)
         function, args = _reduce_tensor(obj)
         return _REBUILD_FROM_TYPE, (function, kind, args, state)
