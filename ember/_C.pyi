@@ -44,6 +44,7 @@ int16: dtype
 int32: dtype
 int64: dtype
 int8: dtype
+jagged: layout
 long: dtype
 preserve_format: memory_format
 short: dtype
@@ -171,9 +172,9 @@ class Tensor:
     @property
     def T(self) -> Tensor: ...
     @property
-    def __array_interface__(self) -> Any: ...
-    @property
     def _base(self) -> Tensor | None: ...
+    @property
+    def _grad(self) -> Any: ...
     @property
     def _version(self) -> _int: ...
     @property
@@ -425,14 +426,26 @@ class Tensor:
         """beta * self + alpha * the sum of batch1 @ batch2 over the batch."""
     def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _Number = ..., alpha: _Number = ...) -> Self:
         """beta * self + alpha * the sum of batch1 @ batch2 over the batch."""
+    @overload
     def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number = ..., out: Tensor | None = ...) -> Tensor:
         """self + value * tensor1 / tensor2."""
+    @overload
+    def addcdiv(self, value: _Number, tensor1: Tensor, tensor2: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
     def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number = ...) -> Self:
         """self + value * tensor1 / tensor2."""
+    @overload
+    def addcdiv_(self, value: _Number, tensor1: Tensor, tensor2: Tensor) -> Self: ...
+    @overload
     def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number = ..., out: Tensor | None = ...) -> Tensor:
         """self + value * tensor1 * tensor2."""
+    @overload
+    def addcmul(self, value: _Number, tensor1: Tensor, tensor2: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
     def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number = ...) -> Self:
         """self + value * tensor1 * tensor2."""
+    @overload
+    def addcmul_(self, value: _Number, tensor1: Tensor, tensor2: Tensor) -> Self: ...
     def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
         """beta * self + alpha * (mat1 @ mat2)."""
     def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alpha: _Number = ...) -> Self:
@@ -634,8 +647,11 @@ class Tensor:
         """Complex conjugate of each element."""
     def contiguous(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """The tensor itself if it is laid out in `memory_format`, else a copy that is."""
+    @overload
     def copy_(self, src: Tensor, non_blocking: _bool = ...) -> Self:
         """Copies the elements of `src`, broadcast and cast, into the tensor."""
+    @overload
+    def copy_(self, src: _Number, non_blocking: _bool = ...) -> Self: ...
     def copysign(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Magnitude of the first with the sign of the second."""
     def copysign_(self, other: _Operand) -> Self:
@@ -1860,6 +1876,7 @@ def _send_message(*args: Any, **kwargs: Any) -> Any: ...
 def _set_anomaly_enabled(*args: Any, **kwargs: Any) -> Any: ...
 def _set_default_device(*args: Any, **kwargs: Any) -> Any: ...
 def _set_grad_enabled(*args: Any, **kwargs: Any) -> Any: ...
+def _set_grad_of_duals(*args: Any, **kwargs: Any) -> Any: ...
 def _set_inference_mode(*args: Any, **kwargs: Any) -> Any: ...
 def _shared_storage(*args: Any, **kwargs: Any) -> Any: ...
 def _sparse_exists(*args: Any, **kwargs: Any) -> Any: ...
@@ -2022,11 +2039,17 @@ def add(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
     """beta * self + alpha * the sum of batch1 @ batch2 over the batch."""
 
+@overload
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Number = ..., out: Tensor | None = ...) -> Tensor:
     """self + value * tensor1 / tensor2."""
+@overload
+def addcdiv(input: Tensor, value: _Number, tensor1: Tensor, tensor2: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 
+@overload
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Number = ..., out: Tensor | None = ...) -> Tensor:
     """self + value * tensor1 * tensor2."""
+@overload
+def addcmul(input: Tensor, value: _Number, tensor1: Tensor, tensor2: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
     """beta * self + alpha * (mat1 @ mat2)."""

@@ -1,5 +1,5 @@
 """Checkpoints as PyTorch wrote them before version 1.6: a row of pickles and the bytes
-of the storages; and before 0.2: a tar archive. They are only read.
+of the storages; and before 0.2: a tar archive, which is only read.
 
 Sizes in a file are believed only as far as the file goes: `Bounded` never reads, nor
 makes room for, more than there is.
@@ -8,9 +8,11 @@ makes room for, more than there is.
 import io
 import pickle
 import struct
+import sys
 
 import ember
 from ember import _storage_io
+from ember._pickle import Pickler
 from ember._storage_io import brief
 
 MAGIC = 0x1950A86A20F9469CFC6C
@@ -72,6 +74,41 @@ class Bounded(io.RawIOBase):
     def integer(self, code: str = "<q") -> int:
         """A number in the given format of `struct`."""
         return struct.unpack(code, self.exactly(struct.calcsize(code)))[0]
+
+
+class OldPickler(Pickler):
+    """Notes storages as those versions did: with a place for what they view."""
+
+    def __init__(self, file, protocol: int = 2) -> None:
+        super().__init__(file, protocol)
+        self.sizes: dict[str, int] = {}  # of an element
+
+    def persistent_id(self, obj):
+        found = super().persistent_id(obj)
+        if found is None:
+            return None
+        _, _, key, _, count = found
+        size = self.storages[key].nbytes()
+        self.sizes[key] = size // count if count else 1
+        return (*found, None)
+
+
+def write_pickled(file, text, storages: dict, sizes: dict[str, int]) -> None:
+    """Write the format of versions 0.2 to 1.5 around a pickle and its storages."""
+    system = {
+        "protocol_version": PROTOCOL,
+        "little_endian": sys.byteorder == "little",
+        "type_sizes": {"short": 2, "int": 4, "long": 4},
+    }
+    for part in (MAGIC, PROTOCOL, system):
+        pickle.dump(part, file, 2)
+    file.write(text)
+    keys = sorted(storages)
+    pickle.dump(keys, file, 2)
+    for key in keys:
+        data = _storage_io.storage_view(storages[key])
+        file.write(struct.pack("=q", storages[key].nbytes() // sizes[key]))
+        file.write(data)
 
 
 def load_pickled(file: Bounded, reader):

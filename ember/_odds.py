@@ -103,7 +103,7 @@ def fork(func: Callable, *args, **kwargs):
     >>> ember.wait(ember.fork(ember.add, ember.ones(1), 2))
     tensor([3.])
     """
-    future = Future()
+    future: Future = Future()
     try:
         future.set_result(func(*args, **kwargs))
     except Exception as error:

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from typing import Any
 
 import ember
+from ember import Tensor
 from ember import _storage_io as io
 from ember._checkpoint_options import location_tag
 
@@ -41,6 +42,8 @@ _REBUILD_UNTYPED = _Global("torch._utils", "_rebuild_tensor_v3")
 _REBUILD_SPARSE = _Global("torch._utils", "_rebuild_sparse_tensor")
 _GET_LAYOUT = _Global("torch.serialization", "_get_layout")
 _REBUILD_PARAMETER = _Global("torch._utils", "_rebuild_parameter")
+_REBUILD_PARAMETER_WITH_STATE = _Global("torch._utils", "_rebuild_parameter_with_state")
+_REBUILD_FROM_TYPE = _Global("torch._tensor", "_rebuild_from_type_v2")
 _UNTYPED = _Global("torch.storage", "UntypedStorage")
 _SIZE, _DEVICE = _Global("torch", "Size"), _Global("torch", "device")
 _STORAGES = {d: _Global("torch", name) for d, name in io.CLASS_NAMES.items()}
@@ -81,12 +84,30 @@ class Pickler(pickle._Pickler):
         return "storage", kind, name, location_tag(storage), count
 
     def reducer_override(self, obj):
-        if isinstance(obj, ember.nn.Parameter):
-            data = obj.detach()
-            return _REBUILD_PARAMETER, (data, obj.requires_grad, OrderedDict())
-        if isinstance(obj, ember.Tensor):
+        if not isinstance(obj, ember.Tensor):
+            return NotImplemented
+        if obj.layout is not ember.strided and obj.layout is not ember.jagged:
             return _reduce_tensor(obj)
-        return NotImplemented
+        parameter, kind = ember.nn.Parameter, type(obj)
+        if kind.__reduce_ex__ not in (Tensor.__reduce_ex__, parameter.__reduce_ex__):
+            return NotImplemented  # it says itself how it is saved
+        state = {**getattr(obj, "__dict__", {})}
+        if isinstance(obj, parameter):
+            args: tuple = (obj.detach(), obj.requires_grad, OrderedDict())
+            if not state:
+                return _REBUILD_PARAMETER, args
+            return _REBUILD_PARAMETER_WITH_STATE, (*args, state)
+        if kind is ember.nn.Buffer or (kind is Tensor and not state):
+            return _reduce_tensor(obj)
+        function, args = _reduce_tensor(obj)
+        return _REBUILD_FROM_TYPE, (function, kind, args, state)
+
+    def save_type(self, obj):
+        """A class; those without a name of their own are made by `type`."""
+        for one in (None, NotImplemented, ...):
+            if obj is type(one):
+                return self.save_reduce(type, (one,), obj=obj)
+        self.save_global(obj)
 
     def save_global(self, obj, name=None):
         name = name or getattr(obj, "__qualname__", None) or obj.__name__
@@ -121,8 +142,8 @@ class Pickler(pickle._Pickler):
     dispatch[type(ember.strided)] = _save_layout
     dispatch[ember.device] = _save_device
     # pickle's own table holds its function, not the override.
-    for _kind in (type, type(_save_name)):
-        dispatch[_kind] = save_global
+    dispatch[type] = save_type
+    dispatch[type(_save_name)] = save_global
 
 
 def _reduce_tensor(t) -> tuple:

@@ -56,6 +56,19 @@ def get_deterministic_debug_mode() -> int:
     return 1 if _state["warn_only"] else 2
 
 
+def alert_not_deterministic(name: str) -> None:
+    """The error, or the warning, of an op whose result may depend on chance."""
+    text = (
+        f"{name} does not have a deterministic implementation, but you set "
+        "'torch.use_deterministic_algorithms(True)'."
+    )
+    if not is_deterministic_algorithms_warn_only_enabled():
+        raise RuntimeError(text)
+    import warnings
+
+    warnings.warn(text, stacklevel=3)
+
+
 def set_float32_matmul_precision(precision: str) -> None:
     """Remember "highest", "high" or "medium"; products are always in full float32."""
     if precision not in ("highest", "high", "medium"):

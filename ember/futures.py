@@ -2,10 +2,12 @@
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
 
 
-class Future:
+class Future(Generic[T]):
     """A result that somebody sets and others wait for.
 
     >>> import ember
@@ -72,7 +74,7 @@ class Future:
 
     def then(self, callback: Callable) -> "Future":
         """A future of what `callback(self)` returns."""
-        made = Future()
+        made: Future = Future()
 
         def run(done: Future) -> None:
             try:
@@ -86,7 +88,7 @@ class Future:
 
 def collect_all(futures: list) -> Future:
     """A future of the list of futures, done when all of them are."""
-    made = Future()
+    made: Future = Future()
     left = len(futures)
     lock = threading.Lock()
 

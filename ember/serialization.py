@@ -51,16 +51,15 @@ def save(
     >>> ember.load(io.BytesIO(buffer.getvalue()))
     {'w': tensor([1., 1.])}
     """
-    if not _use_new_zipfile_serialization:
-        raise NotImplementedError("save(): only the zip format is written")
+    kind = _Content if _use_new_zipfile_serialization else _OldContent
     if _is_path(f):
-        return _save_to_path(_Content(obj, pickle_protocol), f)
+        return _save_to_path(kind(obj, pickle_protocol), f)
     if not hasattr(f, "write"):
         raise AttributeError(
             f"expected 'f' to be string, path, or a file-like object with a 'write' "
             f"attribute, but got {type(f).__name__}"
         )
-    _Content(obj, pickle_protocol).write(f, "archive")
+    kind(obj, pickle_protocol).write(f, "archive")
 
 
 class FileError(OSError, RuntimeError):
@@ -120,7 +119,7 @@ def load(
         )
     from ember._archive import seekable
 
-    safe = None if weights_only is False else _safe_names()
+    safe = _safe_names() if _restricted(weights_only) else None
     reader = Reader(map_location, safe, pickle_load_args)
     if _is_path(f):
         with open(f, _mode(mmap)) as file:
@@ -131,6 +130,23 @@ def load(
             f"attribute, but got {type(f).__name__}"
         )
     return _read(seekable(f), reader, False)
+
+
+def _restricted(weights_only: bool | None) -> bool:
+    """Whether loading is, by the argument and by two environment variables."""
+    yes = ("1", "y", "yes", "true")
+    never, always = (
+        os.environ.get(f"TORCH_FORCE_{word}WEIGHTS_ONLY_LOAD", "0") in yes
+        for word in ("NO_", "")
+    )
+    if never and always:
+        raise RuntimeError(
+            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or "
+            "`TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were set."
+        )
+    if never and weights_only is None:
+        return False
+    return always or weights_only is not False
 
 
 def _mode(mapped: bool | None) -> str:
@@ -176,6 +192,24 @@ class _Content:
                 else:
                     archive.write(f"data/{key}", _storage_io.storage_view(storage))
             archive.write("version", b"3\n")
+
+
+class _OldContent(_Content):
+    """The same in the format from before PyTorch 1.6: see `_legacy_checkpoints`."""
+
+    def __init__(self, obj, protocol: int) -> None:
+        from ember._legacy_checkpoints import OldPickler
+
+        self.text = io.BytesIO()
+        pickler = OldPickler(self.text, protocol)
+        pickler.dump(obj)
+        self.storages, self.sizes = pickler.storages, pickler.sizes
+
+    def write(self, file, root: str) -> None:
+        """Write a checkpoint to a binary file."""
+        from ember._legacy_checkpoints import write_pickled
+
+        write_pickled(file, self.text.getbuffer(), self.storages, self.sizes)
 
 
 class Reader:

@@ -85,7 +85,7 @@ def test_array_protocols():
     assert bytes(memoryview(t.to(ember.uint8))) == bytes(range(6))
     column = memoryview(t[:, 1])
     assert column.strides == (24,) and column.tolist() == [1, 4]
-    assert t.__array_interface__["shape"] == (2, 3)
+    assert not hasattr(t, "__array_interface__")  # libraries probe it
     assert np.array([ember.tensor(1.0), ember.tensor(2.0)]).tolist() == [1, 2]
 
 

@@ -184,11 +184,14 @@ inline bool Tensor::requires_grad() const {
          is_differentiable(impl_->dtype);
 }
 
+inline bool takes_part(const Tensor& t) {
+  return t.defined() && t.requires_grad() && is_differentiable(t.dtype()) &&
+         !(grad_mode.only_made && t.is_leaf());
+}
 inline bool grad_needed() { return false; }
 template <class... More>
 bool grad_needed(const Tensor& t, const More&... more) {
-  return grad_enabled() && ((t.defined() && t.requires_grad() && is_differentiable(t.dtype())) ||
-                            grad_needed(more...));
+  return grad_enabled() && (takes_part(t) || grad_needed(more...));
 }
 inline bool grad_needed(const TensorList& list) {
   for (const Tensor& t : list)

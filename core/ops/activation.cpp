@@ -115,7 +115,9 @@ EMBER_OP("nn.functional.hardshrink(Tensor self, float lambd=0.5) -> Tensor", &ha
          Function | Out | Pointwise, "x outside [-lambd, lambd], 0 inside.");
 EMBER_OP("hardshrink(Tensor self, float lambd=0.5) -> Tensor", &hardshrink_by,
          kForms | Out | Pointwise, "x outside [-lambd, lambd], 0 inside.");
-EMBER_UNARY_OP("nn.functional.logsigmoid", logsigmoid, Function | Out, "log(sigmoid(x)).");
+EMBER_OP("nn.functional.logsigmoid(Tensor self) -> Tensor",
+         ([](const Tensor& self, Dest dest) { return logsigmoid(contiguous(self), dest); }),
+         Function | Out, "log(sigmoid(x)).");
 // Of float16 and bfloat16, the parts of some functions are rounded on the way, as they are in
 // PyTorch.
 EMBER_OP("nn.functional.tanhshrink(Tensor self) -> Tensor", ([](const Tensor& self) {

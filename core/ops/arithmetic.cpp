@@ -150,6 +150,12 @@ static Tensor interpolate(const Tensor& self, const Tensor& end, const Operand& 
 EMBER_OP("lerp(Tensor self, Tensor end, Number weight) -> Tensor", &interpolate, kPointwiseForms,
          "self + weight * (end - self).");
 
+static void warn_old_order(const char* op) {
+  if (host_warn)
+    host_warn(std::string("This overload of ") + op +
+              " is deprecated: the factor is the keyword argument `value`");
+}
+
 // value * x * y, or value * x / y, added to self.
 static Tensor add_product(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                           const Scalar& value, Dest dest) {
@@ -166,6 +172,13 @@ static Tensor add_product(const Tensor& self, const Tensor& tensor1, const Tenso
 }
 EMBER_OP("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
          &add_product, kPointwiseForms, "self + value * tensor1 * tensor2.");
+EMBER_OP("addcmul(Tensor self, Scalar value, Tensor tensor1, Tensor tensor2) -> Tensor",
+         ([](const Tensor& self, const Scalar& value, const Tensor& tensor1, const Tensor& tensor2,
+             Dest dest) {
+           warn_old_order("addcmul");
+           return add_product(self, tensor1, tensor2, value, dest);
+         }),
+         kPointwiseForms, "The same with the factor second, as it once was.");
 
 static Tensor add_quotient(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                            const Scalar& value, Dest dest) {
@@ -179,6 +192,13 @@ static Tensor add_quotient(const Tensor& self, const Tensor& tensor1, const Tens
 }
 EMBER_OP("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
          &add_quotient, kPointwiseForms, "self + value * tensor1 / tensor2.");
+EMBER_OP("addcdiv(Tensor self, Scalar value, Tensor tensor1, Tensor tensor2) -> Tensor",
+         ([](const Tensor& self, const Scalar& value, const Tensor& tensor1, const Tensor& tensor2,
+             Dest dest) {
+           warn_old_order("addcdiv");
+           return add_quotient(self, tensor1, tensor2, value, dest);
+         }),
+         kPointwiseForms, "The same with the factor second, as it once was.");
 
 EMBER_OP("heaviside(Tensor self, Tensor values) -> Tensor",
          ([](const Tensor& self, const Tensor& values, Dest dest) {

@@ -91,12 +91,12 @@ struct AttentionGrad {
   }
 };
 
-Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v, Call c) {
+// `like_queries`: the result lies in memory as they do; mostly with heads beside one another, where
+// a projection wants them next.
+Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v, Call c, bool like_queries) {
   const int64_t batch = q.size(0), heads = q.size(1), queries = q.size(2), depth = v.size(3);
-  // Heads beside one another, where a projection wants them next.
-  Tensor room = empty({batch, queries, heads, depth}, q.dtype(), q.device());
-  Tensor out = alias(room, {batch, heads, queries, depth},
-                     {queries * heads * depth, depth, heads * depth, 1}, 0);
+  const Shape shape = {batch, heads, queries, depth};
+  Tensor out = like_queries ? empty_like(q) : empty(shape, q.dtype(), q.device());
   Tensor logsumexp = empty({batch, heads, queries}, compute_of(q.dtype()), q.device());
   {
     NoGrad guard;
@@ -171,7 +171,13 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
   check_attention(query, key, value, mask, causal, share);
   Call c{mask, causal, scale.value_or(1 / std::sqrt(double(query.size(-1)))), dropout};
   if (!can_fuse(query, key, value, c, share)) return in_steps(query, key, value, c, share);
-  if (query.dim() == 4) return fused(query, key, value, c);
+  if (query.dim() == 4) {
+    // As torch, whose kernel wants one depth and rows without gaps; else its results are
+    // contiguous.
+    bool rows = value.size(-1) == query.size(-1);
+    for (const Tensor* t : {&query, &key, &value}) rows = rows && t->strides().back() == 1;
+    return fused(query, key, value, c, rows);
+  }
   Shape shape = query.shape();
   if (mask && mask.dim() > 2) {  // its batch dimensions are joined with those of the queries
     Shape full = shape;
@@ -179,7 +185,7 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
     c.mask = four(expand(mask, full));
   }
   shape.back() = value.size(-1);
-  return reshape(fused(four(query), four(key), four(value), c), shape);
+  return reshape(fused(four(query), four(key), four(value), c, false), shape);
 }
 EMBER_OP(
     "nn.functional.scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? "

@@ -25,9 +25,13 @@ inline Tensor deliver(const char* op, Dest dest, Tensor result) {
 
 class Change {
  public:
-  Change(const char* op, const Tensor& self, Dest dest) : Change(op, self, dest, self.shape()) {}
-  // `shape`: that of the result, to which self is broadcast.
-  Change(const char* op, const Tensor& self, Dest dest, const Shape& shape) : op_(op), dest_(dest) {
+  Change(const char* op, const Tensor& self, Dest dest,
+         MemoryFormat format = MemoryFormat::Contiguous)
+      : Change(op, self, dest, self.shape(), format) {}
+  // `shape`: that of the result, to which self is broadcast; `format`: that of a new one.
+  Change(const char* op, const Tensor& self, Dest dest, const Shape& shape,
+         MemoryFormat format = MemoryFormat::Contiguous)
+      : op_(op), dest_(dest) {
     NoGrad guard;
     if (dest.in_place) {
       check(self.shape() == shape, Kind::Runtime, op, "_(): output with shape ", self.shape(),
@@ -37,7 +41,7 @@ class Change {
       out = output_for(op, dest, shape, self.dtype(), self.device());
       if (!out.same(self)) backend_of(out).copy(out, expand(self, shape));
     } else if (self.shape() == shape) {
-      out = clone(self);
+      out = clone(self, format);
     } else {
       out = empty(shape, self.dtype(), self.device());
       backend_of(out).copy(out, expand(self, shape));

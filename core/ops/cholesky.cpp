@@ -18,7 +18,7 @@ Factor lower_factor(const char* op, const Tensor& self) {
   Tensor lower = clone(detach(self), MemoryFormat::Contiguous);
   Tensor info = zeros(Shape(self.shape().data(), self.dim() - 2), Dtype::Int32, self.device());
   if (self.numel()) backend_of(self).cholesky(lower, info);
-  lower = tril(lower);
+  lower = column_major(tril(lower));
   if (grad_needed(self))
     lower =
         tape(lower, "linalg_cholesky_ex", wrt(self, [l = Saved::output(lower)](const Tensor& g) {
@@ -74,6 +74,7 @@ Tensor solve_triangular(const Tensor& self, const Tensor& b, bool upper, bool le
   Tensor a = spread_over(self, batch);
   Tensor x = clone(detach(spread_over(b, batch)), MemoryFormat::Contiguous);
   if (x.numel()) backend_of(x).solve_triangular(contiguous(detach(a)), x, upper, left, unit);
+  x = column_major(x);
   if (!grad_needed(self, b)) return x;
   auto grad_b = [upper, left, unit](const Tensor& a, const Tensor& g) {
     return solve_triangular(adjoint_of(a), g, !upper, left, unit);
@@ -98,7 +99,10 @@ EMBER_OP(
 EMBER_OP("cholesky(Tensor self, bool upper=False) -> Tensor", ([](const Tensor& self, bool upper) {
            Factor f = lower_factor("cholesky", self);
            check_info("cholesky", f.info, not_positive);
-           return upper ? adjoint_of(f.lower) : f.lower;
+           if (!upper) return f.lower;
+           Tensor factor = adjoint_of(f.lower);  // a batch of them is a copy
+           return self.dim() == 2 ? factor
+                                  : transpose(contiguous(transpose(factor, -2, -1)), -2, -1);
          }),
          kForms | Out, "The lower triangular L with L @ L.mH equal to the matrix, or its adjoint.");
 
@@ -119,7 +123,9 @@ std::tuple<Tensor, Tensor> triangular_solve(const Tensor& b, const Tensor& a, bo
   Tensor m = transpose_a ? transpose(a, -2, -1) : a;
   Tensor x = solve_triangular(m, b, upper != transpose_a, true, unit);
   Shape batch = common_batch("triangular_solve", a, b);
-  return {x, clone(spread_over(a, batch), MemoryFormat::Contiguous)};
+  Tensor copy =
+      transpose(clone(transpose(spread_over(a, batch), -2, -1), MemoryFormat::Contiguous), -2, -1);
+  return {x, copy};
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Complex tensors from real parts.
 #include "ops/create.h"
+#include "ops/pointwise.h"
 
 namespace ember {
 
@@ -14,8 +15,9 @@ Tensor complex(const Tensor& re, const Tensor& im, Dest dest) {
         "complex(): Expected object of scalar type ", complex_of(re.dtype()),
         " but got scalar type ", dest.tensor ? dest.tensor->dtype() : re.dtype(),
         " for argument 'out'");
-  Shape shape = broadcast_shapes("complex", re.shape(), im.shape());
-  Tensor out = output_for("complex", dest, shape, complex_of(re.dtype()), re.device());
+  const Operand parts[2] = {re, im};
+  const auto met = pointwise::meet("complex", {&parts[0], &parts[1]});
+  Tensor out = pointwise::result_tensor("complex", dest, met, complex_of(re.dtype()));
   {
     NoGrad guard;
     copy_(real(out), re);

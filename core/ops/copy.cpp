@@ -166,6 +166,11 @@ EMBER_OP("copy_(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
            return copy_(self, src, later);
          }),
          Method, "Copies the elements of `src`, broadcast and cast, into the tensor.");
+EMBER_OP("copy_(Tensor self, Scalar src, bool non_blocking=False) -> Tensor",
+         ([](const Tensor& self, const Scalar& src, bool later) {
+           return copy_(self, scalar_tensor(src, dtype_of_scalar(src), self.device()), later);
+         }),
+         Method, "Copies a number into the tensor.");
 
 Tensor fill_(const Tensor& self, const Operand& value) {
   check_in_place("fill_", self);

@@ -17,7 +17,7 @@ void check_in_place(const char* op, const Tensor& self) {
          "(): unsupported operation: more than one element of the written-to tensor refers to a "
          "single memory location. "
          "Please clone() the tensor before performing the operation.");
-  if (!grad_enabled()) return;
+  if (!grad_enabled() || grad_mode.only_made) return;
   const TensorImpl& impl = *self.impl();
   const Autograd* a = impl.autograd;
   check(!(a && a->requires_grad && !a->grad_fn), Kind::Runtime, op,

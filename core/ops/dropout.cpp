@@ -121,7 +121,7 @@ EMBER_OP("native_dropout(Tensor self, float p, bool? train) -> (Tensor, Tensor)"
          ([](const Tensor& self, double p,
              std::optional<bool> train) -> std::tuple<Tensor, Tensor> {
            if (!train.value_or(true) || self.numel() == 0)
-             return {clone(self), full(self.shape(), Scalar(true), Dtype::Bool, self.device())};
+             return {clone(self), to(ones_like(detach(self)), Dtype::Bool)};
            check(p >= 0.0 && p <= 1.0, Kind::Runtime,
                  "dropout probability has to be between 0 and 1, but got ", p);
            Tensor mask = draw(empty_like(self, Dtype::Bool), nullptr,
@@ -163,8 +163,10 @@ Tensor rrelu(const Tensor& self, double lower, double upper, bool training, Gene
   check(lower <= upper, Kind::Runtime,
         "rrelu(): Lower bound should be less than or equal to the upper bound, got ", lower,
         " and ", upper);
-  if (!training || self.device().is_meta()) return leaky_relu(self, {(lower + upper) / 2.0});
-  return self * random_slopes(self, lower, upper, generator ? *generator : default_generator());
+  if (!training || self.device().is_meta())
+    return leaky_relu(contiguous(self), {(lower + upper) / 2.0});
+  return contiguous(self) *
+         random_slopes(self, lower, upper, generator ? *generator : default_generator());
 }
 
 }  // namespace

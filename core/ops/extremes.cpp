@@ -103,9 +103,9 @@ Tensor amin(const Tensor& self, const Dims& dim, bool keepdim) {
 Tensor amax(const Tensor& self, const Dims& dim, bool keepdim) {
   return extreme("amax", true, self, dim, keepdim);
 }
-EMBER_OP("amin(Tensor self, Dims dim=[], bool keepdim=False) -> Tensor", &amin, kForms | Out,
+EMBER_OP("amin(Tensor self, Dims dim=None, bool keepdim=False) -> Tensor", &amin, kForms | Out,
          "Smallest element over `dim`; the gradient is shared among ties.");
-EMBER_OP("amax(Tensor self, Dims dim=[], bool keepdim=False) -> Tensor", &amax, kForms | Out,
+EMBER_OP("amax(Tensor self, Dims dim=None, bool keepdim=False) -> Tensor", &amax, kForms | Out,
          "Largest element over `dim`; the gradient is shared among ties.");
 
 Tensor argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {

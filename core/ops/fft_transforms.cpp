@@ -1,5 +1,8 @@
 // Complex and real Fourier transforms over several dimensions. The gradient of each is another one
 // of them.
+#include <algorithm>
+#include <numeric>
+
 #include "families/fft.h"
 
 #include "ops/fft.h"
@@ -15,9 +18,40 @@ FftKernels* kernels(const Tensor& x) {
   return k;
 }
 
-// Along all of `dims` but the first `done`; the result is `x` itself if `own`.
+// Note [Layout of transforms]
+// As in PyTorch, results are dense with the transformed dimensions innermost, where a library of
+// transforms wants its lines: first the others, those with large strides outermost, then `dims`,
+// sorted likewise up to `fixed` of them at the end. Of a complex transform, three dimensions are
+// taken at a time, from the innermost.
+Shape transformed_strides(const Shape& shape, Shape strides, Shape dims, int fixed) {
+  constexpr int kAtOnce = 3;
+  auto outside = [&](int64_t a, int64_t b) { return strides[int(a)] > strides[int(b)]; };
+  do {
+    std::stable_sort(dims.begin(), dims.end() - fixed, outside);
+    const int count = fixed ? dims.size() : std::min(dims.size(), kAtOnce);
+    Shape order;
+    for (int d = 0; d < shape.size(); d++)
+      if (std::find(dims.end() - count, dims.end(), d) == dims.end()) order.push_back(d);
+    std::stable_sort(order.begin(), order.end(), outside);
+    for (int i = dims.size() - count; i < dims.size(); i++) order.push_back(dims[i]);
+    int64_t step = 1;
+    for (int i = order.size() - 1; i >= 0; i--) {
+      strides[int(order[i])] = step;
+      step *= std::max<int64_t>(shape[int(order[i])], 1);
+    }
+    dims.resize(dims.size() - count);
+  } while (!dims.empty());
+  return strides;
+}
+
+Tensor room_for(const Tensor& x, const Shape& shape, const Shape& dims, int fixed, Dtype dtype) {
+  return empty_strided(shape, transformed_strides(shape, x.strides(), dims, fixed), dtype,
+                       x.device());
+}
+
+// Along all of `dims`; the result is `x` itself if `own`.
 Tensor run_complex(const Tensor& x, const Shape& dims, bool inverse, double scale, bool own) {
-  Tensor out = own ? x : empty(x.shape(), x.dtype(), x.device());
+  Tensor out = own ? x : dims.empty() ? empty_like(x) : room_for(x, x.shape(), dims, 0, x.dtype());
   FftKernels* k = kernels(x);
   if (!k) return out;
   if (dims.empty()) {
@@ -62,7 +96,7 @@ Tensor complex_to_complex(const Tensor& x, const Shape& dims, bool inverse, doub
 
 Tensor real_to_complex(const Tensor& x, const Shape& dims, double scale) {
   const int64_t last = dims.back(), n = x.size(last);
-  Tensor out = empty(with_size(x.shape(), last, n / 2 + 1), complex_of(x.dtype()), x.device());
+  Tensor out = room_for(x, with_size(x.shape(), last, n / 2 + 1), dims, 1, complex_of(x.dtype()));
   if (FftKernels* k = kernels(x)) {
     k->real_to_complex(out, x, int(last), scale);
     run_complex(out, but_last(dims), false, 1, true);
@@ -75,9 +109,9 @@ Tensor real_to_complex(const Tensor& x, const Shape& dims, double scale) {
 
 Tensor complex_to_real(const Tensor& x, const Shape& dims, int64_t n, double scale) {
   const int64_t last = dims.back();
-  Tensor out = empty(with_size(x.shape(), last, n), real_of(x.dtype()), x.device());
+  Tensor lines = dims.size() > 1 ? run_complex(x, but_last(dims), true, 1, false) : x;
+  Tensor out = room_for(lines, with_size(x.shape(), last, n), {last}, 1, real_of(x.dtype()));
   if (FftKernels* k = kernels(x)) {
-    Tensor lines = dims.size() > 1 ? run_complex(x, but_last(dims), true, 1, false) : x;
     k->complex_to_real(out, lines, int(last), scale);
   }
   if (!grad_needed(x)) return out;

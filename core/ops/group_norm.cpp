@@ -89,6 +89,12 @@ GroupNorm group_norm_of(const Tensor& x, const Tensor& weight, const Tensor& bia
               empty({by.n, by.groups}, statistics_dtype(x), x.device())};
   kernels->groups(flat(r.out, flat_shape), r.mean, r.rstd, flat(contiguous(detach(x)), flat_shape),
                   weight, bias, eps);
+  if (!x.is_contiguous() && (x.dim() == 4 || x.dim() == 5) &&
+      x.strides() == channels_last_strides(x.shape())) {
+    Tensor last = empty_like(x);
+    backend_of(x).copy(last, r.out);
+    r.out = last;
+  }
   if (!grad_needed(x, weight, bias)) return r;
   GroupGrad rule{Saved(x), Saved(weight), Saved(detach(r.mean)), Saved(detach(r.rstd)), by, eps};
   if (with_statistics) {

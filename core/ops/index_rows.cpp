@@ -172,7 +172,7 @@ Tensor index_fill_to(const Tensor& self, int64_t dim, const Tensor& index, const
         "index_fill_(): Converting complex Scalar to non-complex type is not supported");
   Tensor one = value.is_tensor() ? to(detach(value.tensor()), self.dtype())
                                  : scalar_tensor(value.scalar(), self.dtype(), self.device());
-  Change c("index_fill", self, dest);
+  Change c("index_fill", self, dest, MemoryFormat::Preserve);
   {
     NoGrad guard;
     Tensor out = as_line(c.out);
@@ -239,7 +239,7 @@ Tensor put_to(const Tensor& self, const Tensor& index, const Tensor& source, boo
         source.numel(), ", index.numel() = ", index.numel());
   check(self.numel() || !index.numel(), Kind::Index,
         "put_(): Expected self to be a non-empty tensor");
-  Change c("put", self, dest);
+  Change c("put", self, dest, MemoryFormat::Preserve);
   {
     NoGrad guard;
     Tensor line = c.out.is_contiguous() ? alias(c.out) : clone(c.out, MemoryFormat::Contiguous);

@@ -43,6 +43,12 @@ LinalgKernels* kernels_for(const char* op, const Tensor& x,
 inline Tensor info_for(const Tensor& a) { return zeros(batch_of(a), Dtype::Int32, a.device()); }
 
 // --- small matrices of ops ---------------------------------------------------------------------
+// The same values with the columns of each matrix contiguous, as LAPACK leaves them.
+inline Tensor column_major(const Tensor& t) {
+  if (t.size(-1) < 2 || t.size(-2) < 2) return t;
+  NoGrad guard;
+  return transpose(contiguous(transpose(t, -2, -1)), -2, -1);
+}
 inline Tensor adjoint_of(const Tensor& t) { return conj(transpose(t, -2, -1)); }
 Tensor identity(int64_t n, const Tensor& like);
 

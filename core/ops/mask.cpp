@@ -21,11 +21,7 @@ Tensor masked_fill_to(const Tensor& self, const Tensor& mask, const Operand& val
     create::check_fits(value.is_tensor() ? item(value.tensor()) : value.scalar(), self.dtype(),
                        true);
   Shape shape = broadcast_shapes("masked_fill", self.shape(), mask.shape());
-  Tensor out;
-  if (dest.tensor)
-    out = output_for("masked_fill", dest, shape, self.dtype(), self.device());
-  else
-    out = self.shape() == shape ? empty_like(self) : empty(shape, self.dtype(), self.device());
+  Tensor out = output_for("masked_fill", dest, shape, self.dtype(), self.device());
   Tensor there =
       self.device().kind == mask.device().kind ? mask : to(mask, self.device(), std::nullopt);
   Shape mask_strides = broadcast_strides(there.shape(), there.strides(), shape);

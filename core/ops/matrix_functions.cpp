@@ -21,7 +21,7 @@ Tensor matrix_power(const Tensor& self, int64_t n) {
                   return zeros(shape, g.dtype(), g.device());
                 }));
   }
-  if (n == 1) return clone(self);
+  if (n == 1) return clone(self, MemoryFormat::Contiguous);
   if (n < 0) check_linalg_dtype(op, self);
   Tensor square = n < 0 ? inv(self) : self, result;
   // Unsigned: the lowest int has no opposite.
@@ -117,7 +117,7 @@ Tensor matrix_exp(const Tensor& self) {
   check(is_differentiable(self.dtype()), Kind::Runtime, op,
         ": Expected a floating point or complex tensor as input. Got ", self.dtype());
   if (is_reduced(self.dtype())) return to(matrix_exp(to(self, Dtype::Float32)), self.dtype());
-  Tensor y = matrix_exp_value(detach(self));
+  Tensor y = contiguous(matrix_exp_value(detach(self)));
   if (!grad_needed(self)) return y;
   return tape(y, "linalg_matrix_exp", wrt(self, [self = Saved(self)](const Tensor& g) {
                 // The corner of exp([[a, g], [0, a]]) is the derivative along g: Mathias (1996).
@@ -206,7 +206,7 @@ EMBER_OP("chain_matmul(Tensor[] *matrices) -> Tensor", ([](const TensorList& mat
            for (const Tensor& m : matrices)
              check(m.dim() == 2, Kind::Runtime, "chain_matmul(): Tensors must be 2D, got ", m.dim(),
                    "D");
-           return matrices.size() == 1 ? matrices[0] : multi_dot(matrices);
+           return matrices.size() == 1 ? clone(matrices[0]) : multi_dot(matrices);
          }),
          Function | Out, "The product of several matrices, multiplied in the best order.");
 

@@ -106,7 +106,7 @@ EMBER_OP("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
            Tensor norms =
                norm_over("renorm", self, p.to<double>(), Dims(others), true, std::nullopt);
            Tensor scale = where(norms > maxnorm, maxnorm / (norms + Scalar(1e-7)), Scalar(1.0));
-           return self * to(scale, real_of(self.dtype()));
+           return contiguous(self) * to(scale, real_of(self.dtype()));
          }),
          kPointwiseForms,
          "Slices along `dim` scaled down so that their norms are at most `maxnorm`.");

@@ -113,7 +113,8 @@ struct Meeting {
   Shape shape;
   Device device;
   const Tensor* like =
-      nullptr;  // an operand of the result's shape, whose memory order the result takes
+      nullptr;      // an operand of the result's shape, whose memory order the result takes
+  Shape strides{};  // the result's, where no operand alone decides them
 };
 Meeting meet(const char* op, std::initializer_list<const Operand*> operands);
 Tensor result_tensor(const char* op, Dest dest, const Meeting& m, Dtype dtype);

@@ -23,9 +23,55 @@ Scalar rounded(const Scalar& s, Dtype dtype) {
   return Scalar::load(dtype, element);
 }
 
+static const Tensor* first_of(std::initializer_list<const Operand*> operands) {
+  for (const Operand* o : operands)
+    if (o->is_tensor()) return &o->tensor();
+  return nullptr;
+}
+
+// The strides of a result where operands that repeat (stride 0), or that are smaller than it, leave
+// the order of some axes to the operands after them.
+static Shape merged_strides(const Shape& shape, std::initializer_list<const Operand*> operands) {
+  const int n = shape.size();
+  int order[kMaxDims];  // innermost first
+  for (int i = 0; i < n; i++) order[i] = n - 1 - i;
+  auto outside = [&](int a, int b) {  // does axis a lie outside b? 0: nobody says
+    for (const Operand* o : operands) {
+      if (!o->is_tensor()) continue;
+      const Tensor& t = o->tensor();
+      const int lead = n - t.dim();
+      auto step = [&](int axis) {
+        const bool repeats = axis < lead || (t.shape()[axis - lead] == 1 && shape[axis] != 1);
+        return repeats ? 0 : t.strides()[axis - lead];
+      };
+      const int64_t of_a = step(a), of_b = step(b);
+      if (of_a == 0 || of_b == 0) continue;
+      if (of_a != of_b) return of_a > of_b ? 1 : -1;
+      if (shape[a] > shape[b]) return 1;
+    }
+    return 0;
+  };
+  for (int i = 1; i < n; i++) {  // insertion: `outside` is no strict order
+    int at = i;
+    for (int j = i - 1; j >= 0; j--) {
+      const int side = outside(order[j], order[at]);
+      if (side < 0) break;
+      if (side > 0) std::swap(order[j], order[at]), at = j;
+    }
+  }
+  Shape strides = Shape::filled(n, 1);
+  int64_t step = 1;
+  for (int k = 0; k < n; k++) {
+    strides[order[k]] = step;
+    step *= std::max<int64_t>(shape[order[k]], 1);
+  }
+  return strides;
+}
+
 Meeting meet(const char* op, std::initializer_list<const Operand*> operands) {
   Meeting m;
   bool first = true, have_device = false;
+  bool strided = false;
   bool host_scalar = true;  // every tensor so far is a 0-d one on the host
   for (const Operand* o : operands) {
     if (!o->is_tensor()) continue;
@@ -44,16 +90,24 @@ Meeting meet(const char* op, std::initializer_list<const Operand*> operands) {
     }
     host_scalar = host_scalar && t.device().is_cpu() && t.dim() == 0;
     have_device = true;
+    strided = strided || !t.is_contiguous();
   }
   for (const Operand* o : operands)
     if (o->is_tensor() && o->tensor().shape() == m.shape) {
       m.like = &o->tensor();
       break;
     }
+  if (strided &&
+      !(m.like && m.like == first_of(operands) && is_dense(m.shape, m.like->strides()))) {
+    numel_of(m.shape);  // refuses what is too large
+    m.strides = merged_strides(m.shape, operands);
+    m.like = nullptr;
+  }
   return m;
 }
 
 Tensor result_tensor(const char* op, Dest dest, const Meeting& m, Dtype dtype) {
+  if (!dest.tensor && m.strides.size()) return empty_strided(m.shape, m.strides, dtype, m.device);
   if (!dest.tensor && m.like && !m.like->is_contiguous())
     return empty_strided(m.shape, preserved_strides(m.shape, m.like->strides()), dtype, m.device);
   return output_for(op, dest, m.shape, dtype, m.device);

@@ -159,7 +159,7 @@ Tensor roll(const Tensor& self, const Shape& shifts, const Shape& dims) {
   return tape(out, "roll",
               wrt(self, [back, dims](const Tensor& g) { return roll(g, back, dims); }));
 }
-EMBER_OP("roll(Tensor self, Dims shifts, Dims dims=[]) -> Tensor",
+EMBER_OP("roll(Tensor self, Dims shifts, Dims dims=None) -> Tensor",
          ([](const Tensor& self, const Dims& shifts, const Dims& dims) {
            return roll(self, shifts.values, dims.values);
          }),

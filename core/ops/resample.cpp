@@ -28,6 +28,14 @@ T cubic(T x, T a) {
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : T(0);
 }
 
+// A sinc under the middle lobe of one three times as wide.
+template <class T>
+T lanczos(T x) {
+  if (x >= 3) return 0;
+  auto sinc = [](T t) { return t == 0 ? T(1) : std::sin(T(M_PI) * t) / (T(M_PI) * t); };
+  return sinc(x) * sinc(x / 3);
+}
+
 // Positions are computed in the precision of the images, as PyTorch does it.
 template <class T>
 Taps plain_taps(const std::string& mode, int64_t in, int64_t out, T step, bool align) {
@@ -61,7 +69,9 @@ Taps plain_taps(const std::string& mode, int64_t in, int64_t out, T step, bool a
 // A filter that widens when the image shrinks.
 template <class T>
 Taps smooth_taps(const std::string& mode, int64_t in, int64_t out, T step) {
-  const T radius = mode == "bicubic" ? 2 : 1, widen = std::max(step, T(1)), reach = radius * widen;
+  const bool by_cubic = mode == "bicubic", by_lanczos = mode == "lanczos";
+  const T radius = by_lanczos ? 3 : by_cubic ? 2 : 1;
+  const T widen = std::max(step, T(1)), reach = radius * widen;
   Taps taps;
   taps.width = std::min(in, int64_t(std::ceil(reach)) * 2 + 1);
   for (int64_t i = 0; i < out; i++) {
@@ -72,7 +82,9 @@ Taps smooth_taps(const std::string& mode, int64_t in, int64_t out, T step) {
     T total = 0;
     for (int64_t k = first; k < first + taps.width; k++) {
       const T x = std::abs((T(k) - centre + T(0.5)) / widen);
-      const T near = mode == "bicubic" ? cubic<T>(x, T(-0.5)) : std::max(T(1) - x, T(0));
+      const T near = by_lanczos ? lanczos<T>(x)
+                     : by_cubic ? cubic<T>(x, T(-0.5))
+                                : std::max(T(1) - x, T(0));
       const T weight = k < last ? near : T(0);
       total += weight;
       taps.index.push_back(std::min(k, in - 1));

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "ops/overlap.h"
+#include "ops/pointwise.h"
 #include "ops/sample_device.h"
 #include "random/reparametrize.h"
 
@@ -154,7 +155,9 @@ EMBER_OP("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
          kForms | Out, "1 with the probability that `input` gives for each element, else 0.");
 EMBER_OP("bernoulli(Tensor self, float p, *, Generator? generator=None) -> Tensor",
          ([](const Tensor& self, double p, Generator* g) {
-           return without_gradient(bernoulli_(empty_like(self), p, g), "bernoulli", self);
+           return without_gradient(
+               bernoulli_(empty(self.shape(), self.dtype(), self.device()), p, g), "bernoulli",
+               self);
          }),
          kForms | Out, "1 with probability `p`, else 0, in the shape of `input`.");
 EMBER_OP("bernoulli_(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor",
@@ -196,14 +199,24 @@ EMBER_OP("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tens
                  "binomial only supports floating-point dtypes for prob, got: ", prob.dtype());
            check(count.dtype() == prob.dtype(), Kind::Runtime, "binomial(): Found dtype ",
                  prob.dtype(), " but expected ", count.dtype());
-           Shape shape = broadcast_shapes("binomial", count.shape(), prob.shape());
+           const Operand given[2] = {count, prob};
+           const auto met = pointwise::meet("binomial", {&given[0], &given[1]});
+           const Shape shape = met.shape;
            if (composes(count) && numel_of(shape))
              return without_gradient(by_ops::binomial(expand(count, shape), expand(prob, shape), g),
                                      "binomial", prob);
-           Tensor out = sampled(count, shape, count.dtype(), [&](void* data) {
-             random::binomial(or_default(g), data, on_host(expand(count, shape)).data(),
-                              on_host(expand(prob, shape)).data(), numel_of(shape), count.dtype());
-           });
+           Tensor out = pointwise::result_tensor("binomial", {}, met, count.dtype());
+           if (!out.device().is_meta() && out.numel()) {
+             NoGrad guard;
+             Tensor ordered = random::in_memory_order(out, out);
+             auto given_to = [&](const Tensor& t) {
+               return on_host(random::in_memory_order(expand(t, shape), out));
+             };
+             copy_(ordered, sampled(count, ordered.shape(), count.dtype(), [&](void* data) {
+                     random::binomial(or_default(g), data, given_to(count).data(),
+                                      given_to(prob).data(), out.numel(), count.dtype());
+                   }));
+           }
            return without_gradient(out, "binomial", prob);
          }),
          Function, "How many of `count` tries succeed with probability `prob`.");

@@ -123,7 +123,7 @@ Tensor segment_reduce(const Tensor& data, const std::string& reduce, const Tenso
     Tensor divided = out / clamp_min(count, Scalar(1.0));
     out = initial ? divided : where(count == Scalar(0), Scalar(double(NAN)), divided);
   }
-  return to(reshape(out, shape), data.dtype());
+  return to(contiguous(reshape(out, shape)), data.dtype());
 }
 
 }  // namespace

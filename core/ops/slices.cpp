@@ -192,7 +192,11 @@ Tensor replaced(const char* op, const Tensor& self, const Tensor& src, View view
   Tensor out;
   {
     NoGrad guard;
-    out = clone(self);
+    // Gaps between the elements stay.
+    out = has_internal_overlap(self)
+              ? clone(self, MemoryFormat::Contiguous)
+              : empty_strided(self.shape(), self.strides(), self.dtype(), self.device());
+    if (!has_internal_overlap(self)) backend_of(out).copy(out, self);
     Tensor part = view(out);
     check(part.shape() == src.shape(), Kind::Runtime, op,
           "(): expected src to have a size equal to the slice of self. src size = ", src.shape(),

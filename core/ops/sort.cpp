@@ -33,8 +33,7 @@ Tensor with_history(const char* op, const Tensor& values, const Tensor& self, co
 Pair sort(const Tensor& self, int64_t dim, bool descending) {
   check_ordered("sort", self);
   int d = wrap_dim("sort", dim, self.dim());
-  Tensor values = empty(self.shape(), self.dtype(), self.device());
-  Tensor indices = empty(self.shape(), Dtype::Int64, self.device());
+  Tensor values = empty_like(self), indices = empty_like(self, Dtype::Int64);
   backend_of(self).sort(values, indices, self, d, descending);
   return {with_history("sort", values, self, indices, d), indices};
 }
@@ -42,7 +41,7 @@ Pair sort(const Tensor& self, int64_t dim, bool descending) {
 Tensor argsort(const Tensor& self, int64_t dim, bool descending) {
   check_ordered("argsort", self);
   int d = wrap_dim("argsort", dim, self.dim());
-  Tensor indices = empty(self.shape(), Dtype::Int64, self.device());
+  Tensor indices = empty_like(self, Dtype::Int64);
   backend_of(self).sort(Tensor(), indices, self, d, descending);
   return indices;
 }

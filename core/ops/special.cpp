@@ -62,7 +62,7 @@ static Tensor mvlgamma(const Tensor& self, int64_t p) {
         "mvlgamma(): not implemented for dtype ", self.dtype());
   check(p <= kMostTerms, Kind::Runtime, "mvlgamma(): p = ", p,
         " is a sum of too many terms, at most ", kMostTerms, " are taken");
-  Tensor x = is_floating(self.dtype()) ? self : to(self, default_dtype());
+  Tensor x = contiguous(is_floating(self.dtype()) ? self : to(self, default_dtype()));
   Tensor sum = lgamma(x);
   for (int64_t i = 1; i < p; i++) sum = sum + lgamma(x - double(i) / 2);
   return sum + double(p) * double(p - 1) / 4 * std::log(M_PI);

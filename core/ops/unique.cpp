@@ -128,7 +128,7 @@ Tensor is_in(const Operand& elements, const Operand& among, bool invert) {
   check(!is_complex(x.dtype()) && !is_complex(y.dtype()), Kind::Runtime,
         "isin(): Unsupported input type encountered, got ", x.dtype(), " and ", y.dtype());
   Dtype common = result_type(elements, among);
-  x = to(x, common);
+  x = contiguous(to(x, common));
   y = to(y, common);
   Tensor found;
   if (y.numel() == 0)

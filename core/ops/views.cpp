@@ -33,8 +33,12 @@ Tensor view(const Tensor& self, const Shape& size) {
   return reshape_rule(self, make_view(self, std::move(shape), *std::move(strides), self.offset()),
                       "view");
 }
-EMBER_VIEW("view", "(Tensor self, Size size) -> Tensor", &view, Method | kCopies,
+EMBER_VIEW("view", "(Tensor self, Size size) -> Tensor", &view, Method,
            "The same elements under another shape, as a view.");
+EMBER_OP("view_copy(Tensor self, Size size) -> Tensor", ([](const Tensor& self, const Shape& size) {
+           return clone(reshape(self, size), MemoryFormat::Contiguous);
+         }),
+         Function | Out, "The elements in another shape, as a copy.");
 EMBER_OP("view_as(Tensor self, Tensor other) -> Tensor",
          ([](const Tensor& self, const Tensor& other) { return view(self, other.shape()); }),
          Method, "A view with the shape of `other`.");

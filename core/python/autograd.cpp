@@ -115,7 +115,10 @@ PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t n, P
     if (PyObject* inputs = given[3]; inputs && inputs != Py_None) {
       bool one = is_tensor(inputs) || (PyTuple_Check(inputs) && PyTuple_GET_SIZE(inputs) == 2 &&
                                        is_node(PyTuple_GET_ITEM(inputs, 0)));
-      Object list = one ? checked(PyTuple_Pack(1, inputs)) : checked(PySequence_Tuple(inputs));
+      Object values;  // of names to tensors, the tensors
+      if (PyDict_CheckExact(inputs)) values = checked(PyDict_Values(inputs));
+      Object list = one ? checked(PyTuple_Pack(1, inputs))
+                        : checked(PySequence_Tuple(values ? values.get() : inputs));
       check(PyTuple_GET_SIZE(list.get()) > 0, Kind::Runtime,
             "`inputs` argument to `backward()` cannot be empty.");
       for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(list.get()); i++)
@@ -158,9 +161,18 @@ PyObject* queue_python_callback(PyObject*, PyObject* f) {
 
 PyObject* set_grad_enabled(PyObject*, PyObject* on) {
   grad_mode.enabled = on == Py_True;
+  grad_mode.only_made = false;
   Py_RETURN_NONE;
 }
-PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(grad_mode.enabled); }
+// no_grad while there are dual numbers, whose directions the tape carries: their history goes on,
+// leaves begin none.
+PyObject* set_grad_of_duals(PyObject*, PyObject*) {
+  grad_mode.enabled = grad_mode.only_made = true;
+  Py_RETURN_NONE;
+}
+PyObject* is_grad_enabled(PyObject*, PyObject*) {
+  return PyBool_FromLong(grad_mode.enabled && !grad_mode.only_made);
+}
 PyObject* set_inference_mode(PyObject*, PyObject* on) {
   grad_mode.inference = on == Py_True;
   Py_RETURN_NONE;
@@ -247,6 +259,7 @@ PyMethodDef functions[] = {
     {"_queue_callback", queue_python_callback, METH_O,
      "Calls a function when the running backward pass is done."},
     {"_set_grad_enabled", set_grad_enabled, METH_O, nullptr},
+    {"_set_grad_of_duals", set_grad_of_duals, METH_NOARGS, nullptr},
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "Whether ops are recorded on this thread."},
     {"_set_inference_mode", set_inference_mode, METH_O, nullptr},
     {"is_inference_mode_enabled", is_inference_mode, METH_NOARGS,

@@ -320,6 +320,8 @@ EMBER_OP(
           !is_tensor(o) && !is_array(o) && !has_dlpack && !is_number(o) && PyObject_CheckBuffer(o);
       if (has_dlpack) {
         keep = checked(PyObject_CallOneArg(imported("ember._C", "from_dlpack"), o));
+      } else if (has_buffer && PyObject_HasAttrString(o, "nbytes") && PyObject_Length(o) == 0) {
+        keep = checked(wrap(empty({0}, dtype.value_or(default_dtype()))));
       } else if (has_buffer && !is_array_like(o)) {
         keep = checked(wrap(tensor_over_buffer(o, dtype.value_or(default_dtype()), -1, 0)));
       }

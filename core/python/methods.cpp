@@ -211,6 +211,7 @@ PyObject* type(PyObject* self, PyObject* args, PyObject* kwargs) {
     const Tensor& t = tensor_of(self);
     if (wanted == Py_None) return PyUnicode_FromString(legacy_name(t.dtype(), t.device()).c_str());
     if (is_dtype(wanted)) return wrap(to(t, dtype_of_object(wanted)));
+    if (wanted == (PyObject*)tensor_type) return wrap(to(t, Device{}, default_dtype()));
     Object text;
     if (!PyUnicode_Check(wanted)) {  // a legacy class: ember.FloatTensor
       text = checked(PyObject_GetAttrString(wanted, "_legacy_name"));

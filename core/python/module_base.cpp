@@ -1,6 +1,7 @@
 // The base of nn.Module: attributes and calls without a detour through Python. By the usual rules,
 // reading a layer of a model fails first, with an exception and its message, before __getattr__ is
-// asked; and a call packs and unpacks its arguments once more.
+// asked; and a call packs and unpacks its arguments once more. Classes with a __getattr__ of their
+// own keep the usual rules: theirs is asked for parameters, buffers and submodules too.
 #include "python/python.h"
 
 namespace ember::python {
@@ -21,7 +22,6 @@ PyObject* find_member(PyObject* own, PyObject* name) {
   return nullptr;
 }
 
-// __getattribute__
 PyObject* get_attribute(PyObject* self, PyObject* name) {
   // What the class defines comes first or is a descriptor: the usual way knows.
   if (!_PyType_Lookup(Py_TYPE(self), name)) {
@@ -86,7 +86,6 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 
 PyType_Slot slots[] = {
-    {Py_tp_getattro, reinterpret_cast<void*>(get_attribute)},
     {Py_tp_call, reinterpret_cast<void*>(call)},
     {Py_tp_doc, const_cast<char*>("Attributes and calls of nn.Module.")},
     {0, nullptr},

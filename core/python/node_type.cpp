@@ -3,6 +3,9 @@
 // A node's object is dropped and made anew as needed, unless it carries state (the context of a
 // custom Function, metadata, weak references); then, once Python lets go of it, the node owns it:
 // Note [Identity], tensor_type.cpp.
+#include <unordered_map>
+#include <unordered_set>
+
 #include "ops/ops.h"
 #include "python/tape.h"
 #include "structmember.h"
@@ -19,9 +22,32 @@ Node& node_of(PyObject* o) {
 
 namespace {
 
+// One type for each name, so that type(y.grad_fn).__name__ is "MulBackward0". They live for ever.
+std::unordered_map<std::string, PyTypeObject*> types_by_name;
+std::unordered_set<PyTypeObject*> own_types;
+
+PyTypeObject* type_named(const std::string& name) {
+  PyTypeObject*& type = types_by_name[name];
+  if (type) return type;
+  auto* full = new std::string("ember.autograd." + name);  // the type points to it
+  PyType_Slot slots[] = {{Py_tp_dealloc, (void*)node_dealloc},
+                         {Py_tp_traverse, (void*)node_traverse},
+                         {Py_tp_clear, (void*)node_clear},
+                         {0, nullptr}};
+  PyType_Spec spec = {full->c_str(), sizeof(PyNode), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                      slots};
+  Object made = checked(PyType_FromSpecWithBases(&spec, (PyObject*)node_type));
+  Object module = checked(PyUnicode_FromString("builtins"));
+  checked(PyObject_SetAttrString(made.get(), "__module__", module.get()));
+  type = (PyTypeObject*)made.release();
+  own_types.insert(type);
+  return type;
+}
+
 bool carries_state(PyObject* self) {
   PyNode* o = as_py_node(self);
-  return Py_TYPE(self) != node_type || (o->dict && PyDict_GET_SIZE(o->dict)) || o->weakrefs;
+  return !own_types.count(Py_TYPE(self)) || (o->dict && PyDict_GET_SIZE(o->dict)) || o->weakrefs;
 }
 
 }  // namespace
@@ -70,7 +96,7 @@ PyObject* wrap_node(const Ref<Node>& node) {
     Ref<Node>(node).detach();
     return o;
   }
-  auto* o = PyObject_GC_New(PyNode, node_type);
+  auto* o = PyObject_GC_New(PyNode, type_named(node->display_name()));
   if (!o) throw PythonError{};
   o->dict = o->weakrefs = nullptr;
   o->node = Ref<Node>(node).detach();
@@ -121,7 +147,7 @@ PyObject* node_variable(PyObject* self, void*) {
 PyObject* node_metadata(PyObject* self, void*) {
   PyNode* o = as_py_node(self);
   if (!o->dict && !(o->dict = PyDict_New())) return nullptr;
-  if (Py_TYPE(self) == node_type) return Py_NewRef(o->dict);
+  if (own_types.count(Py_TYPE(self))) return Py_NewRef(o->dict);
   // The context of a custom Function keeps its attributes in its dict; notes go beside them.
   PyObject* notes = PyDict_GetItemString(o->dict, "_metadata");
   if (notes) return Py_NewRef(notes);

@@ -234,7 +234,7 @@ EMBER_OP(
 // -------------------------------------------------------------------------------------
 
 void check_readable(const Tensor& t) {
-  check(!t.requires_grad(), Kind::Runtime,
+  check(!t.requires_grad() || !grad_enabled(), Kind::Runtime,
         "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
   check(t.device().is_cpu(), Kind::Type, "can't convert ", t.device(),
         " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
@@ -340,33 +340,6 @@ PyObject* array_wrap(PyObject*, PyObject* args) {
   });
 }
 
-PyObject* array_interface(PyObject* self, void*) {
-  return guarded([&]() -> PyObject* {
-    const Tensor& t = tensor_of(self);
-    check_readable(t);
-    char kind = t.dtype() == Dtype::Bool ? 'b'
-                : is_floating(t.dtype()) ? 'f'
-                : is_complex(t.dtype())  ? 'c'
-                : is_signed(t.dtype())   ? 'i'
-                                         : 'u';
-    Object shape = checked(PySequence_Tuple(checked(wrap_shape(t.shape())).get()));
-    Object strides = checked(PyTuple_New(t.dim()));
-    Shape steps = byte_strides(t);
-    for (int i = 0; i < t.dim(); i++)
-      PyTuple_SET_ITEM(strides.get(), i, checked(PyLong_FromLongLong(steps[i])).release());
-    void* data = t.numel() ? t.data() : nullptr;
-    pin_storage(t.storage());
-    (t.storage()->root ? t.storage()->root : t.storage())->exposed = true;
-    // Whoever keeps the dict keeps the memory, too.
-    Object memory = checked(wrap_storage(t.storage()->root ? t.storage()->root : t.storage()));
-    std::string code =
-        (t.item_size() > 1 ? "<" : "|") + std::string(1, kind) + std::to_string(t.item_size());
-    return Py_BuildValue("{s:i,s:s,s:O,s:O,s:N,s:(NO)}", "version", 3, "typestr", code.c_str(),
-                         "shape", shape.get(), "strides", strides.get(), "storage",
-                         memory.release(), "data", PyLong_FromVoidPtr(data), Py_False);
-  });
-}
-
 PyMethodDef methods[] = {
     {"numpy", (PyCFunction)(void (*)())numpy, METH_VARARGS | METH_KEYWORDS,
      "numpy(*, force=False)\n\nA NumPy array over the same memory. With `force`, a tensor that "
@@ -375,7 +348,6 @@ PyMethodDef methods[] = {
     {"__array__", (PyCFunction)(void (*)())array, METH_VARARGS | METH_KEYWORDS, nullptr},
     {"__array_wrap__", array_wrap, METH_VARARGS, nullptr},
     {}};
-PyGetSetDef interface = {"__array_interface__", array_interface, nullptr, nullptr, nullptr};
 
 }  // namespace
 
@@ -397,8 +369,6 @@ PyBufferProcs buffer_methods = {get_buffer, release_exported};
 void add_numpy(PyObject* module) {
   checked(PyModule_AddFunctions(module, functions));
   add_tensor_methods(methods);
-  Object descriptor = checked(PyDescr_NewGetSet(tensor_type, &interface));
-  checked(PyObject_SetAttrString((PyObject*)tensor_type, interface.name, descriptor.get()));
   Object priority = checked(PyLong_FromLong(1000));  // NumPy's operators leave the work to ours
   checked(PyObject_SetAttrString((PyObject*)tensor_type, "__array_priority__", priority.get()));
 }

@@ -342,17 +342,35 @@ Object make_op(Form form, std::string name, std::vector<const OpInfo*>* overload
   return Object::steal((PyObject*)op);
 }
 
+// "torch.return_types.max(\nvalues=...,\nindices=...)"
+PyObject* result_repr(PyObject* self) {
+  return guarded([&]() -> PyObject* {
+    const PyTypeObject* type = Py_TYPE(self);
+    const char* dot = std::strrchr(type->tp_name, '.');
+    std::string text = std::string("torch.return_types.") + (dot ? dot + 1 : type->tp_name) + "(";
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); i++) {
+      Object item = checked(PyObject_Repr(PyTuple_GET_ITEM(self, i)));
+      text += std::string(i ? ",\n" : "\n") + type->tp_members[i].name + "=" +
+              PyUnicode_AsUTF8(item.get());
+    }
+    text += ")";
+    return PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size()));
+  });
+}
+
 void make_result_type(OpInfo& op) {
   if (op.result_names.empty()) return;
   // Ops with the same result names do not share a type: the type's name is the op's, as in torch.
   auto* fields = new std::vector<PyStructSequence_Field>;
   for (const std::string& name : op.result_names) fields->push_back({name.c_str(), nullptr});
   fields->push_back({nullptr, nullptr});
-  auto* full_name = new std::string("ember.return_types." + op.name.substr(op.name.rfind('.') + 1));
+  auto* full_name = new std::string("ember.return_types." + op.name);
+  std::replace(full_name->begin() + sizeof("ember.return_types"), full_name->end(), '.', '_');
   PyStructSequence_Desc desc{full_name->c_str(), nullptr, fields->data(),
                              int(op.result_names.size())};
   op.host_tuple = PyStructSequence_NewType(&desc);
   if (!op.host_tuple) throw PythonError{};
+  static_cast<PyTypeObject*>(op.host_tuple)->tp_repr = result_repr;
 }
 
 }  // namespace

@@ -148,6 +148,7 @@ PyGetSetDef attributes[] = {
      "Whether gradients are computed.", nullptr},
     {"is_leaf", get_is_leaf, nullptr, "Whether no recorded op made this tensor.", nullptr},
     {"grad", get_grad, set_grad, "The gradient accumulated by backward(), or None.", nullptr},
+    {"_grad", get_grad, set_grad, "The same as grad.", nullptr},
     {"grad_fn", get_grad_fn, nullptr, "The node of the tape that made this tensor, or None.",
      nullptr},
     {"retains_grad", get_retains_grad, nullptr, "Whether a non-leaf keeps its gradient.", nullptr},

@@ -285,8 +285,9 @@ void add_value_types(PyObject* module) {
       {"int", Dtype::Int32},        {"long", Dtype::Int64},        {"short", Dtype::Int16},
       {"cfloat", Dtype::Complex64}, {"cdouble", Dtype::Complex128}};
   for (auto& [name, d] : aliases) checked(PyModule_AddObjectRef(module, name, dtypes[int(d)]));
-  add_constants(module, layout_type,
-                {"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"});
+  add_constants(
+      module, layout_type,
+      {"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged"});
   add_constants(module, format_type,
                 {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"});
 }

@@ -3,6 +3,7 @@ functions and checks. The tape and the engine are in the core (core/autograd/).
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import ember
 from ember import _C
@@ -18,7 +19,39 @@ from ember.autograd.grad_mode import (
 from ember.autograd.gradcheck import gradcheck, gradgradcheck
 from ember.autograd.graph import GradientEdge
 
-Variable = _C.Tensor
+
+class _VariableMeta(type):
+    def __instancecheck__(cls, obj: object) -> bool:
+        return isinstance(obj, _C.Tensor)
+
+
+class Variable(metaclass=_VariableMeta):
+    """What tensors with gradients were before 0.4; today every Tensor is one.
+
+    >>> import ember
+    >>> x = ember.autograd.Variable(ember.ones(2), requires_grad=True)
+    >>> x.requires_grad, isinstance(x, ember.autograd.Variable)
+    (True, True)
+    """
+
+    def __new__(cls, data=None, requires_grad: bool = False, volatile=None):
+        if data is None:
+            data = _C.empty(0)
+        if not isinstance(data, _C.Tensor):
+            kind = type(data).__name__
+            raise TypeError(f"Variable data has to be a tensor, but got {kind}")
+        return data.detach().requires_grad_(bool(requires_grad))
+
+    from_numpy = staticmethod(_C.from_numpy)
+    _execution_engine: "_Engine"
+
+
+class _Engine:
+    """The engine's own names of what `queue_callback` and backward do."""
+
+    def queue_callback(self, callback) -> None:
+        """Call `callback()` at the end of the backward pass that is running."""
+        _C._queue_callback(callback)
 
 
 def is_multithreading_enabled() -> bool:
@@ -86,7 +119,7 @@ def backward(
     if inputs is None:
         inputs = ()
     else:
-        inputs = _tuple(inputs)
+        inputs = _tuple(_values(inputs))
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     tensors = _tuple(tensors)
@@ -98,7 +131,7 @@ def backward(
 
 def grad(
     outputs: "ember.Tensor | Sequence[ember.Tensor]",
-    inputs: "ember.Tensor | Sequence[ember.Tensor]",
+    inputs: "ember.Tensor | Sequence[ember.Tensor] | dict[Any, ember.Tensor]",
     grad_outputs: "ember.Tensor | Sequence[ember.Tensor | None] | None" = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -106,14 +139,33 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple:
-    """The gradients of the sum of `outputs` with respect to `inputs`.
+) -> Any:
+    """The gradients of the sum of `outputs` with respect to `inputs`: a tuple, or a
+    dict if `inputs` is one.
 
     >>> import ember
     >>> x = ember.tensor([1.0, 2.0], requires_grad=True)
     >>> ember.autograd.grad((x * x).sum(), x)
     (tensor([2., 4.]),)
+    >>> ember.autograd.grad((x * x).sum(), {"x": x})
+    {'x': tensor([2., 4.])}
     """
+    if type(inputs) is dict:
+        if not inputs:
+            raise RuntimeError("grad(): `inputs` cannot be empty.")
+        found = grad(
+            outputs,
+            tuple(inputs.values()),
+            grad_outputs,
+            retain_graph,
+            create_graph,
+            only_inputs,
+            allow_unused,
+            is_grads_batched,
+            materialize_grads,
+        )
+        return dict(zip(inputs, found))
+    inputs = _values(inputs)
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when "
@@ -190,6 +242,16 @@ def _batched_grad(outputs, inputs, given, retain_graph, create_graph, allow_unus
         None if column[0] is None else ember.stack(column)
         for column in zip(*rows, strict=True)
     )
+
+
+def _values(inputs):
+    """The tensors of a dict of them."""
+    if not isinstance(inputs, dict):
+        return inputs
+    if type(inputs) is not dict:
+        kind = type(inputs).__name__
+        raise TypeError(f"`inputs` with names must be a dict, got {kind}")
+    return tuple(inputs.values())
 
 
 def _tuple(value) -> tuple:

@@ -2,7 +2,8 @@
 
 The direction of a result is computed when it is asked for, by differentiating the
 backward pass (Note [Derivatives of functions], ember/func/_grad.py); so every op with a
-second derivative takes part, and a tensor keeps its history while the level is entered.
+second derivative takes part, and a tensor keeps its history while the level is entered:
+also inside of `no_grad`. A custom Function with a `jvp` is asked for it.
 
 >>> import ember
 >>> from ember.autograd import forward_ad
@@ -16,10 +17,11 @@ from typing import NamedTuple
 
 import ember
 from ember import Tensor
+from ember.autograd.grad_mode import dual_levels
 from ember.func._batched import run_grad
 from ember.func._grad import fresh
 
-_levels: list[list[tuple[Tensor, Tensor]]] = []
+_levels: list[list[tuple[Tensor, Tensor]]] = dual_levels
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -82,6 +84,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         )
     with ember.enable_grad():
         dual = fresh(tensor)
+        dual = dual.view_as(dual)  # no leaf: see grad_mode.dual_levels
     _levels[-1].append((dual, tangent))
     return dual
 
@@ -109,3 +112,42 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     given = [p for p, _ in pairs], [probe], [t for _, t in pairs]
     (tangent,) = run_grad(*given, False, True)
     return UnpackedDualTensor(tensor.detach(), tangent)
+
+
+class _ForwardContext:
+    """The context of a Function as its `jvp` sees it."""
+
+    def __init__(self, ctx) -> None:
+        self._ctx = ctx
+
+    def __getattr__(self, name: str):
+        return getattr(self._ctx, name)
+
+    @property
+    def saved_tensors(self) -> tuple:
+        kept = self._ctx.saved_for_forward
+        return self._ctx.saved_tensors if kept is None else kept
+
+
+def apply_dual(cls, args: tuple):
+    """`cls.apply(*args)` with directions by `cls.jvp`; None if no argument has one."""
+    tangents = [unpack_dual(x).tangent if isinstance(x, Tensor) else None for x in args]
+    if all(t is None for t in tangents):
+        return None
+    result = ember._C._function_apply(cls, args)
+    results = result if isinstance(result, tuple) else (result,)
+    nodes = [r.grad_fn for r in results if isinstance(r, Tensor) and r.grad_fn]
+    if not nodes:
+        return result
+    wanted = [
+        ember.zeros_like(x.detach()) if t is None and isinstance(x, Tensor) else t
+        for x, t in zip(args, tangents)
+    ]
+    with ember.no_grad():
+        moved = cls.jvp(_ForwardContext(nodes[0]), *wanted)
+    moved = moved if isinstance(moved, tuple) else (moved,)
+    # Cut from their history, which would give the same directions once more.
+    made = tuple(
+        r if t is None else make_dual(r.detach(), t) for r, t in zip(results, moved)
+    )
+    return made if isinstance(result, tuple) else made[0]

@@ -28,6 +28,7 @@ from typing import Any
 
 import ember
 from ember import _C
+from ember.autograd.grad_mode import dual_levels
 
 vmaps: list = []  # those that are running, innermost last: see ember/func/_batched.py
 
@@ -146,7 +147,13 @@ class Function(FunctionCtx, _C._FunctionBase):
     def apply(cls, *args, **kwargs):
         """Run forward on `args` and record the operation."""
         if kwargs:
-            args = _bind(cls, args, kwargs)
+            cls, args = _bind(cls, args, kwargs)
+        if dual_levels and dual_levels[-1] and cls.jvp is not Function.jvp:
+            from ember.autograd.forward_ad import apply_dual
+
+            found = apply_dual(cls, args)
+            if found is not None:
+                return found
         if vmaps:
             from ember.func._functions import apply
 
@@ -194,14 +201,25 @@ class Function(FunctionCtx, _C._FunctionBase):
 
 
 def _bind(cls, args, kwargs) -> tuple:
-    """Positional form of keyword arguments, which the tape does not know."""
-    if cls.setup_context is Function.setup_context:
-        raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments")
+    """The function and its arguments with keyword arguments in their places, so that
+    tensors among them take part; with `setup_context`, which sees all, also defaults.
+    """
     import inspect
 
-    bound = inspect.signature(cls.forward).bind(*args, **kwargs)
-    bound.apply_defaults()
-    return bound.args
+    whole = cls.setup_context is not Function.setup_context
+    first = () if whole else (None,)
+    bound = inspect.signature(cls.forward).bind(*first, *args, **kwargs)
+    if whole:
+        bound.apply_defaults()
+    args, rest = bound.args[len(first) :], bound.kwargs
+    if not rest:
+        return cls, args
+    forward = cls.forward
+
+    def with_rest(*args):
+        return forward(*args, **rest)
+
+    return type(cls.__name__, (cls,), {"forward": staticmethod(with_rest)}), args
 
 
 class _Undifferentiable(Function):

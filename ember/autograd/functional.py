@@ -73,7 +73,7 @@ def jacobian(
         for i, out in enumerate(call.outputs):
             rows = [call.row(i, out, k, create_graph) for k in range(out.numel())]
             block = tuple(
-                ember.stack(column).view(*out.shape, *x.shape)
+                ember.stack(column).view((*out.shape, *x.shape))
                 if column
                 else out.new_zeros((*out.shape, *x.shape))
                 for column, x in zip(zip(*rows) if rows else _none(call), call.inputs)

@@ -9,6 +9,16 @@ from ember.autograd._decorate import DecoratorContextManager
 
 _set = _C._set_grad_enabled
 _get = _C.is_grad_enabled
+# Levels of forward_ad that are entered. The tape carries directions along, so inside of
+# one it stays on for tensors that have some.
+dual_levels: list = []
+
+
+def _turn(on: bool) -> None:
+    if on or not (dual_levels and dual_levels[-1]):
+        _set(on)
+    else:
+        _C._set_grad_of_duals()
 
 
 class _NoArgument(DecoratorContextManager):
@@ -39,10 +49,10 @@ class no_grad(_NoArgument):
 
     def __enter__(self) -> None:
         self.prev = _get()
-        _set(False)
+        _turn(False)
 
     def __exit__(self, exc_type, exc_value, traceback) -> None:
-        _set(self.prev)
+        _turn(self.prev)
 
 
 class enable_grad(_NoArgument):
@@ -59,10 +69,10 @@ class enable_grad(_NoArgument):
 
     def __enter__(self) -> None:
         self.prev = _get()
-        _set(True)
+        _turn(True)
 
     def __exit__(self, exc_type, exc_value, traceback) -> None:
-        _set(self.prev)
+        _turn(self.prev)
 
 
 class set_grad_enabled(DecoratorContextManager):
@@ -82,14 +92,14 @@ class set_grad_enabled(DecoratorContextManager):
         _set(mode)
 
     def __call__(self, orig_func):
-        _set(self.prev)  # constructing the decorator must not change the mode
+        _turn(self.prev)  # constructing the decorator must not change the mode
         return super().__call__(orig_func)
 
     def __enter__(self) -> None:
         _set(self.mode)
 
     def __exit__(self, exc_type, exc_value, traceback) -> None:
-        _set(self.prev)
+        _turn(self.prev)
 
     def __repr__(self) -> str:
         return f"{type(self).__module__}.{type(self).__name__}(mode={self.mode})"

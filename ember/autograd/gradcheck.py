@@ -44,9 +44,22 @@ def gradcheck(
     >>> ember.autograd.gradcheck(ember.exp, (x,))
     True
     """
-    if check_forward_ad or check_batched_forward_grad:
-        raise NotImplementedError("gradcheck(): forward-mode checks are not available")
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError(
+            "Expected at least one of check_forward_ad or check_backward_ad to be True"
+        )
+    if check_batched_grad and not check_backward_ad:
+        raise AssertionError(
+            "Setting check_batched_grad=True requires check_backward_ad to be True"
+        )
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError(
+            "Setting check_batched_forward_grad=True requires check_forward_ad to be "
+            "True"
+        )
     inputs = _tuple(inputs)
+    if any(_is_sparse(x) for x in inputs):
+        func, inputs = _densified(func, inputs, bool(masked))
     _check_inputs(inputs)
     try:
         check = _Check(func, inputs, eps, atol, rtol, nondet_tol)
@@ -61,6 +74,8 @@ def gradcheck(
                     check.batched(index)
             if check_undefined_grad:
                 check.undefined()
+        if check.outputs and check_forward_ad:
+            check.forward_fast() if fast_mode else check.forward()
     except GradcheckError:
         if raise_exception:
             raise
@@ -130,6 +145,9 @@ def gradgradcheck(
         fast_mode=fast_mode,
         masked=masked,
     )
+
+
+_FORWARD = "computed with forward mode "
 
 
 class _Check:
@@ -239,13 +257,54 @@ class _Check:
             moved = self.difference(data, list(zip(places, u.tolist())))[index]
             self.compare(index, j, exact[j] @ u, moved.to(weights.dtype) @ weights)
 
-    def compare(self, index: int, j: int, exact, measured) -> None:
+    def moved(self, j: int, tangent) -> list:
+        """The directions of the outputs as the j-th input moves by `tangent`, flat."""
+        from ember.autograd import forward_ad
+
+        with forward_ad.dual_level():
+            args = list(self.args)
+            dual = forward_ad.make_dual(self.inputs[j].detach(), tangent)
+            args[self.where[j]] = dual
+            made = _tuple(self.func(*args))
+            found = [forward_ad.unpack_dual(made[i]).tangent for i in self.kept]
+        return [
+            _flat(ember.zeros_like(out.detach()) if t is None else t)
+            for out, t in zip(self.outputs, found)
+        ]
+
+    def forward(self) -> None:
+        """Compare the Jacobians with those of forward mode, a row at a time."""
+        if not hasattr(self, "measured"):
+            self.measured = self.numerical()
+        for j, x in enumerate(self.inputs):
+            rows = []
+            for k in range(_real_view(x).numel()):
+                tangent = ember.zeros_like(x.detach()).contiguous()
+                _flat_view(tangent)[k] = 1
+                rows.append(self.moved(j, tangent))
+            for index in range(len(self.outputs)):
+                if rows:
+                    exact = ember.stack([row[index] for row in rows])
+                    self.compare(index, j, exact, self.measured[j][index], _FORWARD)
+
+    def forward_fast(self) -> None:
+        """The same for one random direction of each input."""
+        for j, x in enumerate(self.inputs):
+            data = _real_view(x)
+            tangent = _random_like(x.detach())
+            places = list(product(*map(range, data.shape)))
+            shifts = zip(places, _flat_view(tangent.contiguous()).tolist())
+            measured = self.difference(data, list(shifts))
+            for index, exact in enumerate(self.moved(j, tangent)):
+                self.compare(index, j, exact, measured[index], _FORWARD)
+
+    def compare(self, index: int, j: int, exact, measured, by: str = "") -> None:
         close = ember.allclose(
             exact, measured.to(exact.dtype), rtol=self.rtol, atol=self.atol
         )
         if not close:
             raise GradcheckError(
-                f"Jacobian mismatch for output {self.kept[index]} with respect to "
+                f"Jacobian {by}mismatch for output {self.kept[index]} with respect to "
                 f"input {self.where[j]},\n"
                 f"numerical:{measured}\nanalytical:{exact}\n"
             )
@@ -304,6 +363,67 @@ class _Check:
                 raise GradcheckError(
                     "Numerical gradient for function expected to be zero"
                 )
+
+
+def _is_sparse(x) -> bool:
+    return isinstance(x, ember.Tensor) and x.layout is not ember.strided
+
+
+def _densified(func: Callable, inputs: tuple, masked: bool) -> tuple[Callable, tuple]:
+    """A function of dense tensors instead of sparse ones: of the values that these
+    hold if `masked`, else of all elements.
+    """
+    leaves = []
+    rebuilt: list[Callable] = []
+    for x in inputs:
+        if not _is_sparse(x):
+            leaves.append(x)
+            rebuilt.append(lambda t: t)
+            continue
+        coo = x.layout is ember.sparse_coo
+        held = x.detach()
+        if masked:
+            held = held.coalesce() if coo else held
+            values = held.values().clone()
+            rebuilt.append(lambda v, held=held: _with_values(held, v))
+        else:
+            values = held.to_dense()
+            kind = {} if coo else {"layout": x.layout}
+            full = ember.ones_like(values).to_sparse(**kind)
+            rebuilt.append(lambda d, full=full: _with_values(full, _picked(d, full)))
+        leaves.append(values.requires_grad_(x.requires_grad))
+
+    def of_leaves(*args):
+        made = func(*(build(a) for build, a in zip(rebuilt, args)))
+        dense = tuple(o.to_dense() if _is_sparse(o) else o for o in _tuple(made))
+        return dense if isinstance(made, (tuple, list)) else dense[0]
+
+    return of_leaves, tuple(leaves)
+
+
+def _picked(dense, full):
+    """The elements of a dense tensor in the order in which `full` holds all of them."""
+    if full.layout is ember.sparse_coo:
+        return dense[tuple(full.coalesce().indices())]
+    places = ember.arange(1, dense.numel() + 1).view(dense.shape)  # a 0 is not held
+    return dense.reshape(-1)[places.to_sparse(layout=full.layout).values() - 1]
+
+
+def _with_values(sparse, values):
+    """A sparse tensor with the pattern of `sparse`."""
+    if sparse.layout is ember.sparse_coo:
+        held = sparse.coalesce()
+        return ember.sparse_coo_tensor(
+            held.indices(), values, held.shape, is_coalesced=True
+        )
+    by_rows = sparse.layout in (ember.sparse_csr, ember.sparse_bsr)
+    names = (
+        ("crow_indices", "col_indices") if by_rows else ("ccol_indices", "row_indices")
+    )
+    parts = [getattr(sparse, name)() for name in names]
+    return ember.sparse_compressed_tensor(
+        *parts, values, sparse.shape, layout=sparse.layout
+    )
 
 
 def _check_inputs(inputs: tuple) -> None:

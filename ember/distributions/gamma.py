@@ -53,9 +53,9 @@ class Gamma(ExponentialFamily):
         return clamp_tiny_(standard / self.rate.expand(shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
+        value = ember.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
         if self._validate_args:
             self._validate_sample(value)
-        value = ember.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
         return (
             ember.xlogy(self.concentration, self.rate)
             + ember.xlogy(self.concentration - 1, value)

@@ -73,7 +73,7 @@ def _stacked(pieces, shape, like: Tensor, dim: int = 0) -> Tensor:
     """Rows as one tensor of the shape of the output, then that of the input."""
     if not pieces:
         return like.detach().new_zeros((*shape, *like.shape))
-    return ember.stack(pieces).reshape(*shape, *like.shape)
+    return ember.stack(pieces).reshape((*shape, *like.shape))
 
 
 def jacfwd(
@@ -129,7 +129,7 @@ def jacfwd(
 def _columns(pieces: list, out: Tensor, x: Tensor) -> Tensor:
     if not pieces:
         return out.detach().new_zeros((*out.shape, *x.shape))
-    return ember.stack(pieces, -1).reshape(*out.shape, *x.shape)
+    return ember.stack(pieces, -1).reshape((*out.shape, *x.shape))
 
 
 def hessian(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:

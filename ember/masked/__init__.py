@@ -1,4 +1,6 @@
-"""Reductions and normalisations that leave out elements under a boolean mask."""
+"""Reductions and normalisations that leave out elements under a boolean mask, and
+tensors that carry theirs with them.
+"""
 
 from ember.masked._along import cumprod, cumsum, log_softmax, softmax, softmin
 from ember.masked._reductions import (
@@ -16,17 +18,27 @@ from ember.masked._reductions import (
     var,
 )
 from ember.masked._scaled import logaddexp, normalize
+from ember.masked._tensor import (
+    MaskedTensor,
+    as_masked_tensor,
+    is_masked_tensor,
+    masked_tensor,
+)
 
 __all__ = [
+    "MaskedTensor",
     "amax",
     "amin",
     "argmax",
     "argmin",
+    "as_masked_tensor",
     "cumprod",
     "cumsum",
+    "is_masked_tensor",
     "log_softmax",
     "logaddexp",
     "logsumexp",
+    "masked_tensor",
     "mean",
     "median",
     "norm",

@@ -35,11 +35,19 @@ class Parameter(Tensor):
         from collections import OrderedDict
 
         args: tuple = (self.detach(), self.requires_grad, OrderedDict())
-        return _rebuild_parameter, args
+        if not self.__dict__:
+            return _rebuild_parameter, args
+        return _rebuild_parameter_with_state, (*args, {**self.__dict__})
 
 
 def _rebuild_parameter(data, requires_grad, hooks):
     return Parameter(data, requires_grad)
+
+
+def _rebuild_parameter_with_state(data, requires_grad, hooks, state):
+    made = Parameter(data, requires_grad)
+    made.__dict__.update(state)
+    return made
 
 
 class Buffer(Tensor):
@@ -64,10 +72,50 @@ class Buffer(Tensor):
         return made
 
 
+# What may be asked of a tensor that has no shape yet.
+_ALLOWED = frozenset(
+    "__hash__ __get__ __set__ __deepcopy__ __reduce_ex__ size copy_ is_complex half "
+    "is_floating_point float double char short int long cuda cpu to get_device "
+    "device dtype data layout requires_grad requires_grad_ is_leaf detach grad "
+    "_make_subclass is_meta".split()
+)
+
+
 class UninitializedTensorMixin:
     """What parameters and buffers without a shape share."""
 
     cls_to_become: type
+
+    @property
+    def shape(self):
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. "
+            "This error usually happens in `load_state_dict` when trying to load "
+            "an uninitialized parameter into an initialized one. "
+            "Call `forward` to initialize the parameters before accessing their "
+            "attributes."
+        )
+
+    def share_memory_(self):
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. "
+            "Call `forward` to initialize the parameters before calling "
+            "`module.share_memory()`."
+        )
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        name = getattr(func, "__name__", "")
+        if name in _ALLOWED:
+            with _C.DisableTorchFunctionSubclass():
+                return func(*args, **(kwargs or {}))
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in {func}. This error "
+            "happens when you are using a `LazyModule` or explicitly manipulating "
+            f"`torch.nn.parameter.{cls.__name__}` objects. When using LazyModules "
+            "Call `forward` with a dummy batch to initialize the parameters before "
+            "calling torch functions"
+        )
 
     def materialize(self, shape, device=None, dtype=None) -> None:
         """Become an ordinary tensor of this shape, its values not yet set."""
@@ -78,6 +126,10 @@ class UninitializedTensorMixin:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
+
+    def __reduce_ex__(self, protocol):
+        args = self.requires_grad, self.device, self.dtype  # type: ignore
+        return type(self), args
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):

@@ -34,6 +34,29 @@ def number(value) -> float:
     return value.item() if isinstance(value, Tensor) else value
 
 
+def rate(group: dict):
+    """The learning rate of a group: a number, or a tensor to differentiate by."""
+    lr = group["lr"]
+    wanted = group["differentiable"] and isinstance(lr, Tensor) and lr.requires_grad
+    return lr if wanted else number(lr)
+
+
+def add_scaled(p: Tensor, step: Tensor, scale) -> None:
+    """p += scale * step."""
+    if isinstance(scale, Tensor):
+        p.add_(step * scale)
+    else:
+        p.add_(step, alpha=scale)
+
+
+def add_ratio(p: Tensor, a: Tensor, b: Tensor, scale) -> None:
+    """p += scale * a / b."""
+    if isinstance(scale, Tensor):
+        p.add_(a / b * scale)
+    else:
+        p.addcdiv_(a, b, value=scale)
+
+
 def real(t: Tensor) -> Tensor:
     """A complex tensor as pairs of reals, which is how its elements are averaged."""
     return ember.view_as_real(t) if t.is_complex() else t

@@ -3,6 +3,8 @@
 import ember
 from ember import _C
 from ember.optim._common import (
+    add_ratio,
+    add_scaled,
     advance,
     check,
     check_implementation,
@@ -12,6 +14,7 @@ from ember.optim._common import (
     counts,
     number,
     one_by_one,
+    rate,
     real,
     scalar,
 )
@@ -84,8 +87,8 @@ class Adagrad(Optimizer):
             dense = [p for p in group["params"] if not _is_sparse(p.grad)]
             group = {**group, "params": dense}
         found = params, grads, states = collect(self, group, self._start)
-        lr, eps = number(group["lr"]), group["eps"]
-        if _C._fused_adagrad_(
+        lr, eps = rate(group), group["eps"]
+        if not group["differentiable"] and _C._fused_adagrad_(
             params,
             grads,
             column(states, "sum"),
@@ -101,8 +104,8 @@ class Adagrad(Optimizer):
             step = advance(state)
             total = real(state["sum"])
             total.addcmul_(grad, grad, value=1)
-            rate = lr / (1 + (step - 1) * group["lr_decay"])
-            p.addcdiv_(grad, total.sqrt().add_(eps), value=-rate)
+            scale = lr / (1 + (step - 1) * group["lr_decay"])
+            add_ratio(p, grad, total.sqrt().add(eps), -scale)
 
     def _sparse_step(self, p, group: dict) -> None:
         """Only rows that have a gradient change."""
@@ -120,10 +123,10 @@ class Adagrad(Optimizer):
             return
         total = state["sum"].add_(grad * grad)
         root = total.sparse_mask(grad).values().sqrt().add_(group["eps"])
-        rate = number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
+        scale = number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
         change = grad.values() / root
         change = ember.sparse_coo_tensor(grad.indices(), change, grad.shape)
-        p.add_(change, alpha=-rate)
+        p.add_(change, alpha=-scale)
 
     @staticmethod
     def _start(p, state: dict, group: dict) -> None:
@@ -163,15 +166,15 @@ class Adadelta(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
-        lr, rho, eps = number(group["lr"]), group["rho"], group["eps"]
+        lr, rho, eps = rate(group), group["rho"], group["eps"]
         found = collect(self, group, self._start)
         for p, grad, state in one_by_one(found, group, group["weight_decay"]):
             advance(state)
             square, moved = real(state["square_avg"]), real(state["acc_delta"])
             square.mul_(rho).addcmul_(grad, grad, value=1 - rho)
-            delta = moved.add(eps).sqrt_().div_(square.add(eps).sqrt_()).mul_(grad)
+            delta = moved.add(eps).sqrt_().div(square.add(eps).sqrt_()).mul(grad)
             moved.mul_(rho).addcmul_(delta, delta, value=1 - rho)
-            p.add_(delta, alpha=-lr)
+            add_scaled(p, delta, -lr)
 
     @staticmethod
     def _start(p, state: dict, group: dict) -> None:
@@ -216,9 +219,9 @@ class RMSprop(Optimizer):
 
     def _update(self, group: dict) -> None:
         found = params, grads, states = collect(self, group, self._start)
-        lr, alpha, eps = number(group["lr"]), group["alpha"], group["eps"]
+        lr, alpha, eps = rate(group), group["alpha"], group["eps"]
         momentum, centered = group["momentum"], group["centered"]
-        if _C._fused_rmsprop_(
+        if not group["differentiable"] and _C._fused_rmsprop_(
             params,
             grads,
             column(states, "square_avg"),
@@ -241,15 +244,15 @@ class RMSprop(Optimizer):
             if centered:
                 mean = real(state["grad_avg"])
                 mean.lerp_(grad, 1 - alpha)
-                root = square.addcmul(mean, mean, value=-1).sqrt_().add_(eps)
+                root = square.addcmul(mean, mean, value=-1).sqrt_().add(eps)
             else:
-                root = square.sqrt().add_(eps)
+                root = square.sqrt().add(eps)
             if momentum > 0:
                 buffer = real(state["momentum_buffer"])
                 buffer.mul_(momentum).addcdiv_(grad, root)
-                p.add_(buffer, alpha=-lr)
+                add_scaled(p, buffer, -lr)
             else:
-                p.addcdiv_(grad, root, value=-lr)
+                add_ratio(p, grad, root, -lr)
 
     @staticmethod
     def _start(p, state: dict, group: dict) -> None:

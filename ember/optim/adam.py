@@ -5,6 +5,8 @@ import math
 import ember
 from ember import _C
 from ember.optim._common import (
+    add_ratio,
+    add_scaled,
     advance,
     check,
     check_betas,
@@ -15,6 +17,7 @@ from ember.optim._common import (
     counts,
     number,
     one_by_one,
+    rate,
     real,
     scalar,
 )
@@ -99,10 +102,10 @@ class Adam(Optimizer):
 
     def _update(self, group: dict) -> None:
         found = params, grads, states = collect(self, group, _start)
-        lr, eps, decay = number(group["lr"]), group["eps"], group["weight_decay"]
+        lr, eps, decay = rate(group), group["eps"], group["weight_decay"]
         beta1, beta2 = map(number, group["betas"])
         amsgrad, decoupled = group["amsgrad"], group["decoupled_weight_decay"]
-        if _C._fused_adam_(
+        if not group["differentiable"] and _C._fused_adam_(
             params,
             grads,
             column(states, "exp_avg"),
@@ -126,10 +129,10 @@ class Adam(Optimizer):
             average, square = _averages(state, grad, beta1, beta2)
             if amsgrad:
                 largest = real(state["max_exp_avg_sq"])
-                square = largest.copy_(ember.maximum(largest, square))
+                square = largest.copy_(ember.maximum(largest.clone(), square))
             scale = math.sqrt(1 - beta2**step)
-            denominator = square.sqrt().div_(scale).add_(eps)
-            p.addcdiv_(average, denominator, value=-lr / (1 - beta1**step))
+            denominator = square.sqrt().div(scale).add_(eps)
+            add_ratio(p, average, denominator, -lr / (1 - beta1**step))
 
 
 class AdamW(Adam):
@@ -201,15 +204,14 @@ class Adamax(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
-        lr, (beta1, beta2), eps = number(group["lr"]), group["betas"], group["eps"]
+        lr, (beta1, beta2), eps = rate(group), group["betas"], group["eps"]
         found = collect(self, group, self._start)
         for p, grad, state in one_by_one(found, group, group["weight_decay"]):
             step = advance(state)
             average, largest = real(state["exp_avg"]), real(state["exp_inf"])
             average.lerp_(grad, 1 - beta1)
-            largest.mul_(beta2)
-            largest.copy_(ember.maximum(largest, grad.abs().add_(eps)))
-            p.addcdiv_(average, largest, value=-lr / (1 - beta1**step))
+            largest.copy_(ember.maximum(largest * beta2, grad.abs().add_(eps)))
+            add_ratio(p, average, largest, -lr / (1 - beta1**step))
 
     @staticmethod
     def _start(p, state: dict, group: dict) -> None:
@@ -253,7 +255,7 @@ class NAdam(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
-        lr, (beta1, beta2), eps = number(group["lr"]), group["betas"], group["eps"]
+        lr, (beta1, beta2), eps = rate(group), group["betas"], group["eps"]
         decay, slowing = group["weight_decay"], group["momentum_decay"]
         decoupled = group["decoupled_weight_decay"]
         found = collect(self, group, self._start)
@@ -265,10 +267,10 @@ class NAdam(Optimizer):
             mu_next = beta1 * (1 - 0.5 * 0.96 ** ((step + 1) * slowing))
             product = state["mu_product"].mul_(mu).item()
             average, square = _averages(state, grad, beta1, beta2)
-            denominator = square.div(1 - beta2**step).sqrt_().add_(eps)
-            p.addcdiv_(grad, denominator, value=-lr * (1 - mu) / (1 - product))
+            denominator = square.div(1 - beta2**step).sqrt_().add(eps)
+            add_ratio(p, grad, denominator, -lr * (1 - mu) / (1 - product))
             next_scale = -lr * mu_next / (1 - product * mu_next)
-            p.addcdiv_(average, denominator, value=next_scale)
+            add_ratio(p, average, denominator, next_scale)
 
     @staticmethod
     def _start(p, state: dict, group: dict) -> None:
@@ -309,7 +311,7 @@ class RAdam(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
-        lr, (beta1, beta2), eps = number(group["lr"]), group["betas"], group["eps"]
+        lr, (beta1, beta2), eps = rate(group), group["betas"], group["eps"]
         decay, decoupled = group["weight_decay"], group["decoupled_weight_decay"]
         found = collect(self, group, _start)
         for p, grad, state in one_by_one(found, group, 0.0 if decoupled else decay):
@@ -322,9 +324,9 @@ class RAdam(Optimizer):
             limit = 2 / (1 - beta2) - 1
             length = limit - 2 * step * beta2**step / variance
             if length <= 5:
-                p.add_(average, alpha=-scale)
+                add_scaled(p, average, -scale)
                 continue
             rectified = (length - 4) * (length - 2) * limit
             rectified /= (limit - 4) * (limit - 2) * length
-            scale *= math.sqrt(rectified * variance)
-            p.addcdiv_(average, square.sqrt().add_(eps), value=-scale)
+            scale = scale * math.sqrt(rectified * variance)
+            add_ratio(p, average, square.sqrt().add(eps), -scale)

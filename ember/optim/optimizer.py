@@ -129,11 +129,23 @@ class Optimizer:
                     if found_inf.item():
                         continue
                     self._unscale(group)
-                _set_grad(group.get("differentiable", False))
+                if group.get("differentiable"):
+                    _set_grad(True)
+                    self._renew_states(group)
+                else:
+                    _set_grad(False)
                 self._update(group)
         finally:
             _set_grad(before)
         return loss
+
+    def _renew_states(self, group: dict) -> None:
+        """Copies of the states: the graph holds what earlier steps made of them."""
+        for p in group["params"]:
+            state = self.state.get(p, {})
+            for name, value in state.items():
+                if isinstance(value, ember.Tensor):
+                    state[name] = value.clone()
 
     def _unscale(self, group: dict) -> None:
         """Divide the gradients of a fused group by their scale.

@@ -2,7 +2,7 @@
 
 import ember
 from ember import _C
-from ember.optim._common import check, check_lr, number
+from ember.optim._common import add_scaled, check, check_lr, number, rate
 from ember.optim.optimizer import Optimizer
 
 _strided = ember.strided
@@ -75,11 +75,12 @@ class SGD(Optimizer):
     @staticmethod
     def _change(params, grads, buffers: list, first: bool, group: dict) -> None:
         """Change parameters whose buffers have values, unless this is their first."""
-        lr, momentum = number(group["lr"]), group["momentum"]
+        lr, momentum = rate(group), group["momentum"]
         decay, maximize = number(group["weight_decay"]), group["maximize"]
         nesterov, dampening = group["nesterov"], group["dampening"]
         dense = [grad.layout is _strided for grad in grads]
-        if all(dense) and _C._fused_sgd_(
+        fused = all(dense) and not group["differentiable"]
+        if fused and _C._fused_sgd_(
             params,
             grads,
             buffers,
@@ -104,4 +105,4 @@ class SGD(Optimizer):
                     buffer = buffers[i]
                     buffer.mul_(momentum).add_(grad, alpha=1 - dampening)
                 grad = grad.add(buffer, alpha=momentum) if nesterov else buffer
-            p.add_(grad, alpha=-lr)
+            add_scaled(p, grad, -lr)

@@ -43,9 +43,9 @@ class HistoryMethods:
         values = self._val.grad
         if values is None:
             return None
-        kept = self.__dict__.get("_grad")
+        kept = self.__dict__.get("_own_grad")
         if kept is None or kept._val is not values:
-            self._grad = kept = self._with(values)
+            self._own_grad = kept = self._with(values)
         return kept
 
     @grad.setter

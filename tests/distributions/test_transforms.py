@@ -128,4 +128,4 @@ def test_kl_infinite_and_missing():
     with pytest.raises(NotImplementedError):
         kl_divergence(D.Normal(0.0, 1.0), D.Poisson(1.0))
     with pytest.raises(TypeError):
-        D.register_kl(int, D.Normal)
+        D.register_kl("Normal", D.Normal)

@@ -151,7 +151,7 @@ def test_differentiable_steps_are_recorded(calls):
     p.grad = ember.full((2,), 3.0)
     optimizer = optim.SGD([p], lr=0.5, differentiable=True)
     optimizer.step()
-    assert calls == [False]
+    assert not any(calls)
     (p * p).sum().backward()
     assert start.grad.tolist() == [-1.0, -1.0]
 

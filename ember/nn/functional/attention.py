@@ -101,7 +101,7 @@ def multi_head_attention_forward(
         mixed = probabilities @ v
     else:
         mixed = scaled_dot_product_attention(q, k, v, mask, p, causal)
-    mixed = mixed.permute(2, 0, 1, 3).reshape(length, batch, -1)
+    mixed = mixed.permute(2, 0, 1, 3).flatten(2)
     output = linear(mixed, out_proj_weight, out_proj_bias)
     if not need_weights:
         return (output if batched else output.squeeze(1)), None

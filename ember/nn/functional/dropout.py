@@ -30,8 +30,9 @@ def _feature_dropout(name, dims, input, p, training, inplace) -> Tensor:
         import warnings
 
         warnings.warn(
-            f"{name}: Received a {input.dim()}-D input. It is recommended to pass a "
-            f"{dims + 1}-D or {dims + 2}-D input.",
+            f"{name}: Received a {input.dim()}-D input to {name}, which is deprecated "
+            f"and will result in an error in a future release. It is recommended to "
+            f"pass a {dims + 1}-D or {dims + 2}-D input.",
             stacklevel=3,
         )
     if not training or p == 0 or input.numel() == 0:

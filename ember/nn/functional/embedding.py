@@ -113,14 +113,23 @@ def embedding_bag(
     if scale_grad_by_freq:
         weight = _scaled_by_frequency(input, weight, sparse)
     sizes = start.diff()
-    if mode == "max" or sparse:
-        total = _of_rows(
-            _rows_of(weight, input, sparse), sizes, per_sample_weights, mode
-        )
-    else:
-        if per_sample_weights is None:
-            per_sample_weights = weight.new_ones(input.shape)
-        total = ember._csr_mm(start, input, per_sample_weights, weight, weight.shape[0])
+    try:
+        if mode == "max" or sparse:
+            rows = _rows_of(weight, input, sparse)
+            total = _of_rows(rows, sizes, per_sample_weights, mode)
+        else:
+            if per_sample_weights is None:
+                per_sample_weights = weight.new_ones(input.shape)
+            parts = (start, input, per_sample_weights, weight, weight.shape[0])
+            total = ember._csr_mm(*parts)
+    except (IndexError, RuntimeError):
+        outside = input[(input < 0) | (input >= weight.shape[0])]
+        if outside.numel() == 0:
+            raise
+        raise RuntimeError(
+            "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to "
+            f"be {outside[0].item()} (num_embeddings is {weight.shape[0]})"
+        ) from None
     if mode != "mean":
         return total
     return total / sizes.clamp(min=1).unsqueeze(-1).to(total.dtype)

@@ -8,6 +8,7 @@ import math
 
 import ember
 from ember import Tensor
+from ember._runtime import alert_not_deterministic
 from ember.nn.functional._sizes import expanded, text
 
 
@@ -59,6 +60,8 @@ def lp_pool3d(
 def _max_unpool(
     dims, input, indices, kernel_size, stride, padding, output_size
 ) -> Tensor:
+    if ember.are_deterministic_algorithms_enabled():
+        alert_not_deterministic(f"max_unpooling{dims}d_forward_out")
     kernel = expanded("kernel_size", kernel_size, dims)
     stride = expanded("stride", stride, dims, kernel)
     padding = expanded("padding", padding, dims)

@@ -10,7 +10,7 @@ from ember.nn.functional.adaptive_pooling import (
 )
 
 _interpolate = _C._ops["_interpolate"]
-_AXES = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
+_AXES = {"linear": 1, "bilinear": 2, "bicubic": 2, "lanczos": 2, "trilinear": 3}
 
 
 def interpolate(
@@ -24,7 +24,8 @@ def interpolate(
 ) -> Tensor:
     """[N, C, ...] resampled to `size`, or by `scale_factor`.
 
-    `mode` is nearest, nearest-exact, area, linear, bilinear, bicubic or trilinear.
+    `mode` is nearest, nearest-exact, area, linear, bilinear, bicubic, lanczos or
+    trilinear.
 
     >>> import ember
     >>> x = ember.arange(2.0).view(1, 1, 2)
@@ -104,11 +105,15 @@ def _check_mode(input: Tensor, mode: str, align_corners, antialias: bool) -> Non
         raise NotImplementedError(
             f"Got {input.dim()}D input, but {mode} mode needs {_AXES[mode] + 2}D input"
         )
-    if antialias and mode not in ("bilinear", "bicubic"):
+    if antialias and (mode not in ("bilinear", "bicubic", "lanczos")):
         raise ValueError(
-            "Anti-alias option is restricted to bilinear and bicubic modes and "
-            "requires a 4-D tensor as input"
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes "
+            "and requires a 4-D tensor as input"
         )
+    if mode == "lanczos" and not antialias:
+        raise ValueError("Lanczos mode requires antialias=True")
+    if mode == "lanczos" and align_corners:
+        raise ValueError("Lanczos mode does not support align_corners=True")
 
 
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):

@@ -26,7 +26,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(rest)
     order = (*range(n + 1), n + 3, n + 1, n + 4, n + 2)
     shape = (*rest, channels // (r * r), high * r, wide * r)
-    return parts.permute(order).reshape(shape)
+    return _in_format_of(input, parts.permute(order).reshape(shape))
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -43,7 +43,17 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     n = len(rest)
     order = (*range(n + 1), n + 2, n + 4, n + 1, n + 3)
     shape = (*rest, channels * r * r, high // r, wide // r)
-    return parts.permute(order).reshape(shape)
+    return _in_format_of(input, parts.permute(order).reshape(shape))
+
+
+def _in_format_of(input: Tensor, result: Tensor) -> Tensor:
+    """The result with channels last where the input has them there."""
+    last = ember.channels_last
+    if input.dim() != 4 or input.is_contiguous():
+        return result
+    if not input.is_contiguous(memory_format=last):
+        return result
+    return result.contiguous(memory_format=last)
 
 
 def _check_pixels(name: str, input: Tensor, factor: int) -> None:
@@ -75,7 +85,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             f"{channels} channels and {groups} groups."
         )
     parts = input.reshape(batch, groups, channels // groups, *input.shape[2:])
-    return parts.transpose(1, 2).reshape(input.shape)
+    return _in_format_of(input, parts.transpose(1, 2).reshape(input.shape))
 
 
 native_channel_shuffle = channel_shuffle
@@ -158,7 +168,7 @@ def grid_sample(
             inside = ok if inside is None else inside & ok
             weight = share if weight is None or share is None else weight * share
             index = index * n + at.detach().clamp(min=0, max=n - 1).long()
-        index = ember.where(inside, index, 0).reshape(batch, 1, -1)
+        index = ember.where(inside, index, 0).flatten(1).unsqueeze(1)
         value = flat.gather(2, index.expand(-1, channels, -1))
         value = value.reshape(batch, channels, *grid.shape[1:-1])
         # Not a product: the weights of points that are not finite are NaN.

@@ -16,14 +16,27 @@ class ConversionMethods:
         >>> ember.nn.Linear(1, 1).to(ember.float64).weight.dtype == ember.float64
         True
         """
-        device, dtype, options = _parse_to(*args, **kwargs)
+        device, dtype, full = _parse_to(*args, **kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
                 "nn.Module.to only accepts floating point or complex dtypes, but got "
                 f"desired dtype={dtype}"
             )
 
+        if dtype is not None and dtype.is_complex:
+            import warnings
+
+            warnings.warn(
+                "Complex modules are a new feature under active development whose "
+                "design may change, and some modules might not work as expected when "
+                "using complex tensors as parameters or buffers.",
+                stacklevel=2,
+            )
+        plain = {**full}
+        of_images = plain.pop("memory_format", None) is not None
+
         def convert(t):
+            options = full if of_images and t.dim() in (4, 5) else plain
             wanted = dtype if t.is_floating_point() or t.is_complex() else None
             return t.to(device or t.device, wanted or t.dtype, **options)
 
@@ -85,14 +98,25 @@ class ConversionMethods:
 
 def _parse_to(*args, device=None, dtype=None, non_blocking=False, **options):
     """The arguments of `to`: a device, a dtype, or a tensor to be like."""
-    for arg in args:
-        if isinstance(arg, Tensor):
+    for i, arg in enumerate(args):
+        if isinstance(arg, Tensor) and i == 0:
             device, dtype = arg.device, arg.dtype
         elif isinstance(arg, ember.dtype):
             dtype = arg
-        elif isinstance(arg, bool):
+        elif isinstance(arg, bool) and i > 0:
             non_blocking = arg
-        elif arg is not None:
+            # After a device comes a dtype, which may be None.
+            if i == 1 and not isinstance(args[0], (Tensor, ember.dtype)):
+                raise TypeError(
+                    "to() received an invalid combination of arguments: after a device "
+                    f"comes a dtype, got {arg}"
+                )
+        elif i == 0 and isinstance(arg, (str, int, ember.device)):
             device = ember.device(arg)
+        elif arg is not None:
+            raise TypeError(
+                "to() received an invalid combination of arguments - got "
+                f"{type(arg).__name__} at position {i + 1}"
+            )
     options["non_blocking"] = non_blocking
     return device, dtype, options

@@ -74,7 +74,7 @@ class HookMethods:
         try:
             args, kwargs = _run_pre_hooks(self, args, kwargs)
             before = {**GLOBAL["backward_pre"], **self._backward_pre_hooks}
-            after = {**self._backward_hooks, **GLOBAL["backward"]}
+            after = {**GLOBAL["backward"], **self._backward_hooks}
             boundary = None
             if before or after:
                 boundary = _Boundary(self, list(before.values()), list(after.values()))

@@ -176,6 +176,10 @@ class _InstanceNorm(_NormBase):
         )
         return result.squeeze(0) if alone else result
 
+    def _get_no_batch_dim(self) -> int:
+        """Dimensions of an input without a batch."""
+        return self._dims[0]
+
 
 class InstanceNorm1d(_InstanceNorm):
     """Instance normalization of [N, C, L] or [C, L]."""

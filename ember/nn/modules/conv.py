@@ -91,7 +91,14 @@ class _ConvNd(Module):
 
     def reset_parameters(self) -> None:
         """Draw new values, uniform in ±1 / sqrt(fan_in)."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.weight.is_contiguous():
+            init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        else:  # the same numbers in every memory format
+            drawn = ember.empty_like(
+                self.weight, memory_format=ember.contiguous_format, requires_grad=False
+            )
+            with ember.no_grad():
+                self.weight.copy_(init.kaiming_uniform_(drawn, a=math.sqrt(5)))
         if self.bias is not None:
             fan_in = math.prod(self.weight.shape[1:])
             if fan_in:

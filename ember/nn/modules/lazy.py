@@ -1,10 +1,9 @@
 """Modules that learn their input size from the first input."""
 
-from ember import _C
 from ember.nn.parameter import is_lazy
 
 
-class LazyModuleMixin(_C._ModuleBase):  # Module's base: so objects can become Modules
+class LazyModuleMixin:
     """Mixed into a module whose parameters are uninitialized until the first call.
 
     The subclass defines `initialize_parameters(*args)` and `cls_to_become`.

@@ -35,7 +35,22 @@ _HOOK_TABLES = (
 ).split()
 
 
-class Module(_ModuleBase, TreeMethods, HookMethods, StateMethods, ConversionMethods):
+class _CallSignature:
+    """`inspect.signature(module)`; of the class it stays that of `__init__`."""
+
+    def __get__(self, module, owner=None):
+        if module is None:
+            raise AttributeError("__signature__")
+        import inspect
+
+        kinds = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+        names = "args", "kwargs"
+        return inspect.Signature(list(map(inspect.Parameter, names, kinds)))
+
+
+# _ModuleBase comes last: as the first base it would decide the layout, and an object
+# could not change to a class that puts a mixin before its own.
+class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods, _ModuleBase):
     """Base of all layers and models. Subclasses assign parameters and submodules in
     `__init__` and define `forward`.
 
@@ -74,6 +89,7 @@ class Module(_ModuleBase, TreeMethods, HookMethods, StateMethods, ConversionMeth
             super().__init__(*args, **kwargs)
 
     _call_impl = _ModuleBase.__call__
+    __signature__ = _CallSignature()
     if TYPE_CHECKING:
 
         def __call__(self, *args, **kwargs) -> Any: ...
@@ -135,11 +151,10 @@ class Module(_ModuleBase, TreeMethods, HookMethods, StateMethods, ConversionMeth
             object.__setattr__(self, name, value)
 
     def _set_buffer(self, name: str, value, own: dict) -> None:
-        if name in own["_buffers"]:
-            own["_buffers"][name] = registered("buffer", self, name, value)
+        if isinstance(value, Buffer):
+            self.register_buffer(name, value, value.persistent)  # type: ignore
         else:
-            self._forget(name, own)
-            self.register_buffer(name, value, value.persistent)
+            own["_buffers"][name] = registered("buffer", self, name, value)
 
     def __delattr__(self, name: str) -> None:
         for table in (self._parameters, self._buffers, self._modules):

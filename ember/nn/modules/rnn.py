@@ -96,8 +96,32 @@ class RNNBase(Module):
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     @property
-    def _flat_weights(self) -> list[Parameter]:
-        return [getattr(self, name) for name in self._flat_weights_names]
+    def _flat_weights(self) -> list[Tensor]:
+        given = self.__dict__.get("_given_weights")
+        return (
+            [getattr(self, n) for n in self._flat_weights_names]
+            if given is None
+            else given
+        )
+
+    @_flat_weights.setter
+    def _flat_weights(self, weights: list[Tensor]) -> None:
+        """Let forward use other tensors than the parameters (weight dropout does)."""
+        own = self.__dict__
+        own.pop("_given_weights", None)
+        params = [getattr(self, name, None) for name in self._flat_weights_names]
+        if any(a is not b for a, b in zip(weights, params)):
+            own["_given_weights"] = list(weights)
+
+    def __setattr__(self, name: str, value) -> None:
+        super().__setattr__(name, value)
+        given = self.__dict__.get("_given_weights")
+        if given is not None and name in self._flat_weights_names:
+            given[self._flat_weights_names.index(name)] = value
+
+    def _apply(self, fn, recurse: bool = True):
+        self.__dict__.pop("_given_weights", None)
+        return super()._apply(fn, recurse)
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"

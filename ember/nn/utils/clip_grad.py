@@ -1,6 +1,6 @@
 """Limits on gradients."""
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 
 import ember
 from ember import Tensor
@@ -78,7 +78,15 @@ def clip_grad_norm_(
     >>> w.grad
     tensor([0.6000, 0.8000])
     """
+    is_generator = isinstance(parameters, Generator)
     parameters = _listed(parameters)
+    if is_generator and not parameters:
+        import warnings
+
+        warnings.warn(
+            "`parameters` is an empty generator, no gradient clipping will occur.",
+            stacklevel=3,
+        )
     grads = _gradients(parameters)
     total = get_total_norm(grads, norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(parameters, max_norm, total, foreach)
