@@ -27,7 +27,6 @@ struct Storage final : Pooled<Storage> {
   void* host_object = nullptr;  // the Python object, while there is one
   int64_t peak = 0;             // the most bytes it has had, while it is `shrunk`
   uint32_t pins = 0;            // pointers to the memory that others hold; see Pin
-  bool exposed = false;         // its address was given away without a word on when it is done with
 
   void destroy();  // not for use by hand
 };
@@ -45,8 +44,7 @@ void resize_storage(Storage& storage, int64_t bytes);
 void update_aliases(Storage& root);
 // For ever: the memory is not moved while the storage lives.
 void pin_storage(const Ref<Storage>& storage);
-// What a tensor calls that is about to have another storage. One whose address is known to others,
-// who trust in the tensor to keep it, lives on.
+// What a tensor calls that is about to have another storage: a kernel may be using this one.
 void leave_storage(Ref<Storage> storage);
 
 // The right of somebody else (an array, a consumer of DLPack) to a pointer into a storage: it lives

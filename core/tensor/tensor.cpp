@@ -137,12 +137,7 @@ void set_aside(Ref<Storage> storage) {
 }  // namespace
 
 void leave_storage(Ref<Storage> storage) {
-  static auto* left = new std::vector<Ref<Storage>>;
-  const Ref<Storage>& owner = storage->root ? storage->root : storage;
-  if (owner->exposed)
-    left->push_back(owner);
-  else if (UnlockedKernel::any())
-    set_aside(owner);
+  if (UnlockedKernel::any()) set_aside(storage->root ? storage->root : std::move(storage));
 }
 
 void resize_storage(Storage& s, int64_t bytes) {

@@ -100,7 +100,7 @@ STATEFUL = re.compile(
 )
 # What takes as long as it is told to, in any library: a hang there is no finding.
 ENDLESS = {
-    r"\bbig\(": "goes over 2**31 elements or more",
+    r"\bbig\(|np\.broadcast_to\(": "goes over 2**31 elements or more",
     r"(niter|n_power_iterations|max_iter|num_layers)=": "does so many iterations",
     r"lowrank|spectral_norm|lobpcg|Transformer(En|De)coder\(|LBFGS": "the same",
     r"(split|chunk|unbind|iter|tolist)\w*\(": "gives so many parts",

@@ -68,9 +68,7 @@ def test_use_of_freed_memory_is_an_error(use, size, device):
         USES[use](t)
 
 
-@pytest.mark.parametrize(
-    "use", ["numpy", "asarray", "memoryview", "dlpack", "interface"]
-)
+@pytest.mark.parametrize("use", ["numpy", "asarray", "memoryview", "dlpack"])
 def test_freed_memory_is_not_handed_out(use):
     import numpy as np
 
@@ -81,7 +79,6 @@ def test_freed_memory_is_not_handed_out(use):
             "asarray": lambda: np.asarray(t) + np.ones(3),
             "memoryview": lambda: memoryview(t),
             "dlpack": lambda: np.from_dlpack(t),
-            "interface": lambda: t.__array_interface__,
         }[use]()
 
 

@@ -19,13 +19,6 @@ def churn() -> list:
     ]
 
 
-def from_interface(t):
-    class Holder:
-        __array_interface__ = t.__array_interface__
-
-    return np.asarray(Holder())
-
-
 EXPORTS = {
     "numpy": lambda t: t.numpy(),
     "asarray": np.asarray,
@@ -34,7 +27,6 @@ EXPORTS = {
     "of a view": lambda t: np.asarray(t.view(1, -1)).reshape(-1),
     "of data": lambda t: t.data.numpy(),
     "of detach": lambda t: t.detach().numpy(),
-    "interface": from_interface,
     "storage": lambda t: np.frombuffer(t.untyped_storage(), np.float32),
     "memoryview of storage": lambda t: np.frombuffer(
         memoryview(t.untyped_storage()), np.float32
