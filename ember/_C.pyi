@@ -2166,7 +2166,7 @@ def as_tensor(data: Any, dtype: _DtypeLike | None = ..., device: _DeviceLike | N
     """`data` as a tensor: itself or a view of its memory where possible, else a copy.
     """
 
-def asarray(obj: Any, *, dtype: _DtypeLike | None = ..., device: _DeviceLike | None = ..., copy: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+def asarray(obj: Any, *, dtype: _DtypeLike | None = ..., device: _DeviceLike | None = ..., copy: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """`obj` as a tensor, sharing memory unless `copy` says otherwise."""
 
 def asin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:

@@ -209,10 +209,11 @@ Tensor quantile_of(const char* op, const Tensor& self, const Tensor& q, std::opt
   Tensor last, nan_at = isnan(detach(sorted));
   if (skip_nan) {
     Tensor count = sum(logical_not(nan_at), Dims(-1), true);
-    last = to(count - Scalar(1), self.dtype());
+    last = to(count - Scalar(1), Dtype::Float64);
     last = where(last < Scalar(0), Scalar(0.0), last);
   }
-  Tensor flat_q = reshape(q, {-1});
+  // Ranks are float64: float32 does not count beyond 2^24.
+  Tensor flat_q = to(reshape(q, {-1}), Dtype::Float64);
   Shape ranks_shape = sorted.shape();
   ranks_shape.back() = flat_q.numel();
   Tensor ranks = skip_nan ? flat_q * last : expand(flat_q * Scalar(double(n - 1)), ranks_shape);
@@ -226,8 +227,9 @@ Tensor quantile_of(const char* op, const Tensor& self, const Tensor& q, std::opt
   Tensor below = to(detach(ranks), Dtype::Int64);
   Tensor out = gather(sorted, -1, below);
   if (how == "linear" || how == "midpoint") {
-    Tensor weight =
-        how == "midpoint" ? full_like(detach(ranks), Scalar(0.5)) : ranks - to(below, self.dtype());
+    Tensor weight = how == "midpoint" ? full_like(detach(ranks), Scalar(0.5))
+                                      : ranks - to(below, Dtype::Float64);
+    weight = to(weight, self.dtype());
     Tensor above = to(ceil(detach(ranks)), Dtype::Int64);
     out = lerp_to(out, gather(sorted, -1, above), weight);
   }

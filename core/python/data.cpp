@@ -309,13 +309,14 @@ EMBER_OP("as_tensor(Any data, Dtype? dtype=None, Device? device=None) -> Tensor"
          "`data` as a tensor: itself or a view of its memory where possible, else a copy.");
 
 EMBER_OP(
-    "asarray(Any obj, *, Dtype? dtype=None, Device? device=None, bool? copy=None, bool "
-    "requires_grad=False) -> Tensor",
+    "asarray(Any obj, *, Dtype? dtype=None, Device? device=None, bool? copy=None, bool? "
+    "requires_grad=None) -> Tensor",
     ([](void* obj, MaybeDtype dtype, MaybeDevice device, std::optional<bool> copy,
-        bool requires_grad) {
+        std::optional<bool> requires_grad) {
       auto* o = static_cast<PyObject*>(obj);
       Object keep;
-      bool has_dlpack = !is_tensor(o) && !is_array(o) && PyObject_HasAttrString(o, "__dlpack__");
+      bool has_dlpack = !is_tensor(o) && !is_array(o) &&
+                        (PyCapsule_CheckExact(o) || PyObject_HasAttrString(o, "__dlpack__"));
       bool has_buffer =
           !is_tensor(o) && !is_array(o) && !has_dlpack && !is_number(o) && PyObject_CheckBuffer(o);
       if (has_dlpack) {
@@ -330,9 +331,10 @@ EMBER_OP(
       Tensor t = convert_data(o, dtype, device, &copied);
       check(copy.value_or(true) || !copied, Kind::Value,
             "asarray(): can't alias arbitrary data without a copy, but copy=False was given");
-      if (copy.value_or(false) && !copied) t = clone(detach(t));
-      if (is_tensor(o) && !requires_grad) t = t.requires_grad() ? detach(t) : t;
-      if (requires_grad && !t.requires_grad()) t = finish(t.is_leaf() ? t : detach(t), true);
+      if (copy.value_or(false) && !copied) t = clone(t);
+      if (requires_grad && !*requires_grad && t.requires_grad()) t = detach(t);
+      if (requires_grad.value_or(false) && !t.requires_grad())
+        t = finish(t.is_leaf() ? t : detach(t), true);
       return t;
     }),
     Function, "`obj` as a tensor, sharing memory unless `copy` says otherwise.");

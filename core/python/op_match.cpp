@@ -66,7 +66,7 @@ std::string misfit(const Param& p, PyObject* o) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++)
       if (PyObject* item = PySequence_Fast_GET_ITEM(o, i); !is_tensor(item))
         return std::string(Py_TYPE(item)->tp_name) + " as element " + std::to_string(i);
-  return Py_TYPE(o)->tp_name;
+  return is_tensor(o) && Py_TYPE(o) == tensor_type ? "Tensor" : Py_TYPE(o)->tp_name;
 }
 
 }  // namespace

@@ -36,9 +36,13 @@ def number(value) -> float:
 
 def rate(group: dict):
     """The learning rate of a group: a number, or a tensor to differentiate by."""
-    lr = group["lr"]
-    wanted = group["differentiable"] and isinstance(lr, Tensor) and lr.requires_grad
-    return lr if wanted else number(lr)
+    return option(group, group["lr"])
+
+
+def option(group: dict, value):
+    """An option as a number, or as the tensor that is differentiated by."""
+    wanted = group["differentiable"] and isinstance(value, Tensor)
+    return value if wanted and value.requires_grad else number(value)
 
 
 def add_scaled(p: Tensor, step: Tensor, scale) -> None:
@@ -101,7 +105,9 @@ def one_by_one(found: tuple[list, list, list[dict]], group: dict, weight_decay=0
     for p, grad, state in zip(*found):
         if group["maximize"]:
             grad = -grad
-        if weight_decay:
+        if isinstance(weight_decay, Tensor):
+            grad = grad + p * option(group, weight_decay)
+        elif weight_decay:
             grad = grad.add(p, alpha=weight_decay)
         yield p, grad, state
 

@@ -68,6 +68,14 @@ class LambdaLR(_OfFunctions):
 class MultiplicativeLR(_OfFunctions):
     """The rate multiplied by a function of the epoch at each step."""
 
+    def __init__(self, optimizer: Optimizer, lr_lambda, last_epoch: int = -1) -> None:
+        given = lr_lambda if isinstance(lr_lambda, (list, tuple)) else [lr_lambda]
+        for f in given:
+            if not callable(f):
+                kind = type(f).__name__
+                raise TypeError(f"lr_lambda should be a function, but got {kind}")
+        super().__init__(optimizer, lr_lambda, last_epoch)
+
     def get_lr(self) -> list:
         self._warn_outside_step()
         if self._is_initial:
@@ -328,7 +336,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             epoch = self.last_epoch + 1
             self.T_cur += 1
             if self.T_cur >= self.T_i:
-                self.T_cur -= self.T_i
+                self.T_cur %= self.T_i
                 self.T_i *= self.T_mult
         else:
             self._restart_at(epoch)

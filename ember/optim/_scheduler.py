@@ -1,12 +1,13 @@
 """`LRScheduler`, the base of learning-rate schedulers."""
 
 import warnings
+import weakref
 from functools import wraps
 
 from ember import Tensor
 from ember.optim.optimizer import Optimizer
 
-_EPOCH_WARNING = (
+EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being "
     "deprecated where possible. Please use `scheduler.step()` to step the scheduler. "
     "During the deprecation, if epoch is different from None, the closed form is used "
@@ -14,6 +15,11 @@ _EPOCH_WARNING = (
     "are unable to replicate your use case: "
     "https://github.com/pytorch/pytorch/issues/new/choose."
 )
+
+
+def copy_of(rate):
+    """A rate that does not change when the tensor it was does."""
+    return rate.clone() if isinstance(rate, Tensor) else rate
 
 
 def set_rates(groups: list, rates: list, name: str = "lr") -> None:
@@ -46,17 +52,15 @@ class LRScheduler:
         self.optimizer = optimizer
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                rate = group["lr"]
                 # An earlier scheduler may have set it, and changed the rate since.
-                group.setdefault(
-                    "initial_lr", rate.clone() if isinstance(rate, Tensor) else rate
-                )
+                group.setdefault("initial_lr", copy_of(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
                     "param 'initial_lr' is not specified in "
                     f"param_groups[{i}] when resuming scheduler with last_epoch >= 0."
                 )
-        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        groups = optimizer.param_groups
+        self.base_lrs = [copy_of(group["initial_lr"]) for group in groups]
         self.last_epoch = last_epoch
         _count_steps(optimizer)
         self._initial_step()
@@ -92,7 +96,7 @@ class LRScheduler:
             self._check_order()
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(_EPOCH_WARNING, UserWarning, stacklevel=2)
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -112,9 +116,7 @@ class LRScheduler:
     def _set_rates(self, rates: list) -> None:
         groups = self.optimizer.param_groups
         set_rates(groups, rates)
-        self._last_lr = [
-            g["lr"].clone() if isinstance(g["lr"], Tensor) else g["lr"] for g in groups
-        ]
+        self._last_lr = [copy_of(group["lr"]) for group in groups]
 
     def _check_order(self) -> None:
         step = self.optimizer.step
@@ -158,11 +160,13 @@ def _count_steps(optimizer: Optimizer) -> None:
     if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
         return
     step = type(optimizer).step
+    there = weakref.ref(optimizer)  # which would otherwise hold itself
 
     @wraps(step)
     def counted(*args, **kwargs):
-        optimizer._opt_called = True  # type: ignore[attr-defined]
-        return step(optimizer, *args, **kwargs)
+        owner = there()
+        owner._opt_called = True  # type: ignore[union-attr]
+        return step(owner, *args, **kwargs)
 
     counted._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
     optimizer.step = counted  # type: ignore[method-assign]

@@ -15,8 +15,8 @@ from ember.optim._common import (
     collect,
     column,
     counts,
-    number,
     one_by_one,
+    option,
     rate,
     real,
     scalar,
@@ -43,7 +43,10 @@ def _averages(state: dict, grad, beta1: float, beta2: float) -> tuple:
     """The running means of the gradient and of its square, with this one in them."""
     average, square = real(state["exp_avg"]), real(state["exp_avg_sq"])
     average.lerp_(grad, 1 - beta1)
-    square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+    if isinstance(beta2, ember.Tensor):
+        square.mul_(beta2).add_(grad * grad * (1 - beta2))
+    else:
+        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
     return average, square
 
 
@@ -103,7 +106,8 @@ class Adam(Optimizer):
     def _update(self, group: dict) -> None:
         found = params, grads, states = collect(self, group, _start)
         lr, eps, decay = rate(group), group["eps"], group["weight_decay"]
-        beta1, beta2 = map(number, group["betas"])
+        decay = option(group, decay)
+        beta1, beta2 = (option(group, beta) for beta in group["betas"])
         amsgrad, decoupled = group["amsgrad"], group["decoupled_weight_decay"]
         if not group["differentiable"] and _C._fused_adam_(
             params,
@@ -130,7 +134,7 @@ class Adam(Optimizer):
             if amsgrad:
                 largest = real(state["max_exp_avg_sq"])
                 square = largest.copy_(ember.maximum(largest.clone(), square))
-            scale = math.sqrt(1 - beta2**step)
+            scale = (1 - beta2**step) ** 0.5
             denominator = square.sqrt().div(scale).add_(eps)
             add_ratio(p, average, denominator, -lr / (1 - beta1**step))
 

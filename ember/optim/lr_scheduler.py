@@ -19,7 +19,11 @@ from ember.optim._plain_schedules import (
     PolynomialLR,
     StepLR,
 )
-from ember.optim._scheduler import LRScheduler, set_rates
+from ember.optim._scheduler import (  # noqa: F401 (the warning is public here)
+    EPOCH_DEPRECATION_WARNING,
+    LRScheduler,
+    set_rates,
+)
 from ember.optim.optimizer import Optimizer
 
 _LRScheduler = LRScheduler
@@ -90,8 +94,8 @@ class SequentialLR(LRScheduler):
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
         # Constructing the schedulers has changed the rates; start from the first.
-        for group in optimizer.param_groups:
-            group["lr"] = group["initial_lr"]
+        groups = optimizer.param_groups
+        set_rates(groups, [group["initial_lr"] for group in groups])
         self.recursive_undo()
         first = schedulers[bisect_right(milestones, 0)]
         first._initial_step()
@@ -112,7 +116,7 @@ class SequentialLR(LRScheduler):
         i = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[i]
         if i > 0 and self._milestones[i - 1] == self.last_epoch:
-            scheduler.step(0)
+            scheduler._update_lr(0)
         else:
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()

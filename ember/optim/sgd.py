@@ -2,7 +2,7 @@
 
 import ember
 from ember import _C
-from ember.optim._common import add_scaled, check, check_lr, number, rate
+from ember.optim._common import add_scaled, check, check_lr, option, rate
 from ember.optim.optimizer import Optimizer
 
 _strided = ember.strided
@@ -76,7 +76,7 @@ class SGD(Optimizer):
     def _change(params, grads, buffers: list, first: bool, group: dict) -> None:
         """Change parameters whose buffers have values, unless this is their first."""
         lr, momentum = rate(group), group["momentum"]
-        decay, maximize = number(group["weight_decay"]), group["maximize"]
+        decay, maximize = option(group, group["weight_decay"]), group["maximize"]
         nesterov, dampening = group["nesterov"], group["dampening"]
         dense = [grad.layout is _strided for grad in grads]
         fused = all(dense) and not group["differentiable"]
@@ -96,7 +96,9 @@ class SGD(Optimizer):
         for i, (p, grad) in enumerate(zip(params, grads)):
             if maximize:
                 grad = -grad
-            if decay:
+            if isinstance(decay, ember.Tensor):
+                grad = grad + p * decay
+            elif decay:
                 grad = grad.add(p, alpha=decay)
             if momentum:
                 if first:

@@ -24,6 +24,10 @@ class RemovableHandle:
         extra = [extra_dict] if isinstance(extra_dict, dict) else extra_dict or ()
         self.dicts = (hooks_dict, *extra)
 
+    def hooks_dict_ref(self) -> dict:
+        """Where the hook is registered."""
+        return self.dicts[0]
+
     def remove(self) -> None:
         """Take the hook away; doing so twice is harmless."""
         for hooks in self.dicts:

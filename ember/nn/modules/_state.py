@@ -232,6 +232,8 @@ def _restore(module, name, key, current, given, assign: bool) -> str | None:
             f"Tensor-like object from checkpoint but received {type(given)}"
         )
     lazy = is_lazy(current)
+    if not lazy and is_lazy(given):
+        _ = given.shape  # raises, and says what to do
     if not lazy and current.dim() == 0 and given.dim() == 1 and given.shape[0] == 1:
         given = given[0]  # scalars were saved as vectors of one before PyTorch 0.4
     if not lazy and not is_lazy(given) and given.shape != current.shape:

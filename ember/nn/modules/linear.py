@@ -107,6 +107,8 @@ class LazyLinear(LazyModuleMixin, Linear):
             if self.bias is not None:
                 self.bias.materialize((self.out_features,))
             self.reset_parameters()
+        if self.in_features == 0:  # the parameters came from a state dict
+            self.in_features = self.weight.shape[-1]
 
 
 class Bilinear(Module):

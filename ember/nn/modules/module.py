@@ -25,7 +25,9 @@ from ember.nn.modules._hooks import (  # noqa: F401 (the global hooks are public
 )
 from ember.nn.modules._state import StateMethods
 from ember.nn.modules._tree import TreeMethods
-from ember.nn.parameter import Buffer, Parameter
+from ember.nn.parameter import Buffer, Parameter, UninitializedBuffer
+
+_BUFFERS = (Buffer, UninitializedBuffer)
 
 _HOOK_TABLES = (
     "_backward_pre_hooks _backward_hooks _forward_hooks _forward_hooks_with_kwargs "
@@ -143,7 +145,7 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods, _ModuleB
         elif name in own["_modules"]:
             _expect(value is None, name, "child module", "torch.nn.Module", value)
             own["_modules"][name] = value
-        elif isinstance(value, Buffer) or name in own["_buffers"]:
+        elif isinstance(value, _BUFFERS) or name in own["_buffers"]:
             ok = value is None or isinstance(value, Tensor)
             _expect(ok, name, "buffer", "torch.Tensor", value)
             self._set_buffer(name, value, own)
@@ -151,7 +153,7 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods, _ModuleB
             object.__setattr__(self, name, value)
 
     def _set_buffer(self, name: str, value, own: dict) -> None:
-        if isinstance(value, Buffer):
+        if isinstance(value, _BUFFERS):
             self.register_buffer(name, value, value.persistent)  # type: ignore
         else:
             own["_buffers"][name] = registered("buffer", self, name, value)
