@@ -3,6 +3,7 @@
 import warnings
 import weakref
 from functools import wraps
+from typing import Any
 
 from ember import Tensor
 from ember.optim.optimizer import Optimizer
@@ -164,8 +165,8 @@ def _count_steps(optimizer: Optimizer) -> None:
 
     @wraps(step)
     def counted(*args, **kwargs):
-        owner = there()
-        owner._opt_called = True  # type: ignore[union-attr]
+        owner: Any = there()
+        owner._opt_called = True
         return step(owner, *args, **kwargs)
 
     counted._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
