@@ -123,7 +123,12 @@ Tensor segment_reduce(const Tensor& data, const std::string& reduce, const Tenso
     Tensor divided = out / clamp_min(count, Scalar(1.0));
     out = initial ? divided : where(count == Scalar(0), Scalar(double(NAN)), divided);
   }
-  return to(contiguous(reshape(out, shape)), data.dtype());
+  Tensor result = to(contiguous(reshape(out, shape)), data.dtype());
+  if (data.numel() || !grad_needed(data)) return result;
+  // Nothing flows back, but the result has a history, as torch's has.
+  return tape(result, "segment_reduce", wrt(data, [shape = data.shape()](const Tensor& g) {
+                return zeros(shape, g.dtype(), g.device());
+              }));
 }
 
 }  // namespace

@@ -253,6 +253,16 @@ Tensor finish(Tensor t, bool requires_grad) {
 using MaybeDtype = std::optional<Dtype>;
 using MaybeDevice = std::optional<Device>;
 
+bool is_storage(PyObject* o) {
+  return std::strcmp(Py_TYPE(o)->tp_name, "ember.UntypedStorage") == 0;
+}
+// A copy of the bytes of a storage, read as elements of a dtype.
+Tensor of_storage(PyObject* o, MaybeDtype dtype, MaybeDevice device) {
+  const Dtype as = dtype.value_or(Dtype::UInt8);
+  if (PyObject_Length(o) == 0) return empty({0}, as, device.value_or(default_device()));
+  return to(clone(tensor_over_buffer(o, as, -1, 0)), device, std::nullopt);
+}
+
 EMBER_OP(
     "tensor(Any data, *, Dtype? dtype=None, Device? device=None, bool requires_grad=False, bool "
     "pin_memory=False) -> "
@@ -266,6 +276,7 @@ EMBER_OP(
                                        "than tensor(sourceTensor).",
                                        1) < 0)
         throw PythonError{};
+      if (is_storage(o)) return finish(of_storage(o, dtype, device), requires_grad);
       return finish(tensor_from_data(o, dtype, device), requires_grad);
     }),
     Function, "A new tensor with a copy of `data`: a number, nested sequences or an array.");
@@ -321,7 +332,7 @@ EMBER_OP(
           !is_tensor(o) && !is_array(o) && !has_dlpack && !is_number(o) && PyObject_CheckBuffer(o);
       if (has_dlpack) {
         keep = checked(PyObject_CallOneArg(imported("ember._C", "from_dlpack"), o));
-      } else if (has_buffer && PyObject_HasAttrString(o, "nbytes") && PyObject_Length(o) == 0) {
+      } else if (has_buffer && is_storage(o) && PyObject_Length(o) == 0) {
         keep = checked(wrap(empty({0}, dtype.value_or(default_dtype()))));
       } else if (has_buffer && !is_array_like(o)) {
         keep = checked(wrap(tensor_over_buffer(o, dtype.value_or(default_dtype()), -1, 0)));
