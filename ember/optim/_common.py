@@ -106,7 +106,7 @@ def one_by_one(found: tuple[list, list, list[dict]], group: dict, weight_decay=0
         if group["maximize"]:
             grad = -grad
         if isinstance(weight_decay, Tensor):
-            grad = grad + p * option(group, weight_decay)
+            grad = grad + p.clone() * option(group, weight_decay)  # p changes
         elif weight_decay:
             grad = grad.add(p, alpha=weight_decay)
         yield p, grad, state

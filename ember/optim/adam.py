@@ -135,7 +135,7 @@ class Adam(Optimizer):
                 largest = real(state["max_exp_avg_sq"])
                 square = largest.copy_(ember.maximum(largest.clone(), square))
             scale = (1 - beta2**step) ** 0.5
-            denominator = square.sqrt().div(scale).add_(eps)
+            denominator = square.sqrt().div(scale).add(eps)
             add_ratio(p, average, denominator, -lr / (1 - beta1**step))
 
 
@@ -269,7 +269,7 @@ class NAdam(Optimizer):
                 p.mul_(1 - lr * decay)
             mu = beta1 * (1 - 0.5 * 0.96 ** (step * slowing))
             mu_next = beta1 * (1 - 0.5 * 0.96 ** ((step + 1) * slowing))
-            product = state["mu_product"].mul_(mu).item()
+            product = option(group, state["mu_product"].mul_(mu))
             average, square = _averages(state, grad, beta1, beta2)
             denominator = square.div(1 - beta2**step).sqrt_().add(eps)
             add_ratio(p, grad, denominator, -lr * (1 - mu) / (1 - product))

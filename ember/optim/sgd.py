@@ -97,7 +97,7 @@ class SGD(Optimizer):
             if maximize:
                 grad = -grad
             if isinstance(decay, ember.Tensor):
-                grad = grad + p * decay
+                grad = grad + p.clone() * decay  # p changes
             elif decay:
                 grad = grad.add(p, alpha=decay)
             if momentum:
