@@ -6,20 +6,20 @@ import math
 import types
 from collections.abc import Callable
 
-from ember.optim._scheduler import LRScheduler, set_rates
+from ember.optim._scheduler import LRScheduler, copy_of, set_rates
 from ember.optim.optimizer import Optimizer
 
 
 def _per_group(name: str, optimizer: Optimizer, value) -> list:
     count = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
-        return [value] * count
+        return [copy_of(value) for _ in range(count)]
     if len(value) != count:
         raise ValueError(
             f"{name} must have the same length as optimizer.param_groups. {name} has "
             f"{len(value)} values, param_groups has {count}."
         )
-    return list(value)
+    return [copy_of(v) for v in value]
 
 
 def _set_momentum(group: dict, momentum: float) -> None:

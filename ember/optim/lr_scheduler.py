@@ -22,6 +22,7 @@ from ember.optim._plain_schedules import (
 from ember.optim._scheduler import (  # noqa: F401 (the warning is public here)
     EPOCH_DEPRECATION_WARNING,
     LRScheduler,
+    copy_of,
     set_rates,
 )
 from ember.optim.optimizer import Optimizer
@@ -157,7 +158,7 @@ class ChainedScheduler(LRScheduler):
 
 
 def _rates(optimizer: Optimizer) -> list:
-    return [group["lr"] for group in optimizer.param_groups]
+    return [copy_of(group["lr"]) for group in optimizer.param_groups]
 
 
 def _nested_state(scheduler) -> dict:

@@ -6,7 +6,7 @@ from copy import deepcopy
 
 import ember
 from ember.nn import Module
-from ember.optim._scheduler import LRScheduler
+from ember.optim._scheduler import LRScheduler, copy_of
 from ember.optim.optimizer import Optimizer
 
 
@@ -29,7 +29,7 @@ class SWALR(LRScheduler):
                 f"has {len(rates)}, optimizer.param_groups has {count}"
             )
         for rate, group in zip(rates, optimizer.param_groups):
-            group["swa_lr"] = rate
+            group["swa_lr"] = copy_of(rate)
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(
                 "anneal_strategy must by one of 'cos' or 'linear', instead got "
