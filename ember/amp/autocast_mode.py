@@ -70,7 +70,7 @@ def is_autocast_available(device_type: str) -> bool:
             f"Expected one of {', '.join(_KNOWN)} device type at start of device "
             f"string: {device_type}"
         )
-    return device_type in ("cpu", "opencl")
+    return device_type == "cpu" or _C._means_device_kind(device_type, "opencl")
 
 
 def _switch(function: str, enabled: object) -> bool:
