@@ -74,7 +74,7 @@ def find(module: str, name: str) -> Any:
         value: Any = importlib.import_module(_outer(where))
         return value if attribute == "*" else getattr(value, attribute)
     full = f"{module}.{name}"
-    if name.startswith("__") and module != "ember" or not _is_package(module):
+    if (name.startswith("__") and module != "ember") or not _is_package(module):
         pass
     elif importlib.util.find_spec(full) is not None:
         return importlib.import_module(full)
@@ -125,7 +125,7 @@ class _Loader:
                 continue
             home = importlib.import_module(_outer(source))
             public = [n for n in dir(home) if not n.startswith("_")]
-            for name in chosen or getattr(home, "__all__", public):
+            for name in chosen or public:
                 here, _, there = name.partition("=")  # "a=b": b of that module
                 space[here] = getattr(home, there or here)
                 exported.append(here)

@@ -59,3 +59,15 @@ class emit_itt(_Emit): ...
 
 load_nvprof = _unavailable.function("load_nvprof", "ember has no CUDA")
 parse_nvprof_trace = _unavailable.function("parse_nvprof_trace", "ember has no CUDA")
+
+
+class region_activation_memory_budget:
+    """A block whose saved tensors a compiler would keep within a budget; without one
+    all of them are kept."""
+
+    def __init__(self, budget: float) -> None:
+        self.budget = budget
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *error: object) -> None: ...

@@ -43,3 +43,8 @@ def not_none(obj: T | None) -> T:
     if obj is None:
         raise TypeError("Invariant encountered: value was None when it should not be")
     return obj
+
+
+DEFAULT_PROTOCOL = 2  # of pickles in checkpoints
+_collate_fn_t = Callable[[list], Any]
+_worker_init_fn_t = Callable[[int], None]

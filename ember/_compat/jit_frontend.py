@@ -100,3 +100,10 @@ def boolean_dispatch(
 
     function.__name__, function.__doc__ = func_name, if_true.__doc__
     return function
+
+
+def _get_trace_graph(*args: Any, **kwargs: Any) -> Any:
+    """Raises: programs are not recorded."""
+    raise NotSupportedError(
+        "jit._get_trace_graph(): ember does not record programs yet"
+    )

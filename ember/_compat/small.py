@@ -236,3 +236,32 @@ class _Classes:
 
 
 classes = _Classes()
+
+
+def cudnn_enabled() -> bool:
+    """The switch `backends.cudnn.enabled`."""
+    return bool(ember.backends.cudnn.enabled)
+
+
+def default_device_name() -> str:
+    """The device on which tensors are made, by name."""
+    return str(ember.get_default_device())
+
+
+def element_size(dtype: ember.dtype) -> int:
+    """Bytes of a number; PyTorch counts bits of complex ones' halves, too."""
+    return dtype.itemsize
+
+
+def clipped_sigmoid(x: Tensor) -> Tensor:
+    """The sigmoid, kept away from 0 and 1."""
+    info = ember.finfo(x.dtype)
+    return ember.clamp(ember.sigmoid(x), min=info.tiny, max=1.0 - info.eps)
+
+
+def default_schedule(step: int) -> Any:
+    """Every step is recorded."""
+    return ember.profiler.ProfilerAction.RECORD
+
+
+Device = ember.device

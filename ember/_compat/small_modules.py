@@ -70,3 +70,60 @@ class ConfigModule(ModuleType):
 def install_config_module(module: ModuleType) -> None:
     """Let a module of options be a `ConfigModule`."""
     sys.modules[module.__name__].__class__ = ConfigModule
+
+
+def valid_vec_isa_list() -> list:
+    """Sets of instructions a compiler could use: there is no compiler."""
+    return []
+
+
+def pick_vec_isa() -> None:
+    """None: there is no compiler."""
+    return None
+
+
+class Unsupported(RuntimeError):
+    """What a compiler cannot follow."""
+
+
+class UserError(Unsupported):
+    """What a compiler cannot follow, by the program's fault."""
+
+
+class TorchRuntimeError(RuntimeError):
+    """An error while a compiler follows a program."""
+
+
+class BackendCompilerFailed(RuntimeError):
+    """An error of a compiler."""
+
+
+class InternalTorchDynamoError(RuntimeError):
+    """An error in a compiler."""
+
+
+class NamedMemberAccessor:
+    """Members of a module by their dotted names."""
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+
+    def _owner(self, name: str) -> tuple[Any, str]:
+        path, _, last = name.rpartition(".")
+        return self.module.get_submodule(path), last
+
+    def get_tensor(self, name: str) -> Any:
+        """A parameter or buffer."""
+        owner, last = self._owner(name)
+        return getattr(owner, last)
+
+    def set_tensor(self, name: str, value: Any) -> None:
+        """Put a tensor in place of a parameter or buffer."""
+        owner, last = self._owner(name)
+        (owner._parameters if last in owner._parameters else owner._buffers)[last] = (
+            value
+        )
+
+    def get_submodule(self, name: str) -> Any:
+        """A module."""
+        return self.module.get_submodule(name)

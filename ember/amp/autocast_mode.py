@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any
 
 import ember
-from ember import _C, Tensor
+from ember import _C, Tensor, _lazy
 from ember.autograd._decorate import DecoratorContextManager
 
 _LOWER = frozenset(
@@ -338,3 +338,6 @@ def custom_bwd(bwd: Callable | None = None, *, device_type: str) -> Callable:
             return bwd(*args, **kwargs)
 
     return decorated
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -56,7 +56,7 @@ class Version(ModuleType):
     git_version = "ember " + ember.__version__
 
     def __getattr__(self, name: str) -> object:
-        return getattr(ember.version, name)
+        return getattr(importlib.import_module("ember.version"), name)
 
 
 class Torch(ModuleType):
@@ -79,7 +79,7 @@ class Torch(ModuleType):
     def __setattr__(self, name: str, value: object) -> None:
         if name.startswith("__"):
             super().__setattr__(name, value)
-        else:
+        elif value is not Torch.version:  # which importing torch.version would set
             setattr(ember, name, value)
 
     def __dir__(self) -> list[str]:

@@ -97,5 +97,5 @@ __all__ += [
     "has_side_effect",
     "map_arg",
     "wrap",
-]  # type: ignore[name-defined]  # noqa: F821
+]  # type: ignore[name-defined]
 __getattr__ = _lazy.missing(__name__)
