@@ -79,7 +79,7 @@ def _find(name: str) -> Callable[..., Any] | None:
         function = getattr(space, name, None)
         if callable(function):
             return function
-    return None
+    return getattr(import_module("ember._compat.aten"), name, None)
 
 
 aten = _Namespace()

@@ -123,7 +123,8 @@ class _Loader:
                 _unavailable.fill(space, _inner(module.__name__), reason, listed)
                 exported += chosen
                 continue
-            home = importlib.import_module(_outer(source))
+            outside = source in ("typing",)
+            home = importlib.import_module(source if outside else _outer(source))
             public = [n for n in dir(home) if not n.startswith("_")]
             for name in chosen or public:
                 here, _, there = name.partition("=")  # "a=b": b of that module

@@ -47,3 +47,8 @@ class FakeTensorMode:
     def from_tensor(self, tensor: Tensor, **options: Any) -> Tensor:
         """The same tensor without memory."""
         return tensor.detach().to("meta").requires_grad_(tensor.requires_grad)
+
+
+def is_fake(x: object) -> bool:
+    """Whether a tensor has no memory."""
+    return isinstance(x, Tensor) and x.is_meta
