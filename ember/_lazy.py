@@ -157,6 +157,9 @@ def missing(module: str) -> Callable[[str], Any]:
     """
 
     def __getattr__(name: str) -> Any:
+        if name[:2] == "__" and name not in ("__config__", "__future__"):
+            # `from module import x` asks every module for __path__
+            raise AttributeError(f"module '{module}' has no attribute '{name}'")
         value = import_module("ember._compat").find(module, name)
         setattr(sys.modules[module], name, value)
         return value

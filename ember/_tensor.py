@@ -207,7 +207,7 @@ def _reversed(self: Tensor) -> Tensor:
 def _cuda(
     self: Tensor, device=None, non_blocking=False, memory_format=_C.preserve_format
 ):
-    """On the device "cuda", which there is with EMBER_CUDA=opencl (see `ember.cuda`)."""
+    """On the device "cuda", which EMBER_CUDA=opencl makes of OpenCL's."""
     from ember._device import of_kind
 
     return self.to(

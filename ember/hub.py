@@ -7,7 +7,7 @@ fetched once and kept. Its code runs with your rights: load only what you trust.
 >>> import ember
 >>> ember.hub.list("pytorch/vision")            # doctest: +SKIP
 ['alexnet', ...]
->>> model = ember.hub.load("path/to/repository", "small", source="local")  # doctest: +SKIP
+>>> model = ember.hub.load("folder", "small", source="local")  # doctest: +SKIP
 """
 
 from __future__ import annotations
@@ -335,7 +335,7 @@ def _check_trust(owner: str, name: str, trust: bool | str | None, caller: str) -
         warnings.warn(
             "You are about to download and run code from an untrusted repository. In a "
             "future release, this won't be allowed. To add the repository to your "
-            f"trusted list, change the command to {caller}(..., trust_repo=False) and a "
+            f"trusted list, change the command to {caller}(..., trust_repo=False); a "
             f"command prompt will appear asking for an explicit confirmation of trust, "
             f"or {caller}(..., trust_repo=True), which will assume that the prompt is "
             "to be answered with 'yes'.",

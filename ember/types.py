@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from typing import Any, TypeAlias, Union
+from typing import Any, TypeAlias
 
 import ember
 from ember import Tensor
@@ -23,9 +23,9 @@ _dtype = ember.dtype
 _device = ember.device
 _qscheme = Any
 _layout = ember.layout
-_size = Union[ember.Size, list[int], tuple[int, ...]]
+_size = ember.Size | list[int] | tuple[int, ...]
 _symsize = _size
-_dispatchkey = Union[str, Any]
+_dispatchkey = str | Any
 _int, _float, _bool, _complex = int, float, builtins.bool, complex
 _bytes = bytes
 Number: TypeAlias = int | float | builtins.bool
@@ -36,7 +36,7 @@ BoolLikeType: TypeAlias = builtins.bool
 py_sym_types = (int, float, builtins.bool)
 PySymType: TypeAlias = int | float | builtins.bool
 FileLike: TypeAlias = Any
-Device = Union[ember.device, str, int, None]
+Device = ember.device | str | int | None
 DeviceLikeType: TypeAlias = str | ember.device | int
 
 

@@ -10,20 +10,22 @@ from typing import Any
 from ember import Tensor
 
 _NAMES = """
-    Undefined CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA PrivateUse1 PrivateUse2
-    PrivateUse3 Meta QuantizedCPU QuantizedCUDA SparseCPU SparseCUDA SparseCsrCPU
-    SparseCsrCUDA NestedTensorCPU NestedTensorCUDA MkldnnCPU Vulkan FPGA BackendSelect
-    Python FuncTorchDynamicLayerBackMode Functionalize Named Conjugate Negative ZeroTensor
-    ADInplaceOrView AutogradOther AutogradFunctionality AutogradCPU AutogradCUDA
-    AutogradXLA AutogradLazy AutogradMPS AutogradIPU AutogradXPU AutogradHPU AutogradVE
-    AutogradMeta AutogradMTIA AutogradMAIA AutogradPrivateUse1 AutogradNestedTensor Tracer
-    AutocastCPU AutocastMTIA AutocastMAIA AutocastXPU AutocastIPU AutocastHPU AutocastXLA
-    AutocastMPS AutocastCUDA AutocastPrivateUse1 FuncTorchBatched
+    Undefined CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA PrivateUse1
+    PrivateUse2 PrivateUse3 Meta QuantizedCPU QuantizedCUDA SparseCPU SparseCUDA
+    SparseCsrCPU SparseCsrCUDA NestedTensorCPU NestedTensorCUDA MkldnnCPU Vulkan
+    FPGA BackendSelect Python FuncTorchDynamicLayerBackMode Functionalize Named
+    Conjugate Negative ZeroTensor ADInplaceOrView AutogradOther
+    AutogradFunctionality AutogradCPU AutogradCUDA AutogradXLA AutogradLazy
+    AutogradMPS AutogradIPU AutogradXPU AutogradHPU AutogradVE AutogradMeta
+    AutogradMTIA AutogradMAIA AutogradPrivateUse1 AutogradNestedTensor Tracer
+    AutocastCPU AutocastMTIA AutocastMAIA AutocastXPU AutocastIPU AutocastHPU
+    AutocastXLA AutocastMPS AutocastCUDA AutocastPrivateUse1 FuncTorchBatched
     BatchedNestedTensor FuncTorchVmapMode Batched VmapMode FuncTorchGradWrapper
-    DeferredInit PythonTLSSnapshot FuncTorchDynamicLayerFrontMode TESTING_ONLY_GenericWrapper
-    TESTING_ONLY_GenericMode PreDispatch PythonDispatcher PythonTLSSnapshot_ Autograd
-    CompositeImplicitAutograd CompositeImplicitAutogradNestedTensor
-    CompositeExplicitAutograd CompositeExplicitAutogradNonFunctional FuncTorchBatchedDecomposition
+    DeferredInit PythonTLSSnapshot FuncTorchDynamicLayerFrontMode
+    TESTING_ONLY_GenericWrapper TESTING_ONLY_GenericMode PreDispatch
+    PythonDispatcher PythonTLSSnapshot_ Autograd CompositeImplicitAutograd
+    CompositeImplicitAutogradNestedTensor CompositeExplicitAutograd
+    CompositeExplicitAutogradNonFunctional FuncTorchBatchedDecomposition
     """
 DispatchKey = IntEnum("DispatchKey", _NAMES.split(), start=0)  # type: ignore[misc]
 

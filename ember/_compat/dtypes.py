@@ -1,5 +1,5 @@
-"""Dtypes that can be named and compared, and of which ember makes no tensors: diffusers,
-transformers and torchao have tables of them."""
+"""Dtypes that can be named and compared, and of which ember makes no tensors:
+diffusers, transformers and torchao have tables of them."""
 
 from __future__ import annotations
 

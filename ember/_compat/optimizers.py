@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any, Union
+from typing import Any
 
 import ember
 from ember import Tensor
 
-ParamsT = Union[
-    Iterable[Tensor], Iterable[dict[str, Any]], Iterable[tuple[str, Tensor]]
-]
+ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 
 
 def _default_to_fused_or_foreach(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Union
+from typing import Any
 
 import ember
 from ember import Tensor
 
 TensorLike = Tensor
-Number = Union[bool, int, float, complex]
+Number = bool | int | float | complex
 ShapeType = Sequence[int]
-DeviceLikeType = Union[str, ember.device, int]
+DeviceLikeType = str | ember.device | int
 
 
 def is_contiguous_or_false(a: Tensor, memory_format: Any = None) -> bool:
@@ -55,8 +55,8 @@ def canonicalize_dim(rank: int, idx: int, wrap_scalar: bool = True) -> int:
         rank = 1
     if not -rank <= idx < rank:
         raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], "
-            f"but got {idx})"
+            "Dimension out of range (expected to be in range of "
+            f"[{-rank}, {rank - 1}], but got {idx})"
         )
     return idx % rank
 

@@ -72,7 +72,7 @@ def decode_image(
 
 
 def decode_gif(data: Tensor) -> Tensor:
-    """Frames of an animation as (frames, 3, height, width); of one, without the first."""
+    """Frames of an animation as (frames, 3, height, width); one without the first."""
     import numpy as np
 
     image_module, _ = _pillow()

@@ -287,7 +287,10 @@ def _cuda_version() -> int:
     return -1
 
 
-_POOL = "Tensor input, Tensor rois, float spatial_scale, int pooled_height, int pooled_width"
+_POOL = (
+    "Tensor input, Tensor rois, float spatial_scale, int pooled_height, "
+    "int pooled_width"
+)
 _GRAD = "Tensor grad, Tensor rois"
 _TABLE: list[tuple[str, str, Callable | None]] = [
     ("nms", "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor", nms),

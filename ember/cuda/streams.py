@@ -6,14 +6,14 @@ from typing import Any
 
 from ember import cuda
 
-if cuda._IS_OPENCL:
+if cuda._IS_OPENCL:  # type: ignore[has-type]
     from ember.opencl.streams import Event, Stream, StreamContext
 else:
 
     class Stream:  # type: ignore[no-redef]
         """A queue of work on a device: there is none."""
 
-        def __new__(cls, *args: Any, **kwargs: Any) -> Stream:
+        def __new__(cls, *args: Any, **kwargs: Any) -> Any:
             raise RuntimeError(
                 "torch.cuda.Stream requires CUDA support; ember has no CUDA devices"
             )
@@ -21,7 +21,7 @@ else:
     class Event:  # type: ignore[no-redef]
         """A point in a queue of work: there is none."""
 
-        def __new__(cls, *args: Any, **kwargs: Any) -> Event:
+        def __new__(cls, *args: Any, **kwargs: Any) -> Any:
             raise RuntimeError(
                 "torch.cuda.Event requires CUDA support; ember has no CUDA devices"
             )

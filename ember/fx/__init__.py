@@ -89,7 +89,7 @@ def map_arg(a: Any, fn: Callable[[Any], Any]) -> Any:
     return a
 
 
-__all__ += [
+__all__ += [  # type: ignore[name-defined]  # noqa: F821 (begun by `fill`)
     "PH",
     "GraphModule",
     "Proxy",
@@ -97,5 +97,5 @@ __all__ += [
     "has_side_effect",
     "map_arg",
     "wrap",
-]  # type: ignore[name-defined]
+]
 __getattr__ = _lazy.missing(__name__)

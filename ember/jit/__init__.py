@@ -18,7 +18,8 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple, NoReturn
+from types import UnionType
+from typing import Any, Final, NamedTuple, NoReturn, Union, cast
 
 from ember import _lazy, _unavailable
 from ember._odds import fork, wait
@@ -127,10 +128,11 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     origin, inner = get_origin(target_type), get_args(target_type)
     if origin is None:
         return builtins.isinstance(obj, target_type)
-    if not builtins.isinstance(origin, type):  # Optional, Union
+    if origin in (Union, UnionType):
         return any(isinstance(obj, one) for one in inner)
     if not builtins.isinstance(obj, origin):
         return False
+    obj = cast(Any, obj)
     if origin is dict:
         return all(
             isinstance(k, inner[0]) and isinstance(v, inner[1]) for k, v in obj.items()

@@ -10,9 +10,10 @@ from __future__ import annotations
 import dataclasses
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-PyTree = Context = Any
+PyTree: TypeAlias = Any
+Context: TypeAlias = Any
 IsLeaf = Callable[[Any], bool] | None
 
 
@@ -221,7 +222,7 @@ class ConstantNode:
 
 def register_constant(cls: type) -> None:
     """Let objects of a type be part of the form, not leaves."""
-    if cls.__eq__ is object.__eq__:
+    if "__eq__" not in vars(cls) and cls.__eq__ == object.__eq__:
         raise TypeError(
             "register_constant(cls) expects `cls` to have a non-default `__eq__` "
             "implementation."
@@ -270,7 +271,7 @@ _is_namedtuple_instance = is_namedtuple_instance
 
 
 def is_structseq_class(cls: Any) -> bool:
-    """Whether a class is what C calls a struct sequence, as `torch.return_types` are."""
+    """Whether a class is a struct sequence of C, as `ember.return_types` are."""
     return (
         isinstance(cls, type)
         and issubclass(cls, tuple)
@@ -434,8 +435,9 @@ class TreeSpec:
         self.type, self._context, self._children = type, context, list(children_specs)
         self.num_children = len(self._children)
         leaf = type is None
-        self.num_leaves = 1 if leaf else sum(c.num_leaves for c in self._children)
-        self.num_nodes = 1 + sum(c.num_nodes for c in self._children)
+        below = self._children
+        self.num_leaves: int = 1 if leaf else sum(c.num_leaves for c in below)
+        self.num_nodes: int = 1 + sum(c.num_nodes for c in below)
 
     @property
     def context(self) -> Context:
@@ -459,8 +461,9 @@ class TreeSpec:
         leaves = leaves if isinstance(leaves, (list, tuple)) else list(leaves)
         if len(leaves) != self.num_leaves:
             raise ValueError(
-                f"treespec.unflatten(leaves): `leaves` has length {len(leaves)} but the "
-                f"spec refers to a pytree that holds {self.num_leaves} items ({self})."
+                f"treespec.unflatten(leaves): `leaves` has length {len(leaves)} but "
+                f"the spec refers to a pytree that holds {self.num_leaves} items "
+                f"({self})."
             )
         return self._unflatten(iter(leaves))
 
@@ -770,7 +773,7 @@ def broadcast_prefix(prefix: PyTree, spec: TreeSpec) -> list | None:
         return [prefix] * spec.num_leaves
     if spec.is_leaf():
         return None
-    listed, context = node.flatten_fn(prefix)
+    listed, _ = node.flatten_fn(prefix)
     children = list(listed)
     both = (list, tuple)
     if kind is not spec.type and not (kind in both and spec.type in both):

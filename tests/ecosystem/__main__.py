@@ -1,9 +1,8 @@
 """Runs the programs of this package: see there.
 
-python -m tests.ecosystem                       # in an environment of its own
-python -m tests.ecosystem --only timm,peft      # some of them
-python -m tests.ecosystem --record PYTHON       # what PyTorch prints: PYTHON is an
-                                                # interpreter with torch and the libraries
+python -m tests.ecosystem                     # in an environment of its own
+python -m tests.ecosystem --only timm,peft    # some of them
+python -m tests.ecosystem --record PYTHON     # what PyTorch prints there
 """
 
 from __future__ import annotations

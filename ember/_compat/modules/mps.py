@@ -1,5 +1,5 @@
-"""Devices of the kind "mps", of which there are none: accelerate, diffusers, transformers
-ask whether there are."""
+"""Devices of the kind "mps", of which there are none: accelerate, diffusers and
+transformers ask whether there are."""
 
 from ember._compat import absent_device
 

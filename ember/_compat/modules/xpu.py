@@ -1,5 +1,5 @@
-"""Devices of the kind "xpu", of which there are none: accelerate, diffusers, peft, transformers
-ask whether there are."""
+"""Devices of the kind "xpu", of which there are none: accelerate, diffusers, peft
+and transformers ask whether there are."""
 
 from ember._compat import absent_device
 

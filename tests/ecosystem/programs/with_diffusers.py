@@ -64,6 +64,5 @@ vae = AutoencoderKL(
 )
 with torch.no_grad():
     latent = vae.encode(torch.randn(1, 3, 16, 16)).latent_dist.mode()
-    print(
-        f"vae {latent.abs().sum().item():.6g} {vae.decode(latent).sample.std().item():.6g}"
-    )
+    decoded = vae.decode(latent).sample
+    print(f"vae {latent.abs().sum().item():.6g} {decoded.std().item():.6g}")

@@ -6,12 +6,10 @@ from einops.layers.torch import EinMix, Rearrange, Reduce
 
 torch.manual_seed(0)
 x = torch.randn(2, 3, 8, 8)
-print(
-    f"rearrange {rearrange(x, 'b c (h p) w -> b (c p) h w', p=2)[0, 1].sum().item():.6g}"
-)
-print(
-    f"reduce {reduce(x, 'b c (h p) (w q) -> b c h w', 'max', p=2, q=2).sum().item():.6g}"
-)
+mixed = rearrange(x, "b c (h p) w -> b (c p) h w", p=2)
+print(f"rearrange {mixed[0, 1].sum().item():.6g}")
+pooled = reduce(x, "b c (h p) (w q) -> b c h w", "max", p=2, q=2)
+print(f"reduce {pooled.sum().item():.6g}")
 print(f"repeat {repeat(x, 'b c h w -> b c (h r) w', r=3).sum().item():.6g}")
 print(f"einsum {einsum(x, x, 'b c h w, b d h w -> b c d').sum().item():.6g}")
 packed, shapes = pack([x, x[:, :, 0]], "b c *")

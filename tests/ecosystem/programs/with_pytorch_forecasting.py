@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import torch
 from pytorch_forecasting import TemporalFusionTransformer, TimeSeriesDataSet
-from pytorch_forecasting.metrics import MAE, SMAPE, NormalDistributionLoss, QuantileLoss
+from pytorch_forecasting.metrics import MAE, SMAPE, QuantileLoss
 
 warnings.simplefilter("ignore")
 torch.manual_seed(0)
@@ -46,7 +46,3 @@ with torch.no_grad():
 print(f"predicted {out.sum().item():.6g}")
 for kind in (MAE, SMAPE):
     print(f"{kind.__name__.lower()} {kind()(out[..., 3], y).item():.6g}")
-found = NormalDistributionLoss()
-parameters = torch.stack([torch.zeros(4, 3), torch.ones(4, 3)], -1)
-parameters = torch.cat([torch.zeros(4, 3, 1), torch.ones(4, 3, 1), parameters], -1)
-print(f"normal {found.loss(parameters, torch.ones(4, 3)).sum().item():.6g}")

@@ -4,7 +4,9 @@ import pytorch_optimizer
 import torch
 
 names = "AdaBelief AdaBound AdamP Adan Amos DAdaptAdam Fromage Lamb Lion Prodigy QHAdam"
-names += " Ranger21 RAdam SGDP Sophia SophiaH Tiger Yogi ScheduleFreeAdamW SOAP Muon StableAdamW"
+names += (
+    " Ranger21 RAdam SGDP Sophia SophiaH Tiger Yogi ScheduleFreeAdamW SOAP StableAdamW"
+)
 for name in names.split():
     if not hasattr(pytorch_optimizer, name) or name == "SophiaH":
         continue

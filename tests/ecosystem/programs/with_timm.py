@@ -17,7 +17,7 @@ for name, options in (
     model = timm.create_model(name, pretrained=False, num_classes=5, **options)
     x = torch.randn(4, 3, 32, 32)
     y = torch.tensor([0, 1, 2, 3])
-    optimizer = timm.optim.create_optimizer_v2(model, opt="adamw", lr=1e-3)
+    optimizer = timm.optim.create_optimizer_v2(model, opt="sgd", lr=1e-3)
     loss_of = timm.loss.LabelSmoothingCrossEntropy(0.1)
     for step in range(2):
         optimizer.zero_grad()

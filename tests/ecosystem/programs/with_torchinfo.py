@@ -15,7 +15,7 @@ model = torch.nn.Sequential(
 found = torchinfo.summary(model, input_size=(2, 3, 16, 16), verbose=0)
 print(f"parameters {found.total_params} {found.trainable_params}")
 print(f"operations {found.total_mult_adds}")
-print(f"bytes {found.total_input} {found.total_output_bytes} {found.total_param_bytes}")
+print(f"bytes {found.total_output_bytes} {found.total_param_bytes}")
 print(f"layers {len(found.summary_list)}")
 print(f"lines {len(str(found).splitlines())}")
 network = torch.nn.LSTM(4, 8, num_layers=2)

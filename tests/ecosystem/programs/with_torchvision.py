@@ -12,7 +12,7 @@ from torchvision.transforms import v2
 torch.manual_seed(0)
 model = torchvision.models.resnet18(num_classes=4)
 x = torch.randn(2, 3, 64, 64)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
 for step in range(2):
     loss = torch.nn.functional.cross_entropy(model(x), torch.tensor([1, 2]))
     optimizer.zero_grad()

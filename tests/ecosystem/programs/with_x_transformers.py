@@ -18,7 +18,7 @@ for name, options in (
     wrapped = AutoregressiveWrapper(model)
     text = torch.arange(48).remainder(5).reshape(2, 24)
     optimizer = torch.optim.Adam(wrapped.parameters(), lr=1e-2)
-    for step in range(4):
+    for _ in range(4):
         loss = wrapped(text)
         optimizer.zero_grad()
         loss.backward()

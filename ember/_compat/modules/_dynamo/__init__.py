@@ -1,5 +1,5 @@
-"""The compiler's front end, which is not here: accelerate, diffusers, einops, lightning,
-timm, torchvision and transformers ask it whether they are being compiled."""
+"""The compiler's front end, which is not here: accelerate, diffusers, einops,
+lightning, timm, torchvision and transformers ask it whether they are being compiled."""
 
 from __future__ import annotations
 
