@@ -28,7 +28,7 @@ def test_devices_of_pytorch_can_be_named(name):
     ],
 )
 def test_using_cuda_says_what_is_missing(use):
-    with pytest.raises(AssertionError, match="Torch not compiled with CUDA.*opencl"):
+    with pytest.raises(AssertionError, match=r"Torch not compiled with CUDA.*opencl"):
         use()
 
 

@@ -68,7 +68,8 @@ def make_repository(folder):
     (folder / "helper.py").write_text("import ember\nwidth = 3\n")
     (folder / "hubconf.py").write_text(
         "import ember\nfrom helper import width\ndependencies = ['ember']\n"
-        "def small(outputs=2):\n    'A line.'\n    return ember.nn.Linear(width, outputs)\n"
+        "def small(outputs=2):\n    'A line.'\n"
+        "    return ember.nn.Linear(width, outputs)\n"
         "def _hidden():\n    pass\n"
     )
 

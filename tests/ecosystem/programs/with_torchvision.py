@@ -11,10 +11,10 @@ from torchvision.transforms import v2
 
 torch.manual_seed(0)
 model = torchvision.models.resnet18(num_classes=4)
-x = torch.randn(2, 3, 64, 64)
-optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
+x = torch.randn(8, 3, 64, 64)
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-4, momentum=0.9)
 for step in range(2):
-    loss = torch.nn.functional.cross_entropy(model(x), torch.tensor([1, 2]))
+    loss = torch.nn.functional.cross_entropy(model(x), torch.arange(8) % 4)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
