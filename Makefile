@@ -20,7 +20,7 @@ CMAKE_OPTIONS = -DPython_EXECUTABLE="$(BIN)/python" -DCMAKE_MAKE_PROGRAM="$(BIN)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build demo test bench asan tsan lint format stubs docs clean
+.PHONY: help build demo test bench ecosystem asan tsan lint format stubs docs clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +38,9 @@ test: build $(VENV)/.test $(VENV)/.opencl ## Run the tests
 
 bench: build $(VENV)/.oracle ## Compare speed and memory with torch, side by side
 	$(PY) -m benchmarks $(ARGS)
+
+ecosystem: build ## Run programs of libraries for PyTorch; writes docs/ecosystem.md
+	$(PY) -m tests.ecosystem $(ARGS)
 
 # --- Sanitizers ---------------------------------------------------------------------------------
 # Python itself is not instrumented, so the sanitizers' run-time libraries must be loaded before it,

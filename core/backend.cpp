@@ -86,6 +86,21 @@ void register_backend(const std::string& name, Backend* backend) {
   backends[kind] = backend;
 }
 
+void refuse_device(Device device) {
+  const std::string& kind = device_kind_name(device.kind);
+  if (kind == "cuda")
+    fail(Kind::Assertion, "Torch not compiled with CUDA enabled: ember has no CUDA devices, so '",
+         device, "' cannot be used. Use 'cpu', or 'opencl' for a GPU; EMBER_CUDA=opencl in the ",
+         "environment lets 'cuda' mean the OpenCL device");
+  if (kind == "xpu" || kind == "mtia")
+    fail(Kind::Assertion, "Torch not compiled with ", kind == "xpu" ? "XPU" : "MTIA",
+         " enabled: ember has no such devices, so '", device,
+         "' cannot be used. Use 'cpu', or 'opencl' for a GPU");
+  fail(Kind::NotImplemented, "PyTorch is not linked with support for ", kind,
+       " devices: ember has none, so '", device,
+       "' cannot be used. Use 'cpu', or 'opencl' for a GPU");
+}
+
 void Backend::random(const Tensor& out, Generator& g, const Draw& draw) {
   Tensor ordered = random::in_memory_order(out, out);
   bool here = out.device().is_cpu(), whole = ordered.is_contiguous();

@@ -201,9 +201,11 @@ class Backend {
 // Makes `backend` the device named `name`; it lives for ever.
 void register_backend(const std::string& name, Backend* backend);
 inline Backend* backends[256] = {};
+// Raises what says why nothing can be done on this device, and what to do.
+[[noreturn]] void refuse_device(Device device);
 inline Backend& backend_of(Device device) {
   Backend* b = backends[device.kind];
-  if (__builtin_expect(!b, 0)) fail(Kind::Runtime, "device '", device, "' has no backend");
+  if (__builtin_expect(!b, 0)) refuse_device(device);
   if (device.index >= 0) b->select(device.index);
   return *b;
 }

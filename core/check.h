@@ -16,6 +16,7 @@ enum class Kind {
   Type,
   Index,
   NotImplemented,
+  Assertion,
   OutOfMemory,
   Overflow,
   ZeroDivision,

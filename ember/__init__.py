@@ -29,7 +29,7 @@ from math import nan as nan
 from math import pi as pi
 from typing import Any as _Any
 
-from ember import _C, _lazy
+from ember import _C, _device, _lazy
 from ember._C import *
 from ember._device import set_default_device as set_default_device
 from ember._tensor import is_storage as is_storage
@@ -38,7 +38,11 @@ from ember._tensor import typename as typename
 from ember.version import __version__ as __version__
 
 newaxis = None
+if "EMBER_CUDA" in _os.environ:
+    _device.cuda_means(_os.environ["EMBER_CUDA"])
 _ops = _C._ops
+_C.__getattr__ = _lazy.missing("ember._C")  # type: ignore[method-assign]
+_C.__path__ = []  # so that there can be modules such as ember._C._nn
 
 
 def __getattr__(name: str) -> _Any:

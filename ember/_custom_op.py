@@ -72,6 +72,9 @@ class CustomOpDef:
         self._setup: Callable | None = None
         self._vmap: Callable | None = None
         self._autocast: dict[str, ember.dtype] = {}
+        self._in_autocast: dict[
+            str, Callable
+        ] = {}  # kernels of "AutocastCPU" and others
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
@@ -106,6 +109,8 @@ class CustomOpDef:
             self._composite = function
         elif key.lower() == "meta":
             self._fake = function
+        elif key.startswith("Autocast"):
+            self._in_autocast[key.removeprefix("Autocast").lower()] = function
         elif key.startswith("Autograd"):
             raise NotImplementedError(
                 f"impl(): no kernels for {key}; use register_autograd"
@@ -142,6 +147,10 @@ class CustomOpDef:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         values = self._cast(self._bind(args, kwargs))
+        if self._in_autocast:
+            device = _device_of(values) or ""
+            if device in self._in_autocast and ember.is_autocast_enabled(device):
+                return self._call(self._in_autocast[device], values)
         if self._composite is not None:
             return self._call(self._composite, values)
         flat, places = _flatten(values)

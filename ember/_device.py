@@ -33,3 +33,18 @@ def enter(device):
 def exit(device) -> None:
     """`with device:` ends."""
     _C._set_default_device(_outer.pop())
+
+
+def of_kind(kind: str, device=None) -> "_C.device":
+    """The device of a kind that an argument such as None, 1 or "cuda:1" names."""
+    if device is None:
+        return _C.device(kind)
+    return _C.device(kind, device) if isinstance(device, int) else _C.device(device)
+
+
+def cuda_means(kind: str) -> None:
+    """Let "cuda" be the device of this kind: "opencl", or "" for none."""
+    if kind not in ("", "opencl"):
+        raise ValueError(f"EMBER_CUDA={kind}: expected opencl, or nothing")
+    if kind:
+        _C._call_device_kind(kind, "cuda")

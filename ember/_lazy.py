@@ -1,13 +1,17 @@
 """What `import ember` leaves for later: subpackages, and names in modules that few
-programs need. `find` is called once per name; the package keeps the result.
+programs need. `find` is called once per name; the package keeps the result. What is
+there for the sake of libraries only is in `ember._compat`, which is asked last.
 """
 
+import sys
+from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
 _SUBPACKAGES = """
-    accelerator amp autograd backends compiler cpu cuda distributed distributions
-    fft func functional futures hub jit legacy library linalg masked mps
-    multiprocessing nested nn onnx opencl ops optim overrides package profiler
+    accelerator amp ao autograd backends compiler cpu cuda distributed distributions
+    export fft func functional futures fx hub jit legacy library linalg masked mps
+    mtia multiprocessing nested nn onnx opencl ops optim overrides package profiler
     quantization quasirandom random
     return_types serialization signal sparse special storage testing types utils
     version xpu
@@ -128,7 +132,39 @@ def find(name: str) -> object:
 
             if hasattr(_foreach, name):
                 return getattr(_foreach, name)
-    raise AttributeError(f"module 'ember' has no attribute '{name}'")
+    return missing("ember")(name)
+
+
+class _Finder:
+    """Asks `ember._compat` for modules of ember that no file is found for."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> Any:
+        if not name.startswith("ember.") or name.startswith("ember._compat"):
+            return None
+        return import_module("ember._compat").spec(name)
+
+
+sys.meta_path.append(_Finder)  # type: ignore[arg-type]
+
+
+def missing(module: str) -> Callable[[str], Any]:
+    """A module's `__getattr__`: submodules, and what libraries ask of the module.
+
+    >>> from ember import nn
+    >>> nn.modules.pixelshuffle.PixelShuffle is nn.PixelShuffle
+    True
+    """
+
+    def __getattr__(name: str) -> Any:
+        if name[:2] == "__" and name not in ("__config__", "__future__"):
+            # `from module import x` asks every module for __path__
+            raise AttributeError(f"module '{module}' has no attribute '{name}'")
+        value = import_module("ember._compat").find(module, name)
+        setattr(sys.modules[module], name, value)
+        return value
+
+    return __getattr__
 
 
 def _import(name: str):

@@ -4,7 +4,7 @@ They are put on the type of the core when ember is imported, so this module impo
 nothing but the core.
 """
 
-from ember import _C
+from ember import _C, _lazy
 from ember._C import Tensor
 
 
@@ -204,9 +204,15 @@ def _reversed(self: Tensor) -> Tensor:
     return self if self.dim() == 0 else self.flip(0)
 
 
-def _cuda(self: Tensor, device=None, non_blocking=False, memory_format=None):
-    """Not available: ember's accelerators are OpenCL devices."""
-    raise AssertionError("Torch not compiled with CUDA enabled")
+def _cuda(
+    self: Tensor, device=None, non_blocking=False, memory_format=_C.preserve_format
+):
+    """On the device "cuda", which EMBER_CUDA=opencl makes of OpenCL's."""
+    from ember._device import of_kind
+
+    return self.to(
+        of_kind("cuda", device), non_blocking=non_blocking, memory_format=memory_format
+    )
 
 
 def _new(self: Tensor, *args, **kwargs) -> Tensor:
@@ -292,7 +298,7 @@ def _module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
 
 def _record_stream(self: Tensor, stream) -> None:
     """Tell that a stream uses the tensor, too: its memory waits for that once free."""
-    if self.device.type == "opencl":
+    if _C._means_device_kind(self.device.type, "opencl"):
         _C._opencl_record_stream(self, stream.device_index, stream.stream_id)
 
 
@@ -419,3 +425,6 @@ _method = _later("_storage_methods", "filename", "UntypedStorage")
 _C.UntypedStorage.filename = property(_method)
 for _name in ("is_hpu", "is_sparse_csr"):
     setattr(_C.UntypedStorage, _name, False)
+
+
+__getattr__ = _lazy.missing(__name__)

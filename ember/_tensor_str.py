@@ -9,6 +9,7 @@ from math import ceil, inf, isfinite
 from typing import Any
 
 import ember
+from ember import _lazy
 
 
 class _Options:
@@ -252,3 +253,6 @@ class _ComplexFormat:
         imag = self.imag(value.imag).lstrip() + "j"
         sign = "" if imag[0] in "+-" else "+"
         return self.real(value.real) + sign + imag
+
+
+__getattr__ = _lazy.missing(__name__)

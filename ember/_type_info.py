@@ -47,6 +47,11 @@ class finfo:
 
     def __init__(self, type=None) -> None:
         dtype = ember.get_default_dtype() if type is None else type
+        if hasattr(dtype, "limits"):  # one of `_compat.dtypes`
+            self.dtype, self.bits, self.resolution = _name(dtype), 8, 1.0
+            self.min, self.max, self.eps, self.tiny = dtype.limits
+            self.smallest_normal = self.tiny
+            return
         if not isinstance(dtype, ember.dtype):
             raise TypeError(f"finfo(): argument 'type' must be a dtype, not {dtype!r}")
         if dtype.is_complex:

@@ -9,7 +9,11 @@ tensor(5.)
 
 from __future__ import annotations
 
+import ctypes
+import os
 from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 _PREFIXES = ("linalg", "fft", "special")
@@ -75,17 +79,41 @@ def _find(name: str) -> Callable[..., Any] | None:
         function = getattr(space, name, None)
         if callable(function):
             return function
-    return None
+    return getattr(import_module("ember._compat.aten"), name, None)
 
 
 aten = _Namespace()
+loaded_libraries: set[str] = set()
+# (package, file) -> what has the same operators here
+_OWN = {
+    ("torchvision", "_C"): "ember._compat.torchvision_ops",
+    ("torchvision", "image"): "ember._compat.torchvision_images",
+}
+
+
+def load_library(path: str | os.PathLike[str]) -> None:
+    """Load a library of operators; OSError for one that needs libtorch, which is not
+    here. torchvision's are ember's own, in place of its library.
+    """
+    where = Path(path)
+    own = _OWN.get((where.parent.name, where.name.partition(".")[0]))
+    if own is not None:
+        import_module(own).register()
+    else:
+        try:
+            ctypes.CDLL(str(where))
+        except OSError as error:
+            raise OSError(
+                f"{error}. Libraries of operators for PyTorch need libtorch, which is "
+                "not part of ember"
+            ) from error
+    loaded_libraries.add(str(path))
 
 
 def __getattr__(name: str) -> Any:
-    """The namespace of operators that `ember.library` made."""
-    if not name.startswith("_"):
-        from ember._custom_op import Namespace, namespaces
+    """The namespace of operators that `ember.library` made, or will make."""
+    if name.startswith("_"):
+        raise AttributeError(f"module 'ember.ops' has no attribute '{name}'")
+    from ember._custom_op import Namespace
 
-        if name in namespaces():
-            return Namespace(name)
-    raise AttributeError(f"module 'ember.ops' has no attribute '{name}'")
+    return Namespace(name)

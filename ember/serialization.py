@@ -10,6 +10,7 @@ import os
 import pickle
 import sys
 
+from ember import _lazy
 from ember._checkpoint_options import (
     LoadEndianness,
     SourceChangeWarning,
@@ -436,3 +437,6 @@ __all__ = [
     "skip_data",
     "storage_to_tensor_type",
 ]
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -3,4 +3,6 @@
 __version__ = "0.1.0"
 cuda = None
 hip = None
+xpu = None
+rocm = None
 debug = False

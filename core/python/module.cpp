@@ -26,6 +26,7 @@ void set_python_error() {
       case Kind::Type: type = PyExc_TypeError; break;
       case Kind::Index: type = PyExc_IndexError; break;
       case Kind::NotImplemented: type = PyExc_NotImplementedError; break;
+      case Kind::Assertion: type = PyExc_AssertionError; break;
       case Kind::OutOfMemory: type = imported("ember._errors", "OutOfMemoryError"); break;
       case Kind::Overflow: type = PyExc_OverflowError; break;
       case Kind::ZeroDivision: type = PyExc_ZeroDivisionError; break;

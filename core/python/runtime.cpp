@@ -25,6 +25,19 @@ PyObject* py_set_default_dtype(PyObject*, PyObject* d) {
 }
 PyObject* py_get_default_dtype(PyObject*, PyObject*) { return wrap_dtype(default_dtype()); }
 
+PyObject* py_call_device_kind(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    const char *name, *shown;
+    if (!PyArg_ParseTuple(args, "ss:_call_device_kind", &name, &shown)) return nullptr;
+    call_device_kind(name, shown);
+    Py_RETURN_NONE;
+  });
+}
+PyObject* py_means_device_kind(PyObject*, PyObject* args) {
+  const char *text, *name;
+  if (!PyArg_ParseTuple(args, "ss:_means_device_kind", &text, &name)) return nullptr;
+  return PyBool_FromLong(means_device_kind(text, name));
+}
 PyObject* py_set_default_device(PyObject*, PyObject* d) {
   return guarded([&]() -> PyObject* {
     set_default_device(d == Py_None ? Device() : device_of_object(d));
@@ -127,6 +140,10 @@ PyMethodDef functions[] = {
     {"get_default_dtype", py_get_default_dtype, METH_NOARGS,
      "The dtype of floating point results that name none."},
     {"_set_default_device", py_set_default_device, METH_O, nullptr},
+    {"_call_device_kind", py_call_device_kind, METH_VARARGS,
+     "_call_device_kind(name, shown)\n\nLet a kind of device go by another name, too."},
+    {"_means_device_kind", py_means_device_kind, METH_VARARGS,
+     "_means_device_kind(text, name)\n\nWhether a device's text means the kind of a name."},
     {"get_default_device", py_get_default_device, METH_NOARGS,
      "The device of new tensors that name none."},
     {"result_type", as_function(py_result_type), METH_FASTCALL,

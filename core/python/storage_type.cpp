@@ -93,6 +93,9 @@ PyObject* storage_device(PyObject* self, void*) {
   return guarded([&] { return wrap_device(storage_in(self).device); });
 }
 PyObject* storage_false(PyObject*, void*) { Py_RETURN_FALSE; }
+PyObject* storage_is_cuda(PyObject* self, void*) {
+  return PyBool_FromLong(device_kind_name(storage_in(self).device.kind) == "cuda");
+}
 PyObject* storage_resize(PyObject* self, PyObject* size) {
   return guarded([&]() -> PyObject* {
     int64_t n = int_of(size);
@@ -203,7 +206,7 @@ PyMethodDef storage_methods[] = {
     {}};
 PyGetSetDef storage_getset[] = {
     {"device", storage_device, nullptr, "Where the memory is.", nullptr},
-    {"is_cuda", storage_false, nullptr, nullptr, nullptr},
+    {"is_cuda", storage_is_cuda, nullptr, nullptr, nullptr},
     {"is_sparse", storage_false, nullptr, nullptr, nullptr},
     {}};
 PyType_Slot storage_slots[] = {

@@ -46,6 +46,7 @@ GET(layout, (void)t; static PyObject* const strided = imported("ember._C", "stri
 GET(false, (void)t; Py_RETURN_FALSE)
 GET(is_cpu, return PyBool_FromLong(t.device().is_cpu()))
 GET(is_meta, return PyBool_FromLong(t.device().is_meta()))
+GET(is_cuda, return PyBool_FromLong(device_kind_name(t.device().kind) == "cuda"))
 GET(data, return wrap(data_of(t)))
 GET(grad_fn, return wrap_node(grad_fn_of(t)))
 GET(T, return wrap(numpy_T(t)))
@@ -160,7 +161,7 @@ PyGetSetDef attributes[] = {
     {"layout", get_layout, nullptr, "Always ember.strided here.", nullptr},
     {"is_cpu", get_is_cpu, nullptr, nullptr, nullptr},
     {"is_meta", get_is_meta, nullptr, nullptr, nullptr},
-    {"is_cuda", get_false, nullptr, nullptr, nullptr},
+    {"is_cuda", get_is_cuda, nullptr, nullptr, nullptr},
     {"is_sparse", get_false, nullptr, nullptr, nullptr},
     {"is_sparse_csr", get_false, nullptr, nullptr, nullptr},
     {"is_mkldnn", get_false, nullptr, nullptr, nullptr},

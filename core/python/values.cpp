@@ -102,7 +102,7 @@ struct PyDevice {
 
 void check_opencl(Device d) {
   check(d.index < opencl::device_count(), Kind::Runtime, "device(): there is no '", d,
-        "': OpenCL devices here go up to 'opencl:", opencl::device_count() - 1, "'");
+        "': OpenCL devices here go up to index ", opencl::device_count() - 1);
 }
 
 PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
@@ -123,7 +123,7 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
       check(i >= 0 && i < 128, Kind::Runtime,
             "Device index must not be negative or above 127, got ", i);
       d.index = int8_t(i);
-      if (device_kind_name(d.kind) == "opencl") check_opencl(d);
+      if (means_device_kind(device_kind_name(d.kind), "opencl")) check_opencl(d);
     }
     return wrap_device(d);
   });
@@ -208,7 +208,7 @@ Device device_of_object(PyObject* o) {
     const char* text = PyUnicode_AsUTF8AndSize(o, &n);
     if (!text) throw PythonError{};
     std::string_view name{text, size_t(n)};
-    if (name != "opencl" && !name.starts_with("opencl:")) return parse_device(name);
+    if (!means_device_kind(name, "opencl")) return parse_device(name);
     if (!opencl::in_use()) {  // the first use opens the device, or says what is missing
       Object module = checked(PyImport_ImportModule("ember.opencl"));
       checked(PyObject_CallMethod(module.get(), "init", nullptr));

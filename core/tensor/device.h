@@ -27,6 +27,11 @@ Device parse_device(std::string_view text);
 const std::string& device_kind_name(uint8_t kind);
 // Adds (or finds) a kind of device.
 uint8_t register_device_kind(const std::string& name);
+// Lets a kind of device go by another name: `call_device_kind("opencl", "cuda")` shows it as
+// "cuda", and either name means it.
+void call_device_kind(const std::string& name, const std::string& shown);
+// Whether a device's text, such as "cuda:0", means the kind of this name.
+bool means_device_kind(std::string_view text, std::string_view name);
 
 inline std::ostream& operator<<(std::ostream& out, Device d) { return out << d.name(); }
 

@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any
 
 import ember
-from ember import _C, Tensor
+from ember import _C, Tensor, _lazy
 from ember.autograd._decorate import DecoratorContextManager
 
 _LOWER = frozenset(
@@ -70,7 +70,7 @@ def is_autocast_available(device_type: str) -> bool:
             f"Expected one of {', '.join(_KNOWN)} device type at start of device "
             f"string: {device_type}"
         )
-    return device_type in ("cpu", "opencl")
+    return device_type == "cpu" or _C._means_device_kind(device_type, "opencl")
 
 
 def _switch(function: str, enabled: object) -> bool:
@@ -338,3 +338,6 @@ def custom_bwd(bwd: Callable | None = None, *, device_type: str) -> Callable:
             return bwd(*args, **kwargs)
 
     return decorated
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -3,6 +3,7 @@
     python -m ember.as_torch script.py arguments...
     python -m ember.as_torch -m module arguments...
     python -m ember.as_torch -c "import torch; ..." arguments...
+    python -m ember.as_torch --cuda opencl script.py ...  # "cuda" is the OpenCL device
 
 `import torch` and its submodules resolve to ember's, also in processes that the program
 starts. For a whole environment (notebooks, test runners, launchers), there are
@@ -56,7 +57,7 @@ class Version(ModuleType):
     git_version = "ember " + ember.__version__
 
     def __getattr__(self, name: str) -> object:
-        return getattr(ember.version, name)
+        return getattr(importlib.import_module("ember.version"), name)
 
 
 class Torch(ModuleType):
@@ -79,7 +80,7 @@ class Torch(ModuleType):
     def __setattr__(self, name: str, value: object) -> None:
         if name.startswith("__"):
             super().__setattr__(name, value)
-        else:
+        elif value is not Torch.version:  # which importing torch.version would set
             setattr(ember, name, value)
 
     def __dir__(self) -> list[str]:

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import runpy
 import sys
 from pathlib import Path
 
-from ember import as_torch
+from ember import _device, as_torch
+
+
+def _options(arguments: list[str]) -> list[str]:
+    """What follows `--cuda opencl`, after "cuda" has been made to mean that device."""
+    if arguments[0] != "--cuda" and not arguments[0].startswith("--cuda="):
+        return arguments
+    _, equals, value = arguments[0].partition("=")
+    rest = arguments[1:] if equals else arguments[2:]
+    value = value if equals else "".join(arguments[1:2])
+    if value != "opencl" or not rest:
+        sys.exit("python -m ember.as_torch --cuda opencl script.py arguments...")
+    os.environ["EMBER_CUDA"] = value  # for child processes
+    _device.cuda_means(value)
+    return rest
 
 
 def main(arguments: list[str]) -> None:
@@ -14,6 +29,7 @@ def main(arguments: list[str]) -> None:
     if not arguments or arguments[0] in ("-h", "--help"):
         print((as_torch.__doc__ or "").partition("\nA feature")[0])
         sys.exit(0 if arguments else 2)
+    arguments = _options(arguments)
     first, *rest = arguments
     if first in ("--install", "--uninstall", "--status"):
         from ember.as_torch import environment

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import ember
-from ember import _C
+from ember import _C, _lazy
 from ember.autograd import graph
 from ember.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from ember.autograd.function import Function, vmaps
@@ -281,11 +281,9 @@ _OF_PROFILER = (
 def __getattr__(name: str):
     from importlib import import_module
 
-    if name in ("forward_ad", "functional", "profiler"):
-        return import_module(f"ember.autograd.{name}")
     if name in _OF_PROFILER:
         return getattr(import_module("ember.profiler"), name)
-    raise AttributeError(f"module 'ember.autograd' has no attribute '{name}'")
+    return _lazy.missing(__name__)(name)
 
 
 __all__ = [

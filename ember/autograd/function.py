@@ -27,7 +27,7 @@ from functools import wraps
 from typing import Any
 
 import ember
-from ember import _C
+from ember import _C, _lazy
 from ember.autograd.grad_mode import dual_levels
 
 vmaps: list = []  # those that are running, innermost last: see ember/func/_batched.py
@@ -258,3 +258,6 @@ def once_differentiable(fn):
 
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 
 import ember
-from ember import _C
+from ember import _C, _lazy
 
 Node = _C.Node
 
@@ -225,3 +225,6 @@ __all__ = [
     "save_on_cpu",
     "saved_tensors_hooks",
 ]
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from typing import Any
 
-from ember import profiler
+from ember import _lazy, profiler
 from ember.profiler import EventList as EventList
 from ember.profiler import FunctionEvent as FunctionEvent
 from ember.profiler import KinetoStepTracker as KinetoStepTracker
@@ -101,3 +101,6 @@ class MemRecordsAcc:
         """The records from one time to another, both included."""
         first = bisect_left(self._start_nses, start_ns)
         return self._mem_records[first : bisect_right(self._start_nses, end_ns)]
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -12,7 +12,7 @@ from typing import Any
 
 import ember
 import ember.nn.functional as F
-from ember import Tensor
+from ember import Tensor, _lazy
 
 __all__ = [
     "broadcast_all",
@@ -185,3 +185,6 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     i, j = ember.tril_indices(n, n, diag, device=vec.device)
     mat[..., i, j] = vec
     return mat
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -279,7 +279,7 @@ def _loop(func, name: str, leaves: list, spec, level: int):
             "happened due to `other` being vmapped over but `self` not being vmapped "
             "over at this level. Please try to use out-of-place operators instead."
         )
-    if "out" in (spec.children[1].context or ([],))[0]:
+    if "out" in (spec.child(1).context or ()):
         raise NotImplementedError(f"vmap: {name} with out= is not supported")
     rows = []
     for i in range(size):

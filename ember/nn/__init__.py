@@ -3,6 +3,7 @@
 `modules/` has the layers, `functional/` what they compute, `init` how they start.
 """
 
+from ember import _lazy
 from ember.nn.parameter import (
     Buffer,
     Parameter,
@@ -37,11 +38,4 @@ def factory_kwargs(kwargs: dict | None) -> dict:
     return given
 
 
-def __getattr__(name: str):
-    from importlib import import_module
-
-    if name in ("attention", "parallel"):
-        return import_module(f"ember.nn.{name}")
-    if name == "DataParallel":
-        return import_module("ember.nn.parallel").DataParallel
-    raise AttributeError(f"module 'ember.nn' has no attribute '{name}'")
+__getattr__ = _lazy.missing(__name__)

@@ -5,7 +5,7 @@ same seeds give the same values as in PyTorch.
 import math
 
 import ember
-from ember import Tensor
+from ember import Tensor, _lazy
 from ember.autograd.grad_mode import no_grad
 
 
@@ -271,3 +271,6 @@ xavier_uniform, xavier_normal = map(_deprecated, (xavier_uniform_, xavier_normal
 kaiming_uniform = _deprecated(kaiming_uniform_)
 kaiming_normal = _deprecated(kaiming_normal_)
 sparse = _deprecated(sparse_)
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -208,7 +208,7 @@ def device_index(device: Any) -> int:
         index = device
     else:
         parsed = ember.device(device)
-        if parsed.type != "opencl":
+        if not _C._means_device_kind(parsed.type, "opencl"):
             raise ValueError(f"Expected an OpenCL device, but got: {device}")
         index = current_device() if parsed.index is None else parsed.index
     if not 0 <= index < _C._opencl_device_count():
@@ -257,7 +257,9 @@ class device_of(device):
     """A context manager that makes a tensor's device the current one."""
 
     def __init__(self, obj: Any) -> None:
-        super().__init__(obj.device if obj.device.type == "opencl" else None)
+        where = obj.device
+        ours = _C._means_device_kind(where.type, "opencl")
+        super().__init__(where if ours else None)
 
 
 def get_device_properties(device: Any = None) -> SimpleNamespace:

@@ -3,6 +3,7 @@
 `optimizer` has what all share; each family has a file with one plain implementation.
 """
 
+from ember import _lazy
 from ember.optim import lr_scheduler
 from ember.optim._swap import swap_in_optimizer_params_and_state
 from ember.optim.adafactor import Adafactor
@@ -41,9 +42,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str):
-    if name == "swa_utils":
-        from importlib import import_module
-
-        return import_module("ember.optim.swa_utils")
-    raise AttributeError(f"module 'ember.optim' has no attribute '{name}'")
+__getattr__ = _lazy.missing(__name__)

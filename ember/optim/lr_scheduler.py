@@ -6,6 +6,7 @@ watches a metric.
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from ember import _lazy
 from ember.optim._cyclic import CyclicLR, OneCycleLR
 from ember.optim._plain_schedules import (
     ConstantLR,
@@ -307,3 +308,6 @@ __all__ = [
     "SequentialLR",
     "StepLR",
 ]
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -11,7 +11,7 @@ from copy import deepcopy
 from itertools import chain
 
 import ember
-from ember import _C
+from ember import _C, _lazy
 from ember.utils.hooks import RemovableHandle, add_hook
 
 _grad_enabled, _set_grad = _C.is_grad_enabled, _C._set_grad_enabled
@@ -425,3 +425,6 @@ def register_optimizer_step_pre_hook(hook: Callable) -> RemovableHandle:
 def register_optimizer_step_post_hook(hook: Callable) -> RemovableHandle:
     """`register_step_post_hook` for every optimizer."""
     return add_hook(_global_post_hooks, hook)
+
+
+__getattr__ = _lazy.missing(__name__)

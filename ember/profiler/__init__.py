@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from ember import _C
+from ember import _C, _lazy
 from ember._files import replacing
 from ember.profiler.events import EventAverage as EventAverage
 from ember.profiler.events import EventList as EventList
@@ -436,3 +436,6 @@ class profile:
 
     def __str__(self) -> str:
         return str(self.key_averages()) if self._events is not None else repr(self)
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -11,7 +11,7 @@ tensor([[0., 2.],
 """
 
 import ember
-from ember import Tensor
+from ember import Tensor, _lazy
 from ember.sparse import _matmul, _sums
 from ember.sparse._create import check_sparse_tensor_invariants
 from ember.sparse._legacy import (
@@ -191,3 +191,6 @@ def as_sparse_gradcheck(gradcheck):
 
 
 handles("sparse.sum")(sum)
+
+
+__getattr__ = _lazy.missing(__name__)

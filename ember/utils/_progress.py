@@ -98,3 +98,41 @@ def write_logs(
         values = [each["val_loss"] for each in history]
         lines.append(Line(values, places, label="validation loss"))
     save_plot(out / "loss.png", lines, title="Loss", xlabel="batch", ylabel="loss")
+
+
+class Bar:
+    """Progress of one long action, such as a download, on a line of the terminal.
+
+    It is called as `tqdm` is.
+    """
+
+    def __init__(
+        self,
+        total: float | None = None,
+        disable: bool = False,
+        unit: str = "",
+        **options: Any,
+    ) -> None:
+        self.total, self.disable, self.unit, self.n = total, disable, unit, 0.0
+
+    def update(self, n: float = 1) -> None:
+        if self.disable:
+            return
+        self.n += n
+        done = f"{100 * self.n / self.total:.1f}%" if self.total else f"{self.n:.0f}"
+        sys.stderr.write(f"\r{done if self.total else done + self.unit}")
+        sys.stderr.flush()
+
+    def set_description(self, text: str | None = None, refresh: bool = True) -> None:
+        pass
+
+    def close(self) -> None:
+        if not self.disable:
+            sys.stderr.write("\n")
+        self.disable = True
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()

@@ -12,7 +12,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, ref
 
 import ember
-from ember import Tensor
+from ember import Tensor, _lazy
 from ember.autograd.function import Function
 from ember.autograd.graph import saved_tensors_hooks
 from ember.random import _set_states, _states
@@ -402,3 +402,6 @@ def checkpoint_sequential(
     for start in starts:
         input = checkpoint(piece(start, start + size), input, **options)
     return piece(size * (segments - 1), len(functions))(input)
+
+
+__getattr__ = _lazy.missing(__name__)

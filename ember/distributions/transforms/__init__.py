@@ -8,6 +8,7 @@ tensor([1., 7.])
 tensor(0.)
 """
 
+from ember import _lazy
 from ember.distributions.transforms.base import Transform, _InverseTransform
 from ember.distributions.transforms.combine import (
     ComposeTransform,
@@ -56,3 +57,6 @@ __all__ = [
     "Transform",
     "identity_transform",
 ]
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from contextlib import contextmanager
 from enum import IntEnum
 
+from ember import _lazy
+
 WARN_FOR_UNFUSED_KERNELS = False
 
 
@@ -94,3 +96,6 @@ def restore_flash_attention_impl() -> None:
     """Back to ember's own."""
     global _active
     _active = None
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -8,7 +8,7 @@ from importlib import import_module
 from types import FunctionType
 from typing import Any
 
-from ember import _C
+from ember import _C, _lazy
 from ember.nn.functional._overridable import overridable
 from ember.nn.functional.activation import (
     celu,
@@ -165,4 +165,4 @@ globals().update(
 def __getattr__(name: str) -> Any:
     if name == "conv_tbc":  # made of functions of this module
         return import_module("ember._aten").conv_tbc
-    raise AttributeError(f"module 'ember.nn.functional' has no attribute '{name}'")
+    return _lazy.missing(__name__)(name)

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from ember import _lazy
 from ember.nn.modules.activation import (
     CELU,
     ELU,
@@ -181,3 +182,5 @@ from ember.nn.modules.vision import (
 
 if not TYPE_CHECKING:  # checkers cannot evaluate it, and take every name
     __all__ = [name for name in dir() if name[0].isupper() and "_" not in name]
+
+__getattr__ = _lazy.missing(__name__)

@@ -1,7 +1,7 @@
 """Batch and instance normalization: layers that keep running statistics."""
 
 import ember
-from ember import Tensor
+from ember import Tensor, _lazy
 from ember.nn import functional as F
 from ember.nn import init
 from ember.nn.modules.lazy import LazyModuleMixin
@@ -261,3 +261,6 @@ class LazyInstanceNorm3d(_LazyNormMixin, InstanceNorm3d):
     """An InstanceNorm3d that takes `num_features` from its first input."""
 
     cls_to_become = InstanceNorm3d
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import ember
+from ember import _lazy
 from ember._C import Tensor, _ModuleBase, _quick_attributes
 from ember.nn.modules._convert import ConversionMethods
 from ember.nn.modules._hooks import (  # noqa: F401 (the global hooks are public here)
@@ -342,3 +343,6 @@ def _expect(ok: bool, name: str, what: str, wanted: str, value) -> None:
 
 
 _quick_attributes(Module, Module.__getattr__)
+
+
+__getattr__ = _lazy.missing(__name__)

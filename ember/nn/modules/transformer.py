@@ -4,7 +4,7 @@ import copy
 from collections.abc import Callable
 
 import ember
-from ember import Tensor
+from ember import Tensor, _lazy
 from ember.nn import functional as F
 from ember.nn import init
 from ember.nn.modules.attention import MultiheadAttention
@@ -363,3 +363,6 @@ class Transformer(Module):
         """
         full = ember.full((sz, sz), float("-inf"), dtype=dtype, device=device)
         return ember.triu(full, diagonal=1)
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -2,6 +2,7 @@
 one replica: the module itself.
 """
 
+from ember import _lazy
 from ember.nn.parallel.data_parallel import (
     DataParallel,
     data_parallel,
@@ -19,3 +20,6 @@ __all__ = [
     "replicate",
     "scatter",
 ]
+
+
+__getattr__ = _lazy.missing(__name__)

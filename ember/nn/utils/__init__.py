@@ -2,6 +2,7 @@
 parametrized and pruned weights, fusion of layers, calls with other parameters.
 """
 
+from ember import _lazy
 from ember.nn.utils import parametrizations, parametrize, rnn, stateless
 from ember.nn.utils.clip_grad import (
     clip_grad_norm,
@@ -28,10 +29,4 @@ from ember.nn.utils.memory_format import (
 from ember.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
 from ember.nn.utils.weight_norm import remove_weight_norm, weight_norm
 
-
-def __getattr__(name: str):
-    if name == "prune":
-        from importlib import import_module
-
-        return import_module("ember.nn.utils.prune")
-    raise AttributeError(f"module 'ember.nn.utils' has no attribute '{name}'")
+__getattr__ = _lazy.missing(__name__)

@@ -1,5 +1,6 @@
 """Datasets, samplers and the DataLoader."""
 
+from ember import _lazy
 from ember.utils.data._collate import default_collate, default_convert
 from ember.utils.data._fetch import _DatasetKind
 from ember.utils.data._info import get_worker_info
@@ -41,12 +42,10 @@ _PIPES = (
 def __getattr__(name: str):
     from importlib import import_module
 
-    if name == "_utils":
-        return import_module("ember.utils.data._utils")
     if name in _PIPES or name == "datapipes":
         pipes = import_module("ember.utils.data.datapipes")
         return pipes if name == "datapipes" else getattr(pipes, name)
-    raise AttributeError(f"module 'ember.utils.data' has no attribute '{name}'")
+    return _lazy.missing(__name__)(name)
 
 
 def __dir__() -> list[str]:

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 
 import ember
+from ember import _lazy
 from ember.utils.data._collate import default_collate, default_convert
 from ember.utils.data._fetch import _DatasetKind, make_fetcher
 from ember.utils.data.dataset import Dataset, IterableDataset
@@ -364,3 +365,6 @@ def _pinned(data):
     if isinstance(data, (list, tuple)):
         return type(data)(map(_pinned, data))
     return data
+
+
+__getattr__ = _lazy.missing(__name__)

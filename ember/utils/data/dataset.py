@@ -105,6 +105,27 @@ class StackDataset(Dataset):
             return {name: part[index] for name, part in self.datasets.items()}
         return tuple(part[index] for part in self.datasets)
 
+    def __getitems__(self, indices: list) -> list:
+        """Several samples, by one call of each dataset that can give several."""
+        datasets: Any = self.datasets
+        is_dict = isinstance(datasets, dict)
+        parts = datasets.values() if is_dict else datasets
+        columns = []
+        for part in parts:
+            if callable(getattr(part, "__getitems__", None)):
+                items = part.__getitems__(indices)
+                if len(items) != len(indices):
+                    raise ValueError(
+                        "Nested dataset's output size mismatch. Expected "
+                        f"{len(indices)}, got {len(items)}"
+                    )
+            else:
+                items = [part[i] for i in indices]
+            columns.append(items)
+        if is_dict:
+            return [dict(zip(datasets, row)) for row in zip(*columns)]
+        return list(zip(*columns))
+
     def __len__(self) -> int:
         return self._length
 

@@ -10,6 +10,7 @@ tensor([1.+2.j, 0.+3.j])
 
 import contextlib
 
+from ember import _lazy
 from ember.utils.data._collate import (
     collate,
     collate_float_fn,
@@ -41,3 +42,6 @@ with contextlib.suppress(ModuleNotFoundError):
 
     for _type in (np.ndarray, (np.bool_, np.number, np.object_)):
         default_collate_fn_map.setdefault(_type, collate_numpy_fn)
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -1,0 +1,17 @@
+"""Options of the compiler that is not here; they are kept."""
+
+suppress_errors = False
+verbose = False
+cache_size_limit = recompile_limit = 8
+accumulated_cache_size_limit = 256
+capture_scalar_outputs = False
+capture_dynamic_output_shape_ops = False
+optimize_ddp = True
+assume_static_by_default = True
+automatic_dynamic_shapes = True
+dynamic_shapes = True
+inline_inbuilt_nn_modules = True
+skip_fwd_side_effects_in_bwd_under_checkpoint = False
+guard_nn_modules = True
+disable = False
+force_parameter_static_shapes = True

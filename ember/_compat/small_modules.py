@@ -1,0 +1,129 @@
+"""Contents of private files of `torch.utils` that are a few lines each."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from contextlib import nullcontext
+from types import ModuleType
+from typing import Any
+
+
+def has_triton_package() -> bool:
+    """Whether Triton can compile kernels for a device here: no."""
+    return False
+
+
+has_triton = has_triton_package
+
+
+class OrderedSet(dict):
+    """A set that keeps the order of its items."""
+
+    def __init__(self, items: Any = ()) -> None:
+        super().__init__(dict.fromkeys(items))
+
+    def add(self, item: Any) -> None:
+        self[item] = None
+
+    def discard(self, item: Any) -> None:
+        self.pop(item, None)
+
+
+def _check_module_exists(name: str) -> bool:
+    """Whether a module is installed."""
+    return importlib.util.find_spec(name) is not None
+
+
+def dill_available() -> bool:
+    """Whether dill is installed."""
+    return _check_module_exists("dill")
+
+
+def report_compile_source_on_error() -> Any:
+    """A block whose errors would name compiled sources; there are none."""
+    return nullcontext()
+
+
+class CapturedTraceback:
+    """Where a program stands."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+
+    @staticmethod
+    def extract(*, script: bool = False, cpp: bool = False, skip: int = 0) -> Any:
+        """The stack as it is now."""
+        import traceback
+
+        return CapturedTraceback(traceback.format_stack()[: -1 - skip])
+
+    def format(self) -> list[str]:
+        """A line for each call."""
+        return self._lines
+
+
+class ConfigModule(ModuleType):
+    """A module of options."""
+
+
+def install_config_module(module: ModuleType) -> None:
+    """Let a module of options be a `ConfigModule`."""
+    sys.modules[module.__name__].__class__ = ConfigModule
+
+
+def valid_vec_isa_list() -> list:
+    """Sets of instructions a compiler could use: there is no compiler."""
+    return []
+
+
+def pick_vec_isa() -> None:
+    """None: there is no compiler."""
+    return None
+
+
+class Unsupported(RuntimeError):
+    """What a compiler cannot follow."""
+
+
+class UserError(Unsupported):
+    """What a compiler cannot follow, by the program's fault."""
+
+
+class TorchRuntimeError(RuntimeError):
+    """An error while a compiler follows a program."""
+
+
+class BackendCompilerFailed(RuntimeError):
+    """An error of a compiler."""
+
+
+class InternalTorchDynamoError(RuntimeError):
+    """An error in a compiler."""
+
+
+class NamedMemberAccessor:
+    """Members of a module by their dotted names."""
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+
+    def _owner(self, name: str) -> tuple[Any, str]:
+        path, _, last = name.rpartition(".")
+        return self.module.get_submodule(path), last
+
+    def get_tensor(self, name: str) -> Any:
+        """A parameter or buffer."""
+        owner, last = self._owner(name)
+        return getattr(owner, last)
+
+    def set_tensor(self, name: str, value: Any) -> None:
+        """Put a tensor in place of a parameter or buffer."""
+        owner, last = self._owner(name)
+        (owner._parameters if last in owner._parameters else owner._buffers)[last] = (
+            value
+        )
+
+    def get_submodule(self, name: str) -> Any:
+        """A module."""
+        return self.module.get_submodule(name)

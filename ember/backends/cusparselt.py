@@ -1,0 +1,5 @@
+"""cuSPARSELt: not part of ember."""
+
+from ember.backends import _switches
+
+is_available = _switches.absent

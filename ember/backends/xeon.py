@@ -1,0 +1,1 @@
+"""A launcher for Intel's processors: not part of ember."""

@@ -1,0 +1,3 @@
+"""XNNPACK: not part of ember."""
+
+enabled = False
