@@ -12,67 +12,14 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
+from ember.utils._pytree_keys import GetAttrKey, KeyPath, MappingKey, SequenceKey
+from ember.utils._pytree_keys import KeyEntry as KeyEntry
+from ember.utils._pytree_keys import key_get as key_get
+from ember.utils._pytree_keys import keystr as keystr
+
 PyTree: TypeAlias = Any
 Context: TypeAlias = Any
 IsLeaf = Callable[[Any], bool] | None
-
-
-# --- the ways into a node -------------------------------------------------------------
-
-
-@dataclasses.dataclass(frozen=True)
-class SequenceKey:
-    """An item of a list or tuple."""
-
-    idx: int
-
-    def __str__(self) -> str:
-        return f"[{self.idx!r}]"
-
-    def get(self, sequence: Any) -> Any:
-        return sequence[self.idx]
-
-
-@dataclasses.dataclass(frozen=True)
-class MappingKey:
-    """An item of a dict."""
-
-    key: Any
-
-    def __str__(self) -> str:
-        return f"[{self.key!r}]"
-
-    def get(self, mapping: Any) -> Any:
-        return mapping[self.key]
-
-
-@dataclasses.dataclass(frozen=True)
-class GetAttrKey:
-    """An attribute of an object."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return f".{self.name}"
-
-    def get(self, obj: Any) -> Any:
-        return getattr(obj, self.name)
-
-
-KeyEntry = SequenceKey | MappingKey | GetAttrKey
-KeyPath = tuple[KeyEntry, ...]
-
-
-def keystr(kp: KeyPath) -> str:
-    """A path as it would be written: `['a'][0].x`."""
-    return "".join(str(k) for k in kp)
-
-
-def key_get(obj: Any, kp: KeyPath) -> Any:
-    """What a path leads to."""
-    for key in kp:
-        obj = key.get(obj)  # type: ignore[attr-defined]
-    return obj
 
 
 # --- how types are taken apart --------------------------------------------------------
@@ -222,7 +169,7 @@ class ConstantNode:
 
 def register_constant(cls: type) -> None:
     """Let objects of a type be part of the form, not leaves."""
-    if "__eq__" not in vars(cls) and cls.__eq__ == object.__eq__:
+    if not any("__eq__" in vars(kind) for kind in cls.__mro__[:-1]):
         raise TypeError(
             "register_constant(cls) expects `cls` to have a non-default `__eq__` "
             "implementation."
