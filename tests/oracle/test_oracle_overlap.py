@@ -128,6 +128,10 @@ def refuses(case: Case, layout: str) -> bool:
     )
 
 
+# Refused in all places, where torch refuses some and reads before it writes in others.
+REFUSED = {"_int_mm", "kthvalue"}
+
+
 def compare(name: str, verdicts: Any) -> None:
     case = CASES[name]
     wrong = []
@@ -141,7 +145,7 @@ def compare(name: str, verdicts: Any) -> None:
                 continue
             if (
                 got == "wrong"
-                or (want == "right" and got != want)
+                or (want == "right" and got != want and name not in REFUSED)
                 or (
                     want == "overlap refused"
                     and got == "right"
