@@ -5,7 +5,7 @@ import torch
 
 names = "AdaBelief AdaBound AdamP Adan Amos DAdaptAdam Fromage Lamb Lion Prodigy QHAdam"
 names += (
-    " Ranger21 RAdam SGDP Sophia SophiaH Tiger Yogi ScheduleFreeAdamW SOAP StableAdamW"
+    " Ranger21 RAdam SGDP Sophia SophiaH Tiger Yogi ScheduleFreeAdamW StableAdamW"
 )
 for name in names.split():
     if not hasattr(pytorch_optimizer, name) or name == "SophiaH":
