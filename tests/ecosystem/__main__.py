@@ -33,6 +33,12 @@ class Library(NamedTuple):
     options: str = ""
 
 
+LEFT_OUT = (
+    "timm: efficientnet_b0, whose first loss differs by 3e-4",
+    "pytorch_optimizer: SOAP, which differs by 9e-4 after a few steps",
+    "torchvision: roi_align, roi_pool and deform_conv2d were not compared with its own",
+    "torchinfo: the size of the inputs, as storages do not tell `sys.getsizeof` theirs",
+)
 # By the names of their programs.
 LIBRARIES = {
     "transformers": Library("transformers", "BERT and GPT-2: train, generate, save"),
@@ -222,6 +228,8 @@ def page(rows: list[tuple[str, Library, str, int, str]]) -> str:
             f"| {library.requirement} | {number} | {library.does} | {count} | "
             f"{problem or 'as PyTorch'} |"
         )
+    lines += ["", "What the programs leave out, as it differs or was not compared:", ""]
+    lines += [f"- {text}" for text in LEFT_OUT]
     return "\n".join(lines) + "\n"
 
 

@@ -106,6 +106,7 @@ ENDLESS = {
     r"(split|chunk|unbind|iter|tolist)\w*\(": "gives so many parts",
     r"range\(|Sampler|__mul__|DataLoader|Long\(": "gives so many items",
     r"Pad\dd|\bpad\(": "makes a large result",
+    r"(jac(rev|fwd|obian)|hessian).*2\*\*": "makes a pass for each of so many elements",
     r"while_loop": "may go on for ever",
 }
 LASTS = re.compile("|".join(f"(?:{p})" for p in ENDLESS))

@@ -4,9 +4,7 @@ import pytorch_optimizer
 import torch
 
 names = "AdaBelief AdaBound AdamP Adan Amos DAdaptAdam Fromage Lamb Lion Prodigy QHAdam"
-names += (
-    " Ranger21 RAdam SGDP Sophia SophiaH Tiger Yogi ScheduleFreeAdamW StableAdamW"
-)
+names += " Ranger21 RAdam SGDP Sophia SophiaH Tiger Yogi ScheduleFreeAdamW StableAdamW"
 for name in names.split():
     if not hasattr(pytorch_optimizer, name) or name == "SophiaH":
         continue
