@@ -178,12 +178,16 @@ PyObject* disabled_impl(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *func, *types, *call_args = nullptr, *kwargs = nullptr;
     if (!PyArg_ParseTuple(args, "OO|OO", &func, &types, &call_args, &kwargs)) return nullptr;
+    if (kwargs == Py_None) kwargs = nullptr;
+    check(!kwargs || PyDict_Check(kwargs), Kind::Type,
+          "_disabled_torch_function_impl(): kwargs must be a dict, not ",
+          kwargs ? Py_TYPE(kwargs)->tp_name : "");
     struct Off {
       bool before = std::exchange(override_state.types_off, true);
       ~Off() { override_state.types_off = before; }
     } off;
     Object tuple = call_args ? checked(PySequence_Tuple(call_args)) : checked(PyTuple_New(0));
-    return PyObject_Call(func, tuple.get(), kwargs == Py_None ? nullptr : kwargs);
+    return PyObject_Call(func, tuple.get(), kwargs);
   });
 }
 
