@@ -32,11 +32,7 @@ def flipped(array, good, bad):
     thread.start()
     return stop, thread
 
-def race(tensor, bad, call, seconds=0.25):
-    array = tensor.numpy()
-    good = array.copy()
-    bad = np.broadcast_to(np.asarray(bad, array.dtype), array.shape).copy()
-    stop, thread = flipped(array, good, bad)
+def repeat(call, seconds, stop, thread):
     end, done = time.monotonic() + seconds, 0
     try:
         while time.monotonic() < end or not done:
@@ -48,7 +44,14 @@ def race(tensor, bad, call, seconds=0.25):
     finally:
         stop.set()
         thread.join()
-        np.copyto(array, good)
+
+def race(tensor, bad, call, seconds=0.25):
+    array = tensor.numpy()
+    good = array.copy()
+    bad = np.broadcast_to(np.asarray(bad, array.dtype), array.shape).copy()
+    stop, thread = flipped(array, good, bad)
+    repeat(call, seconds, stop, thread)
+    np.copyto(array, good)
 
 def moving(tensor, call, seconds=0.25):
     # Its memory is another's from one moment to the next; only Python switches threads.
@@ -65,17 +68,7 @@ def moving(tensor, call, seconds=0.25):
             del taken
     thread = threading.Thread(target=run)
     thread.start()
-    end, done = time.monotonic() + seconds, 0
-    try:
-        while time.monotonic() < end or not done:
-            done += 1
-            try:
-                call()
-            except REFUSED:
-                pass
-    finally:
-        stop.set()
-        thread.join()
+    repeat(call, seconds, stop, thread)
 
 index = ember.randint(0, size, (n,))
 line, rows = ember.randn(size), ember.randn(size, 8)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import ember
 from ember import Tensor, masked
 from ember.masked._tensor import TABLE, MaskedTensor
-from ember.nested._ops import _POINTWISE
+from ember.nested._ops import _POINTWISE, entering
 
 _SHAPES = """
     reshape view transpose permute t expand unsqueeze squeeze flatten unflatten select
@@ -14,15 +14,7 @@ _SHAPES = """
     """.split()
 
 
-def op(*names: str) -> Callable:
-    """Enters a function `f(func, *args)` under these names of ops."""
-
-    def enter(function: Callable) -> Callable:
-        for name in names:
-            TABLE[name] = function
-        return function
-
-    return enter
+op = entering(TABLE)
 
 
 def _is(x) -> bool:

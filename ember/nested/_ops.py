@@ -30,15 +30,21 @@ _POINTWISE = """
     """.split()
 
 
-def op(*names: str) -> Callable:
-    """Enters a function `f(func, *args)` under these names of ops."""
+def entering(table: dict[str, Callable]) -> Callable:
+    """`op(*names)`, which enters a function `f(func, *args)` under names of ops."""
 
-    def enter(function: Callable) -> Callable:
-        for name in names:
-            TABLE[name] = function
-        return function
+    def op(*names: str) -> Callable:
+        def enter(function: Callable) -> Callable:
+            for name in names:
+                table[name] = function
+            return function
 
-    return enter
+        return enter
+
+    return op
+
+
+op = entering(TABLE)
 
 
 def _first(*values) -> NestedTensor:

@@ -8,6 +8,7 @@ tensor([[[1., 2., 2., 1.]]])
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import ember
@@ -36,85 +37,41 @@ def _gradient(
         return ember.autograd.grad(out, wrt, grad, create_graph=record)[0]
 
 
-def conv1d_input(
-    input_size: Any,
-    weight: Tensor,
-    grad_output: Tensor,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Of `conv1d`, with respect to its input."""
-    return _input(1, input_size, weight, grad_output, stride, padding, dilation, groups)
+def _of_input(dims: int) -> Callable[..., Tensor]:
+    def gradient(
+        input_size: Any,
+        weight: Tensor,
+        grad_output: Tensor,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        options = stride, padding, dilation, groups
+        return _input(dims, input_size, weight, grad_output, *options)
+
+    gradient.__name__ = gradient.__qualname__ = f"conv{dims}d_input"
+    gradient.__doc__ = f"Of `conv{dims}d`, with respect to its input."
+    return gradient
 
 
-def conv1d_weight(
-    input: Tensor,
-    weight_size: Any,
-    grad_output: Tensor,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Of `conv1d`, with respect to its weight."""
-    return _weight(
-        1, input, weight_size, grad_output, stride, padding, dilation, groups
-    )
+def _of_weight(dims: int) -> Callable[..., Tensor]:
+    def gradient(
+        input: Tensor,
+        weight_size: Any,
+        grad_output: Tensor,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        options = stride, padding, dilation, groups
+        return _weight(dims, input, weight_size, grad_output, *options)
+
+    gradient.__name__ = gradient.__qualname__ = f"conv{dims}d_weight"
+    gradient.__doc__ = f"Of `conv{dims}d`, with respect to its weight."
+    return gradient
 
 
-def conv2d_input(
-    input_size: Any,
-    weight: Tensor,
-    grad_output: Tensor,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Of `conv2d`, with respect to its input."""
-    return _input(2, input_size, weight, grad_output, stride, padding, dilation, groups)
-
-
-def conv2d_weight(
-    input: Tensor,
-    weight_size: Any,
-    grad_output: Tensor,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Of `conv2d`, with respect to its weight."""
-    return _weight(
-        2, input, weight_size, grad_output, stride, padding, dilation, groups
-    )
-
-
-def conv3d_input(
-    input_size: Any,
-    weight: Tensor,
-    grad_output: Tensor,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Of `conv3d`, with respect to its input."""
-    return _input(3, input_size, weight, grad_output, stride, padding, dilation, groups)
-
-
-def conv3d_weight(
-    input: Tensor,
-    weight_size: Any,
-    grad_output: Tensor,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Of `conv3d`, with respect to its weight."""
-    return _weight(
-        3, input, weight_size, grad_output, stride, padding, dilation, groups
-    )
+conv1d_input, conv2d_input, conv3d_input = map(_of_input, (1, 2, 3))
+conv1d_weight, conv2d_weight, conv3d_weight = map(_of_weight, (1, 2, 3))

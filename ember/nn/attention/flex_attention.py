@@ -302,7 +302,10 @@ def flex_attention(
     row's sum of exponentials.
     """
     if query.dim() != 4 or key.dim() != 4 or value.dim() != 4:
-        raise NotImplementedError("NYI: query, key, and value must be 4D tensors")
+        raise NotImplementedError(
+            "flex_attention(): query, key, and value must be 4D tensors, got "
+            f"{query.dim()}D, {key.dim()}D and {value.dim()}D"
+        )
     heads = query.shape[1]
     if key.shape[1] != heads:
         if not enable_gqa:
