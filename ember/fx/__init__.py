@@ -1,101 +1,47 @@
-"""Programs as graphs: the names, for libraries that import them. Tracing itself raises.
+"""Programs as graphs: follow a module, look at its steps, change them, run it again.
+
+`symbolic_trace` runs a module or function with proxies and gives a `GraphModule`: a
+`Graph` of `Node`s, and Python text made of it. docs/fx.md is the guide.
 
 >>> import ember
->>> @ember.fx.wrap
-... def scale(x):
-...     return x * 2
->>> scale(3)
-6
+>>> traced = ember.fx.symbolic_trace(lambda x: ember.relu(x) + 1)
+>>> print(traced.code.strip())
+def forward(self, x):
+    relu = ember.relu(x);  x = None
+    add = relu + 1;  relu = None
+    return add
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
-from ember import _lazy, _unavailable
-from ember.nn import Module
-
-_REASON = "ember does not record programs as graphs yet"
-
-GraphModule = _unavailable.kind("fx.GraphModule", _REASON, Module)
-_unavailable.fill(
-    globals(),
-    "fx",
-    _REASON,
-    """CodeGen Graph Node Interpreter Transformer ProxyableClassMeta
-    replace_pattern symbolic_trace""",
+from ember import _lazy
+from ember.fx._symbolic_trace import (
+    PH,
+    ProxyableClassMeta,
+    Tracer,
+    symbolic_trace,
+    wrap,
 )
+from ember.fx.graph import CodeGen, Graph
+from ember.fx.graph_module import GraphModule
+from ember.fx.interpreter import Interpreter, Transformer
+from ember.fx.node import Node, has_side_effect, map_arg
+from ember.fx.proxy import Proxy
+from ember.fx.subgraph_rewriter import replace_pattern
 
-
-class Tracer:
-    """Follows a program; subclasses can be written, `trace` raises."""
-
-    def __init__(self, autowrap_modules: Any = (), *args: Any, **kwargs: Any) -> None:
-        self.autowrap_modules = autowrap_modules
-
-    trace = _unavailable.function("fx.Tracer.trace", _REASON)
-
-    def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
-        """Whether a call of a module is one step: it is for those of `ember.nn`."""
-        return m.__module__.startswith(("ember.nn", "torch.nn")) and not isinstance(
-            m, _sequential()
-        )
-
-
-def _sequential() -> type:
-    from ember.nn import Sequential
-
-    return Sequential
-
-
-class Proxy:
-    """Stands for a value while a program is followed; none is made."""
-
-    def __init__(self, node: Any, tracer: Any = None) -> None:
-        raise _unavailable.Unavailable(f"fx.Proxy: {_REASON}")
-
-
-class _Placeholder:
-    def __repr__(self) -> str:
-        return "PH"
-
-
-PH = _Placeholder()
-
-
-def wrap(fn_or_name: Any) -> Any:
-    """Name a function as one step of a graph; it is given back."""
-    if not callable(fn_or_name) and not isinstance(fn_or_name, str):
-        raise RuntimeError(
-            "Unsupported type for global function! Must be either a callable or string "
-            "name"
-        )
-    return fn_or_name
-
-
-def has_side_effect(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Name a function that must stay in a graph; it is given back."""
-    return fn
-
-
-def map_arg(a: Any, fn: Callable[[Any], Any]) -> Any:
-    """`a`, with `fn` of every node in it; there are no nodes.
-
-    >>> import ember
-    >>> ember.fx.map_arg((1, [2]), print)
-    (1, [2])
-    """
-    return a
-
-
-__all__ += [  # type: ignore[name-defined]  # noqa: F821 (begun by `fill`)
+__all__ = [
     "PH",
+    "CodeGen",
+    "Graph",
     "GraphModule",
+    "Interpreter",
+    "Node",
     "Proxy",
+    "ProxyableClassMeta",
     "Tracer",
+    "Transformer",
     "has_side_effect",
     "map_arg",
+    "replace_pattern",
+    "symbolic_trace",
     "wrap",
 ]
 __getattr__ = _lazy.missing(__name__)

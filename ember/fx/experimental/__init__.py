@@ -1,0 +1,1 @@
+"""Passes and tracers that PyTorch calls experimental."""
