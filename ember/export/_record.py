@@ -1,0 +1,370 @@
+"""Running a program once and writing down its ops, by the names of aten.
+
+Everything that a tensor of the program goes through becomes a node, whatever Python did
+in between. What reads values (`if x.sum() > 0`, `x.item()`) cannot be written down and
+is an error. With sizes that vary, every op runs a second time on tensors of other sizes
+(shadows), which shows where sizes depend on them: see `_sizes`.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import ember
+from ember import _C
+from ember.export._sizes import SizeError, SymFloat, SymInt, shadow_of
+from ember.fx import Graph, Node
+from ember.fx._names import op_name
+from ember.overrides import TorchFunctionMode
+from ember.utils import _pytree
+
+# Attributes and methods that tell about a tensor and are no step.
+_QUESTIONS = frozenset(
+    """dim ndim dtype device layout requires_grad is_cuda is_meta is_sparse is_leaf
+    is_nested is_quantized is_mkldnn is_contiguous is_floating_point is_complex names
+    grad_fn grad element_size get_device data_ptr stride storage_offset is_conj is_neg
+    itemsize _version is_xla is_mps is_signed retains_grad requires_grad_ is_inference
+    output_nr _base is_cpu is_xpu is_mtia is_vulkan nbytes __repr__ __format__ __hash__
+    _is_view is_shared is_pinned untyped_storage ndimension __dlpack_device__
+    """.split()
+)
+_VALUES = frozenset(
+    "item __bool__ __int__ __float__ __index__ tolist numpy __array__ __contains__ "
+    "equal __complex__ nonzero unique masked_select __dlpack__ is_nonzero "
+    "allclose".split()
+)
+_SWAPPED = {
+    "__radd__": "add",
+    "__rmul__": "mul",
+    "__rmatmul__": "matmul",
+    "__rpow__": "pow",
+    "__rtruediv__": "div",
+    "__rdiv__": "div",
+    "__rfloordiv__": "floor_divide",
+    "__rmod__": "remainder",
+    "__rsub__": "sub",
+}
+
+
+class DataDependent(RuntimeError):
+    """A program that decides by the values of tensors."""
+
+
+class Recorder(TorchFunctionMode):
+    """Writes down what happens to tensors into `graph`."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.nodes: dict[int, Node] = {}
+        self.shadows: dict[int, Any] = {}
+        self.keep: list[Any] = []  # ids stay theirs while the tensors live
+        self.constants: dict[str, Any] = {}
+        self.shadowed = False
+
+    # --- tensors and their nodes ------------------------------------------------------
+
+    def know(self, tensor: ember.Tensor, node: Node, shadow: Any = None) -> None:
+        """`node` makes `tensor`; `shadow` is what it is in the second run."""
+        self.nodes[id(tensor)] = node
+        self.shadows[id(tensor)] = tensor if shadow is None else shadow
+        self.keep.append(tensor)
+        if shadow is not None and tuple(shadow.shape) != tuple(tensor.shape):
+            node.meta["other"] = list(shadow.shape)
+        if "val" not in node.meta:
+            node.meta["val"] = tensor.detach().to("meta")
+
+    def node_of(self, a: Any) -> Any:
+        """An argument with nodes in place of tensors and sizes."""
+        if isinstance(a, ember.Tensor):
+            if id(a) not in self.nodes:
+                self._constant(a)
+            return self.nodes[id(a)]
+        if isinstance(a, SymInt | SymFloat):
+            return a.node
+        if isinstance(a, tuple | list):
+            items = [self.node_of(i) for i in a]
+            return tuple(items) if isinstance(a, tuple) else items
+        if isinstance(a, dict):
+            return {k: self.node_of(v) for k, v in a.items()}
+        if isinstance(a, slice):
+            return slice(*(self.node_of(i) for i in (a.start, a.stop, a.step)))
+        return a
+
+    def _constant(self, tensor: ember.Tensor) -> None:
+        name = f"lifted_tensor_{len(self.constants)}"
+        self.constants[name] = tensor
+        with self.graph.inserting_before(self._first()):
+            node = self.graph.placeholder(f"c_{name}")
+        self.know(tensor, node)
+
+    def _first(self) -> Node | None:
+        return next((n for n in self.graph.nodes if n.meta.get("user")), None) or next(
+            iter(n for n in self.graph.nodes if n.op != "placeholder"), None
+        )
+
+    def shadow(self, a: Any) -> Any:
+        """An argument as it is in the second run."""
+        if isinstance(a, ember.Tensor):
+            return self.shadows.get(id(a), a)
+        if isinstance(a, tuple | list):
+            items = [self.shadow(i) for i in a]
+            return tuple(items) if type(a) is tuple else items
+        if isinstance(a, dict):
+            return {k: self.shadow(v) for k, v in a.items()}
+        if isinstance(a, slice):
+            return slice(*(self.shadow(i) for i in (a.start, a.stop, a.step)))
+        return shadow_of(a)
+
+    # --- calls ------------------------------------------------------------------------
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = func.__name__
+        if name == "__get__":
+            name = func.__self__.__name__
+            return self._attribute(name, func, args)
+        if name in ("size", "numel", "__len__", "nelement"):
+            return self._size(name, args, kwargs)
+        if name in _QUESTIONS or name in ("__set__", "__delete__"):
+            return func(*args, **kwargs)
+        if name in _VALUES:
+            return self._value(name, func, args, kwargs)
+        if name == "__getitem__":
+            return self._getitem(*args)
+        if name == "__setitem__":
+            view = self._getitem(args[0], args[1])
+            value = _as_tensor(args[2], args[0])
+            self.call("copy_", ember.Tensor.copy_, (view, value))
+            return None
+        if name in _SWAPPED:
+            return self.call(_SWAPPED[name], getattr(ember, _SWAPPED[name]), args[::-1])
+        if name in ("__iter__", "unbind"):
+            return self.call("unbind", ember.unbind, args, kwargs)
+        return self.call(_aten_name(func), func, args, kwargs)
+
+    def call(self, name: str, func: Any, args: Any, kwargs: Any = None) -> Any:
+        """Run an op, as a node."""
+        kwargs = kwargs or {}
+        tensors = [
+            a
+            for a in _pytree.tree_leaves((args, kwargs))
+            if isinstance(a, ember.Tensor | SymInt | SymFloat)
+        ]
+        if not tensors and not self._random(name):
+            return func(*args, **kwargs)  # a constant
+        node_args, node_kwargs = self.node_of(tuple(args)), self.node_of(kwargs)
+        shadow_args, shadow_kwargs = self.shadow(tuple(args)), self.shadow(kwargs)
+        plain_args, plain_kwargs = _plain(tuple(args)), _plain(kwargs)
+        out = func(*plain_args, **plain_kwargs)
+        node = self.graph.call_function(_target(name, func), node_args, node_kwargs)
+        other = out
+        if self.shadowed and not _same(shadow_args, plain_args):
+            try:
+                other = func(*shadow_args, **shadow_kwargs)
+            except Exception as error:
+                raise SizeError(
+                    f"export(): aten.{name} does not accept other sizes than those of "
+                    f"the example inputs, although some were said to vary: {error}"
+                ) from error
+        self._results(node, out, other)
+        return out
+
+    def _random(self, name: str) -> bool:
+        return name in ("rand", "randn", "randint", "normal", "randperm")
+
+    def _results(self, node: Node, out: Any, other: Any) -> None:
+        if isinstance(out, ember.Tensor):
+            self.know(out, node, other)
+        elif isinstance(out, tuple | list):
+            node.meta["val"] = [_meta(v) for v in out]
+            for i, (value, shadow) in enumerate(zip(out, other, strict=True)):
+                if isinstance(value, ember.Tensor):
+                    item = self.graph.call_function(operator.getitem, (node, i))
+                    self.know(value, item, shadow)
+
+    # --- sizes ------------------------------------------------------------------------
+
+    def _sizes(self, tensor: ember.Tensor) -> list[Any]:
+        real = list(tensor.shape)
+        other = list(self.shadows.get(id(tensor), tensor).shape)
+        sizes: list[Any] = []
+        for i, (a, b) in enumerate(zip(real, other, strict=True)):
+            sizes.append(a if a == b else self._sym_size(tensor, i, a, b))
+        return sizes
+
+    def _sym_size(self, tensor: Any, dim: int, value: int, shadow: int) -> SymInt:
+        node = self.graph.call_function(
+            ember.ops.aten.sym_size, (self.node_of(tensor), dim)
+        )
+        node.meta["val"] = value
+        return SymInt(value, shadow, node)
+
+    def _size(self, name: str, args: Any, kwargs: Any) -> Any:
+        tensor = args[0]
+        sizes = self._sizes(tensor)
+        if name == "__len__":
+            return len(tensor)
+        if name in ("numel", "nelement"):
+            total: Any = 1
+            for size in sizes:
+                total = total * size
+            return total
+        dim = args[1] if len(args) > 1 else kwargs.get("dim")
+        return _Sizes(sizes) if dim is None else sizes[dim]
+
+    def _attribute(self, name: str, func: Any, args: Any) -> Any:
+        if name == "shape":
+            return self._size("size", args, {})
+        if name in ("T", "mT", "H", "mH", "real", "imag"):
+            tensor = args[0]
+            if name == "T":
+                order = tuple(range(tensor.dim()))[::-1]
+                return self.call("permute", ember.permute, (tensor, order))
+            if name == "mT":
+                return self.call("transpose", ember.transpose, (tensor, -2, -1))
+            if name in ("real", "imag"):
+                return self.call(name, getattr(ember, name), args)
+        if name == "data":
+            return self.call("detach", ember.detach, args)
+        return func(*args)
+
+    def _value(self, name: str, func: Any, args: Any, kwargs: Any) -> Any:
+        known = any(
+            isinstance(a, ember.Tensor) and id(a) in self.nodes
+            for a in _pytree.tree_leaves((args, kwargs))
+        )
+        if not known:
+            return func(*args, **kwargs)
+        what = {"__bool__": "if / while / assert", "__index__": "an index or size"}
+        raise DataDependent(
+            "export(): Could not guard on data-dependent expression: the program reads "
+            f"the values of a tensor ({what.get(name, name)}), so that its steps "
+            "depend on the input. Use ember.where, ember.clamp and the like, or move "
+            "that part out of the exported module"
+        )
+
+    # --- indexing ---------------------------------------------------------------------
+
+    def _getitem(self, tensor: Any, key: Any) -> Any:
+        keys = list(key) if isinstance(key, tuple) else [key]
+        keys = [
+            ember.tensor(k, device=tensor.device) if isinstance(k, list) else k
+            for k in keys
+        ]
+        used = sum(
+            k.dim() if isinstance(k, ember.Tensor) and k.dtype == ember.bool else 1
+            for k in keys
+            if k is not None and k is not ...
+        )
+        rest = tensor.dim() - used
+        if not any(k is ... for k in keys):
+            keys.append(...)
+        spread: list[Any] = []
+        for k in keys:
+            spread += [slice(None)] * rest if k is ... else [k]
+        dim, indices = 0, []
+        for k in spread:
+            if k is None:
+                tensor = self.call("unsqueeze", ember.unsqueeze, (tensor, dim))
+                indices.append(None)
+                dim += 1
+            elif isinstance(k, slice):
+                if k != slice(None):
+                    args = (tensor, dim, k.start, k.stop, k.step or 1)
+                    tensor = self.call("slice", _slice, args)
+                indices.append(None)
+                dim += 1
+            elif isinstance(k, ember.Tensor):
+                indices.append(k)
+                dim += k.dim() if k.dtype == ember.bool else 1
+            elif isinstance(k, bool):
+                raise NotImplementedError("export(): an index of a bool")
+            else:
+                tensor = self.call("select", ember.select, (tensor, dim, k))
+        if any(k is not None for k in indices):
+            while indices and indices[-1] is None:
+                indices.pop()
+            return self.call("index", _index, (tensor, indices))
+        if all(k is None or k == slice(None) for k in spread) and not any(
+            k is None for k in spread
+        ):
+            return self.call("alias", ember.alias, (tensor,))
+        return tensor
+
+
+class _Sizes(tuple):
+    """Sizes, some of which may vary, where a program expects a `Size`."""
+
+    def numel(self) -> Any:
+        total: Any = 1
+        for size in self:
+            total = total * size
+        return total
+
+
+def _slice(tensor: Any, dim: int, start: Any, stop: Any, step: int) -> Any:
+    return ember.ops.aten.slice(tensor, dim, start, stop, step)
+
+
+def _index(tensor: Any, indices: list[Any]) -> Any:
+    return tensor[tuple(slice(None) if i is None else i for i in indices)]
+
+
+def _as_tensor(value: Any, like: Any) -> Any:
+    if isinstance(value, ember.Tensor):
+        return value
+    return ember.tensor(value, dtype=like.dtype, device=like.device)
+
+
+def _meta(value: Any) -> Any:
+    return value.detach().to("meta") if isinstance(value, ember.Tensor) else value
+
+
+def _plain(a: Any) -> Any:
+    """Sizes as ordinary ints, for the ops."""
+    if isinstance(a, SymInt):
+        return int(a)
+    if isinstance(a, SymFloat):
+        return float(a)
+    if isinstance(a, _Sizes):
+        return ember.Size(int(i) for i in a)
+    if type(a) in (tuple, list):
+        return type(a)(_plain(i) for i in a)
+    if isinstance(a, dict):
+        return {k: _plain(v) for k, v in a.items()}
+    if isinstance(a, slice):
+        return slice(*(_plain(i) for i in (a.start, a.stop, a.step)))
+    return a
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, ember.Tensor) or isinstance(b, ember.Tensor):
+        return a is b
+    if isinstance(a, tuple | list):
+        return all(map(_same, a, b))
+    if isinstance(a, dict):
+        return all(_same(v, b[k]) for k, v in a.items())
+    if isinstance(a, slice):
+        return (a.start, a.stop, a.step) == (b.start, b.stop, b.step)
+    return a is b or a == b
+
+
+def _target(name: str, func: Any) -> Any:
+    """aten's operator where it is the same function, else the function itself."""
+    try:
+        found = getattr(ember.ops.aten, name)
+    except AttributeError:
+        return func
+    full = op_name(func).removeprefix("Tensor.") if isinstance(func, _C.Op) else ""
+    same = (func, _C._ops.get(full))
+    if found._function in same or name in ("slice", "index", "sym_size"):
+        return found
+    return func
+
+
+def _aten_name(func: Any) -> str:
+    if isinstance(func, _C.Op):
+        name = op_name(func).removeprefix("Tensor.").removeprefix("nn.functional.")
+        return name.replace(".", "_")
+    return func.__name__

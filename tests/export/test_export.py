@@ -1,0 +1,118 @@
+"""Exported programs: the same numbers, sizes that vary, files, clear errors."""
+
+import io
+
+import pytest
+
+import ember
+from ember import export, nn
+from ember.nn import functional as F
+
+
+class Mixed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm = nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4)
+        self.out = nn.Linear(16, 5)
+        self.rnn = nn.LSTM(5, 6, batch_first=True)
+        self.bag = nn.EmbeddingBag(10, 6)
+
+    def forward(self, x, i):
+        y = F.max_pool2d(F.relu(self.norm(self.conv(x))), 2)
+        y = F.adaptive_avg_pool2d(y, 2).view(x.shape[0], -1)
+        z, _ = self.rnn(self.out(y)[:, None])
+        return {"a": z[:, -1] * 2 + 1 - self.bag(i), "b": (1 - y).sum()}
+
+
+def inputs(n):
+    return ember.randn(n, 3, 8, 8), ember.randint(0, 10, (n, 3))
+
+
+def test_programs_compute_the_same_for_other_sizes_and_from_files():
+    net, batch = Mixed().eval(), export.Dim("batch")
+    program = export.export(net, inputs(2), dynamic_shapes=({0: batch}, {0: batch}))
+    file = io.BytesIO()
+    export.save(program, file)
+    for one in (program, export.load(file)):
+        module = one.module()
+        for n in (1, 2, 5):
+            x, i = inputs(n)
+            got, expected = module(x, i), net(x, i)
+            for key in expected:
+                assert ember.allclose(got[key], expected[key], atol=1e-5)
+    assert program.range_constraints == {"batch": (0, float("inf"))}
+    assert "p_conv_weight" in program.graph_signature.inputs_to_parameters
+    assert program.graph_signature.user_inputs == ("x", "i")
+
+
+def test_sizes_that_do_not_vary_are_checked():
+    module = export.export(Mixed().eval(), inputs(2)).module()
+    with pytest.raises(RuntimeError, match=r"Guard failed.*dim 0 is 3"):
+        module(*inputs(3))
+
+
+class Branch(nn.Module):
+    def forward(self, x):
+        return x if x.sum() > 0 else -x
+
+
+class Wide(nn.Module):
+    def forward(self, x):
+        return x * 2 if x.shape[0] > 4 else x
+
+
+def test_errors_say_what_cannot_be_exported():
+    with pytest.raises(RuntimeError, match="data-dependent"):
+        export.export(Branch(), (ember.ones(2),))
+    with pytest.raises(RuntimeError, match="another branch"):
+        export.export(Wide(), (ember.ones(4),), dynamic_shapes=({0: export.Dim("n")},))
+    # a size that is only wished to vary becomes one that does not
+    program = export.export(
+        Wide(), (ember.ones(4),), dynamic_shapes=({0: export.Dim.AUTO},)
+    )
+    assert program.range_constraints == {}
+    with pytest.raises(ValueError, match="torch.nn.Module"):
+        export.export(lambda x: x, (ember.ones(1),))
+    with pytest.raises(RuntimeError, match="no exported program"):
+        export.load(io.BytesIO(b"nothing"))
+    with pytest.raises(RuntimeError, match=r"module\(\)"):
+        export.export(nn.ReLU(), (ember.ones(1),))(ember.ones(1))
+
+
+def test_exporting_leaves_the_module_as_it_was():
+    net = nn.BatchNorm1d(3)
+    export.export(net, (ember.randn(4, 3),))
+    assert net.running_mean.tolist() == [0, 0, 0] and int(net.num_batches_tracked) == 0
+
+
+def test_saving_is_all_or_nothing(tmp_path):
+    path = tmp_path / "program.pt2"
+    export.save(
+        export.export(nn.ReLU(), (ember.ones(1),)), path, extra_files={"a": "b"}
+    )
+    extra = {"a": ""}
+    module = export.load(path, extra_files=extra).module()
+    assert module(-ember.ones(1)).item() == 0 and extra == {"a": "b"}
+    assert [p.name for p in tmp_path.iterdir()] == ["program.pt2"]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x[:, 1:3, None] + x[0, 0],
+        lambda x: x[:, [0, 2]],
+        lambda x: x.reshape(x.size(0) * 2, -1).softmax(-1),
+        lambda x: ember.cat([x, x.new_zeros(x.shape)], 1),
+        lambda x: 1 / (2 + x) ** 2 - x.T.mT,
+        lambda x: ember.stack(x.unbind(1)) @ x,
+        lambda x: x.clone().add_(1).mul(x.shape[0]),
+    ],
+)
+def test_steps_of_every_kind(function):
+    class Net(nn.Module):
+        def forward(self, x):
+            return function(x)
+
+    x = ember.rand(4, 4)
+    module = export.export(Net(), (x,)).module()
+    assert ember.allclose(module(x), function(x))
