@@ -12,7 +12,7 @@ from typing import Any
 
 from ember import _lazy, _unavailable
 
-_REASON = "ember does not write ONNX files yet"
+_REASON = "models are written by ember.onnx.export only"
 
 
 def is_in_onnx_export() -> bool:
@@ -81,7 +81,97 @@ _unavailable.fill(
     globals(),
     "onnx",
     _REASON,
-    """ExportableModule InputObserver JitScalarType ONNXProgram export
-    select_model_mode_for_export""",
+    """ExportableModule InputObserver JitScalarType select_model_mode_for_export""",
 )
+
+
+class ONNXProgram:
+    """A model as `export` made it; `save` writes it to a file."""
+
+    def __init__(self, model_proto: Any, exported_program: Any) -> None:
+        self.model_proto, self.exported_program = model_proto, exported_program
+
+    def save(self, destination: Any, *, external_data: bool | None = None) -> None:
+        """Write the model; tensors go to a file beside it if they are 2 GB or more."""
+        import onnx
+
+        size = sum(len(t.raw_data) for t in self.model_proto.graph.initializer)
+        beside = (
+            size >= (1 << 31) - (1 << 24) if external_data is None else external_data
+        )
+        onnx.save_model(
+            self.model_proto,
+            destination,
+            save_as_external_data=beside,
+            size_threshold=0,
+            location=f"{str(destination).rpartition('/')[2]}.data" if beside else None,
+        )
+
+
+def export(
+    model: Any,
+    args: tuple[Any, ...] = (),
+    f: Any = None,
+    *,
+    kwargs: dict[str, Any] | None = None,
+    input_names: list[str] | None = None,
+    output_names: list[str] | None = None,
+    opset_version: int | None = None,
+    dynamic_axes: dict[str, Any] | None = None,
+    dynamic_shapes: Any = None,
+    external_data: bool | None = None,
+    custom_translation_table: dict[Any, Any] | None = None,
+    **options: Any,
+) -> ONNXProgram:
+    """A model (a module or an `ExportedProgram`) in ONNX, written to `f` if given.
+
+    `dynamic_shapes` (see `ember.export.export`) or `dynamic_axes` (by `input_names`) say
+    which sizes may vary. An op without a translation is an error that names it. The
+    package `onnx` is needed.
+    """
+    from ember.export import Dim, ExportedProgram
+    from ember.export import export as record
+    from ember.onnx import _export
+    from ember.onnx._table import TABLE
+
+    if opset_version is not None and opset_version < _export.OPSET:
+        raise ValueError(
+            f"onnx.export(): opset_version {opset_version}; the least is {_export.OPSET}"
+        )
+    if isinstance(model, ExportedProgram):
+        program = model
+    else:
+        args = args if isinstance(args, tuple) else (args,)
+        if dynamic_axes and dynamic_shapes is None:
+            given = dynamic_axes
+            shapes = []
+            for i in range(len(args) + len(kwargs or {})):
+                axes = (
+                    given.get((input_names or [])[i : i + 1][0], {})
+                    if (input_names and i < len(input_names))
+                    else {}
+                )
+                names = (
+                    axes
+                    if isinstance(axes, dict)
+                    else {d: f"{(input_names or [])[i]}_dim_{d}" for d in axes}
+                )
+                shapes.append({d: Dim(str(name)) for d, name in names.items()})
+            dynamic_shapes = shapes
+        program = record(model, args, kwargs, dynamic_shapes=dynamic_shapes)
+    custom = {
+        getattr(k, "__name__", k): v
+        for k, v in (custom_translation_table or {}).items()
+    }
+    proto = _export.build(
+        program, input_names, output_names, opset_version or _export.OPSET,
+        {**TABLE, **custom},
+    )  # fmt: skip
+    made = ONNXProgram(proto, program)
+    if f is not None:
+        made.save(f, external_data=external_data)
+    return made
+
+
+__all__ += ["ONNXProgram", "export"]  # type: ignore[name-defined]  # noqa: F821
 __getattr__ = _lazy.missing(__name__)
