@@ -8,6 +8,7 @@
 
 #include "check.h"
 #include "opencl/fault.h"
+#include "opencl/pocl.h"
 #include "runtime.h"
 
 namespace ember::opencl {
@@ -112,6 +113,11 @@ std::vector<Handle> devices(std::string& why) {
     if (api().GetDeviceIDs(platform, kDeviceTypeAll, 0, nullptr, &count) != kSuccess) continue;
     std::vector<Handle> some(count);
     if (count) api().GetDeviceIDs(platform, kDeviceTypeAll, count, some.data(), nullptr);
+    for (Handle device : some) {
+      if (text_of(device, kDeviceVersion).starts_with("OpenCL 3.0 PoCL") &&
+          text_of(device, kDriverVersion).starts_with("3.0"))
+        name_processor(device);
+    }
     all.insert(all.end(), some.begin(), some.end());
   }
   if (all.empty()) why = "the OpenCL platforms have no device";
