@@ -132,8 +132,10 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape, layout=None) -> Tensor:
     diagonals, offsets = ember.atleast_2d(diagonals), ember.atleast_1d(offsets)
     if len(shape) != 2:
         raise RuntimeError("Output shape must be 2d")
-    if diagonals.dim() != 2 or offsets.dim() != 1:
-        raise RuntimeError("Diagonals must be vector or matrix, offsets a vector")
+    if diagonals.dim() != 2:
+        raise RuntimeError("Diagonals must be vector or matrix")
+    if offsets.dim() != 1:
+        raise RuntimeError("Offsets must be scalar or vector")
     if diagonals.shape[0] != offsets.shape[0]:
         raise RuntimeError(
             f"Number of diagonals ({diagonals.shape[0]}) does not match the number of "

@@ -159,10 +159,32 @@ def mul(input, other, *, out=None) -> Tensor:
         input, other = other, input
     if is_scalar(other):
         return _written(input._with(input._val * other), out)
+    if input.shape != other.shape:
+        input, other = _broadcast("mul", input, other)
     if isinstance(other, SparseTensor):
-        check_shapes("mul", input, other)
         return _written(_mul_sparse(input, other), out)
     return _written(_mul_dense(input, other), out)
+
+
+def _broadcast(name: str, *tensors: Tensor) -> list[Tensor]:
+    """Tensors, some of them sparse, in the one shape that theirs broadcast to."""
+    from ember.sparse._shape import broadcast_to
+
+    try:
+        shape = ember.broadcast_shapes(*(t.shape for t in tensors))
+    except RuntimeError:
+        raise RuntimeError(
+            f"{name}: expected 'self' and 'other' to have same sizes, but "
+            + " != ".join(str(list(t.shape)) for t in tensors)
+        ) from None
+    return [
+        t
+        if t.shape == shape
+        else broadcast_to(t, shape)
+        if isinstance(t, SparseTensor)
+        else t.expand(shape)
+        for t in tensors
+    ]
 
 
 def _mul_sparse(a: SparseTensor, b: SparseTensor) -> Tensor:
@@ -211,11 +233,6 @@ def take(dense: Tensor, t: SparseTensor) -> Tensor:
 
 def _mul_dense(t: SparseTensor, dense: Tensor) -> Tensor:
     places = to_coo(t)
-    if dense.dim() > t.dim():
-        raise RuntimeError(
-            f"mul(sparse, dense): a dense factor of shape {list(dense.shape)} cannot "
-            f"be broadcast to {list(t.shape)}"
-        )
     values = places._val * take(dense.expand(t._size), places)
     return like(places._with(values), t)
 

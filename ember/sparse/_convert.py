@@ -91,9 +91,9 @@ def to_compressed(
         if self._layout is layout and (layout not in BLOCKS or _same(self, blocksize)):
             return self
         t = coalesced(to_coo(self))
-        batch = t._index[0].shape[0] - 2
+        batch, narrow = t._index[0].shape[0] - 2, self._narrow
     else:
-        dense_dim = dense_dim or 0
+        dense_dim, narrow = dense_dim or 0, False
         batch = self.dim() - 2 - dense_dim
         if batch < 0:
             raise RuntimeError(
@@ -109,8 +109,11 @@ def to_compressed(
             f"{batch + 2}"
         )
     if layout in BLOCKS:
-        return _coo_to_blocks(t, layout, blocksize, batch)
-    return _compress(t._index[0], t._val, t._size, layout, batch, t._size)
+        made = _coo_to_blocks(t, layout, blocksize, batch)
+    else:
+        made = _compress(t._index[0], t._val, t._size, layout, batch, t._size)
+    made._narrow = narrow
+    return made
 
 
 def _same(t: SparseTensor, blocksize) -> bool:

@@ -183,7 +183,8 @@ def sparse_compressed_tensor(
     size = _size(size)
     kept = values.detach() if requires_grad else values
     check_compressed(layout, start, other, kept, size)
-    made = make(layout, (start, other), kept, size, True, True)
+    narrow = all(p.dtype is ember.int32 for p in parts)
+    made = make(layout, (start, other), kept, size, True, True, narrow=narrow)
     return made.requires_grad_() if requires_grad else made
 
 

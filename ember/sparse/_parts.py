@@ -124,17 +124,18 @@ def _values(self: Tensor) -> Tensor:
 
 
 def _part(name: str, layouts: tuple, which: int, along: str):
-    def part(self: Tensor) -> Tensor:
+    def get(self: Tensor) -> Tensor:
         if not _is(self, *layouts):
             raise RuntimeError(
                 f"{name} expected sparse {along} compressed tensor layout but got "
                 f"{_layout_name(self)}"
             )
-        return self._index[which]
+        part = self._index[which]
+        return part.int() if self._narrow else part
 
-    part.__name__ = name
-    part.__doc__ = f"The `{name}` of a layout that is compressed along {along}s."
-    return part
+    get.__name__ = name
+    get.__doc__ = f"The `{name}` of a layout that is compressed along {along}s."
+    return get
 
 
 _BY_COLUMN = (ember.sparse_csc, ember.sparse_bsc)

@@ -4,16 +4,48 @@ import ember
 from ember import Tensor
 from ember.sparse._arithmetic import like
 from ember.sparse._convert import to_coo
-from ember.sparse._places import check_bounds, coalesced
+from ember.sparse._places import check_bounds, coalesced, unravel
 from ember.sparse._table import TABLE, handles
 from ember.sparse._tensor import BLOCKS, SparseTensor, coo, make, wrap
 
 # --- rearranging ----------------------------------------------------------------------
 
 
+@handles("broadcast_to")
+def broadcast_to(input, size) -> Tensor:
+    """The tensor repeated along dimensions of size 1, and along new ones before them,
+    which are sparse.
+    """
+    t = to_coo(input)
+    check_bounds(t)
+    size, (indices,) = ember.Size(size), t._index
+    new = len(size) - t.dim()
+    sparse = new + t.sparse_dim()
+    old = [1] * new + list(t._size)
+    if new < 0 or any(n not in (1, m) for n, m in zip(old, size)):
+        raise RuntimeError(
+            f"broadcast_to(): a sparse tensor of shape {list(t._size)} cannot be "
+            f"broadcast to {list(size)}"
+        )
+    repeated = [d for d in range(sparse) if d < new or old[d] != size[d]]
+    across = ember.Size([size[d] for d in repeated])
+    count, nnz = across.numel(), indices.shape[1]
+    steps = unravel(ember.arange(count, device=indices.device), across)
+    steps = dict(zip(repeated, steps.repeat(1, nnz))) if repeated else {}
+    rows = [
+        steps[d] if d in steps else indices[d - new].repeat_interleave(count)
+        for d in range(sparse)
+    ]
+    places = ember.stack(rows) if rows else indices.repeat_interleave(count, 1)
+    values = t._val.expand(nnz, *size[sparse:]).repeat_interleave(count, 0)
+    made = coo(places, values, size)
+    return like(coalesced(made) if t._coalesced else made, input)
+
+
 @handles("permute")
-def permute(input, *dims) -> Tensor:
+def permute(input, *order, dims=None) -> Tensor:
     """The dimensions in another order; sparse ones stay before dense ones."""
+    dims = order if dims is None else tuple(dims)
     if len(dims) == 1 and not isinstance(dims[0], int):
         dims = tuple(dims[0])
     order = [wrap("permute", d, input) for d in dims]

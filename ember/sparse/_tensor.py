@@ -36,6 +36,7 @@ class SparseTensor(HistoryMethods, Tensor):
     _coalesced: bool  # sorted and without repetition
     _checked: bool  # the indices are known to be within bounds
     _rows: tuple | None  # kept by _matmul
+    _narrow: bool  # compressed indices were given, and are shown, as int32
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -210,7 +211,8 @@ class SparseTensor(HistoryMethods, Tensor):
         values, size = self._val.detach(), self._size
         if self._layout is ember.sparse_coo:
             return self._layout, (*self._index, values, size, self._coalesced)
-        return self._layout, (*self._index, values, size)
+        index = (p.int() for p in self._index) if self._narrow else self._index
+        return self._layout, (*index, values, size)
 
     def _with(self, values: Tensor, coalesced: bool | None = None) -> "SparseTensor":
         """The same places with other values (which may have another dtype)."""
@@ -222,6 +224,7 @@ class SparseTensor(HistoryMethods, Tensor):
             self._coalesced if coalesced is None else coalesced,
             self._checked,
             self._rows,
+            self._narrow,
         )
 
     def _become(self, other: "SparseTensor") -> "SparseTensor":
@@ -245,6 +248,7 @@ def make(
     coalesced: bool = True,
     checked: bool = False,
     rows=None,
+    narrow: bool = False,
 ) -> SparseTensor:
     """A sparse tensor around parts that belong together."""
     if values.requires_grad and values.is_leaf:  # whose leaf it is stays its own affair
@@ -258,6 +262,7 @@ def make(
         _coalesced=coalesced,
         _checked=checked,
         _rows=rows,
+        _narrow=narrow,
     )
     return made
 
