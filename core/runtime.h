@@ -5,6 +5,10 @@
 #include <atomic>
 #include <cstdint>
 
+// Thread-local variables that every op reads; as if in the executable, an access needs no call. Their
+// space is scarce: pointers and flags, not objects.
+#define EMBER_FAST_TLS [[gnu::tls_model("initial-exec")]]
+
 namespace ember {
 
 struct Host {
@@ -28,29 +32,55 @@ class Unlocked {
   void* state_;
 };
 
-// Unlocked while a kernel uses the memory of tensors. What another thread makes a tensor leave
-// meanwhile (resize_, set_, data =) is freed when no such kernel runs any more; see set_aside in
+// A call from the host into the core; calls nest. An op may run several kernels on pointers that it
+// read before the first, so memory that another thread makes a tensor leave meanwhile (resize_, set_,
+// data =) is freed when no call that has run one unlocked is under way any more; see set_aside in
 // tensor/tensor.cpp.
+class HostCall {
+ public:
+  HostCall() { depth++; }
+  ~HostCall() {
+    if (--depth == 0 && counted) end_flight();
+  }
+  HostCall(const HostCall&) = delete;
+  HostCall& operator=(const HostCall&) = delete;
+
+  static bool any_in_flight() { return in_flight.load() > 0; }
+  static inline std::atomic<void (*)()> drained{nullptr};  // called with the host's lock
+  // In the child of a fork, whose only thread is this one.
+  static void forget_other_threads() { in_flight = counted; }
+
+ private:
+  friend class UnlockedKernel;
+  static void begin_flight() {
+    counted = true;
+    in_flight++;
+  }
+  static void end_flight() {
+    counted = false;
+    if (--in_flight > 0) return;
+    if (auto* free = drained.load()) free();
+  }
+  EMBER_FAST_TLS static inline thread_local int depth = 0;
+  EMBER_FAST_TLS static inline thread_local bool counted = false;  // whether it has run unlocked
+  static inline std::atomic<int> in_flight{0};
+};
+
+// Unlocked while a kernel uses the memory of tensors.
 class UnlockedKernel {
  public:
-  explicit UnlockedKernel(bool worth_it) : running_(worth_it), unlocked_(worth_it) {}
-  static bool any() { return count.load() > 0; }
+  explicit UnlockedKernel(bool worth_it) : flight_(worth_it), unlocked_(worth_it) {}
 
  private:
-  struct Running {
-    explicit Running(bool counts) : counts(counts) { count += counts; }
-    ~Running() {
-      if (counts && --count == 0 && drained) drained();
+  struct Flight {
+    explicit Flight(bool begins) {
+      if (begins && !HostCall::counted) HostCall::begin_flight();
     }
-    bool counts;
+    ~Flight() {
+      if (HostCall::counted && HostCall::depth == 0) HostCall::end_flight();
+    }
   };
-
- public:
-  static inline std::atomic<void (*)()> drained{nullptr};  // called with the host's lock
-
- private:
-  static inline std::atomic<int> count{0};
-  Running running_;  // the first to come and the last to go: the lock is held at both ends
+  Flight flight_;  // the first to come and the last to go: the lock is held at both ends
   Unlocked unlocked_;
 };
 

@@ -36,6 +36,7 @@ void after_fork_in_child() {
   forked = true;
   threads = 1;
   omp_set_num_threads(1);
+  HostCall::forget_other_threads();
 }
 
 int initial_threads() {

@@ -13,6 +13,7 @@
 
 #include "autograd/node.h"
 #include "ops/schema.h"
+#include "runtime.h"
 #include "tensor/tensor.h"
 
 namespace ember::python {
@@ -59,6 +60,7 @@ void set_python_error();
 // Runs `body` and turns exceptions into Python's; `failed` is what the slot returns then.
 template <class R, class F>
 R guarded(R failed, F&& body) {
+  HostCall call;
   try {
     return body();
   } catch (...) {
@@ -145,6 +147,8 @@ void add_hook_methods();                   // hooks.cpp
 void add_methods();
 void add_storage_type(PyObject* module);
 PyObject* wrap_storage(Ref<Storage> storage);
+// Drops what the __slots__ of a subclass of `base` hold.
+void clear_slots(PyObject* self, PyTypeObject* base);
 void add_shared_memory(PyObject* module);
 Tensor tensor_from_data(PyObject* data, std::optional<Dtype> dtype,
                         std::optional<Device> device);  // always a copy

@@ -26,6 +26,7 @@
 #include <cstdlib>
 
 #include "check.h"
+#include "runtime.h"
 #include "tensor/block_pool.h"
 
 namespace ember {
@@ -34,10 +35,8 @@ using namespace memory;
 
 namespace {
 
-// Pointers, not objects: the initial-exec model saves a call per access, but its space is scarce.
-#define EMBER_FAST_TLS thread_local __attribute__((tls_model("initial-exec")))
-EMBER_FAST_TLS ThreadCache* cache = nullptr;
-EMBER_FAST_TLS bool exiting = false;
+EMBER_FAST_TLS thread_local ThreadCache* cache = nullptr;
+EMBER_FAST_TLS thread_local bool exiting = false;
 
 void before_fork();
 void after_fork_in_parent();

@@ -2,8 +2,7 @@
 // mean.
 #pragma once
 
-// Thread-local variables that every op reads; as if in the executable, an access needs no call.
-#define EMBER_FAST_TLS [[gnu::tls_model("initial-exec")]]
+#include "runtime.h"
 
 namespace ember {
 

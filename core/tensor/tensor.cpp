@@ -50,6 +50,7 @@ void follow(Storage& s, const Storage& root) {
 }  // namespace
 
 void Storage::destroy() {
+  if (host_object) return give_back_storage(this);
   if (release)
     release(this);
   else if (owner && !root)
@@ -122,8 +123,8 @@ Aside& aside() {
 void free_set_aside() {
   std::vector<Ref<Storage>> freed;
   std::lock_guard lock(aside().mutex);
-  if (UnlockedKernel::any()) return;
-  UnlockedKernel::drained = nullptr;
+  if (HostCall::any_in_flight()) return;
+  HostCall::drained = nullptr;
   freed.swap(aside().storages);
 }
 
@@ -131,13 +132,13 @@ void free_set_aside() {
 void set_aside(Ref<Storage> storage) {
   std::lock_guard lock(aside().mutex);
   aside().storages.push_back(std::move(storage));
-  UnlockedKernel::drained = free_set_aside;
+  HostCall::drained = free_set_aside;
 }
 
 }  // namespace
 
 void leave_storage(Ref<Storage> storage) {
-  if (UnlockedKernel::any()) set_aside(storage->root ? storage->root : std::move(storage));
+  if (HostCall::any_in_flight()) set_aside(storage->root ? storage->root : std::move(storage));
 }
 
 void resize_storage(Storage& s, int64_t bytes) {
@@ -149,7 +150,7 @@ void resize_storage(Storage& s, int64_t bytes) {
   Backend& backend = backend_of(s.device);
   void* data = backend.allocate(bytes);
   if (s.data && bytes && s.bytes) backend.copy_bytes(data, s.data, std::min(bytes, s.bytes));
-  if (UnlockedKernel::any()) {
+  if (HostCall::any_in_flight()) {
     Ref<Storage> old(new Storage);
     old->data = s.data;
     old->bytes = s.bytes;
