@@ -93,8 +93,11 @@ class Fuzzer:
         only: str | None = None,
         without: str | None = None,
         quiet: bool = False,
+        patience: float = 1,
     ) -> None:
-        self.seed, self.quiet = seed, quiet
+        """`patience`: a call that was stopped gets so many times as long, alone, before
+        it counts as a hang; for machines that are slow or busy."""
+        self.seed, self.quiet, self.patience = seed, quiet, patience
         self.without = re.compile(without) if without else None
         sandbox.State(ember).sane()  # what it imports, every child has
         found = find()
@@ -109,7 +112,9 @@ class Fuzzer:
         self.calls = self.endless = 0
         self.root = tempfile.mkdtemp(prefix="ember-calls-")
 
-    def start(self, first: int, end: int, text: str | None = None) -> Batch:
+    def start(
+        self, first: int, end: int, text: str | None = None, patience: float = 1
+    ) -> Batch:
         """Fork a child that makes these calls, or the one of `text`."""
         note = mmap.mmap(-1, sandbox.NOTE)
         struct.pack_into("<qi", note, 0, first - 1, 0)  # before the child writes there
@@ -123,7 +128,7 @@ class Fuzzer:
                 os.close(read)
                 child = sandbox.Child(ember, note, write, scratch)
                 if text is not None:
-                    child.one(text)
+                    child.one(text, patience)
                 calls = range(first, end)
                 child.run(self.targets, self.seed, calls, self.slow, self.without)
             except BaseException as error:
@@ -190,8 +195,8 @@ class Fuzzer:
         )
         return "\n".join(line for line in lines if not any(o in line for o in ours))
 
-    def dies(self, text: str) -> bool:
-        batch = self.start(0, 1, text)
+    def dies(self, text: str, patience: float = 1) -> bool:
+        batch = self.start(0, 1, text, patience)
         _, status = os.waitpid(batch.pid, 0)
         os.close(batch.pipe)
         return os.WIFSIGNALED(status)
@@ -213,7 +218,9 @@ class Fuzzer:
             known = (name, kind) in self.findings or not kind.startswith("SIG")
             if not known and not self.dies(call):
                 kind = f"{kind} after what came before"
-            self.add(Finding(index, name, kind, call, detail))
+            hasty = kind == "hang" and self.patience > 1
+            if not hasty or self.dies(call, self.patience):
+                self.add(Finding(index, name, kind, call, detail))
             batch.next = index + 1
         elif "runtime error: " in (log := self.log(batch)):  # of a sanitizer
             self.add(Finding(index, "batch", "undefined behaviour", "", log))

@@ -147,19 +147,19 @@ class Child:
         self.note[16 : 16 + len(data)] = data
         self.note[:12] = struct.pack("<qi", index, len(data))
 
-    def one(self, text: str) -> None:
+    def one(self, text: str, patience: float) -> None:
         """Make a single call: did it take the calls before to end the child?"""
         self.limit()
         self.write(0, f"alone\n{text}")
-        self.call("alone", text)
+        self.call("alone", text, patience)
         self.send(next=1, outcomes=self.outcomes, fine=[])
         os._exit(0)
 
-    def call(self, name: str, text: str) -> str | None:
+    def call(self, name: str, text: str, patience: float = 1) -> str | None:
         """Make the call; what is odd about what came of it."""
         names = dict(self.words)
         self.unraisable.clear()
-        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS * patience)
         error: BaseException | None = None
         began = time.process_time()
         try:
