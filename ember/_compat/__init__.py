@@ -95,8 +95,7 @@ def contents(module: str) -> list[str]:
 
 # What stands in place of a module where `files.txt` lists names that raise.
 _REASONS = {
-    "!processes": "ember computes in one process: ember.distributed.is_available() is "
-    "False",
+    "!processes": "ember.distributed does not have this yet",
     "!graphs": "ember does not record programs as graphs yet",
     "!onnx": "ember does not write ONNX files yet",
     "!quantized": "ember has no quantized tensors",

@@ -3,12 +3,23 @@ reach into them."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import sys
+from types import ModuleType
+from typing import Any
 
 from ember import _C
 from ember._compat import small
 
-_nn = SimpleNamespace(
+
+def _module(name: str, **contents: Any) -> ModuleType:
+    """A submodule of `_C`, which has no file."""
+    made = ModuleType(f"ember._C.{name}")
+    vars(made).update(contents)
+    return sys.modules.setdefault(made.__name__, made)
+
+
+_nn = _module(
+    "_nn",
     _parse_to=small.parse_to,
     **{
         name.removeprefix("nn.functional."): op
@@ -16,7 +27,8 @@ _nn = SimpleNamespace(
         if name.startswith("nn.functional.")
     },
 )
-_functorch = SimpleNamespace(
+_functorch = _module(
+    "_functorch",
     is_batchedtensor=small.false,
     is_gradtrackingtensor=small.false,
     is_functorch_wrapped_tensor=small.false,
@@ -24,4 +36,4 @@ _functorch = SimpleNamespace(
     get_unwrapped=small.itself,
     peek_interpreter_stack=small.none,
 )
-_distributed_rpc = SimpleNamespace(_is_current_rpc_agent_set=small.false)
+_distributed_rpc = _module("_distributed_rpc", _is_current_rpc_agent_set=small.false)

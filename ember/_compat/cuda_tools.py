@@ -12,8 +12,20 @@ _unavailable.fill(
     "cuda",
     "ember has no CUDA devices",
     """init start stop all_gather all_reduce broadcast reduce reduce_scatter unique_id
-    version _create_jit_fn _create_multi_output_jit_fn enable enable_cuda_sanitizer""",
+    version enable enable_cuda_sanitizer""",
 )
+
+
+def _create_jit_fn(code_string: str, **kwargs: Any) -> Any:
+    """A function of CUDA source text: it can be made, as in PyTorch, not called."""
+    return _unavailable.function("cuda.jiterator", "ember has no CUDA devices")
+
+
+def _create_multi_output_jit_fn(
+    code_string: str, num_outputs: int, **kwargs: Any
+) -> Any:
+    """As `_create_jit_fn`, with several results."""
+    return _create_jit_fn(code_string)
 
 
 def profile() -> Any:

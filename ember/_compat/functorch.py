@@ -7,6 +7,7 @@ import copy
 from typing import Any
 
 from ember.func import functional_call
+from ember.func._grad import _argnums
 from ember.nn import Module
 
 
@@ -39,3 +40,9 @@ def make_functional(model: Module, disable_autograd_tracking: bool = False) -> t
             "make_functional_with_buffers(model) instead."
         )
     return lambda params, *a, **k: function(params, (), *a, **k), params
+
+
+def _slice_argnums(args: tuple, argnums: Any, as_tuple: bool = True) -> Any:
+    """The arguments that a derivative is taken by."""
+    chosen = tuple(args[i] for i in _argnums(argnums, len(args)))
+    return chosen[0] if isinstance(argnums, int) and not as_tuple else chosen

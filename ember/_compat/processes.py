@@ -5,20 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from types import SimpleNamespace
 from typing import Any, Protocol, runtime_checkable
-
-from ember.distributed import _no_group as _get_default_group  # noqa: F401
 
 default_pg_timeout = timedelta(minutes=30)
 default_pg_nccl_timeout = timedelta(minutes=10)
-_pg_map: dict = {}
-_world = SimpleNamespace(pg_map=_pg_map, default_pg=None)
-
-
-def _rank_not_in_group(group: Any) -> bool:
-    """Whether this process is left out: there is no group to be left out of."""
-    return False
 
 
 @runtime_checkable

@@ -265,3 +265,14 @@ def default_schedule(step: int) -> Any:
 
 
 Device = ember.device
+
+
+def infer_size(a: Any, b: Any) -> Any:
+    """The shape that two shapes broadcast to."""
+    return ember.broadcast_shapes(a, b)
+
+
+def is_alias_of(a: Any, b: Any) -> bool:
+    """Whether two tensors lie in one storage."""
+    mine, other = a.untyped_storage(), b.untyped_storage()
+    return mine.data_ptr() == other.data_ptr()

@@ -32,7 +32,10 @@ class OrderedSet(dict):
 
 def _check_module_exists(name: str) -> bool:
     """Whether a module is installed."""
-    return importlib.util.find_spec(name) is not None
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ImportError:  # "a.b" where there is no a
+        return False
 
 
 def dill_available() -> bool:

@@ -16,14 +16,18 @@ from ember.nn import functional as F
 
 def nms(dets: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     """Boxes that overlap no better one by more than a part, best first."""
-    if dets.dim() != 2 or dets.shape[1] != 4:
+    if dets.dim() != 2:
+        raise RuntimeError(f"boxes should be a 2d tensor, got {dets.dim()}D")
+    if dets.shape[1] != 4:
         raise RuntimeError(
-            f"boxes should be a 2d tensor of 4 columns, got {dets.shape}"
+            f"boxes should have 4 elements in dimension 1, got {dets.shape[1]}"
         )
-    if scores.shape != dets.shape[:1]:
+    if scores.dim() != 1:
+        raise RuntimeError(f"scores should be a 1d tensor, got {scores.dim()}D")
+    if len(scores) != len(dets):
         raise RuntimeError(
             "boxes and scores should have same number of elements in dimension 0, got "
-            f"{dets.shape[0]} and {scores.shape}"
+            f"{len(dets)} and {len(scores)}"
         )
     boxes = dets.detach()
     order = scores.detach().sort(stable=True, descending=True).indices
@@ -139,15 +143,18 @@ def ps_roi_align(
     columns = _sampling(x1, x2 - x1, pooled_width, sampling_ratio, input.shape[3])
     images = _by_position(images, pooled_height, pooled_width)
     out = ember.einsum("kph,kcpqhw,kqw->kcpq", rows, images, columns)
+    if sampling_ratio <= 0:  # the mean of no samples
+        empty = (x2 <= x1) | (y2 <= y1)
+        out = out.masked_fill(empty[:, None, None, None], math.nan)
     return out, _mapping(out)
 
 
-def _bins(start: float, size: float, bins: int, extent: int) -> list[tuple[int, int]]:
-    """First and last-but-one row of each bin."""
+def _bins(start: int, size: int, bins: int, extent: int) -> list[tuple[int, int]]:
+    """First and last-but-one row of each bin of a region, cut off at `extent`."""
     step = size / bins
-    clip = lambda at: min(max(int(at), 0), extent)  # noqa: E731
+    clip = lambda at: min(max(at + start, 0), extent)  # noqa: E731
     return [
-        (clip(math.floor(i * step + start)), clip(math.ceil((i + 1) * step + start)))
+        (clip(math.floor(i * step)), clip(math.ceil((i + 1) * step)))
         for i in range(bins)
     ]
 
@@ -170,18 +177,10 @@ def roi_pool(
     out, places = [], []
     for image, corner in zip(images, corners.tolist()):
         x1, y1, x2, y2 = (_half_away(c * spatial_scale) for c in corner)
-        rows = [
-            (a + y1, b + y1)
-            for a, b in _bins(0, max(y2 - y1 + 1, 1), pooled_height, 1 << 30)
-        ]
-        columns = [
-            (a + x1, b + x1)
-            for a, b in _bins(0, max(x2 - x1 + 1, 1), pooled_width, 1 << 30)
-        ]
-        for top, bottom in rows:
-            for left, right in columns:
-                t, b = min(max(top, 0), high), min(max(bottom, 0), high)
-                l, r = min(max(left, 0), wide), min(max(right, 0), wide)
+        rows = _bins(y1, max(y2 - y1 + 1, 1), pooled_height, high)
+        columns = _bins(x1, max(x2 - x1 + 1, 1), pooled_width, wide)
+        for t, b in rows:
+            for l, r in columns:
                 if b <= t or r <= l:
                     out.append(image.new_zeros(image.shape[0]))
                     places.append(ember.full((image.shape[0],), -1, dtype=ember.int32))
@@ -202,18 +201,21 @@ def roi_pool(
     )
 
 
-def _masks(start: Any, size: Any, bins: int, extent: int, dtype: Any) -> Tensor:
-    """1 where a row is in a bin."""
+def _masks(regions: list[tuple[int, int]], bins: int, extent: int) -> Tensor:
+    """1 where a row is in a bin of a region; the last row is in none."""
     places = ember.arange(extent)
     rows = [
         ember.stack(
-            [(places >= a) & (places < b) for a, b in _bins(s, n, bins, extent)]
+            [
+                (places >= first) & (places < end)
+                for first, end in _bins(start, max(stop - start, 1), bins, extent - 1)
+            ]
         )
-        for s, n in zip(start, size)
+        for start, stop in regions
     ]
     if not rows:
-        return ember.zeros(0, bins, extent, dtype=dtype)
-    return ember.stack(rows).to(dtype)
+        return ember.zeros(0, bins, extent)
+    return ember.stack(rows)
 
 
 def ps_roi_pool(
@@ -226,13 +228,10 @@ def ps_roi_pool(
     """Means in the bins of regions, each bin of channels of its own."""
     images, corners = _regions(input, rois)
     x1, y1, x2, y2 = (
-        [_half_away(c) * spatial_scale for c in column] for column in corners.T.tolist()
+        [_half_away(c * spatial_scale) for c in column] for column in corners.T.tolist()
     )
-    x2, y2 = ([c + spatial_scale for c in column] for column in (x2, y2))
-    width = [max(b - a, 0.1) for a, b in zip(x1, x2)]
-    height = [max(b - a, 0.1) for a, b in zip(y1, y2)]
-    rows = _masks(y1, height, pooled_height, input.shape[2], input.dtype)
-    columns = _masks(x1, width, pooled_width, input.shape[3], input.dtype)
+    rows = _masks(list(zip(y1, y2)), pooled_height, input.shape[2]).to(input.dtype)
+    columns = _masks(list(zip(x1, x2)), pooled_width, input.shape[3]).to(input.dtype)
     images = _by_position(images, pooled_height, pooled_width)
     total = ember.einsum("kph,kcpqhw,kqw->kcpq", rows, images, columns)
     area = (rows.sum(2)[:, :, None] * columns.sum(2)[:, None, :]).clamp(min=1)

@@ -18,7 +18,7 @@ def test_load_library_registers_ours_in_place_of_torchvisions():
 
 def test_nms_without_boxes_and_with_wrong_ones():
     assert ops.nms(ember.empty(0, 4), ember.empty(0), 0.5).shape == (0,)
-    with pytest.raises(RuntimeError, match="4 columns"):
+    with pytest.raises(RuntimeError, match="4 elements in dimension 1, got 3"):
         ops.nms(ember.ones(2, 3), ember.ones(2), 0.5)
 
 
@@ -49,6 +49,24 @@ def test_pooling_by_position_reads_a_channel_for_each_bin():
     ):
         assert ember.allclose(pool[0].flatten(), ember.arange(4.0))
         assert pool[1].flatten().tolist() == [0, 1, 2, 3]
+
+
+def test_ps_roi_pool_leaves_out_the_last_row_and_column_as_torchvision_does():
+    x = ember.arange(16.0).reshape(1, 1, 4, 4)
+    out, _ = ops.ps_roi_pool(x, ember.tensor([[0.0, 0, 0, 4, 4]]), 1.0, 1, 1)
+    assert out.item() == x[0, 0, :3, :3].mean().item()
+    # Corners are scaled, then rounded; a region is at least one row high.
+    out, _ = ops.ps_roi_pool(x, ember.tensor([[0.0, 3, 3, 3, 3]]), 0.5, 1, 1)
+    assert out.item() == x[0, 0, 2, 2].item()
+
+
+def test_ps_roi_align_of_no_samples_is_the_mean_of_nothing():
+    x = ember.ones(1, 1, 4, 4, requires_grad=True)
+    rois = ember.tensor([[0.0, 2, 2, 2, 2], [0, 0, 0, 3, 3]])
+    out, _ = ops.ps_roi_align(x, rois, 1.0, 1, 1, -1)
+    assert out[0].isnan().item() and out[1].item() == 1
+    out[1].sum().backward()
+    assert x.grad.isfinite().all()
 
 
 def test_deform_conv_without_offsets_is_a_convolution():
