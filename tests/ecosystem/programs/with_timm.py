@@ -11,6 +11,7 @@ for name, options in (
     ("vit_tiny_patch16_224", {"img_size": 64}),
     ("convnext_atto", {}),
     ("mobilenetv3_small_050", {}),
+    ("efficientnet_b0", {}),
 ):
     torch.manual_seed(0)
     model = timm.create_model(name, pretrained=False, num_classes=5, **options)

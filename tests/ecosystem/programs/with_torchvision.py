@@ -59,6 +59,47 @@ print(
 print(
     f"grid {utils.make_grid(image[None].repeat(4, 1, 1, 1)).float().mean().item():.6g}"
 )
+
+torch.manual_seed(3)
+x4 = torch.randn(2, 12, 9, 10, requires_grad=True)
+low = torch.rand(5, 2) * 4
+where = torch.tensor([0.0, 1, 0, 1, 1])
+regions = torch.cat([where[:, None], low, low + torch.rand(5, 2) * 9], 1)
+for name, options in (
+    ("roi_align", {"aligned": True}),
+    ("roi_align", {"sampling_ratio": 2, "spatial_scale": 0.5}),
+    ("roi_pool", {"spatial_scale": 0.5}),
+    ("ps_roi_align", {"sampling_ratio": 2}),
+    ("ps_roi_pool", {}),
+):
+    pooled = getattr(ops, name)(x4, regions, (2, 3), **options)
+    (slope,) = torch.autograd.grad(pooled.square().sum(), x4)
+    print(f"{name.replace('_', ' ')} {pooled.square().sum().item():.6g}")
+    if name != "ps_roi_pool":
+        print(f"gradient {slope.square().sum().item():.6g}")
+weight = torch.randn(4, 6, 3, 3, requires_grad=True)
+moved = torch.randn(2, 2 * 2 * 9, 9, 10, requires_grad=True)
+mask = torch.rand(2, 2 * 9, 9, 10, requires_grad=True)
+made = ops.deform_conv2d(x4, moved, weight, padding=1, mask=mask)
+print(f"deform conv {made.square().sum().item():.6g}")
+for name, leaf in (("x", x4), ("offset", moved), ("weight", weight), ("mask", mask)):
+    (slope,) = torch.autograd.grad(made.square().sum(), leaf, retain_graph=True)
+    print(f"deform conv by {name} {slope.abs().sum().item():.6g}")
+torch.manual_seed(4)
+detector = torchvision.models.detection.fasterrcnn_mobilenet_v3_large_320_fpn(
+    weights=None, weights_backbone=None, num_classes=4
+).double()  # in float32, rounding decides which of equally good proposals are taken
+pictures = [torch.rand(3, 100, 120).double(), torch.rand(3, 90, 80).double()]
+truth = [
+    {"boxes": torch.tensor([[10.0, 10, 50, 60]]).double(), "labels": torch.tensor([1])},
+    {"boxes": torch.tensor([[5.0, 5, 40, 30]]).double(), "labels": torch.tensor([3])},
+]
+for name, loss in sorted(detector(pictures, truth).items()):
+    print(f"detector {name.replace('_', ' ')} {loss.item():.6g}")
+detector.eval()
+for found in detector(pictures):
+    print(f"detected {len(found['boxes'])} {found['boxes'].mean().item():.6g}")
+
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder, "weights.pt")
     torch.save(model.state_dict(), path)
