@@ -1,7 +1,9 @@
 """Storages: bytes and elements, conversions, buffers, files."""
 
+import copy
 import gc
 import sys
+import weakref
 
 import pytest
 
@@ -183,3 +185,70 @@ def test_bytes_of_the_other_order_may_be_a_view():
 def test_a_storage_is_not_made_of_a_buffer_without_a_length():
     with pytest.raises(TypeError):
         ember._C._storage_from_buffer(ember.tensor(1.0))
+
+
+# --- objects that carry state -------------------------------------------------------
+
+
+class Marked(ember.UntypedStorage):
+    """A storage of a subclass, which counts its ends."""
+
+    ended = 0
+    __slots__ = ("slot",)
+
+    def __del__(self):
+        Marked.ended += 1
+
+
+def test_a_storage_keeps_its_attributes_while_a_tensor_has_the_memory():
+    x = ember.ones(3)
+    x.untyped_storage().note = "mine"
+    gc.collect()
+    assert x.untyped_storage().note == "mine"
+
+
+def test_weak_references_to_a_storage_end_with_the_memory():
+    x = ember.ones(3)
+    ref = weakref.ref(x.untyped_storage())
+    assert ref() is x.untyped_storage()
+    del x
+    assert ref() is None
+
+
+def test_a_subclass_is_finalized_once_when_the_memory_goes():
+    Marked.ended = 0
+    storage = Marked(8)
+    storage.slot = token = ember.ones(1)
+    x = ember.empty(0, dtype=ember.uint8).set_(storage)
+    del storage
+    gc.collect()
+    assert Marked.ended == 0
+    kept = x.untyped_storage()
+    assert type(kept) is Marked and kept.slot is token and kept.nbytes() == 8
+    del x
+    assert Marked.ended == 0
+    seen = weakref.ref(kept)
+    del kept
+    assert Marked.ended == 1 and seen() is None
+
+
+def test_cycles_of_storages_are_collected():
+    a, b = ember.UntypedStorage(2), ember.UntypedStorage(2)
+    a.other, b.other = b, a
+    seen = weakref.ref(a)
+    del a, b
+    gc.collect()
+    assert seen() is None
+
+
+def test_storages_are_iterable_copyable_and_told_apart():
+    s = ember.UntypedStorage([1, 2, 3])
+    assert list(s) == [1, 2, 3] and copy.copy(s).tolist() == [1, 2, 3]
+    assert copy.copy(s)._cdata != s._cdata
+    assert ember.ones(2).storage()._cdata
+
+
+def test_getsizeof_counts_the_memory():
+    small, large = ember.zeros(1), ember.zeros(1001)
+    for get in (ember.Tensor.untyped_storage, ember.Tensor.storage):
+        assert sys.getsizeof(get(large)) - sys.getsizeof(get(small)) == 4000

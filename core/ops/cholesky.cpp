@@ -38,12 +38,15 @@ std::string not_positive(int64_t minor) {
          std::to_string(minor) + " is not positive-definite).";
 }
 
+// Laid out by columns, as the lower factor is.
+Tensor upper_of(const Tensor& lower) { return transpose(contiguous(conj(lower)), -2, -1); }
+
 }  // namespace
 
 std::tuple<Tensor, Tensor> cholesky_ex(const Tensor& self, bool upper, bool check_errors) {
   Factor f = lower_factor("linalg.cholesky_ex", self);
   if (check_errors) check_info("linalg.cholesky_ex", f.info, not_positive);
-  return {upper ? adjoint_of(f.lower) : f.lower, f.info};
+  return {upper ? upper_of(f.lower) : f.lower, f.info};
 }
 EMBER_OP(
     "linalg.cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, "
@@ -54,9 +57,9 @@ EMBER_OP("linalg.cholesky(Tensor self, *, bool upper=False) -> Tensor",
          ([](const Tensor& self, bool upper) {
            Factor f = lower_factor("linalg.cholesky", self);
            check_info("linalg.cholesky", f.info, not_positive);
-           return upper ? adjoint_of(f.lower) : f.lower;
+           return upper ? upper_of(f.lower) : f.lower;
          }),
-         Function | Out,
+         Function | Out | ExactOut,
          "The lower triangular L with L @ L.mH equal to the matrix, or its adjoint.");
 
 Tensor solve_triangular(const Tensor& self, const Tensor& b, bool upper, bool left, bool unit) {
@@ -104,7 +107,8 @@ EMBER_OP("cholesky(Tensor self, bool upper=False) -> Tensor", ([](const Tensor& 
            return self.dim() == 2 ? factor
                                   : transpose(contiguous(transpose(factor, -2, -1)), -2, -1);
          }),
-         kForms | Out, "The lower triangular L with L @ L.mH equal to the matrix, or its adjoint.");
+         kForms | Out | ExactOut,
+         "The lower triangular L with L @ L.mH equal to the matrix, or its adjoint.");
 
 namespace {
 
@@ -131,14 +135,14 @@ std::tuple<Tensor, Tensor> triangular_solve(const Tensor& b, const Tensor& a, bo
 }  // namespace
 
 EMBER_OP("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", &cholesky_solve,
-         kForms | Out, "The X with A @ X = self, from a Cholesky factor of A.");
+         kForms | Out | SafeOut, "The X with A @ X = self, from a Cholesky factor of A.");
 EMBER_OP("cholesky_inverse(Tensor self, bool upper=False) -> Tensor",
          ([](const Tensor& factor, bool upper) {
            check_linalg_dtype("cholesky_inverse", factor);
            check_square("cholesky_inverse", factor);
            return cholesky_solve(identity(factor.size(-1), factor), factor, upper);
          }),
-         kForms | Out, "The inverse of a matrix from its Cholesky factor.");
+         kForms | Out | SafeOut, "The inverse of a matrix from its Cholesky factor.");
 EMBER_OP(
     "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool "
     "unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)",

@@ -7,13 +7,14 @@ namespace ember {
 Tensor complex(const Tensor& re, const Tensor& im, Dest dest) {
   auto usable = [](Dtype d) { return d == Dtype::Float32 || d == Dtype::Float64; };
   check(usable(re.dtype()) && usable(im.dtype()), Kind::Runtime,
-        "complex(): Expected both inputs to be Half, Float or Double tensors but got ", re.dtype(),
-        " and ", im.dtype());
+        "complex(): Expected both inputs to be Half, Float or Double tensors but got ",
+        type_name(re.dtype()), " and ", type_name(im.dtype()));
   check(re.dtype() == im.dtype(), Kind::Runtime, "complex(): Expected object of scalar type ",
-        re.dtype(), " but got scalar type ", im.dtype(), " for second argument");
+        type_name(re.dtype()), " but got scalar type ", type_name(im.dtype()),
+        " for second argument");
   check(!dest.tensor || dest.tensor->dtype() == complex_of(re.dtype()), Kind::Runtime,
-        "complex(): Expected object of scalar type ", complex_of(re.dtype()),
-        " but got scalar type ", dest.tensor ? dest.tensor->dtype() : re.dtype(),
+        "complex(): Expected object of scalar type ", type_name(complex_of(re.dtype())),
+        " but got scalar type ", type_name(dest.tensor ? dest.tensor->dtype() : re.dtype()),
         " for argument 'out'");
   const Operand parts[2] = {re, im};
   const auto met = pointwise::meet("complex", {&parts[0], &parts[1]});
@@ -33,10 +34,10 @@ EMBER_OP("complex(Tensor real, Tensor imag) -> Tensor", &complex, Function | Out
 EMBER_OP("polar(Tensor abs, Tensor angle) -> Tensor", ([](const Tensor& abs, const Tensor& angle) {
            check(is_floating(abs.dtype()) && is_floating(angle.dtype()), Kind::Runtime,
                  "polar(): Expected both inputs to be Half, Float or Double tensors but got ",
-                 abs.dtype(), " and ", angle.dtype());
+                 type_name(abs.dtype()), " and ", type_name(angle.dtype()));
            check(abs.dtype() == angle.dtype(), Kind::Runtime,
-                 "polar(): Expected object of scalar type ", abs.dtype(), " but got scalar type ",
-                 angle.dtype(), " for second argument");
+                 "polar(): Expected object of scalar type ", type_name(abs.dtype()),
+                 " but got scalar type ", type_name(angle.dtype()), " for second argument");
            return complex(abs * cos(angle), abs * sin(angle), {});
          }),
          Function | Out | Pointwise, "A complex tensor with the given absolute values and angles.");

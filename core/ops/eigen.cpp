@@ -85,7 +85,7 @@ Eigen eig(const char* op, const Tensor& a, bool vectors) {
   check_linalg_dtype(op, a);
   check_square(op, a);
   check(a.device().is_meta() || a.numel() == 0 || item(all(isfinite(detach(a)))).to<bool>(),
-        Kind::Runtime, op, ": input tensor should not contain infs or NaNs.");
+        Kind::Runtime, "torch.", op, ": input tensor should not contain infs or NaNs.");
   vectors = vectors || grad_needed(a);
   Dtype dtype = complex_of(a.dtype());
   Eigen e{empty(batch_of(a, 1), dtype, a.device()), Tensor()};
@@ -118,21 +118,23 @@ std::tuple<Tensor, Tensor> eigh(const Tensor& a, const std::string& uplo) {
 }
 
 EMBER_OP("linalg.eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)",
-         ([](const Tensor& a, const std::string& uplo) { return eigh(a, uplo); }), Function | Out,
+         ([](const Tensor& a, const std::string& uplo) { return eigh(a, uplo); }),
+         Function | Out | ExactOut,
          "Eigenvalues, ascending, and eigenvectors of symmetric or Hermitian matrices.");
 EMBER_OP("linalg.eigvalsh(Tensor self, str UPLO='L') -> Tensor",
          ([](const Tensor& a, const std::string& uplo) {
            return eigvalsh(a, uplo, "linalg.eigvalsh");
          }),
-         Function | Out, "Eigenvalues of symmetric or Hermitian matrices, ascending.");
+         Function | Out | ExactOut, "Eigenvalues of symmetric or Hermitian matrices, ascending.");
 EMBER_OP("linalg.eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
          ([](const Tensor& a) {
            Eigen e = eig("linalg.eig", a, true);
            return std::tuple(e.values, e.vectors);
          }),
-         Function | Out, "Eigenvalues and eigenvectors of square matrices; both complex.");
+         Function | Out | SafeOut,
+         "Eigenvalues and eigenvectors of square matrices; both complex.");
 EMBER_OP("linalg.eigvals(Tensor self) -> Tensor",
-         ([](const Tensor& a) { return eig("linalg.eigvals", a, false).values; }), Function | Out,
-         "Eigenvalues of square matrices, complex.");
+         ([](const Tensor& a) { return eig("linalg.eigvals", a, false).values; }),
+         Function | Out | SafeOut, "Eigenvalues of square matrices, complex.");
 
 }  // namespace ember

@@ -89,7 +89,11 @@ Tensor complex_n(const char* op, const Tensor& self, const Plan& p, const Norm& 
 
 // rfft and, with the other sign, ihfft.
 Tensor real_n(const char* op, const Tensor& self, const Plan& p, const Norm& norm, bool inverse) {
-  check(!is_complex(self.dtype()), Kind::Runtime, op, "(): expects a real input tensor, but got ",
+  std::string name = op;
+  if (name.back() == '2') name.back() = 'n';  // as PyTorch names it
+  check(!is_complex(self.dtype()), Kind::Runtime, name,
+        name.back() == 'n' ? " expects a real-valued input tensor, but got "
+                           : " expects a real input tensor, but got ",
         self.dtype());
   check(p.dims.size() > 0, Kind::Runtime, op, "(): must transform at least one axis");
   Tensor x = resized_all(op, promoted(op, self, false), p);

@@ -49,6 +49,11 @@ inline Tensor column_major(const Tensor& t) {
   NoGrad guard;
   return transpose(contiguous(transpose(t, -2, -1)), -2, -1);
 }
+inline void check_real_order(const char* op, const Scalar& order) {
+  check(!order.is_complex(), Kind::Runtime, op,
+        ": Expected a non-complex scalar as the order, got ", order);
+}
+
 inline Tensor adjoint_of(const Tensor& t) { return conj(transpose(t, -2, -1)); }
 Tensor identity(int64_t n, const Tensor& like);
 

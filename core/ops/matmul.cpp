@@ -8,8 +8,7 @@ namespace {
 
 void check_types(const char* op, const Tensor& a, const Tensor& b) {
   check(a.dtype() == b.dtype(), Kind::Runtime, op,
-        "(): expected both operands to have the same dtype, but got: ", a.dtype(),
-        " != ", b.dtype());
+        "(): expected m1 and m2 to have the same dtype, but got: ", a.dtype(), " != ", b.dtype());
   check(a.dtype() != Dtype::Bool && a.dtype() < Dtype::UInt16, Kind::Runtime, op,
         "(): not implemented for dtype ", a.dtype());
   check(a.device().kind == b.device().kind, Kind::Runtime, op,
@@ -90,6 +89,9 @@ namespace {
 Tensor dot_value(const Tensor& self, const Tensor& tensor) {
   check(self.dim() == 1 && tensor.dim() == 1, Kind::Runtime, "dot(): 1D tensors expected, but got ",
         self.dim(), "D and ", tensor.dim(), "D tensors");
+  check(self.dtype() == tensor.dtype(), Kind::Runtime,
+        "dot : expected both vectors to have same dtype, but found ", self.dtype(), " and ",
+        tensor.dtype());
   check(self.size(0) == tensor.size(0), Kind::Runtime,
         "dot(): inconsistent tensor size, expected tensor [", self.size(0), "] and src [",
         tensor.size(0), "] to have the same number of elements");
@@ -181,6 +183,9 @@ bool can_hold_sum(const Dest& dest, const Shape& shape, const Tensor& input, con
 Tensor add_product(const char* op, const Tensor& input, const Tensor& a, const Tensor& b,
                    const Scalar& beta, const Scalar& alpha, Dest dest) {
   check_types(op, a, b);
+  check(a.dim() < 3 || input.dtype() == a.dtype(), Kind::Runtime, op,
+        "(): Input dtypes must be the same, got: input ", input.dtype(), ", batch1: ", a.dtype(),
+        ", batch2: ", b.dtype());
   check(input.dtype() == a.dtype(), Kind::Runtime, op,
         "(): self and mat2 must have the same dtype, but got ", input.dtype(), " and ", a.dtype());
   if (is_integral(a.dtype()) && (!is_whole(beta) || !is_whole(alpha)))
@@ -288,10 +293,16 @@ EMBER_OP("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar a
            check(u.dim() == 1 && v.dim() == 1, Kind::Runtime,
                  "addr(): Expected 1-D argument vec1 and vec2, but got ", u.dim(), "-D and ",
                  v.dim(), "-D");
-           bool whole = is_integral(promote(self.dtype(), promote(u.dtype(), v.dtype())), true);
-           check(!whole || (!alpha.is_float() && !beta.is_float()), Kind::Runtime,
-                 "addr(): For integral input tensors, argument beta and alpha must not be a "
-                 "floating point number.");
+           const Dtype dtype = promote(self.dtype(), promote(u.dtype(), v.dtype()));
+           const bool whole = is_integral(dtype, true);
+           for (auto [name, factor] : {std::pair("beta", &beta), std::pair("alpha", &alpha)}) {
+             check(!whole || !factor->is_float(), Kind::Runtime,
+                   "addr(): For integral input tensors, argument ", name,
+                   " must not be a floating point number.");
+             check(is_complex(dtype) || !factor->is_complex(), Kind::Runtime,
+                   "addr(): For non-complex input tensors, argument ", name,
+                   " must not be a complex number.");
+           }
            if (self.dtype() == Dtype::Bool && u.dtype() == Dtype::Bool &&
                v.dtype() == Dtype::Bool) {
              Tensor both = bitwise_and(unsqueeze(u, 1), v);

@@ -181,9 +181,12 @@ Tensor multi_dot(const TensorList& tensors) {
   if (row) m[0] = unsqueeze(m[0], 0);
   if (column) m[n - 1] = unsqueeze(m[n - 1], -1);
   for (size_t i = 0; i < n; i++) {
-    check(m[i].dim() == 2, Kind::Runtime, op, "(): tensor ", i,
-          i == 0 || i + 1 == n ? " must be 1D or 2D but got " : " must be 2D but got ",
-          tensors[i].dim(), "D");
+    const bool first = i == 0, last = i + 1 == n;
+    check(m[i].dim() == 2, Kind::Runtime, op, "(): ",
+          first  ? "the first tensor must be 1D or 2D"
+          : last ? "the last tensor must be 1D or 2D"
+                 : "tensor " + std::to_string(i) + " must be 2D",
+          " but got ", tensors[i].dim(), "D");
     check(m[i].dtype() == m[0].dtype(), Kind::Runtime, op,
           "(): all tensors must have be the same dtype but tensor 0 is ", m[0].dtype(),
           " and tensor ", i, " ", m[i].dtype());
@@ -204,8 +207,8 @@ EMBER_OP("linalg.multi_dot(Tensor[] tensors) -> Tensor", &multi_dot, Function | 
 EMBER_OP("chain_matmul(Tensor[] *matrices) -> Tensor", ([](const TensorList& matrices) {
            check(!matrices.empty(), Kind::Runtime, "chain_matmul(): Expected one or more matrices");
            for (const Tensor& m : matrices)
-             check(m.dim() == 2, Kind::Runtime, "chain_matmul(): Tensors must be 2D, got ", m.dim(),
-                   "D");
+             check(m.dim() == 2, Kind::Runtime, "chain_matmul(): Tensor dimension is ", m.dim(),
+                   ", expected 2 instead.");
            return matrices.size() == 1 ? clone(matrices[0]) : multi_dot(matrices);
          }),
          Function | Out, "The product of several matrices, multiplied in the best order.");

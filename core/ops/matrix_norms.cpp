@@ -85,6 +85,7 @@ EMBER_OP(
     "linalg.matrix_norm(Tensor self, Scalar ord, Dims dim=[-2,-1], bool keepdim=False, *, Dtype? "
     "dtype=None) -> Tensor",
     ([](const Tensor& self, const Scalar& order, const Dims& dim, bool keepdim, MaybeDtype dtype) {
+      check_real_order("linalg.matrix_norm", order);
       return matrix_norm("linalg.matrix_norm", self, order.to<double>(), size_of(dim), keepdim,
                          dtype);
     }),
@@ -104,6 +105,7 @@ EMBER_OP(
     ([](const Tensor& self, const std::optional<Scalar>& order, const Dims& dim, bool keepdim,
         MaybeDtype dtype) {
       const char* op = "linalg.norm";
+      if (order) check_real_order(op, *order);
       if (dim.given)
         check(dim.values.size() == 1 || dim.values.size() == 2, Kind::Runtime, op,
               ": If dim is specified, it must be of length 1 or 2. Got ", dim.values);
@@ -121,6 +123,8 @@ EMBER_OP(
     "Tensor",
     ([](const Tensor& self, const std::string& order, const Dims& dim, bool keepdim,
         MaybeDtype dtype) {
+      check(dim.given || self.dim() != 1, Kind::Runtime,
+            "linalg.matrix_norm: The input tensor A must have at least 2 dimensions, got 1.");
       check(dim.given || self.dim() == 2, Kind::Runtime,
             "linalg.norm: If dim is not specified but ord is, the input must be 2D. Got ",
             self.dim(), "D.");
@@ -138,7 +142,7 @@ Tensor cond_by_inverse(const Tensor& self, Norm&& norm) {
   check_square("linalg.cond", self);
   auto [inverse, info] = inv_ex(self);
   Tensor outer_norm = norm(inverse);
-  return norm(self) * masked_fill(outer_norm, info > Scalar(0), Scalar(INFINITY));
+  return masked_fill(norm(self) * outer_norm, info > Scalar(0), Scalar(INFINITY));
 }
 
 Tensor cond_by_values(const Tensor& self, bool inverted) {
@@ -167,7 +171,7 @@ EMBER_OP("linalg.cond(Tensor self, Scalar? p=None) -> Tensor",
              return matrix_norm(op, m, order, {-2, -1}, false, std::nullopt);
            });
          }),
-         Function | Out, "Condition numbers of matrices, with the norm of order `p`.");
+         Function | Out | SafeOut, "Condition numbers of matrices, with the norm of order `p`.");
 EMBER_OP("linalg.cond(Tensor self, str p) -> Tensor",
          ([](const Tensor& self, const std::string& p) {
            const char* op = "linalg.cond";
@@ -179,6 +183,7 @@ EMBER_OP("linalg.cond(Tensor self, str p) -> Tensor",
              return matrix_norm(op, m, p, {-2, -1}, false, std::nullopt);
            });
          }),
-         Function | Out, "Condition numbers of matrices, with the Frobenius or nuclear norm.");
+         Function | Out | SafeOut,
+         "Condition numbers of matrices, with the Frobenius or nuclear norm.");
 
 }  // namespace ember

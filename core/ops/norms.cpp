@@ -62,6 +62,7 @@ EMBER_OP(
     "linalg.vector_norm(Tensor self, Scalar ord=2, Dims dim=None, bool keepdim=False, *, Dtype? "
     "dtype=None) -> Tensor",
     ([](const Tensor& self, const Scalar& ord, const Dims& dim, bool keepdim, MaybeDtype dtype) {
+      check_real_order("linalg.vector_norm", ord);
       return norm_over("linalg.vector_norm", self, ord.to<double>(), dim, keepdim, dtype);
     }),
     Function | Out, "Norm of order `ord` of vectors over `dim`.");

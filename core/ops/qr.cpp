@@ -71,7 +71,7 @@ Tensor qr_rule(const Tensor& gq, const Tensor& gr, const Tensor& q, const Tensor
 
 std::tuple<Tensor, Tensor> qr(const char* op, const Tensor& a, const std::string& mode) {
   bool full = mode == "complete", only_r = mode == "r";
-  check(full || only_r || mode == "reduced", Kind::Runtime, op, ": received unrecognized mode '",
+  check(full || only_r || mode == "reduced", Kind::Runtime, op, " received unrecognized mode '",
         mode, "' but expected one of 'reduced' (default), 'r', or 'complete'");
   Reflectors f = geqrf(op, a);
   int64_t m = a.size(-2), n = a.size(-1), rows = full ? m : std::min(m, n);
@@ -187,7 +187,7 @@ Tensor householder_product(const Tensor& a, const Tensor& tau) {
 }
 
 void check_ormqr(const Tensor& a, const Tensor& tau, const Tensor& c, bool left) {
-  const char* op = "ormqr";
+  const char* op = "torch.ormqr";
   check_same_device(op, a, {&tau, &c});
   check_matrix(op, a, "input");
   check_matrix(op, c, "other");
@@ -202,9 +202,12 @@ void check_ormqr(const Tensor& a, const Tensor& tau, const Tensor& c, bool left)
   check(a.dim() - tau.dim() == 1, Kind::Runtime, op,
         ": Expected tau to have one dimension less than input, but got ", tau.dim(), " and ",
         a.dim());
-  check(a.dim() == c.dim() && batch_of(a) == batch_of(tau, 1) && batch_of(a) == batch_of(c),
-        Kind::Runtime, op, ": Expected batch dimensions of input, tau and other to be equal, got ",
-        a.shape(), ", ", tau.shape(), " and ", c.shape());
+  check(batch_of(a) == batch_of(tau, 1), Kind::Runtime, op,
+        ": Expected batch dimensions of tau to be equal to input.shape[:-2], but got ",
+        batch_of(tau, 1), " and ", batch_of(a));
+  check(a.dim() == c.dim() && batch_of(a) == batch_of(c), Kind::Runtime, op,
+        ": Expected batch dimensions of other to be equal to input.shape[:-2], but got ",
+        batch_of(c), " and ", batch_of(a));
   check(a.dtype() == tau.dtype() && a.dtype() == c.dtype(), Kind::Runtime, op,
         ": Expected input, tau and other to have the same dtype, got ", a.dtype(), ", ",
         tau.dtype(), " and ", c.dtype());
@@ -243,13 +246,13 @@ Tensor ormqr(const Tensor& a, const Tensor& tau, const Tensor& c, bool left, boo
 }  // namespace
 
 EMBER_OP("linalg.householder_product(Tensor input, Tensor tau) -> Tensor", &householder_product,
-         Function | Out, "The first columns of a product of Householder reflectors.");
-EMBER_OP("orgqr(Tensor self, Tensor input2) -> Tensor", &householder_product, kForms | Out,
-         "The first columns of a product of Householder reflectors.");
+         Function | Out | SafeOut, "The first columns of a product of Householder reflectors.");
+EMBER_OP("orgqr(Tensor self, Tensor input2) -> Tensor", &householder_product,
+         kForms | Out | SafeOut, "The first columns of a product of Householder reflectors.");
 EMBER_OP(
     "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> "
     "Tensor",
-    &ormqr, kForms | Out,
+    &ormqr, kForms | Out | SafeOut,
     "A matrix multiplied from the left or right by a product of reflectors, or its adjoint.");
 
 }  // namespace ember

@@ -164,9 +164,9 @@ Line line_dtype(const char* op, const Scalar& start, const Scalar& end, int64_t 
                 MaybeDtype dtype) {
   check(steps >= 0, Kind::Runtime, op, "(): number of steps must be non-negative, got ", steps);
   bool complex = start.is_complex() || end.is_complex();
-  check(!complex || !dtype || is_complex(*dtype), Kind::Runtime, op, "(): inferred dtype ",
-        complex_of(default_dtype()), " can't be safely cast to passed dtype ",
-        dtype.value_or(Dtype::Bool));
+  check(!complex || !dtype || is_complex(*dtype), Kind::Runtime, "torch.", op,
+        "(): inferred dtype ", complex_of(default_dtype()),
+        " can't be safely cast to passed dtype ", dtype.value_or(Dtype::Bool));
   return {dtype, complex ? complex_of(default_dtype()) : default_dtype(), complex};
 }
 

@@ -48,6 +48,10 @@ enum Forms : unsigned {
   // ops/overlap.h.
   Pointwise = 32,
   Apart = 64,
+  // Nor these: which dtypes out= may have, where it is not any that the result can be cast to
+  // in the way of pointwise ops. The messages are PyTorch's.
+  SafeOut = 128,   // one that the result can safely be cast to
+  ExactOut = 256,  // that of the result
 };
 constexpr unsigned kForms = Function | Method;
 constexpr unsigned kAllForms = Function | Method | InPlace | Out;

@@ -79,6 +79,41 @@ Tensor segment_extremes(const Tensor& start, const Tensor& segment, const Tensor
               }));
 }
 
+// Products of x (n, inner) by segments. The gradient is the product of the other elements, which
+// division gives except at 0 and NaN.
+Tensor segment_products(const Tensor& start, const Tensor& segment, const Tensor& x) {
+  auto by_segment = [](const Tensor& segment, const Tensor& x) {
+    return expand(unsqueeze(segment, 1), x.shape());
+  };
+  Tensor y;
+  {
+    NoGrad guard;
+    y = scatter_reduce(start, 0, by_segment(segment, x), x, "prod", true);
+  }
+  if (!grad_needed(x)) return y;
+  return tape(y, "segment_reduce",
+              wrt(x, [=, x = Saved(x), y = Saved::output(y), at = Saved(segment),
+                      start = Saved(start)](const Tensor& g) {
+                Tensor value = x.get(), segment = at.get();
+                Tensor zero = value == Scalar(0), nan = value != value, odd = zero | nan;
+                auto others = [&](const Tensor& mask) {  // how many other elements of its segment
+                  Tensor one = to(mask, g.dtype());
+                  return index_select(
+                             index_add(zeros_like(start.get()), 0, segment, one, Scalar(1)), 0,
+                             segment) -
+                         one;
+                };
+                Tensor even = where(odd, Scalar(1.0), value);
+                Tensor product = index_select(
+                    scatter_reduce(start.get(), 0, by_segment(segment, value), even, "prod", true),
+                    0, segment);
+                product = where(others(zero) > Scalar(0), Scalar(0.0), product);
+                product = where(others(nan) > Scalar(0), Scalar(double(NAN)), product);
+                Tensor divided = index_select(y.get(), 0, segment) / even;
+                return index_select(g, 0, segment) * where(odd, product, divided);
+              }));
+}
+
 Tensor segment_reduce(const Tensor& data, const std::string& reduce, const Tensor& lengths,
                       const Tensor& indices, const Tensor& offsets, int64_t axis, bool unsafe,
                       const std::optional<Scalar>& initial) {
@@ -113,6 +148,8 @@ Tensor segment_reduce(const Tensor& data, const std::string& reduce, const Tenso
     Tensor rows_of = reshape(data, {n, inner});
     if (mode == "amax" || mode == "amin")
       out = segment_extremes(out, to_segment, rows_of, mode);
+    else if (mode == "prod")
+      out = segment_products(out, to_segment, rows_of);
     else
       out =
           scatter_reduce(out, 0, expand(view(to_segment, {n, 1}), {n, inner}), rows_of, mode, true);

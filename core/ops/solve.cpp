@@ -104,9 +104,10 @@ EMBER_OP("linalg.inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse
            return std::tuple(s.x, s.info);
          }),
          Function | Out, "Inverses of matrices, and which of them are singular.");
-EMBER_OP("linalg.inv(Tensor A) -> Tensor", &inv, Function | Out,
+EMBER_OP("linalg.inv(Tensor A) -> Tensor", &inv, Function | Out | ExactOut,
          "The inverses of square matrices.");
-EMBER_OP("inverse(Tensor self) -> Tensor", &inv, kForms | Out, "The inverses of square matrices.");
+EMBER_OP("inverse(Tensor self) -> Tensor", &inv, kForms | Out | ExactOut,
+         "The inverses of square matrices.");
 
 // --- systems shaped as tensors -----------------------------------------------------------------
 
@@ -129,7 +130,7 @@ EMBER_OP("linalg.tensorinv(Tensor self, int ind=2) -> Tensor",
            Solved s = inv_ex("linalg.tensorinv", reshape(self, {rows, columns}), true);
            return reshape(s.x, shape);
          }),
-         Function | Out,
+         Function | Out | SafeOut,
          "The inverse of a tensor as a map between its first `ind` dimensions and "
          "the rest.");
 EMBER_OP(
@@ -152,6 +153,6 @@ EMBER_OP(
       Tensor x = solve(reshape(a, {columns, columns}), reshape(other, {columns}));
       return reshape(x, shape);
     }),
-    Function | Out, "The X with tensordot(self, X, X.ndim) = other.");
+    Function | Out | SafeOut, "The X with tensordot(self, X, X.ndim) = other.");
 
 }  // namespace ember

@@ -64,7 +64,7 @@ Tensor stft(const Tensor& self, int64_t n_fft, MaybeInt hop, MaybeInt win, const
   const bool as_complex = return_complex.value_or(complex);
   const bool half = onesided.value_or(!complex);
   check(!center || !align_to_window, Kind::Runtime,
-        "stft(): align_to_window should only be set when center = false.");
+        "stft align_to_window should only be set when center = false.");
   check(return_complex || complex, Kind::Runtime,
         "stft(): stft requires the return_complex parameter be given for real inputs, and will "
         "further require that return_complex=True in a future release.");

@@ -170,10 +170,6 @@ PyObject* tolist(PyObject* self, PyObject*) {
 // --- type() and its legacy names
 // ----------------------------------------------------------------------------
 
-constexpr const char* kTypeNames[kDtypes] = {
-    "Bool",  "Byte",   "Char",         "Short",         "Int",    "Long",   "Half",  "BFloat16",
-    "Float", "Double", "ComplexFloat", "ComplexDouble", "UInt16", "UInt32", "UInt64"};
-
 std::string legacy_name(Dtype d, Device device) {
   std::string where = device.is_cpu() ? "" : device_kind_name(device.kind) + ".";
   return "torch." + where + kTypeNames[int(d)] + "Tensor";

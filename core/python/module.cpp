@@ -13,6 +13,7 @@ namespace ember::python {
 void add_opencl(PyObject* module);         // opencl.cpp
 void add_opencl_builds(PyObject* module);  // opencl_builds.cpp
 void add_callgrind(PyObject* module);      // callgrind.cpp
+void add_distributed(PyObject* module);    // distributed.cpp
 
 void set_python_error() {
   try {
@@ -106,6 +107,7 @@ PyMODINIT_FUNC PyInit__C() {
     add_opencl_builds(module.get());
     add_profile(module.get());
     add_callgrind(module.get());
+    add_distributed(module.get());
     add_module_base(module.get());
     return module.release();
   });

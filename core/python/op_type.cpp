@@ -143,10 +143,37 @@ void refuse_overlap(const OpInfo& op, PyObject* outs) {
 // --- out= and in-place for functions that only know how to return a new tensor
 // -----------------------
 
+void check_out_dtype(const OpInfo& op, const std::string& name, Dtype out, Dtype result) {
+  constexpr const char* kCNames[kDtypes] = {"bool",
+                                            "unsigned char",
+                                            "signed char",
+                                            "short",
+                                            "int",
+                                            "long",
+                                            "c10::Half",
+                                            "c10::BFloat16",
+                                            "float",
+                                            "double",
+                                            "c10::complex<float>",
+                                            "c10::complex<double>",
+                                            "unsigned short",
+                                            "unsigned int",
+                                            "unsigned long"};
+  if (op.forms & SafeOut)
+    check(can_cast(result, out), Kind::Runtime, op.name, "(): Expected ", name,
+          " to be safely castable from ", type_name(result), " dtype, but got ", name,
+          " with dtype ", type_name(out));
+  if (op.forms & ExactOut)
+    check(result == out, Kind::Runtime, op.name, "(): Expected out tensor to have dtype ",
+          kCNames[int(result)], ", but got ", kCNames[int(out)], " instead");
+}
+
 void write_out(const OpInfo& op, PyObject* out, PyObject* result) {
   if (is_tensor(result)) {
     check(is_tensor(out), Kind::Type, op.name, "(): argument 'out' must be Tensor, not ",
           Py_TYPE(out)->tp_name);
+    check_out_dtype(op, op.result_names.empty() ? "result" : op.result_names[0],
+                    tensor_of(out).dtype(), tensor_of(result).dtype());
     copy_to_out(op.name.c_str(), tensor_of(out), tensor_of(result));
     return;
   }
@@ -157,7 +184,10 @@ void write_out(const OpInfo& op, PyObject* out, PyObject* result) {
     PyObject* part = PyTuple_GET_ITEM(out, i);
     check(is_tensor(part), Kind::Type, op.name,
           "(): argument 'out' must be a tuple of tensors, found ", Py_TYPE(part)->tp_name);
-    copy_to_out(op.name.c_str(), tensor_of(part), tensor_of(PyTuple_GET_ITEM(result, i)));
+    const Tensor& from = tensor_of(PyTuple_GET_ITEM(result, i));
+    const std::string name = size_t(i) < op.result_names.size() ? op.result_names[i] : "result";
+    check_out_dtype(op, name, tensor_of(part).dtype(), from.dtype());
+    copy_to_out(op.name.c_str(), tensor_of(part), from);
   }
 }
 

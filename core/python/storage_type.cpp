@@ -1,7 +1,9 @@
 // UntypedStorage: the block of memory that tensors are views of, as Python sees it; tensors over a
-// storage, set_ and resize_.
+// storage, set_ and resize_. An object that carries state (attributes, a subclass, weak references)
+// lives as long as its memory does: Note [Identity], tensor_type.cpp.
 #include "ops/ops.h"
 #include "python/python.h"
+#include "structmember.h"
 #include "tensor/shared_memory.h"
 
 namespace ember::python {
@@ -10,9 +12,11 @@ namespace {
 
 struct PyStorage {
   PyObject_HEAD Storage* storage;  // owned
+  PyObject *dict, *weakrefs;
 };
 PyTypeObject* storage_type;
 
+PyStorage* as_py(PyObject* o) { return reinterpret_cast<PyStorage*>(o); }
 bool is_storage(PyObject* o) { return PyObject_TypeCheck(o, storage_type); }
 Storage& storage_in(PyObject* o) { return *reinterpret_cast<PyStorage*>(o)->storage; }
 Ref<Storage> ref_in(PyObject* o) { return Ref<Storage>(&storage_in(o)); }
@@ -38,7 +42,61 @@ Ref<Storage> copy_from(const void* data, int64_t bytes) {
 // --- the type
 // -------------------------------------------------------------------------------------------------
 
-PyObject* storage_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
+bool keep_alive(PyObject* self) {
+  PyStorage* o = as_py(self);
+  const bool state =
+      Py_TYPE(self) != storage_type || (o->dict && PyDict_GET_SIZE(o->dict)) || o->weakrefs;
+  if (!o->storage || o->storage->host_owned || o->storage->refs.load() == 1 || !state) return false;
+  Py_SET_REFCNT(self, 1);
+  o->storage->host_owned = true;
+  o->storage->refs.fetch_sub(1);  // ours; others remain
+  return true;
+}
+void free_storage_object(PyObject* self) {
+  PyStorage* o = as_py(self);
+  PyTypeObject* type = Py_TYPE(self);
+  if (o->weakrefs) PyObject_ClearWeakRefs(self);
+  if (Storage* s = std::exchange(o->storage, nullptr)) {
+    s->host_object = nullptr;
+    auto dropped = Ref<Storage>::adopt(s);
+  }
+  Py_CLEAR(o->dict);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+void storage_dealloc(PyObject* self) {
+  if (keep_alive(self)) return;
+  PyObject_GC_UnTrack(self);
+  free_storage_object(self);
+}
+// In place of subtype_dealloc, which would finalize an object that is to be kept.
+void subclass_dealloc(PyObject* self) {
+  if (keep_alive(self)) return;
+  PyTypeObject* type = Py_TYPE(self);
+  if (type->tp_finalize && PyObject_CallFinalizerFromDealloc(self) < 0) return;  // it lives again
+  PyObject_GC_UnTrack(self);
+  clear_slots(self, storage_type);
+  free_storage_object(self);
+}
+int storage_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(as_py(self)->dict);
+  Py_VISIT(Py_TYPE(self));
+  return 0;
+}
+int storage_clear(PyObject* self) {
+  Py_CLEAR(as_py(self)->dict);
+  return 0;
+}
+PyObject* wrap_new(PyTypeObject* type, Ref<Storage> storage) {
+  if (type != storage_type) type->tp_dealloc = subclass_dealloc;
+  PyObject* o = type->tp_alloc(type, 0);
+  if (!o) throw PythonError{};
+  storage->host_object = o;
+  as_py(o)->storage = storage.detach();
+  return o;
+}
+
+PyObject* storage_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     static const char* names[] = {"data", "device", nullptr};
     PyObject *data = nullptr, *device = Py_None;
@@ -46,32 +104,34 @@ PyObject* storage_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
                                      &data, &device))
       return nullptr;
     Device d = device == Py_None ? Device() : device_of_object(device);
-    if (!data) return wrap_storage(new_storage(0, d));
+    if (!data) return wrap_new(type, new_storage(0, d));
     if (is_int(data)) {
       int64_t n = int_of(data);
       check(n >= 0, Kind::Runtime, "UntypedStorage(): the size must not be negative, got ", n);
-      return wrap_storage(new_storage(n, d));
+      return wrap_new(type, new_storage(n, d));
     }
     Object list =
         checked(PySequence_Fast(data, "UntypedStorage(): expected a size or a sequence of bytes"));
     Object bytes = checked(PyBytes_FromObject(list.get()));
     Ref<Storage> made = copy_from(PyBytes_AS_STRING(bytes.get()), PyBytes_GET_SIZE(bytes.get()));
-    return wrap_storage(d.is_cpu() ? made : to(bytes_of(made), d, std::nullopt).storage());
+    return wrap_new(type, d.is_cpu() ? made : to(bytes_of(made), d, std::nullopt).storage());
   });
 }
-void storage_dealloc(PyObject* self) {
-  PyTypeObject* type = Py_TYPE(self);
-  Storage* s = std::exchange(reinterpret_cast<PyStorage*>(self)->storage, nullptr);
-  s->host_object = nullptr;
-  {
-    auto dropped = Ref<Storage>::adopt(s);
-  }
-  type->tp_free(self);
-  Py_DECREF(type);
+// What is set on a subclass belongs to its __init__; ours needs nothing.
+int storage_init(PyObject*, PyObject*, PyObject*) { return 0; }
+PyObject* storage_iter(PyObject* self) {
+  return guarded([&] {
+    Object list = checked(list_of(bytes_of(ref_in(self))));
+    return PyObject_GetIter(list.get());
+  });
 }
+PyObject* storage_address(PyObject* self, void*) { return PyLong_FromVoidPtr(&storage_in(self)); }
 Py_ssize_t storage_len(PyObject* self) { return storage_in(self).bytes; }
 PyObject* storage_nbytes(PyObject* self, PyObject*) {
   return PyLong_FromLongLong(storage_in(self).bytes);
+}
+PyObject* storage_sizeof(PyObject* self, PyObject*) {
+  return PyLong_FromLongLong(Py_TYPE(self)->tp_basicsize + storage_in(self).bytes);
 }
 PyObject* storage_data_ptr(PyObject* self, PyObject*) {
   return PyLong_FromVoidPtr(storage_in(self).data);
@@ -202,14 +262,28 @@ PyMethodDef storage_methods[] = {
     {"is_shared", storage_is_shared, METH_NOARGS, "Whether other processes have mapped it too."},
     {"share_memory_", storage_share, METH_NOARGS,
      "Moves the memory to where other processes can map it."},
+    {"__sizeof__", storage_sizeof, METH_NOARGS, "Bytes of the object and of its memory."},
     {"__reduce__", storage_reduce, METH_NOARGS, nullptr},
+    {"__copy__", storage_clone, METH_NOARGS, nullptr},
     {}};
 PyGetSetDef storage_getset[] = {
     {"device", storage_device, nullptr, "Where the memory is.", nullptr},
     {"is_cuda", storage_is_cuda, nullptr, nullptr, nullptr},
     {"is_sparse", storage_false, nullptr, nullptr, nullptr},
+    {"_cdata", storage_address, nullptr, "Tells storages apart: the same for the same memory.",
+     nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {}};
+PyMemberDef storage_members[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(PyStorage, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(PyStorage, weakrefs), READONLY, nullptr},
     {}};
 PyType_Slot storage_slots[] = {
+    {Py_tp_init, (void*)storage_init},
+    {Py_tp_iter, (void*)storage_iter},
+    {Py_tp_traverse, (void*)storage_traverse},
+    {Py_tp_clear, (void*)storage_clear},
+    {Py_tp_members, storage_members},
     {Py_tp_new, (void*)storage_new},
     {Py_tp_dealloc, (void*)storage_dealloc},
     {Py_tp_repr, (void*)storage_repr},
@@ -223,7 +297,8 @@ PyType_Slot storage_slots[] = {
     {Py_tp_getset, storage_getset},
     {Py_tp_doc, (void*)"UntypedStorage(size=0, *, device=None)\n\nA block of memory."},
     {0, nullptr}};
-PyType_Spec storage_spec = {"ember.UntypedStorage", sizeof(PyStorage), 0, Py_TPFLAGS_DEFAULT,
+PyType_Spec storage_spec = {"ember.UntypedStorage", sizeof(PyStorage), 0,
+                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
                             storage_slots};
 
 // --- tensors and storages
@@ -313,17 +388,24 @@ EMBER_OP(
 }  // namespace
 
 PyObject* wrap_storage(Ref<Storage> storage) {
-  if (storage->host_object) return Py_NewRef(static_cast<PyObject*>(storage->host_object));
-  auto* o = PyObject_New(PyStorage, storage_type);
-  if (!o) throw PythonError{};
-  storage->host_object = o;
-  o->storage = storage.detach();
-  return (PyObject*)o;
+  auto* o = static_cast<PyObject*>(storage->host_object);
+  if (!o) return wrap_new(storage_type, std::move(storage));
+  if (!storage->host_owned) return Py_NewRef(o);
+  storage->host_owned = false;  // Python takes over again
+  storage.detach();
+  return o;
 }
 
 void add_storage_type(PyObject* module) {
   storage_type = (PyTypeObject*)checked(PyType_FromSpec(&storage_spec)).release();
   checked(PyModule_AddObjectRef(module, "UntypedStorage", (PyObject*)storage_type));
+  give_back_storage = [](Storage* s) {
+    PyGILState_STATE gil = PyGILState_Ensure();
+    s->refs.store(1);
+    s->host_owned = false;
+    Py_DECREF(static_cast<PyObject*>(s->host_object));
+    PyGILState_Release(gil);
+  };
   add_tensor_methods(tensor_methods);
   checked(PyModule_AddFunctions(module, functions));
 }

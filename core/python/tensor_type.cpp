@@ -98,13 +98,7 @@ void subclass_dealloc(PyObject* self) {
   if (type->tp_finalize && PyObject_CallFinalizerFromDealloc(self) < 0) return;  // it lives again
   PyObject_GC_UnTrack(self);
   if (as_py(self)->weakrefs) PyObject_ClearWeakRefs(self);
-  for (PyTypeObject* t = type; t && t != tensor_type; t = t->tp_base) {  // __slots__
-    if (!Py_SIZE(t)) continue;
-    auto* member = (PyMemberDef*)((char*)t + Py_TYPE(t)->tp_basicsize);
-    for (Py_ssize_t i = 0; i < Py_SIZE(t); i++, member++)
-      if (member->type == T_OBJECT_EX && !(member->flags & READONLY))
-        Py_CLEAR(*(PyObject**)((char*)self + member->offset));
-  }
+  clear_slots(self, tensor_type);
   drop_impl(self);
   Py_CLEAR(as_py(self)->dict);
   type->tp_free(self);
@@ -141,6 +135,16 @@ int tensor_setattr(PyObject* self, PyObject* name, PyObject* value) {
 }
 
 }  // namespace
+
+void clear_slots(PyObject* self, PyTypeObject* base) {
+  for (PyTypeObject* t = Py_TYPE(self); t && t != base; t = t->tp_base) {
+    if (!Py_SIZE(t)) continue;
+    auto* member = (PyMemberDef*)((char*)t + Py_TYPE(t)->tp_basicsize);
+    for (Py_ssize_t i = 0; i < Py_SIZE(t); i++, member++)
+      if (member->type == T_OBJECT_EX && !(member->flags & READONLY))
+        Py_CLEAR(*(PyObject**)((char*)self + member->offset));
+  }
+}
 
 PyObject* wrap(Tensor t) {
   if (!t) Py_RETURN_NONE;

@@ -33,6 +33,12 @@ enum class Dtype : uint8_t {
 };
 constexpr int kDtypes = 15;
 
+// As in `torch.FloatTensor`, and in messages that programs match.
+constexpr const char* kTypeNames[kDtypes] = {
+    "Bool",  "Byte",   "Char",         "Short",         "Int",    "Long",   "Half",  "BFloat16",
+    "Float", "Double", "ComplexFloat", "ComplexDouble", "UInt16", "UInt32", "UInt64"};
+constexpr const char* type_name(Dtype d) { return kTypeNames[int(d)]; }
+
 using complex64 = std::complex<float>;
 using complex128 = std::complex<double>;
 

@@ -25,11 +25,15 @@ struct Storage final : Pooled<Storage> {
   Storage *alias_before = nullptr, *alias_after = nullptr;
   Ref<Storage> retired;         // memory that was left while others had pointers to it
   void* host_object = nullptr;  // the Python object, while there is one
+  bool host_owned = false;      // it survives only through us: Note [Identity], tensor_type.cpp
   int64_t peak = 0;             // the most bytes it has had, while it is `shrunk`
   uint32_t pins = 0;            // pointers to the memory that others hold; see Pin
 
   void destroy();  // not for use by hand
 };
+
+// As give_back_to_host, for a storage.
+inline void (*give_back_storage)(Storage*) = nullptr;
 
 // `bytes` of memory of the backend of `device`.
 Ref<Storage> new_storage(int64_t bytes, Device device);

@@ -38,7 +38,7 @@ op("linalg.matrix_norm", M, S(M, "nuc"), S(M, 1), S(M, -1), S(M, 2), S(M, -2), S
 op("linalg.norm", M, S(M, 2), S(M, "nuc"), S(T(5, away=(0,)), 3), S(M, 1, 0), S(M, None, None, True),
    S(T(2, 4, 3, away=(0,)), "fro", (1, 2)), ref=norm, dtypes="fc", tol=20, result="real",
    errors=[(S(T(2, 2, 2), 1), RuntimeError, "1D or 2D"), (S(T(2, 2), 1, (0, 1, 2)), RuntimeError, "length 1 or 2"),
-           (S(T(3), "fro"), RuntimeError, "2D")])
+           (S(T(3), "fro"), RuntimeError, "2 dimensions")])
 op("linalg.cond", A, S(A, 1), S(A, -1), S(A, INF), S(A, -2), S(A, "fro"), S(A, "nuc"), ref=np.linalg.cond,
    dtypes="fc", tol=200, result="real",
    errors=[(S(T(2, 3), 1), RuntimeError, "square"), (S(T(2, 2), 3), RuntimeError, "invalid norm"),
@@ -121,7 +121,7 @@ op("linalg.multi_dot", S([T(3, 2), T(2, 4)]), S([T(3, 2), T(2, 4), T(4, 1), T(1,
    ref=np.linalg.multi_dot, dtypes="fc", tol=20,
    errors=[(S([T(2, 2)]), RuntimeError, "at least 2"), (S([T(2, 3), T(2, 3)]), RuntimeError, "cannot be")])
 op("chain_matmul", S(T(3, 2), T(2, 4), T(4, 1)), S(T(3, 2)), dtypes="fc", tol=20,
-   ref=lambda *m: np.linalg.multi_dot(m) if len(m) > 1 else m[0], errors=[(S(T(2)), RuntimeError, "2D")])
+   ref=lambda *m: np.linalg.multi_dot(m) if len(m) > 1 else m[0], errors=[(S(T(2)), RuntimeError, "expected 2 instead")])
 
 # --- vectors --------------------------------------------------------------------------------
 
