@@ -353,6 +353,8 @@ class Namespace:
         found = _registry.get(f"{self._space}::{name}")
         if found is None:
             raise AttributeError(
-                f"'_OpNamespace' '{self._space}' object has no attribute '{name}'"
+                f"'_OpNamespace' '{self._space}' object has no attribute '{name}'",
+                name=name,
+                obj=self,
             )
         return found

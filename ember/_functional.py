@@ -30,7 +30,7 @@ def meshgrid(*tensors, indexing: str | None = None) -> tuple[Tensor, ...]:
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tuple(tensors[0])
     if not tensors:
-        raise ValueError("meshgrid expects a non-empty TensorList")
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
     check_tensors("meshgrid", tensors)
     if indexing is None:
         import warnings
@@ -44,7 +44,7 @@ def meshgrid(*tensors, indexing: str | None = None) -> tuple[Tensor, ...]:
         indexing = "ij"
     if indexing not in ("ij", "xy"):
         raise RuntimeError(
-            "torch.meshgrid: indexing must be one of 'xy' or 'ij', but received: "
+            'torch.meshgrid: indexing must be one of "xy" or "ij", but received: '
             f"{indexing}"
         )
     first = tensors[0]

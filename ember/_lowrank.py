@@ -107,7 +107,12 @@ def pca_lowrank(
         raise ValueError(f"niter(={niter}) must be non-negative integer")
     if not (A.is_floating_point() or A.is_complex()):
         raise ValueError(f"pca_lowrank(): expected floating point, got {A.dtype}")
-    return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)
+    if not center:
+        return svd_lowrank(A, q, niter)
+    if A.layout is ember.sparse_coo:  # stays sparse; only the mean is subtracted
+        mean = ember.sparse.sum(A, -2).to_dense() / m
+        return svd_lowrank(A, q, niter, M=mean.unsqueeze(-2).expand(m, n))
+    return svd_lowrank(A - A.mean(-2, keepdim=True), q, niter)
 
 
 # --- some eigenvalues of a large matrix -----------------------------------------------

@@ -104,6 +104,10 @@ _FOLLOWED = _opcodes(
 _NAMES_OF = {code.code: code.name for code in pickletools.opcodes}
 
 
+# Modules that reach the system: nothing of them can be allowed by name.
+_BLOCKED = ("sys", "os", "posix", "nt")
+
+
 def _refuse(code: int):
     name = _NAMES_OF.get(chr(code), code)
 
@@ -135,14 +139,20 @@ class SafeUnpickler(_Names, pickle._Unpickler):
     def find_class(self, module: str, name: str):
         if (module, name) in self.known:
             return self.known[module, name]
+        if module in _BLOCKED:
+            self._fail(
+                f"Trying to load unsupported GLOBAL {module}.{name:.200} whose module "
+                f"{module} is blocked."
+            )
         for dotted in _dotted(module, name):
             if dotted in self.safe:
                 return self.safe[dotted]
+        inside = "" if module in ("__builtin__", "builtins") else f"{module:.200}."
         raise pickle.UnpicklingError(
-            f"Weights only load failed: {module:.200}.{name:.200} is not an allowed "
-            "global. If the file comes from a source you trust, allow it with "
-            "`ember.serialization.add_safe_globals([...])`, or load everything, "
-            "running any code in the file, with `weights_only=False`."
+            f"Weights only load failed: Unsupported global: GLOBAL {inside}{name:.200} "
+            "was not an allowed global by default. If the file comes from a source you "
+            "trust, allow it with `ember.serialization.add_safe_globals([...])`, "
+            "or load everything, running any code in the file, with `weights_only=False`."
         )
 
     # --- what a pickle may do to an object ---

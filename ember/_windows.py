@@ -15,6 +15,9 @@ def _make(name, kind, window_length, periodic, options, **shape):
     dtype = ember.get_default_dtype() if dtype is None else dtype
     requires_grad = options.pop("requires_grad", False)
     options.pop("pin_memory", None)
+    layout = options.get("layout")
+    if layout is not None and layout is not ember.strided:
+        raise RuntimeError(f"{name} is not implemented for sparse types, got: {layout}")
     if not dtype.is_floating_point:
         raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
     if window_length < 0:

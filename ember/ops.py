@@ -31,9 +31,14 @@ class OpOverloads:
         return self._function(*args, **kwargs)
 
     def __getattr__(self, overload: str) -> OpOverloads:
-        if overload.startswith("__"):
+        if overload.startswith("_"):
             raise AttributeError(overload)
         return self
+
+    @property
+    def _fx_name(self) -> str:
+        """Where generated code finds it."""
+        return f"ops.aten.{self.__name__}"
 
     def __repr__(self) -> str:
         return f"<operator aten::{self.__name__}>"
@@ -116,4 +121,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'ember.ops' has no attribute '{name}'")
     from ember._custom_op import Namespace
 
-    return Namespace(name)
+    return globals().setdefault(name, Namespace(name))

@@ -3,6 +3,7 @@
 import ember
 from ember import _storage_methods
 from ember._C import UntypedStorage
+from ember._lazy import missing
 
 __all__ = ["TypedStorage", "UntypedStorage"]
 
@@ -26,6 +27,10 @@ class TypedStorage:
         self._untyped_storage = wrap_storage
 
     is_cuda = is_hpu = is_sparse = False
+
+    @property
+    def _cdata(self) -> int:
+        return self._untyped_storage._cdata
 
     def _tensor(self) -> "ember.Tensor":
         return _storage_methods.tensor_of(self._untyped_storage, self.dtype)
@@ -178,6 +183,9 @@ class TypedStorage:
         """The elements as a list."""
         return self._tensor().tolist()
 
+    def __sizeof__(self) -> int:
+        return super().__sizeof__() + self.nbytes()
+
     def __len__(self) -> int:
         return self.size()
 
@@ -235,3 +243,5 @@ ByteStorage = _of("ByteStorage", ember.uint8)
 BoolStorage = _of("BoolStorage", ember.bool)
 ComplexFloatStorage = _of("ComplexFloatStorage", ember.complex64)
 ComplexDoubleStorage = _of("ComplexDoubleStorage", ember.complex128)
+
+__getattr__ = missing(__name__)

@@ -240,3 +240,16 @@ def test_state_and_calls_are_limited_to_what_has_them():
         load(archive(tensor + b")R"))
     with pytest.raises(pickle.UnpicklingError, match="items set in a Tensor"):
         load(archive(tensor + number(0) + number(1) + b"s"))
+
+
+@pytest.mark.parametrize(
+    ("made", "text"),
+    [
+        (print, "Unsupported global: GLOBAL print was not an allowed global"),
+        (os.execv, "GLOBAL posix.execv whose module posix is blocked"),
+    ],
+)
+def test_a_refused_global_is_named_as_in_pytorch(tmp_path, made, text):
+    ember.save({"made": made}, tmp_path / "file")
+    with pytest.raises(pickle.UnpicklingError, match=text):
+        ember.load(tmp_path / "file", weights_only=True)

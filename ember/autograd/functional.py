@@ -276,6 +276,8 @@ def _vector(v, like: tuple, is_tuple: bool, create_graph: bool) -> tuple:
     """The given vector as a tuple, checked against the tensors it goes with."""
     _, v = _as_tuple(v, "v", "the function")
     if len(v) != len(like):
+        if not is_tuple:
+            raise RuntimeError("The given v should contain a single Tensor.")
         raise RuntimeError(
             f"v is a tuple of invalid length: should be {len(like)} but got {len(v)}."
         )

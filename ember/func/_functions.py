@@ -24,6 +24,13 @@ def apply(cls: type[Function], args: tuple):
         return _C._function_apply(cls, args)
     level = next(v for v in levels if v.number == number)
     if cls.vmap is not Function.vmap:
+        if cls.generate_vmap_rule:
+            raise RuntimeError(
+                f"You tried to vmap over {cls.__name__}, but it has both "
+                "generate_vmap_rule=True and an overridden vmap staticmethod. Please "
+                "set generate_vmap_rule=False or delete the overridden vmap "
+                "staticmethod to avoid ambiguity."
+            )
         return _by_rule(cls, args, level)
     if not cls.generate_vmap_rule:
         raise RuntimeError(
@@ -45,16 +52,26 @@ def apply(cls: type[Function], args: tuple):
 
 
 def _by_rule(cls, args: tuple, level):
-    mapped = [level_of(x) == level.number for x in args]
-    dims = tuple(0 if m else None for m in mapped)
-    values = [x.value if m else x for x, m in zip(args, mapped)]
-    result, out_dims = cls.vmap(VmapInfo(level.size, level.randomness), dims, *values)
+    flat, args_spec = tree_flatten(args)
+    mapped = [level_of(x) == level.number for x in flat]
+    dims = tree_unflatten([0 if m else None for m in mapped], args_spec)
+    values = tree_unflatten(
+        [x.value if m else x for x, m in zip(flat, mapped)], args_spec
+    )
+    made = cls.vmap(VmapInfo(level.size, level.randomness), dims, *values)
+    if not (isinstance(made, tuple) and len(made) == 2):
+        raise RuntimeError(
+            f"Expected the vmap staticmethod of {cls.__name__} to have two returns, an "
+            f"output and out_dims with pytree structure compatible with the output; "
+            f"got {made!r}"
+        )
+    result, out_dims = made
     leaves, spec = tree_flatten(result)
     places = broadcast_prefix(out_dims, spec)
     if places is None:
         raise RuntimeError(
-            f"{cls.__name__}.vmap returned out_dims={out_dims}, which do not go with "
-            "its outputs"
+            f"The vmap staticmethod of {cls.__name__} returned an incompatible "
+            f"(output, out_dims): output has structure {spec}, out_dims is {out_dims}"
         )
     made = [
         x if d is None else wrap(x.movedim(d, 0), level.number)

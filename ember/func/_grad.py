@@ -120,15 +120,22 @@ def depends_on_others(x: Tensor, own: set[int]) -> bool:
 
 
 def _argnums(argnums, count: int) -> tuple[int, ...]:
-    chosen = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    if not isinstance(argnums, (int, tuple, list)) or not chosen:
+    if not isinstance(argnums, (int, tuple)):
         raise RuntimeError(
             f"argnums must be int or Tuple[int, ...], got: {type(argnums)}"
         )
+    chosen = (argnums,) if isinstance(argnums, int) else argnums
+    if not chosen:
+        raise RuntimeError("argnums must be non-empty")
     for i in chosen:
+        if not isinstance(i, int):
+            raise RuntimeError(f"argnum must be int, got: {type(i)}")
         if not -count <= i < count:
             raise RuntimeError(f"Got argnum={i}, but only {count} positional inputs")
-    return tuple(i % count for i in chosen)
+    chosen = tuple(i % count for i in chosen)
+    if len(set(chosen)) < len(chosen):
+        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+    return chosen
 
 
 def _split_aux(result, has_aux: bool, name: str):
@@ -139,6 +146,11 @@ def _split_aux(result, has_aux: bool, name: str):
             f"{name}: output of function f should be a tuple: (output, aux) if has_aux "
             "is True"
         )
+    for x in tree_flatten(result[1])[0]:
+        if not isinstance(x, Tensor):
+            raise RuntimeError(
+                f"{name}: Expected tensors, got unsupported type {type(x)}"
+            )
     return result
 
 
@@ -213,20 +225,28 @@ def _outputs(output, name: str) -> tuple[list, TreeSpec]:
     for x in leaves:
         if not isinstance(x, Tensor):
             raise RuntimeError(
-                f"{name}: Expected f(*args) to return only tensors, got unsupported "
+                f"{name}: expected f(*primals) to return only tensors, got unsupported "
                 f"type {type(x)}"
             )
     if not leaves:
-        raise RuntimeError(f"{name}: Expected f(*args) to return at least one tensor")
+        raise RuntimeError(
+            f"{name}: Expected f to be a function that has non-empty output (got "
+            f"output = {output})"
+        )
     return leaves, spec
 
 
-def _check_like(given: list, spec, wanted: list, wanted_spec, what: str) -> None:
-    if len(given) != len(wanted):
-        raise RuntimeError(
-            f"{what} should have the structure of what it goes with: got {len(given)} "
-            f"tensors, expected {len(wanted)}"
-        )
+def check_real(tensors: list, which: str, name: str) -> None:
+    """Raise for complex tensors, of which a Jacobian is not defined."""
+    for i, x in enumerate(tensors):
+        if x.is_complex():
+            raise RuntimeError(
+                f"{name}: Expected all {which} to be real but received complex tensor "
+                f"at flattened input idx: {i}"
+            )
+
+
+def _check_shapes(given: list, wanted: list, what: str) -> None:
     for g, w in zip(given, wanted):
         if not isinstance(g, Tensor) or g.shape != w.shape:
             shape = tuple(g.shape) if isinstance(g, Tensor) else type(g)
@@ -251,7 +271,13 @@ def vjp(func: Callable, *primals, has_aux: bool = False):
     def pull(*cotangents, retain_graph: bool = True, create_graph: bool | None = None):
         given = cotangents[0] if len(cotangents) == 1 else tuple(cotangents)
         grads, grads_spec = tree_flatten(given)
-        _check_like(grads, grads_spec, leaves, spec, "the argument of vjp's function")
+        if grads_spec != spec:
+            raise RuntimeError(
+                "Expected pytree structure of cotangents to be the same as pytree "
+                "structure of outputs to the function. "
+                f"cotangents: {grads_spec}, primal output: {spec}"
+            )
+        _check_shapes(grads, leaves, "the argument of vjp's function")
         with recording():
             made = trace.pull(leaves, grads, keep=True)
         result = tuple(tree_unflatten(made, trace.inputs_spec))
@@ -322,15 +348,33 @@ def jvp(func: Callable, primals, tangents, *, strict: bool = False, has_aux=Fals
     >>> ember.func.jvp(lambda x: x * x, (x,), (ember.ones(2),))
     (tensor([1., 4.]), tensor([2., 4.]))
     """
+    name = "jvp(f, primals, tangents)"
     if not isinstance(primals, tuple):
         raise RuntimeError(
-            "jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should "
-            "be valid to call f(*primals)."
+            f"{name}: Expected primals to be a tuple. E.g. it should be valid to call "
+            "f(*primals)."
         )
     flat, spec = tree_flatten(tangents)
     wanted, wanted_spec = tree_flatten(primals)
-    _check_like(flat, spec, wanted, wanted_spec, "jvp(f, primals, tangents): tangents")
-    line = Linearized(func, primals, has_aux, "jvp(f, primals, tangents)")
+    if spec != wanted_spec:
+        raise RuntimeError(
+            f"{name}: Expected primals and tangents to have the same python structure. "
+            "For example, if primals is a tuple of 3 tensors, tangents also must be. "
+            f"Got primals with structure {wanted_spec} and tangents with structure "
+            f"{spec}"
+        )
+    for which, tensors in (("primals", wanted), ("tangents", flat)):
+        if not tensors:
+            raise RuntimeError(
+                f"{name}: Expected {which} to contain at least one Tensor."
+            )
+        for x in tensors:
+            if not isinstance(x, Tensor):
+                raise RuntimeError(
+                    f"{name}: Expected {which} to only contain Tensors, got {type(x)}"
+                )
+    _check_shapes(flat, wanted, f"{name}: tangents")
+    line = Linearized(func, primals, has_aux, name)
     if strict and not all(o.requires_grad for o in line.outputs):
         raise RuntimeError(
             "jvp(f, primals, tangents, strict=True): The output of f is independent of "
@@ -357,7 +401,12 @@ def linearize(func: Callable, *primals) -> tuple[Any, Callable]:
 
     def push(*tangents):
         flat, spec = tree_flatten(tangents)
-        _check_like(flat, spec, wanted, wanted_spec, "the argument of linearize's")
+        if spec != wanted_spec:
+            raise RuntimeError(
+                f"Expected the tangents {spec} to have the same argspec as the primals "
+                f"{wanted_spec}"
+            )
+        _check_shapes(flat, wanted, "the argument of linearize's function")
         with recording():
             return tree_unflatten(line.push(flat), line.spec)
 

@@ -12,6 +12,7 @@ from ember.func._grad import (
     _for_caller,
     _outputs,
     _split_aux,
+    check_real,
     recording,
 )
 from ember.utils._pytree import tree_unflatten
@@ -43,14 +44,16 @@ def jacrev(
     tensor([[1., 0.],
             [0., 1.]])
     """
-    _check_chunk(chunk_size)
+    _check_chunk(chunk_size, "jacrev")
 
     @wraps(func)
     def wrapped(*args, **kwargs):
         chosen = _argnums(argnums, len(args))
         trace = Trace(func, args, kwargs, chosen)
-        output, aux = _split_aux(trace.result, has_aux, "jacrev(f)(*args)")
-        leaves, spec = _outputs(output, "jacrev(f)(*args)")
+        output, aux = _split_aux(trace.result, has_aux, "vjp(f, *primals)")
+        leaves, spec = _outputs(output, "vjp(f, *primals)")
+        check_real(trace.inputs, "inputs", "jacrev")
+        check_real(leaves, "outputs", "jacrev")
         blocks = []
         with recording():
             for out in leaves:
@@ -91,7 +94,7 @@ def jacfwd(
     tensor([[1., 0.],
             [0., 1.]])
     """
-    _check_chunk(chunk_size)
+    _check_chunk(chunk_size, "jacfwd")
 
     @wraps(func)
     def wrapped(*args, **kwargs):
@@ -104,8 +107,10 @@ def jacfwd(
             return func(*new, **kwargs)
 
         primals = tuple(args[i] for i in chosen)
-        line = Linearized(of_chosen, primals, has_aux, "jacfwd(f)(*args)")
+        line = Linearized(of_chosen, primals, has_aux, "jvp(f, primals, tangents)")
         inputs = line.trace.inputs
+        check_real(inputs, "inputs", "jacfwd")
+        check_real(line.outputs, "outputs", "jacfwd")
         zeros = [ember.zeros_like(x.detach()) for x in inputs]
         columns: list[list] = [[] for _ in line.outputs]
         with recording():
@@ -143,6 +148,6 @@ def hessian(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
     return jacrev(jacrev(func, argnums), argnums)
 
 
-def _check_chunk(chunk_size: int | None) -> None:
+def _check_chunk(chunk_size: int | None, name: str) -> None:
     if chunk_size is not None and not chunk_size > 0:
-        raise ValueError("jacobian: `chunk_size` should be greater than 0.")
+        raise ValueError(f"{name}: `chunk_size` should be greater than 0.")

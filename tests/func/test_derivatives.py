@@ -133,3 +133,47 @@ def test_derivatives_where_the_tape_is_off(inside):
         assert func.jacfwd(cube)(x).tolist() == [3, 12]
         assert func.hessian(cube)(x).tolist() == [[6, 0], [0, 12]]
         assert func.vmap(func.grad(cube))(x[:, None]).tolist() == [[3], [12]]
+
+
+X = ember.tensor([1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (lambda: func.grad(ember.mul, argnums=(0, -2))(X, X), RuntimeError, "unique"),
+        (lambda: func.jacrev(ember.sin, argnums=())(X), RuntimeError, "non-empty"),
+        (
+            lambda: func.jacfwd(ember.sin, argnums=0.0)(X),
+            RuntimeError,
+            "must be int or",
+        ),
+        (
+            lambda: func.jacfwd(ember.sin, argnums=(0.0,))(X),
+            RuntimeError,
+            "must be int",
+        ),
+        (lambda: func.jvp(ember.sin, (), ()), RuntimeError, "at least one Tensor"),
+        (
+            lambda: func.jvp(ember.sin, (X,), (1.0,)),
+            RuntimeError,
+            "only contain Tensors",
+        ),
+        (lambda: func.jvp(ember.sin, (X,), [X]), RuntimeError, "same python structure"),
+        (lambda: func.jvp(lambda a: (), (X,), (X,)), RuntimeError, "non-empty output"),
+        (lambda: func.vjp(ember.sin, X)[1]((X, X)), RuntimeError, "pytree structure"),
+        (lambda: func.vjp(lambda a: 1, X), RuntimeError, "return only tensors"),
+        (lambda: func.jacrev(ember.sin)(X + 0j), RuntimeError, "inputs to be real"),
+        (lambda: func.jacfwd(lambda a: a + 0j)(X), RuntimeError, "outputs to be real"),
+        (lambda: func.jacrev(ember.sin, chunk_size=0)(X), ValueError, "jacrev: `chunk"),
+    ],
+)
+def test_wrong_arguments_are_named(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call()
+
+
+@pytest.mark.parametrize("api", [func.grad, func.jacrev, func.jacfwd])
+def test_aux_holds_tensors(api):
+    with pytest.raises(RuntimeError, match="Expected tensors, got unsupported type"):
+        api(lambda a: (a.sum(), [a, 1.0]), has_aux=True)(X)

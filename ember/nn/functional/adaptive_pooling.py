@@ -95,6 +95,11 @@ def _fractional(
         )
     kernel = expanded("kernel_size", kernel_size, dims)
     given = input.shape[-dims:]
+    if 0 in input.shape[-dims - 1 :]:
+        raise RuntimeError(
+            f"{name}(): Expected input to have non-zero size for non-batch dimensions, "
+            f"but got {list(input.shape)}"
+        )
     if output_size is None:
         ratio = output_ratio
         ratio = (ratio,) * dims if isinstance(ratio, (int, float)) else ratio
@@ -110,9 +115,9 @@ def _fractional(
     if samples is None:
         shape = (*x.shape[:2], dims)
         samples = ember.rand(shape, dtype=input.dtype, device=input.device)
-    elif samples.shape[0] < x.shape[0] or samples[0].shape != (x.shape[1], dims):
+    elif samples.shape[0] < x.shape[0] or samples.shape[1:] != (x.shape[1], dims):
         raise RuntimeError(
-            f"{name}: expected _random_samples of shape {[*x.shape[:2], dims]}, got "
+            f"{name}: Expect _random_samples of shape {[*x.shape[:2], dims]}, got "
             f"{list(samples.shape)}"
         )
     samples = samples[: x.shape[0]]
@@ -141,8 +146,8 @@ def _fractional(
 def _random_starts(sample: Tensor, size: int, count: int, kernel: int) -> Tensor:
     """[N, C, count]: where the windows begin; the last always ends the axis."""
     last = ember.full((*sample.shape, 1), size - kernel, dtype=ember.int64)
-    if count == 1:
-        return last.to(sample.device)
+    if count <= 1:
+        return last[..., :count].to(sample.device)
     alpha = (size - kernel) / (count - 1)
     steps = ember.arange(count - 1, dtype=sample.dtype, device=sample.device)
     moved = ((sample.unsqueeze(-1) + steps) * alpha).to(ember.int64)

@@ -92,14 +92,19 @@ def _max_unpool(
                 )
     rest = input.shape[:-dims]
     flat = input.new_zeros((*rest, math.prod(size)))
-    places = indices.reshape(*rest, -1)
+    count = math.prod(input.shape[-dims:])
+    places = indices.reshape(*rest, count)
     volume = math.prod(size)
     if places.numel() and not 0 <= int(places.min()) <= int(places.max()) < volume:
         raise RuntimeError(
             f"max_unpool{dims}d: found an invalid max index (output volumes are of "
             f"size {text(size)})"
         )
-    return flat.scatter(-1, places, input.reshape(*rest, -1)).view(*rest, *size)
+    made = flat.scatter(-1, places, input.reshape(*rest, count)).view(*rest, *size)
+    last = input.dim() == 4 and not input.is_contiguous()
+    if last and input.is_contiguous(memory_format=ember.channels_last):
+        return made.contiguous(memory_format=ember.channels_last)
+    return made
 
 
 def max_unpool1d(

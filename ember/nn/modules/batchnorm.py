@@ -162,7 +162,11 @@ class _InstanceNorm(_NormBase):
                 raise ValueError(text)
             import warnings
 
-            warnings.warn(f"input's size does not match: {text}", stacklevel=2)
+            warnings.warn(
+                f"{text} You can silence this warning by not passing in num_features, "
+                "which is not used because affine=False",
+                stacklevel=2,
+            )
         x = input.unsqueeze(0) if alone else input
         result = F.instance_norm(
             x,

@@ -317,7 +317,7 @@ class _FractionalMaxPool(Module):
         dims, name = self._dims, type(self).__name__
         if (kernel_size if isinstance(kernel_size, int) else min(kernel_size)) <= 0:
             raise ValueError(
-                f"kernel_size must greater than zero, but got {kernel_size}"
+                f"kernel_size must be greater than 0, but got {kernel_size}"
             )
         if output_size is None and output_ratio is None:
             raise ValueError(

@@ -1,6 +1,6 @@
 """Batches of sequences that differ in length: padded, packed and back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
@@ -229,6 +229,11 @@ def pad_sequence(
         )
     if isinstance(sequences, Tensor):
         sequences = sequences.unbind(0)
+    if not isinstance(sequences, Iterable):
+        raise RuntimeError(
+            "pad_sequence: Expected iterable for input sequences, but got arg of type: "
+            f"{type(sequences)}"
+        )
     sequences = list(sequences)
     if not sequences:
         raise RuntimeError("received an empty list of sequences")
