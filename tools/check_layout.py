@@ -49,7 +49,8 @@ MAY_INCLUDE = {
     **dict.fromkeys(DEVICES, CONTRACT | DEVICE_HELPS),
     "autograd": CONTRACT,
     "ops": CONTRACT | {"autograd"},
-    "python": CONTRACT | DEVICES | {"autograd", "ops", "disk"},
+    "distributed": BASE | {"tensor"},  # raw memory; tensors stay with Python
+    "python": CONTRACT | DEVICES | {"autograd", "ops", "disk", "distributed"},
 }
 # (file, header) -> why this one include may point the other way
 EXCEPTIONS = {
