@@ -1,4 +1,4 @@
-"""Export to ONNX: the names, for programs that ask whether they are being exported.
+"""Models in ONNX, for other runtimes: `export`. docs/export.md is the guide.
 
 >>> import ember
 >>> ember.onnx.is_in_onnx_export()
@@ -13,11 +13,12 @@ from typing import Any
 from ember import _lazy, _unavailable
 
 _REASON = "models are written by ember.onnx.export only"
+_exporting = False
 
 
 def is_in_onnx_export() -> bool:
-    """False."""
-    return False
+    """Whether the model that asks is being exported by `export`."""
+    return _exporting
 
 
 class OnnxExporterError(RuntimeError):
@@ -70,7 +71,11 @@ class TensorProtoDataType(IntEnum):
 def register_custom_op_symbolic(
     symbolic_name: str, symbolic_fn: Any, opset_version: int
 ) -> None:
-    """Kept by nobody: how an operator would be exported, and `export` raises."""
+    """Of the exporter by TorchScript, which is not here: raises."""
+    raise NotImplementedError(
+        f"onnx.register_custom_op_symbolic(): {symbolic_name} must be given to "
+        "onnx.export(custom_translation_table={name: function})"
+    )
 
 
 def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> None:
@@ -108,6 +113,32 @@ class ONNXProgram:
         )
 
 
+def _shapes_of_axes(
+    axes: dict[str, Any], names: list[str], count: int
+) -> list[dict[int, Any]]:
+    """`dynamic_axes` (a dict or list of dimensions for each name) for `count` inputs."""
+    from ember.export import Dim
+
+    shapes = []
+    for name in [*names, *[""] * count][:count]:
+        dims = axes.get(name, {})
+        if not isinstance(dims, dict):
+            dims = {dim: f"{name}_dim_{dim}" for dim in dims}
+        shapes.append({dim: Dim(str(label)) for dim, label in dims.items()})
+    return shapes
+
+
+def _record(model: Any, args: tuple, kwargs: Any, dynamic_shapes: Any) -> Any:
+    from ember.export import export as record
+
+    global _exporting
+    _exporting, before = True, _exporting
+    try:
+        return record(model, args, kwargs, dynamic_shapes=dynamic_shapes)
+    finally:
+        _exporting = before
+
+
 def export(
     model: Any,
     args: tuple[Any, ...] = (),
@@ -129,8 +160,7 @@ def export(
     which sizes may vary. An op without a translation is an error that names it. The
     package `onnx` is needed.
     """
-    from ember.export import Dim, ExportedProgram
-    from ember.export import export as record
+    from ember.export import ExportedProgram
     from ember.onnx import _export
     from ember.onnx._table import TABLE
 
@@ -143,22 +173,9 @@ def export(
     else:
         args = args if isinstance(args, tuple) else (args,)
         if dynamic_axes and dynamic_shapes is None:
-            given = dynamic_axes
-            shapes = []
-            for i in range(len(args) + len(kwargs or {})):
-                axes = (
-                    given.get((input_names or [])[i : i + 1][0], {})
-                    if (input_names and i < len(input_names))
-                    else {}
-                )
-                names = (
-                    axes
-                    if isinstance(axes, dict)
-                    else {d: f"{(input_names or [])[i]}_dim_{d}" for d in axes}
-                )
-                shapes.append({d: Dim(str(name)) for d, name in names.items()})
-            dynamic_shapes = shapes
-        program = record(model, args, kwargs, dynamic_shapes=dynamic_shapes)
+            count = len(args) + len(kwargs or {})
+            dynamic_shapes = _shapes_of_axes(dynamic_axes, input_names or [], count)
+        program = _record(model, args, kwargs, dynamic_shapes)
     custom = {
         getattr(k, "__name__", k): v
         for k, v in (custom_translation_table or {}).items()

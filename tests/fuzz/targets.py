@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pkgutil
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,22 +20,8 @@ from tests.fuzz.recipes import recipes
 from tests.ops.entry import S, T, load
 from tools import schemas
 
-MODULES = """ember ember.linalg ember.fft ember.special ember.sparse ember.amp
-    ember.autograd ember.autograd.functional ember.autograd.forward_ad
-    ember.autograd.graph ember.autograd.profiler ember.autograd.function ember.backend
-    ember.backends ember.cpu ember.cuda ember.distributions
-    ember.distributions.constraints ember.distributions.transforms
-    ember.distributions.utils ember.func ember.futures ember.legacy ember.legacy.nn
-    ember.legacy.optim ember.library ember.masked ember.nn ember.nn.functional
-    ember.nn.init ember.nn.parameter ember.nn.attention ember.nn.parallel
-    ember.nn.utils ember.nn.utils.parametrizations ember.nn.utils.parametrize
-    ember.nn.utils.prune ember.nn.utils.rnn ember.nn.utils.stateless ember.optim
-    ember.optim.lr_scheduler ember.optim.swa_utils ember.overrides ember.profiler
-    ember.random ember.serialization ember.signal.windows ember.storage ember.testing
-    ember.utils ember.utils.checkpoint ember.utils.data ember.utils.dlpack
-    ember.utils.hooks ember.utils.safetensors ember.utils.benchmark
-    ember.utils.callbacks ember.utils.trainer ember.utils._pytree
-    ember.multiprocessing.reductions ember._C ember._aten""".split()
+# Besides the modules without an underscore, which are found by walking the package.
+PRIVATE_MODULES = "ember._C", "ember._aten", "ember.utils._pytree"
 # Attributes and methods of these are called too, on an object made by the text.
 OBJECTS = {
     "ember.Tensor": "t(2,3)",
@@ -79,6 +66,8 @@ EXCLUDED = {
     r"\.(_die_with_parent|_send_message|_receive_message)$": "uses descriptors",
     r"_shared_storage|_storage_from_descriptor|reductions\.rebuild": "the same",
     r"share_memory_?$|from_file$": "its memory is that of files",
+    r"^ember\.(distributed|multiprocessing\.spawn)\b": "waits for other processes",
+    r"\.as_torch\b|^ember\.hub|collect_env": "changes the environment, starts programs",
     r"_memory_of$|\.from_address|_tensor_of_bytes": "is given addresses",
     r"_register_backend|\.backend\.": "registers devices for good",
     r"_keep_heap|set_num_threads|init_num_threads|set_num_interop": "sets up threads",
@@ -316,11 +305,22 @@ def _public(module: Any) -> list[str]:
     return sorted(name for name in names if not name.startswith(hidden))
 
 
+def _modules() -> list[str]:
+    """Packages before what is in them, so that a callable has its shortest name."""
+    walked = ["ember", *(m.name for m in pkgutil.walk_packages(ember.__path__, "ember."))]
+    public = [
+        name
+        for name in walked
+        if "._" not in name and not EXCLUSION.search(name)
+    ]
+    return [*sorted(public, key=lambda name: name.count(".")), *PRIVATE_MODULES]
+
+
 def find() -> dict[str, Target]:
     """Every target by name."""
     found: dict[str, Target] = {}
     seen: set[int] = set()
-    for path in MODULES:
+    for path in _modules():
         module = importlib.import_module(path)
         for name in _public(module):
             thing = getattr(module, name, None)
