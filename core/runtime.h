@@ -5,8 +5,8 @@
 #include <atomic>
 #include <cstdint>
 
-// Thread-local variables that every op reads; as if in the executable, an access needs no call. Their
-// space is scarce: pointers and flags, not objects.
+// Thread-local variables that every op reads; as if in the executable, an access needs no call.
+// Their space is scarce: pointers and flags, not objects.
 #define EMBER_FAST_TLS [[gnu::tls_model("initial-exec")]]
 
 namespace ember {
@@ -33,9 +33,9 @@ class Unlocked {
 };
 
 // A call from the host into the core; calls nest. An op may run several kernels on pointers that it
-// read before the first, so memory that another thread makes a tensor leave meanwhile (resize_, set_,
-// data =) is freed when no call that has run one unlocked is under way any more; see set_aside in
-// tensor/tensor.cpp.
+// read before the first, so memory that another thread makes a tensor leave meanwhile (resize_,
+// set_, data =) is freed when no call that has run one unlocked is under way any more; see
+// set_aside in tensor/tensor.cpp.
 class HostCall {
  public:
   HostCall() { depth++; }

@@ -152,7 +152,8 @@ class SafeUnpickler(_Names, pickle._Unpickler):
             f"Weights only load failed: Unsupported global: GLOBAL {inside}{name:.200} "
             "was not an allowed global by default. If the file comes from a source you "
             "trust, allow it with `ember.serialization.add_safe_globals([...])`, "
-            "or load everything, running any code in the file, with `weights_only=False`."
+            "or load everything, running any code in the file, with "
+            "`weights_only=False`."
         )
 
     # --- what a pickle may do to an object ---

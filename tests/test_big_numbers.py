@@ -53,6 +53,12 @@ def test_functions_whose_parameters_are_floats_take_any_int():
         ember.nn.functional.layer_norm(x, (2,), eps=10**400)
 
 
+def test_a_dtype_that_is_inferred_is_int64():
+    with pytest.raises(RuntimeError, match="without overflow"):
+        ember.full((2,), BIG)
+    assert ember.full((2,), BIG - 1).tolist() == [BIG - 1] * 2
+
+
 @pytest.mark.parametrize("n", [2**64, 10**30, -(2**63) - 1, -(10**30)])
 def test_what_no_dtype_holds_is_refused(n):
     x = ember.ones(2)

@@ -103,7 +103,7 @@ class Evil:
 
 def test_restricted_by_default():
     with pytest.raises(
-        pickle.UnpicklingError, match="not an allowed global|is blocked"
+        pickle.UnpicklingError, match=r"not an allowed global|is blocked"
     ):
         round_trip(Evil())
     with pytest.raises(pickle.UnpicklingError, match=r"fractions\.Fraction"):
@@ -209,7 +209,7 @@ def test_the_oldest_format(weights_only):
 
 def test_older_formats_are_restricted_too():
     with pytest.raises(
-        pickle.UnpicklingError, match="not an allowed global|is blocked"
+        pickle.UnpicklingError, match=r"not an allowed global|is blocked"
     ):
         ember.load(io.BytesIO(checkpoints.pickled([Evil()])))
     whole = checkpoints.pickled(checkpoints.example())

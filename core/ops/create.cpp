@@ -128,9 +128,10 @@ EMBER_OP("ones(Size size, " OPTIONS ") -> Tensor",
          Function | Out, "A tensor filled with 1.");
 EMBER_OP("full(Size size, Scalar fill_value, " OPTIONS ") -> Tensor",
          ([](const Shape& size, const Scalar& value, OPTION_PARAMS, Dest dest) {
-           return finish(
-               fill(target("full", dest, size, dtype, dtype_of_scalar(value), device), value),
-               requires_grad);
+           const Dtype own = dtype_of_scalar(value);
+           const Dtype inferred = own == Dtype::UInt64 ? Dtype::Int64 : own;  // and so an error
+           return finish(fill(target("full", dest, size, dtype, inferred, device), value),
+                         requires_grad);
          }),
          Function | Out, "A tensor filled with a number.");
 EMBER_OP("scalar_tensor(Scalar s, " OPTIONS ") -> Tensor", ([](const Scalar& value, OPTION_PARAMS) {

@@ -239,6 +239,7 @@ void check_readable(const Tensor& t) {
   check(t.device().is_cpu(), Kind::Type, "can't convert ", t.device(),
         " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
   check(t.dtype() != Dtype::BFloat16, Kind::Type, "Got unsupported ScalarType BFloat16");
+  if (t.numel()) t.data();  // an error that NumPy would take for "no buffer": a storage too small
 }
 
 // A step that is never taken may be of any length, and times the bytes of an element not be an int.

@@ -51,6 +51,7 @@ from ember.distributed._options import (
     reduce_op,
     supports_complex,
 )
+from ember.distributed._reducer import GradBucket, Reducer
 from ember.distributed._stores import (
     FileStore,
     HashStore,
@@ -99,7 +100,7 @@ _unavailable.fill(
     globals(),
     "distributed",
     REASON,
-    """BackendConfig BuiltinCommHookType DeviceMesh GradBucket Logger ProcessGroupNCCL
-    Reducer breakpoint init_device_mesh record_comm shrink_group""",
+    """BackendConfig BuiltinCommHookType DeviceMesh Logger ProcessGroupNCCL
+    breakpoint init_device_mesh record_comm shrink_group""",
 )
 __getattr__ = _lazy.missing(__name__)

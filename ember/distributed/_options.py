@@ -60,7 +60,7 @@ class ReduceOp:
     PREMUL_SUM = RedOpType.PREMUL_SUM
     UNUSED = RedOpType.UNUSED
 
-    def __new__(cls, op: RedOpType) -> Any:
+    def __new__(cls, op: Any) -> Any:
         return op
 
 

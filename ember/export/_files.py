@@ -90,7 +90,8 @@ def load(f: Any, extra_files: dict[str, Any] | None) -> ExportedProgram:
     plain = ember.load(io.BytesIO(archive.read("tensors.pt")), weights_only=True)
     for name in extra_files or {}:
         extra_files[name] = archive.read(f"extra/{name}").decode()  # type: ignore[index]
-    graph, made = fx.Graph(), {}
+    graph = fx.Graph()
+    made: dict[str, fx.Node] = {}
     for row in payload["nodes"]:
         target = _target(row["op"], row["target"])
         node = graph.create_node(
@@ -216,6 +217,7 @@ def _back(a: Any, made: dict[str, fx.Node]) -> Any:
         return [_back(i, made) for i in a]
     if not isinstance(a, dict):
         return a
+    value: Any
     kind, value = next(iter(a.items())) if len(a) == 1 else ("", None)
     if kind == "node" and value in made:
         return made[value]

@@ -263,7 +263,8 @@ class Recorder(TorchFunctionMode):
         spread: list[Any] = []
         for k in keys:
             spread += [slice(None)] * rest if k is ... else [k]
-        dim, indices = 0, []
+        dim = 0
+        indices: list[Any] = []
         for k in spread:
             if k is None:
                 tensor = self.call("unsqueeze", ember.unsqueeze, (tensor, dim))
@@ -328,7 +329,7 @@ def _plain(a: Any) -> Any:
     if isinstance(a, SymFloat):
         return float(a)
     if isinstance(a, _Sizes):
-        return ember.Size(int(i) for i in a)
+        return ember.Size([int(i) for i in a])
     if type(a) in (tuple, list):
         return type(a)(_plain(i) for i in a)
     if isinstance(a, dict):

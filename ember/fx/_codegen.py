@@ -62,7 +62,8 @@ class _Globals:
     """The global names of generated code."""
 
     def __init__(self, namespace: Namespace) -> None:
-        self.namespace, self.objects = namespace, {}
+        self.namespace = namespace
+        self.objects: dict[str, Any] = {}
         self.wrapped: dict[str, None] = {}
 
     def add(self, name_hint: str, obj: Any) -> str:
@@ -353,7 +354,7 @@ def _short_dtype(dtype: Any) -> str:
 
 def _annotate(text: str, node: Node) -> str:
     """The text with dtype and shape of the value, where they are known."""
-    value = node.meta.get("val", node.meta.get("tensor_meta"))
+    value: Any = node.meta.get("val", node.meta.get("tensor_meta"))
     if hasattr(value, "shape") and hasattr(value, "dtype"):
         shape = ", ".join(map(str, value.shape))
         hint = f'{node!r}: "{_short_dtype(value.dtype)}[{shape}]" ='

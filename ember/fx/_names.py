@@ -42,17 +42,23 @@ def is_method(func: Any) -> bool:
     )
 
 
+def is_builtin(func: Any) -> bool:
+    """Whether a name of Python itself stands for it."""
+    return hasattr(func, "__name__") and vars(builtins).get(func.__name__, ...) is func
+
+
 def qualified_name(func: Any) -> str:
     """Where generated code finds a function: "ember.add", "_operator.add"."""
     if isinstance(func, _C.Op):
         return f"{package_name()}.{op_name(func)}"
     if hasattr(func, "_fx_name"):  # operators of `ember.ops`
         return f"{package_name()}.{func._fx_name}"
-    if getattr(builtins, getattr(func, "__name__", ""), None) is func:
+    if is_builtin(func):
         return func.__name__
     slots = types.MethodDescriptorType | types.WrapperDescriptorType
-    if isinstance(func, slots) and func is getattr(ember.Tensor, func.__name__, None):
-        return f"{package_name()}.Tensor.{func.__name__}"
+    own: Any = getattr(ember.Tensor, getattr(func, "__name__", ""), None)
+    if isinstance(func, slots) and func is own:
+        return f"{package_name()}.Tensor.{own.__name__}"
     name = getattr(func, "__name__", None) or type(func).__name__
     if name == "<lambda>":
         name = getattr(func, "__qualname__", name).rpartition(".")[2]
@@ -94,7 +100,8 @@ def type_name(kind: Any) -> str:
         module = kind.__module__
         head, dot, rest = module.partition(".")
         if head == "ember":
-            if getattr(ember, kind.__qualname__, None) is kind:
+            public: Any = getattr(ember, kind.__qualname__, None)
+            if public is kind:
                 return f"{package_name()}.{kind.__qualname__}"
             module = package_name() + dot + rest
         return f"{module}.{kind.__qualname__}"

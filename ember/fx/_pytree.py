@@ -20,7 +20,7 @@ def register_pytree_flatten_spec(
 
 def tree_flatten_spec(tree: Any, spec: Any, exact_structural_match: Any = None) -> list:
     """The leaves of `tree`, in the order of a spec."""
-    own = _flattens.get(getattr(spec, "type", None))
+    own = _flattens.get(getattr(spec, "type", type(None)))
     if own is None:
         return spec.flatten_up_to(tree)
     children = own(tree, spec)

@@ -52,10 +52,10 @@ class ProxyableClassMeta(type):
     """The metaclass of classes that can be made of proxies inside a program."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        made = cls.__new__(cls)
+        made = cls.__new__(cls)  # type: ignore[call-overload]
         given = {p.tracer: None for p in _proxies((args, kwargs))}
         if not given:
-            cls.__init__(made, *args, **kwargs)
+            cls.__init__(made, *args, **kwargs)  # type: ignore[misc]
             return made
         if len(given) > 1:
             raise AssertionError("proxies of several tracers")

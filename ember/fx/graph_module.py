@@ -182,7 +182,7 @@ class GraphModule(Module):
             self.__dict__["_out_spec"] = codegen.pytree_info.out_spec
         made = self._graph.python_code(root_module="self")
         self.__dict__["_code"] = made.src
-        cls = type(self)
+        cls: Any = type(self)
         cls.forward = _forward_from_src(made.src, made.globals)
         base = cls.__mro__[1]
         below = base.__call__

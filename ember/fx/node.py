@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 import operator
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import ember
-from ember.fx._names import qualified_name, type_name
+from ember.fx._names import is_builtin, qualified_name, type_name
 from ember.fx.immutable_collections import immutable_dict, immutable_list
 
 if TYPE_CHECKING:
@@ -394,7 +393,7 @@ class Node:
             return target
         if getattr(target, "__module__", None) == "_operator":
             return f"operator.{target.__name__}"
-        if getattr(builtins, getattr(target, "__name__", ""), None) is target:
+        if is_builtin(target):
             return f"builtins.{target.__name__}"
         return qualified_name(target)
 

@@ -106,7 +106,7 @@ def _replace(
     done: list[ReplacedPatterns] = []
     changed: dict[Node, Node] = {}
     for match in matches:
-        new = (
+        new: Any = (
             replacement_callback(match, original, wanted)
             if replacement_callback is not None
             else common

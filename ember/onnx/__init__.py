@@ -116,7 +116,7 @@ class ONNXProgram:
 def _shapes_of_axes(
     axes: dict[str, Any], names: list[str], count: int
 ) -> list[dict[int, Any]]:
-    """`dynamic_axes` (a dict or list of dimensions for each name) for `count` inputs."""
+    """`dynamic_axes` (for a name, a dict or list of dimensions) of `count` inputs."""
     from ember.export import Dim
 
     shapes = []
@@ -156,8 +156,8 @@ def export(
 ) -> ONNXProgram:
     """A model (a module or an `ExportedProgram`) in ONNX, written to `f` if given.
 
-    `dynamic_shapes` (see `ember.export.export`) or `dynamic_axes` (by `input_names`) say
-    which sizes may vary. An op without a translation is an error that names it. The
+    `dynamic_shapes` (see `ember.export.export`) or `dynamic_axes` (by `input_names`)
+    say which sizes may vary. An op without a translation is an error that names it. The
     package `onnx` is needed.
     """
     from ember.export import ExportedProgram
@@ -166,7 +166,8 @@ def export(
 
     if opset_version is not None and opset_version < _export.OPSET:
         raise ValueError(
-            f"onnx.export(): opset_version {opset_version}; the least is {_export.OPSET}"
+            f"onnx.export(): opset_version {opset_version}; the least is "
+            f"{_export.OPSET}"
         )
     if isinstance(model, ExportedProgram):
         program = model

@@ -41,7 +41,9 @@ class Writer:
     """Collects the nodes and constants of a model."""
 
     def __init__(self, onnx: Any) -> None:
-        self.onnx, self.nodes, self.initializers = onnx, [], []
+        self.onnx = onnx
+        self.nodes: list[Any] = []
+        self.initializers: list[Any] = []
         self.count = 0
         self.kept: dict[Any, Value] = {}
 
@@ -192,7 +194,7 @@ def build(
         ) from error
     writer, values = Writer(onnx), {}
     inputs: list[Any] = []
-    tensors = {**program.constants, **program.state_dict}
+    tensors: dict[Any, Any] = {**program.constants, **program.state_dict}
     names = iter(input_names or ())
     nodes = list(program.graph.nodes)
     placeholders = [n for n in nodes if n.op == "placeholder"]

@@ -31,8 +31,8 @@ _UNARY = """
     reciprocal:Reciprocal relu:Relu round:Round sigmoid:Sigmoid sign:Sign sin:Sin
     sinh:Sinh sqrt:Sqrt tan:Tan tanh:Tanh isnan:IsNaN isinf:IsInf softsign:Softsign
     logical_not:Not bitwise_not:Not special_erf:Erf special_expit:Sigmoid det:Det
-    clone:Identity alias:Identity detach:Identity contiguous:Identity lift_fresh:Identity
-    relu_:Relu
+    clone:Identity alias:Identity detach:Identity contiguous:Identity
+    lift_fresh:Identity relu_:Relu
     """
 for _pair in _UNARY.split():
     _name, _, _kind = _pair.partition(":")
@@ -646,11 +646,11 @@ def _pixel_shuffle(w, n, x, factor):
 
 @rule("repeat")
 def _repeat(w, n, x, *sizes):
-    sizes = _sizes(sizes)
-    if len(sizes) > w.rank(n.args[0]):
-        count = len(sizes) - w.rank(n.args[0])
+    times = _sizes(sizes)
+    if len(times) > w.rank(n.args[0]):
+        count = len(times) - w.rank(n.args[0])
         x = w.op("Unsqueeze", x, w.ints(range(count)))
-    return w.op("Tile", x, w.sizes(sizes))
+    return w.op("Tile", x, w.sizes(times))
 
 
 @rule("sym_size")

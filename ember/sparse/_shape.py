@@ -30,8 +30,8 @@ def broadcast_to(input, size) -> Tensor:
     repeated = [d for d in range(sparse) if d < new or old[d] != size[d]]
     across = ember.Size([size[d] for d in repeated])
     count, nnz = across.numel(), indices.shape[1]
-    steps = unravel(ember.arange(count, device=indices.device), across)
-    steps = dict(zip(repeated, steps.repeat(1, nnz))) if repeated else {}
+    places = unravel(ember.arange(count, device=indices.device), across)
+    steps = dict(zip(repeated, places.repeat(1, nnz))) if repeated else {}
     rows = [
         steps[d] if d in steps else indices[d - new].repeat_interleave(count)
         for d in range(sparse)
@@ -43,9 +43,9 @@ def broadcast_to(input, size) -> Tensor:
 
 
 @handles("permute")
-def permute(input, *order, dims=None) -> Tensor:
+def permute(input, *given, dims=None) -> Tensor:
     """The dimensions in another order; sparse ones stay before dense ones."""
-    dims = order if dims is None else tuple(dims)
+    dims = given if dims is None else tuple(dims)
     if len(dims) == 1 and not isinstance(dims[0], int):
         dims = tuple(dims[0])
     order = [wrap("permute", d, input) for d in dims]

@@ -34,8 +34,9 @@ class Library(NamedTuple):
 
 
 LEFT_OUT = (
-    "pytorch_optimizer: SOAP turns by eigenvectors of singular matrices, which rounding "
-    "chooses: PyTorch's own float32 and float64 differ by 2e-3 after six steps",
+    "pytorch_optimizer: SOAP turns by eigenvectors of singular matrices, which "
+    "rounding chooses: PyTorch's own float32 and float64 differ by 2e-3 after six "
+    "steps",
     "torchvision: the gradient of ps_roi_pool, which in torchvision is not that of its "
     "result at the border of the image",
 )

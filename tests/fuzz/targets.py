@@ -307,11 +307,12 @@ def _public(module: Any) -> list[str]:
 
 def _modules() -> list[str]:
     """Packages before what is in them, so that a callable has its shortest name."""
-    walked = ["ember", *(m.name for m in pkgutil.walk_packages(ember.__path__, "ember."))]
+    walked = [
+        "ember",
+        *(m.name for m in pkgutil.walk_packages(ember.__path__, "ember.")),
+    ]
     public = [
-        name
-        for name in walked
-        if "._" not in name and not EXCLUSION.search(name)
+        name for name in walked if "._" not in name and not EXCLUSION.search(name)
     ]
     return [*sorted(public, key=lambda name: name.count(".")), *PRIVATE_MODULES]
 

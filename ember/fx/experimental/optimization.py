@@ -10,7 +10,7 @@ from ember.nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
 
 __all__ = ["fuse", "matches_module_pattern", "remove_dropout", "replace_node_module"]
 
-_PATTERNS = [
+_PATTERNS: list[tuple[Any, Any, Any]] = [
     (nn.Conv1d, nn.BatchNorm1d, fuse_conv_bn_eval),
     (nn.Conv2d, nn.BatchNorm2d, fuse_conv_bn_eval),
     (nn.Conv3d, nn.BatchNorm3d, fuse_conv_bn_eval),

@@ -237,6 +237,12 @@ def pad_sequence(
     sequences = list(sequences)
     if not sequences:
         raise RuntimeError("received an empty list of sequences")
+    for i, sequence in enumerate(sequences):
+        if not isinstance(sequence, Tensor):
+            raise TypeError(
+                f"pad_sequence(): expected Tensor as element {i} in argument 0, but "
+                f"got {type(sequence).__name__}"
+            )
     length = max(s.shape[0] for s in sequences)
     rest = sequences[0].shape[1:]
     padded = sequences[0].new_full((len(sequences), length, *rest), padding_value)

@@ -1,0 +1,303 @@
+"""Gradients averaged over the ranks while the backward pass goes on.
+
+Parameters lie in buckets, the last of the model first, as their gradients come in about
+that order. A bucket is one flat tensor with the gradients as views of it. When the last
+gradient of a bucket has come, its all-reduce begins; buckets begin in the same order on
+every rank. When the backward pass is through, what is under way is waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import ember
+from ember import _C, Tensor
+from ember.distributed._group import ProcessGroup
+from ember.distributed._options import RedOpType
+from ember.distributed._work import Work
+from ember.futures import Future
+
+FIRST_BYTES = 1 << 20  # a small first bucket, so that communication begins early
+_UNFINISHED = (
+    "Expected to have finished reduction in the prior iteration before starting a new "
+    "one. This error indicates that your module has parameters that were not used in "
+    "producing loss. You can enable unused parameter detection by passing the keyword "
+    "argument `find_unused_parameters=True` to "
+    "`torch.nn.parallel.DistributedDataParallel`, and by making sure all `forward` "
+    "function outputs participate in calculating loss."
+)
+_TWICE = (
+    "Expected to mark a variable ready only once. This error is caused by one of the "
+    "following reasons: 1) use of a module parameter outside the `forward` function; "
+    "2) reused parameters in multiple reentrant backward passes, for example by "
+    "several `checkpoint` functions around one part of the model. If the graph is the "
+    "same in every iteration, pass `static_graph=True`."
+)
+
+
+class Bucket:
+    """Parameters whose gradients are reduced together."""
+
+    def __init__(self, index: int, numbers: list[int], params: list[Tensor]) -> None:
+        self.index, self.numbers, self.params = index, numbers, params
+        sizes = [p.numel() for p in params]
+        self.flat = ember.zeros(
+            sum(sizes), dtype=params[0].dtype, device=params[0].device
+        )
+        self.views = [
+            part.view(p.shape) for part, p in zip(self.flat.split(sizes), params)
+        ]
+        self.missing = 0
+        self.work: Work | Future | None = None
+
+
+class GradBucket:
+    """A bucket as a communication hook sees it."""
+
+    def __init__(self, bucket: Bucket, last: bool) -> None:
+        self._bucket, self._last = bucket, last
+        self._buffer = bucket.flat
+
+    def index(self) -> int:
+        """Which bucket it is, in the order of their reductions."""
+        return self._bucket.index
+
+    def buffer(self) -> Tensor:
+        """The gradients of this rank, one after the other."""
+        return self._buffer
+
+    def gradients(self) -> list[Tensor]:
+        """The gradients, each in its shape, as views of the buffer."""
+        return list(self._bucket.views)
+
+    def parameters(self) -> list[Tensor]:
+        """The parameters that they belong to."""
+        return list(self._bucket.params)
+
+    def is_last(self) -> bool:
+        """Whether it is the last bucket of the pass."""
+        return self._last
+
+    def set_buffer(self, buffer: Tensor) -> None:
+        """Let the hooks that follow see `buffer`, which may be of another dtype."""
+        self._buffer = buffer
+
+
+def share_out(
+    params: Sequence[Tensor], bytes_: int, first_bytes: int = FIRST_BYTES
+) -> list[list[int]]:
+    """Numbers of parameters by bucket, from the last parameter to the first."""
+    open_: dict[Any, tuple[list[int], int]] = {}
+    done: list[list[int]] = []
+    for number in reversed(range(len(params))):
+        p = params[number]
+        kind = p.dtype, p.device
+        numbers, size = open_.get(kind, ([], 0))
+        numbers.append(number)
+        size += p.numel() * p.element_size()
+        if size >= (bytes_ if done else min(first_bytes, bytes_)):
+            done.append(numbers)
+            open_.pop(kind, None)
+        else:
+            open_[kind] = numbers, size
+    return done + [numbers for numbers, _ in open_.values()]
+
+
+class Reducer:
+    """Averages the gradients of `params` over `group` in every backward pass that
+    `prepare` announces."""
+
+    def __init__(
+        self,
+        params: Sequence[Tensor],
+        group: ProcessGroup,
+        bucket_bytes: int,
+        find_unused: bool,
+        static_graph: bool,
+        as_views: bool,
+    ) -> None:
+        """`as_views`: gradients are the buckets' own memory, else copies of it."""
+        self.params, self.group, self.as_views = list(params), group, as_views
+        self.find_unused, self.static_graph = find_unused, static_graph
+        self.buckets = [
+            Bucket(index, numbers, [self.params[n] for n in numbers])
+            for index, numbers in enumerate(share_out(self.params, bucket_bytes))
+        ]
+        self.place = {
+            number: (bucket, at)
+            for bucket in self.buckets
+            for at, number in enumerate(bucket.numbers)
+        }
+        self.hook: Callable[[Any, GradBucket], Future] | None = None
+        self.state: Any = None
+        self.divisor = group.size()
+        self.expecting = False  # a backward pass that is to be reduced
+        self.finished = True
+        self.queued = False
+        self.iterations = 0
+        self.fired: list[int] = [0] * len(self.params)
+        self.expected: list[int] = [1] * len(self.params)  # of a static graph
+        self.learning = static_graph
+        for number, p in enumerate(self.params):
+            p.register_post_accumulate_grad_hook(self._hook_of(number))
+
+    def _hook_of(self, number: int) -> Callable[[Tensor], None]:
+        def arrived(_: Tensor) -> None:
+            if self.expecting:
+                self._arrived(number)
+
+        return arrived
+
+    # --- a pass ---
+
+    def prepare(self, outputs: Iterable[Tensor]) -> None:
+        """Expect a backward pass from `outputs`."""
+        if not self.finished:
+            missing = [n for n, count in enumerate(self.fired) if not count]
+            raise RuntimeError(
+                f"{_UNFINISHED}\nParameter indices which did not receive grad for rank "
+                f"{self.group.rank()}: {' '.join(map(str, missing))}"
+            )
+        self.begin()
+        if self.learning or not (self.find_unused or self.static_graph):
+            return
+        if self.static_graph:
+            unused = [n for n, count in enumerate(self.expected) if not count]
+        else:
+            reached = _leaves_of(outputs)
+            unused = [n for n, p in enumerate(self.params) if id(p) not in reached]
+        for number in unused:
+            self._ready(number)
+        if len(unused) == len(self.params):  # no gradient will come
+            self._finish()
+
+    def begin(self) -> None:
+        """Reset what is counted in a pass."""
+        self.iterations += 1
+        self.expecting, self.finished, self.queued = True, False, False
+        self.next = 0
+        self.fired = [0] * len(self.params)
+        for bucket in self.buckets:
+            bucket.missing = len(bucket.params)
+            bucket.work = None
+
+    def _arrived(self, number: int) -> None:
+        if not self.queued:
+            self.queued = True
+            _C._queue_callback(self._finish)
+        self.fired[number] += 1
+        if self.learning:
+            return
+        if self.fired[number] > self.expected[number]:
+            raise RuntimeError(f"{_TWICE}\nParameter at index {number}.")
+        if self.fired[number] == self.expected[number]:
+            self._ready(number)
+
+    def _ready(self, number: int) -> None:
+        """The gradient of this parameter is what it will be."""
+        bucket, at = self.place[number]
+        grad, view = self.params[number].grad, bucket.views[at]
+        with ember.no_grad():
+            if grad is None:
+                view.zero_()
+            elif grad.data_ptr() != view.data_ptr() or not view.numel():
+                view.copy_(grad)
+        bucket.missing -= 1
+        while self.next < len(self.buckets) and not self.buckets[self.next].missing:
+            self.start(self.buckets[self.next])
+            self.next += 1
+
+    def start(self, bucket: Bucket) -> None:
+        """Begin to reduce a bucket."""
+        if self.hook is None:
+            if self.divisor != self.group.size():
+                bucket.flat.div_(self.divisor / self.group.size())
+            bucket.work = self.group.allreduce([bucket.flat], RedOpType.AVG)
+        else:
+            last = bucket.index == len(self.buckets) - 1
+            bucket.work = self.hook(self.state, GradBucket(bucket, last))
+
+    def _finish(self) -> None:
+        """After the backward pass: wait, and let parameters have their gradients."""
+        if self.learning:
+            self.expected = list(self.fired)
+            self.learning = False
+            for number in range(len(self.params)):
+                self._ready(number)
+        self.expecting = False
+        if self.next < len(self.buckets):
+            return  # parameters that got no gradient; the next pass will say so
+        everywhere = self._used_anywhere()
+        for bucket in self.buckets:
+            self.wait(bucket)
+            for at, number in enumerate(bucket.numbers):
+                if everywhere is None or everywhere[number]:
+                    self._give(self.params[number], bucket.views[at])
+        self.finished = True
+
+    def _give(self, param: Tensor, reduced: Tensor) -> None:
+        if param.grad is not None and param.grad.data_ptr() == reduced.data_ptr():
+            return
+        if self.as_views:
+            param.grad = reduced
+        elif param.grad is None:
+            param.grad = reduced.clone()
+        else:
+            with ember.no_grad():
+                param.grad.copy_(reduced)
+
+    def _used_anywhere(self) -> list[int] | None:
+        """By parameter, how many ranks used it; None if all did."""
+        if not (self.find_unused or self.static_graph):
+            return None
+        used = ember.tensor([int(count > 0) for count in self.fired])
+        if self.group.size() > 1:
+            self.group.allreduce([used]).wait()
+        return used.tolist()
+
+    def wait(self, bucket: Bucket) -> None:
+        """Until the bucket is reduced."""
+        if isinstance(bucket.work, Work):
+            bucket.work.wait()
+        elif bucket.work is not None:
+            result = bucket.work.wait()
+            result = result[0] if isinstance(result, (list, tuple)) else result
+            if result.data_ptr() != bucket.flat.data_ptr():
+                with ember.no_grad():
+                    bucket.flat.copy_(result.view_as(bucket.flat))
+        bucket.work = None
+
+    def shadow(self) -> None:
+        """Take part in the reductions of the others, with gradients of zero."""
+        for bucket in self.buckets:
+            bucket.flat.zero_()
+            self.start(bucket)
+        if self.find_unused or self.static_graph:
+            self.group.allreduce(
+                [ember.zeros(len(self.params), dtype=ember.int64)]
+            ).wait()
+        for bucket in self.buckets:
+            self.wait(bucket)
+
+
+def _leaves_of(outputs: Iterable[Tensor]) -> set[int]:
+    """Identities of the leaves that the outputs were computed from."""
+    found: set[int] = set()
+    seen: set[Any] = set()
+    ahead = []
+    for t in outputs:
+        if t.grad_fn is not None:
+            ahead.append(t.grad_fn)
+        elif t.requires_grad:
+            found.add(id(t))
+    while ahead:
+        node = ahead.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        leaf = getattr(node, "variable", None)
+        if leaf is not None:
+            found.add(id(leaf))
+        ahead.extend(next_ for next_, _ in node.next_functions if next_ is not None)
+    return found

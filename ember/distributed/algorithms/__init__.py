@@ -1,0 +1,1 @@
+"""Ways to communicate in training: hooks of `DistributedDataParallel`, `Join`."""
