@@ -3,7 +3,6 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Protocol, runtime_checkable
 
@@ -18,12 +17,3 @@ class Stateful(Protocol):
     def state_dict(self) -> dict[str, Any]: ...
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None: ...
-
-
-class ChildFailedError(Exception):
-    """A process that failed."""
-
-
-def record(function: Callable) -> Callable:
-    """The function itself: a launcher would be told of its errors."""
-    return function

@@ -57,7 +57,8 @@ def _tcp_store(host: str, port: int, rank: int, size: int, timeout: timedelta) -
     agent = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
     if agent:  # the launcher keeps the store; every attempt has keys of its own
         store = TCPStore(host, port, size, False, timeout, wait_for_workers=False)
-        attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+        count = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+        attempt = os.environ.get("EMBER_ELASTIC_ROUND", count)
         return PrefixStore(f"/worker/attempt_{attempt}", store)
     return TCPStore(host, port, size, rank == 0, timeout, multi_tenant=True)
 
