@@ -142,7 +142,7 @@ def test_restarts_run_out(tmp_path):
 
 
 def test_workers_end_with_their_agent(tmp_path):
-    text = "import os, sys, time\nprint(os.getpid(), flush=True)\ntime.sleep(300)\n"
+    text = r"import os, time; os.write(1, b'%d\n' % os.getpid()); time.sleep(300)"
     path = program(tmp_path, text)
     for number, code in ((signal.SIGTERM, 128 + signal.SIGTERM), (signal.SIGKILL, -9)):
         agent = launch("--standalone", "--nproc-per-node=2", path)
