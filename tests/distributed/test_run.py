@@ -63,7 +63,7 @@ def program(tmp_path, text):
 def launch(*words, **more):
     return subprocess.Popen(
         [sys.executable, "-m", "ember.distributed.run", *map(str, words)],
-        env={**os.environ, "PYTHONPATH": ROOT, **more},
+        env={**os.environ, "PYTHONPATH": ROOT, "PYTHONSAFEPATH": "", **more},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
@@ -217,3 +217,17 @@ def test_functions():
     assert elastic_launch(config, double)(4) == {0: 8, 1: 9}
     with pytest.raises(ChildFailedError, match="TypeError"):
         elastic_launch(config, double)(None)
+
+
+def test_the_example_prints_the_losses_of_one_process(tmp_path):
+    path = str(Path(ROOT) / "examples" / "gpt_parallel.py")
+    words = [path, "--steps", "50", "--save", tmp_path / "state.pt"]
+    code, out, errors = finish(launch("--standalone", "--nproc-per-node=2", *words))
+    assert code == 0, errors
+    alone = subprocess.run(
+        [sys.executable, path, "--steps", "50"],
+        env={**os.environ, "PYTHONPATH": ROOT, "PYTHONSAFEPATH": ""},
+        capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    assert out == alone.stdout and out.count("loss") == 2
+    assert ember.load(tmp_path / "state.pt")["step"] == 50
