@@ -91,7 +91,7 @@ STATEFUL = re.compile(
 ENDLESS = {
     r"\bbig\(|np\.broadcast_to\(": "goes over 2**31 elements or more",
     r"(niter|n_power_iterations|max_iter|num_layers)=": "does so many iterations",
-    r"lowrank|spectral_norm|lobpcg|Transformer(En|De)coder\(|LBFGS": "the same",
+    r"lowrank|spectral_norm|lobpcg|Transformer|LBFGS": "the same",
     r"(split|chunk|unbind|iter|tolist)\w*\(": "gives so many parts",
     r"range\(|Sampler|__mul__|DataLoader|Long\(": "gives so many items",
     r"Pad\dd|\bpad\(": "makes a large result",
