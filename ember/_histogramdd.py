@@ -39,7 +39,7 @@ def histogramdd(
             f"histogramdd(): input tensor should have at least 2 dimensions, got "
             f"{input.dim()}"
         )
-    points = input.detach().reshape(-1, input.shape[-1])
+    points = input.detach().flatten(0, -2)
     count = points.shape[1]
     if isinstance(bins, int):
         bins = [bins] * count

@@ -1,5 +1,7 @@
 """Sums of products (addmm and its kin) are made where they are wanted."""
 
+import warnings
+
 import pytest
 
 import ember
@@ -117,3 +119,32 @@ def test_a_factor_changed_in_place_counts_as_it_was():
     x.sum().backward()
     assert v.grad.tolist() == [[3, 3], [3, 3]]
     assert w.grad.tolist() == [[2, 2], [4, 4]]
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes"),
+    [
+        ("addmm", [(2, 2), (2, 3), (3, 2)]),
+        ("addmv", [(2,), (2, 3), (3,)]),
+        ("addr", [(2, 3), (2,), (3,)]),
+        ("addbmm", [(2, 2), (4, 2, 3), (4, 3, 2)]),
+        ("baddbmm", [(4, 2, 2), (4, 2, 3), (4, 3, 2)]),
+    ],
+)
+def test_factors_that_stand_before_what_they_multiply(name, shapes):
+    """addmm(beta, input, alpha, mat1, mat2), as it once was: deprecated, not gone."""
+    x, a, b = (ember.rand(shape) for shape in shapes)
+    function, method = getattr(ember, name), getattr(x, name)
+    once, both = function(x, a, b, beta=2), function(x, a, b, beta=2, alpha=3)
+    with pytest.warns(UserWarning, match=f"overload of {name} is deprecated"):
+        assert ember.equal(method(2, a, b), once)
+    with pytest.warns(UserWarning, match="deprecated"):
+        assert ember.equal(method(2, 3, a, b), both)
+        assert ember.equal(function(2, x, a, b), once)
+        assert ember.equal(function(2, x, 3, a, b), both)
+        y = x.clone()
+        assert getattr(y, name + "_")(2, 3, a, b) is y and ember.equal(y, both)
+    for bad in ((2, 3, 4, a, b), (a, 2, 3)):
+        with warnings.catch_warnings(), pytest.raises(TypeError):
+            warnings.simplefilter("ignore")
+            method(*bad)

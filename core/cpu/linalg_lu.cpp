@@ -20,7 +20,8 @@ std::vector<int> checked_pivots(const char* op, const Tensor& given, int64_t cou
       bool two = pairs && p[i] < 0;
       bool ok =
           two ? p[i] >= -n && i + 1 < n && p[i + 1] < 0 && p[i + 1] >= -n : p[i] >= 1 && p[i] <= n;
-      check(ok, Kind::Runtime, op, ": pivots must be between 1 and ", n, ", got ", p[i],
+      check(ok, Kind::Runtime, op,
+            ": pivots must be greater or equal to 1 (|pivot| >= 1) and at most ", n, ", got ", p[i],
             " at position ", i);
       i += two;
     }

@@ -35,7 +35,7 @@ complex128 complex_logaddexp(complex128 a, complex128 b) {
   if (std::isnan(a.real()) || std::isnan(a.imag())) return a;
   if (a.real() > b.real() || std::isnan(a.real())) std::swap(a, b);
   if (std::isinf(b.real()) && a.real() == b.real()) {
-    if (b.real() < 0) return b;  // both vanish
+    if (b.real() < 0) return a;  // both vanish
     return std::log(std::exp(a) + std::exp(b));
   }
   complex128 e = std::exp(a - b);  // |e| <= 1
@@ -44,9 +44,9 @@ complex128 complex_logaddexp(complex128 a, complex128 b) {
 }
 template <class T>
 void complex_logsumexp(int64_t n, int64_t step, const T* x, T* out) {
-  complex128 acc(x[0]);
+  complex128 acc(-std::numeric_limits<double>::infinity());  // log(0), whatever the phase of x[0]
   for (int64_t i = 0; i < n; i++) {
-    if (i) acc = complex_logaddexp(acc, complex128(x[i * step]));
+    acc = complex_logaddexp(acc, complex128(x[i * step]));
     out[i * step] = T(acc);
   }
 }

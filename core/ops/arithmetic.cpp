@@ -160,11 +160,10 @@ static void warn_old_order(const char* op) {
 static Tensor add_product(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                           const Scalar& value, Dest dest) {
   if (value.is_complex()) return add(self, mul(mul(tensor1, tensor2), value), dest);
-  check(
-      is_whole(value) || is_differentiable(result_type({self, tensor1, tensor2})), Kind::Runtime,
-      "addcmul(): For integral input tensors, argument value must not be a floating point number.");
   const Dtype d = result_type({self, tensor1, tensor2});
   create::check_fits(value, d);
+  if (is_integral(d) && !is_whole(value))  // cut off, as in PyTorch
+    return add_product(self, tensor1, tensor2, Scalar(int64_t(value.real())), dest);
   // Parameters are doubles, which do not hold every integer.
   if (is_integral(d) && value.is_int() && std::abs(value.real()) >= 9007199254740992.0)
     return add(self, mul(mul(tensor1, tensor2), value), dest);
@@ -295,7 +294,7 @@ static std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
   return {frexp_mantissa(self), exponent};
 }
 EMBER_OP("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)", &frexp,
-         kForms | Out | Pointwise,
+         kForms | Out | Pointwise | ExactOut,
          "Each element as mantissa * 2**exponent, the mantissa in [0.5, 1) but for its sign.");
 
 // --- powers

@@ -134,19 +134,37 @@ std::tuple<Tensor, Tensor> triangular_solve(const Tensor& b, const Tensor& a, bo
 
 }  // namespace
 
+namespace {
+
+// The place, counted from 1, of the first zero in each line; 0 if there is none.
+Tensor first_zero(const Tensor& lines) {
+  if (lines.numel() == 0) return zeros({}, Dtype::Int32, lines.device());
+  const Tensor zero = lines == Scalar(0);
+  const Tensor at = argmax(to(zero, Dtype::Int32), -1, false) + Scalar(1);
+  return to(where(any(zero, Dims(-1)), at, Scalar(0)), Dtype::Int32);
+}
+
+}  // namespace
+
 EMBER_OP("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", &cholesky_solve,
          kForms | Out | SafeOut, "The X with A @ X = self, from a Cholesky factor of A.");
 EMBER_OP("cholesky_inverse(Tensor self, bool upper=False) -> Tensor",
          ([](const Tensor& factor, bool upper) {
            check_linalg_dtype("cholesky_inverse", factor);
            check_square("cholesky_inverse", factor);
+           check_info("cholesky_inverse", first_zero(diagonal(detach(factor), 0, -2, -1)),
+                      [](int64_t at) {
+                        return "The diagonal element " + std::to_string(at) +
+                               " is zero, the inversion could not be completed because the input "
+                               "matrix is singular.";
+                      });
            return cholesky_solve(identity(factor.size(-1), factor), factor, upper);
          }),
          kForms | Out | SafeOut, "The inverse of a matrix from its Cholesky factor.");
 EMBER_OP(
     "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool "
     "unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)",
-    &triangular_solve, kForms | Out,
+    &triangular_solve, kForms | Out | ExactOut,
     "The X with A @ X = self, A being triangular, and a copy of A.");
 
 }  // namespace ember

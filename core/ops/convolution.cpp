@@ -50,9 +50,18 @@ std::vector<Tensor> all_gradients(const Tensor& g, const Tensor& x, const Tensor
 
 }  // namespace
 
+// The strides grow from the channels over the other axes, last to first, to the batch; there may be
+// gaps, as in a slice of such a tensor.
 bool prefers_channels_last(const Tensor& t) {
-  return (t.dim() == 4 || t.dim() == 5) && t.strides() == channels_last_strides(t.shape()) &&
-         !(t.strides() == contiguous_strides(t.shape()));
+  const int n = t.dim();
+  if ((n != 4 && n != 5) || t.numel() == 0 || t.stride(1) == 0) return false;
+  int64_t least = t.stride(1) * t.size(1);
+  for (int d = n - 1; d != 1; d = d == 2 ? 0 : d - 1) {
+    if (t.stride(d) < least || (d == 0 && least == t.stride(1))) return false;
+    least = t.stride(d) * t.size(d);
+    if (d == 0) break;
+  }
+  return !t.is_contiguous();
 }
 
 Tensor empty_laid_out(const Shape& shape, Dtype dtype, Device device, bool channels_last) {

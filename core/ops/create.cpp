@@ -30,7 +30,7 @@ namespace create {
 
 void check_fits(const Scalar& s, Dtype d, bool halves) {
   auto refuse = [&] {
-    fail(Kind::Runtime, "value cannot be converted to type ", d, " without overflow: ", s);
+    fail(Kind::Runtime, "value cannot be converted to type ", d, " without overflow: Scalar ", s);
   };
   if (d == Dtype::Bool || is_complex(d)) return;
   if (s.is_complex() && s.to<complex128>().imag() != 0) refuse();
@@ -265,7 +265,13 @@ EMBER_OP("resize_(Tensor self, Size size, *, Format? memory_format=None) -> Tens
          "uninitialised.");
 EMBER_OP("resize_as_(Tensor self, Tensor the_template, *, Format? memory_format=None) -> Tensor",
          ([](const Tensor& self, const Tensor& other, MaybeFormat format) {
-           if (format && *format == MemoryFormat::Preserve) format = std::nullopt;
+           if (format && *format == MemoryFormat::Preserve) {
+             const bool dense =
+                 !other.is_contiguous() && other.strides() == channels_last_strides(other.shape());
+             format = std::nullopt;
+             if (dense && other.dim() == 4) format = MemoryFormat::ChannelsLast;
+             if (dense && other.dim() == 5) format = MemoryFormat::ChannelsLast3d;
+           }
            return resize_(self, other.shape(), format);
          }),
          kForms, "Gives the tensor the shape of another, in more memory if it needs more.");

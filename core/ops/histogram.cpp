@@ -39,37 +39,49 @@ struct Range {
 };
 
 // The limits of a histogram: as given, or those of the data; never empty.
-Range range_of(const char* op, const Tensor& self, double low, double high, double margin) {
-  check(low <= high, Kind::Runtime, op, "(): max must be larger than min, got [", low, ", ", high,
-        "]");
+Range range_of(const Tensor& self, Range given, double margin) {
+  auto [low, high] = given;
   if (low == high && self.numel()) {
     low = item(amin(self)).to<double>();
     high = item(amax(self)).to<double>();
   }
   if (low == high) low -= margin, high += margin;
-  check(std::isfinite(low) && std::isfinite(high), Kind::Runtime, op, "(): range of [", low, ", ",
-        high, "] is not finite");
   return {low, high};
 }
+
+bool is_finite(Range r) { return std::isfinite(r.low) && std::isfinite(r.high); }
 
 // The bin of each element inside [low, high]; of those outside nothing is kept.
 Tensor equal_bins(const Tensor& x, int64_t bins, Range r) {
   Tensor flat = reshape(x, {-1});
-  Tensor inside = (flat >= Scalar(r.low)) & (flat <= Scalar(r.high));
   // All in the dtype of x, so that what lies near an edge goes where it goes in torch.
   auto number = [&](double v) { return scalar_tensor(v, x.dtype(), x.device()); };
-  Tensor width = number(r.high) - number(r.low);
-  Tensor at = to((masked_select(flat, inside) - number(r.low)) * number(double(bins)) / width,
-                 Dtype::Int64);
+  auto is_inf = [](const Tensor& t) { return std::isinf(item(t).to<double>()); };
+  Tensor low = number(r.low), high = number(r.high);
+  if (item(eq(low, high)).to<bool>()) {  // a margin of 1 is nothing to numbers of this size
+    if (Tensor below = nextafter(low, number(-INFINITY)); !is_inf(below)) low = below;
+    if (Tensor above = nextafter(high, number(INFINITY)); !is_inf(above)) high = above;
+  }
+  if (is_inf((high - low) * Scalar(bins))) {  // smaller by a power of two, which changes no bin
+    const Tensor less = number(std::exp2(-2 - std::ilogb(double(bins))));
+    flat = flat * less, low = low * less, high = high * less;
+  }
+  Tensor inside = (flat >= low) & (flat <= high);
+  Tensor at =
+      to((masked_select(flat, inside) - low) * number(double(bins)) / (high - low), Dtype::Int64);
   return minimum(at, Scalar(bins - 1));
 }
 
 Tensor histc(const Tensor& self, int64_t bins, const Scalar& low, const Scalar& high) {
   NoGrad guard;
+  const Range given{low.to<double>(), high.to<double>()};
+  check(bins > 0, Kind::Runtime, "torch.histc: bins must be > 0, got ", bins);
+  check(!(given.low > given.high), Kind::Runtime, "torch.histc: max must be larger than min");
   check(is_floating(self.dtype()), Kind::NotImplemented, "histc(): not implemented for ",
         self.dtype());
-  check(bins > 0, Kind::Runtime, "histc(): bins must be > 0, got ", bins);
-  Range r = range_of("histc", self, low.to<double>(), high.to<double>(), 1);
+  const Range r = range_of(self, given, 1);
+  check(is_finite(r), Kind::Runtime, "torch.histc: range of [", r.low, ", ", r.high,
+        "] is not finite");
   return counted(equal_bins(self, bins, r), Tensor(), bins, self.dtype());
 }
 
@@ -103,14 +115,32 @@ std::tuple<Tensor, Tensor> finished(const Tensor& self, const Binned& b, const T
   return {hist, edges};
 }
 
+// Messages are PyTorch's, where a histogram is one of histogramdd.
 void check_histogram(const Tensor& self, const Tensor& weight) {
   check(self.dtype() == Dtype::Float32 || self.dtype() == Dtype::Float64, Kind::NotImplemented,
         "histogram(): not implemented for ", self.dtype());
   if (!weight) return;
-  check(weight.dtype() == self.dtype(), Kind::Runtime, "histogram(): weight has dtype ",
-        weight.dtype(), ", input ", self.dtype());
-  check(weight.shape() == self.shape(), Kind::Runtime, "histogram(): weight has shape ",
-        weight.shape(), ", input ", self.shape());
+  check(weight.dtype() == self.dtype(), Kind::Runtime,
+        "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should "
+        "have the same dtype, but got input ",
+        self.dtype(), " and weight ", weight.dtype());
+  check(weight.shape() == self.shape(), Kind::Runtime,
+        "torch.histogramdd: if weight tensor is provided it should have the same shape as the "
+        "input tensor excluding its innermost dimension, but got input with shape ",
+        self.shape(), " and weight with shape ", weight.shape());
+}
+
+void check_edges(const Tensor& self, const Tensor& edges) {
+  check(edges.dtype() == self.dtype(), Kind::Runtime,
+        "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got "
+        "input with dtype ",
+        self.dtype(), " and bins for dimension 0 with dtype ", edges.dtype());
+  check(edges.dim() == 1, Kind::Runtime,
+        "torch.histogramdd: bins tensor should have one dimension, but got ", edges.dim(),
+        " dimensions in the bins tensor for dimension 0");
+  check(edges.numel() > 0, Kind::Runtime,
+        "torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements in the "
+        "bins tensor for dimension 0");
 }
 
 }  // namespace
@@ -128,16 +158,12 @@ EMBER_OP(
     ([](const Tensor& self, const Tensor& edges, const Tensor& weight, bool density) {
       NoGrad guard;
       check_histogram(self, weight);
-      check(edges.dim() == 1 && edges.numel() > 0, Kind::Runtime,
-            "histogram(): bins tensor should have one dimension and one or more edges, got ",
-            edges.shape());
-      check(edges.dtype() == self.dtype(), Kind::Runtime, "histogram(): bins have dtype ",
-            edges.dtype(), ", input ", self.dtype());
+      check_edges(self, edges);
       if (edges.numel() == 1)
         return std::make_tuple(zeros({0}, self.dtype(), self.device()), clone(edges));
       return finished(self, bins_between(self, weight, contiguous(edges)), clone(edges), density);
     }),
-    kForms | Out, "Counts (or sums of weights) between the given edges, and the edges.");
+    kForms | Out | ExactOut, "Counts (or sums of weights) between the given edges, and the edges.");
 EMBER_OP(
     "histogram(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool "
     "density=False) -> (Tensor hist, Tensor bin_edges)",
@@ -145,18 +171,24 @@ EMBER_OP(
         const Tensor& weight, bool density) {
       NoGrad guard;
       check_histogram(self, weight);
-      check(bins > 0, Kind::Runtime, "histogram(): bins must be > 0, got ", bins);
+      check(bins > 0, Kind::Runtime, "torch.histogram(): bins must be > 0, but got ", bins,
+            " for dimension 0");
       check(!range || range->size() == 2, Kind::Runtime,
             "histogram(): range should have 2 elements, got ", range ? range->size() : 0);
+      check(!range || !((*range)[0] > (*range)[1]), Kind::Runtime,
+            "torch.histogramdd: min should not exceed max, but got min ", (*range)[0], " max ",
+            (*range)[1], " for dimension 0");
       Range r{0, 1};
       if (range)
-        r = range_of("histogram", empty({0}, self.dtype()), (*range)[0], (*range)[1], 0.5);
+        r = range_of(empty({0}, self.dtype()), {(*range)[0], (*range)[1]}, 0.5);
       else if (self.numel())
-        r = range_of("histogram", self, 0, 0, 0.5);
+        r = range_of(self, {0, 0}, 0.5);
+      check(is_finite(r), Kind::Runtime, "torch.histogramdd: dimension 0's range [", r.low, ", ",
+            r.high, "] is not finite");
       Tensor edges = edges_over(r, bins, self.dtype(), self.device());
       return finished(self, bins_between(self, weight, edges), edges, density);
     }),
-    kForms | Out,
+    kForms | Out | ExactOut,
     "Counts (or sums of weights) in `bins` equal bins over `range`, and their edges.");
 
 }  // namespace ember

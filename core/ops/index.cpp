@@ -180,7 +180,6 @@ Tensor index_put_(const Tensor& self, const TensorList& indices, const Tensor& v
     return self;
   }
   Picked p(self, positions);
-  check_dtypes();
   Shape strides;
   bool fits = values.dim() <= p.shape.size();
   for (int i = 1; fits && i <= values.dim(); i++)
@@ -197,6 +196,7 @@ Tensor index_put_(const Tensor& self, const TensorList& indices, const Tensor& v
   }
   check(fits, Kind::Runtime, "shape mismatch: value tensor of shape ", values.shape(),
         " cannot be broadcast to indexing result of shape ", p.shape);
+  check_dtypes();
   {
     NoGrad guard;
     given = beside("index_put_", self, given, Sharing::Apart);
@@ -273,7 +273,7 @@ Tensor nonzero_static(const Tensor& self, int64_t size, int64_t fill_value) {
   return out;
 }
 EMBER_OP("nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor", &nonzero_static,
-         kForms | Out | Apart,
+         kForms | Out | Apart | ExactOut,
          "nonzero() with exactly `size` rows: cut, or filled up with `fill_value`.");
 
 TensorList unravel_index(const Tensor& indices, const Shape& shape) {

@@ -1,4 +1,5 @@
 // Tensors put together: cat, stack and NumPy's names for them, block_diag.
+#include "ops/conv.h"
 #include "ops/ops.h"
 
 namespace ember {
@@ -10,11 +11,7 @@ bool is_skipped(const Tensor& t) { return t.dim() == 1 && t.shape()[0] == 0; }
 
 // All in channels_last: so is the result.
 bool all_channels_last(const TensorList& list) {
-  for (const Tensor& t : list) {
-    if (t.dim() != 4 && t.dim() != 5) return false;
-    if (t.is_contiguous() || !(t.strides() == channels_last_strides(t.shape()))) return false;
-  }
-  return true;
+  return std::all_of(list.begin(), list.end(), prefers_channels_last);
 }
 
 void check_list(const char* op, const TensorList& tensors) {
@@ -54,7 +51,8 @@ Tensor cat(const TensorList& tensors, int64_t dim, Dest dest) {
     if (parts.empty()) model = &t;
     parts.push_back(t);
   }
-  int d = wrap_dim("cat", dim, model->dim());
+  // Where there is nothing to join, `dim` says nothing.
+  int d = parts.empty() ? 0 : wrap_dim("cat", dim, model->dim());
   Shape shape = model->shape();
   int64_t total = 0;
   for (const Tensor& t : parts) {
@@ -70,6 +68,9 @@ Tensor cat(const TensorList& tensors, int64_t dim, Dest dest) {
   }
   if (!parts.empty()) shape[d] = total;
   Dtype dtype = result_type(tensors);
+  check(!dest.tensor || can_cast(dtype, dest.tensor->dtype()), Kind::Type,
+        "torch.cat(): input types can't be cast to the desired output type ",
+        dest.tensor ? type_name(dest.tensor->dtype()) : "");
   Tensor out = parts.empty()
                    ? output_for("cat", dest, shape, dtype, model->device())
                    : joined("cat", parts, d, shape, dtype, dest, all_channels_last(parts));

@@ -93,8 +93,9 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> lstsq(const Tensor& a, const Tensor& 
   check(a.dim() >= 2, Kind::Runtime, op, ": input must have at least 2 dimensions.");
   check(b.dim() >= 1, Kind::Runtime, op, ": other must have at least 1 dimension.");
   check_linalg_dtype(op, a, "input");
-  check(a.dtype() == b.dtype(), Kind::Runtime, op, ": Expected other to have dtype ", a.dtype(),
-        ", got ", b.dtype());
+  check(a.dtype() == b.dtype(), Kind::Runtime, op,
+        ": Expected input and other to have the same dtype, but got ", a.dtype(), ", got ",
+        b.dtype());
   check(a.dim() - b.dim() == 0 || a.dim() - b.dim() == 1, Kind::Runtime, op,
         ": input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= "
         "1, got ",

@@ -47,8 +47,8 @@ Tensor matrix_norm(const char* op, const Tensor& self, double order, const Shape
                    MaybeDtype dtype) {
   Axes at = axes_of(op, self, dim);
   double size = std::abs(order);
-  check(size == 1 || size == 2 || std::isinf(size), Kind::Runtime, op, ": Order ", order,
-        " not supported.");
+  check(size == 1 || size == 2 || std::isinf(size), Kind::Runtime, "linalg.matrix_norm: Order ",
+        order, " not supported.");
   Tensor x = converted(op, self, dtype);
   auto extreme = [&](const Tensor& t, int64_t d, bool keep) {
     if (order > 0 && t.size(d) == 0) return sum(t, Dims(d), keep);  // the norm of nothing is 0
@@ -141,8 +141,10 @@ template <class Norm>
 Tensor cond_by_inverse(const Tensor& self, Norm&& norm) {
   check_square("linalg.cond", self);
   auto [inverse, info] = inv_ex(self);
-  Tensor outer_norm = norm(inverse);
-  return masked_fill(norm(self) * outer_norm, info > Scalar(0), Scalar(INFINITY));
+  const Tensor singular = info > Scalar(0);
+  // Whatever stands for the inverse there need not be finite.
+  Tensor outer_norm = norm(masked_fill(inverse, unsqueeze(unsqueeze(singular, -1), -1), Scalar(0)));
+  return masked_fill(norm(self) * outer_norm, singular, Scalar(INFINITY));
 }
 
 Tensor cond_by_values(const Tensor& self, bool inverted) {

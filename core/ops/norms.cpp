@@ -45,7 +45,7 @@ Tensor norm_over(const char* op, const Tensor& self, double p, const Dims& dim, 
   Shape dims = reduced_dims(op, dim, x.dim());
   check(!(std::isinf(p) || p < 0) || reduced_count(x.shape(), dims) ||
             numel_of(reduced_shape(x.shape(), dims, true)) == 0,
-        Kind::Runtime, op, "(): cannot compute the norm of order ", p,
+        Kind::Runtime, op, " cannot compute the norm of order ", p,
         " on an empty tensor as it has no identity");
   Tensor full = empty(reduced_shape(x.shape(), dims, true), real_of(x.dtype()), x.device());
   backend_of(x).reduce(Reduction::Norm, full, x, dims, p);
@@ -65,7 +65,7 @@ EMBER_OP(
       check_real_order("linalg.vector_norm", ord);
       return norm_over("linalg.vector_norm", self, ord.to<double>(), dim, keepdim, dtype);
     }),
-    Function | Out, "Norm of order `ord` of vectors over `dim`.");
+    Function | Out | ExactOut, "Norm of order `ord` of vectors over `dim`.");
 
 EMBER_OP(
     "norm(Tensor self, Scalar? p=2, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> "
@@ -74,7 +74,7 @@ EMBER_OP(
         MaybeDtype dtype) {
       return norm_over("norm", self, p ? p->to<double>() : 2.0, dim, keepdim, dtype);
     }),
-    kForms | Out, "Norm of order `p` over `dim`, or of all elements.");
+    kForms | Out | ExactOut, "Norm of order `p` over `dim`, or of all elements.");
 EMBER_OP(
     "norm(Tensor self, str p, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> Tensor",
     ([](const Tensor& self, const std::string& p, const Dims& dim, bool keepdim, MaybeDtype dtype) {
@@ -85,7 +85,7 @@ EMBER_OP(
             "' is unknown; expected a number, 'fro' or 'nuc'");
       return norm_over("norm", self, 2.0, dim, keepdim, dtype);
     }),
-    kForms | Out, "Frobenius norm over `dim`, or of all elements.");
+    kForms | Out | ExactOut, "Frobenius norm over `dim`, or of all elements.");
 
 EMBER_OP("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
          ([](const Tensor& self, const Tensor& other, const Scalar& p) {

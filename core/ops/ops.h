@@ -205,8 +205,8 @@ Tensor mean(const Tensor& self, const Dims& dim = {}, bool keepdim = false,
             std::optional<Dtype> dtype = std::nullopt);
 Tensor prod(const Tensor& self, const Dims& dim = {}, bool keepdim = false,
             std::optional<Dtype> dtype = std::nullopt);
-Tensor any(const Tensor& self, const Dims& dim = {}, bool keepdim = false);
-Tensor all(const Tensor& self, const Dims& dim = {}, bool keepdim = false);
+Tensor any(const Tensor& self, const Dims& dim = {}, bool keepdim = false, Dest dest = {});
+Tensor all(const Tensor& self, const Dims& dim = {}, bool keepdim = false, Dest dest = {});
 Tensor var(const Tensor& self, const Dims& dim, double correction, bool keepdim);
 Tensor std(const Tensor& self, const Dims& dim, double correction, bool keepdim);
 Tensor norm_over(const char* op, const Tensor& self, double p, const Dims& dim, bool keepdim,

@@ -37,13 +37,13 @@ Sizes sizes_of(const char* op, int axes, const Tensor& x, const Dims& kernel, co
     const int64_t k = s.kernel[i], step = s.stride[i], p = s.padding[i], d = s.dilation[i];
     check(k > 0, Kind::Runtime, op, "(): kernel size should be greater than zero, but got ",
           s.kernel);
-    check(step > 0, Kind::Runtime, op, "(): stride should be greater than zero, but got ",
-          s.stride);
+    check(step > 0, Kind::Runtime, op, "(): stride must be greater than zero, but got ", s.stride);
     check(d > 0, Kind::Runtime, op, "(): dilation should be greater than zero, but got ",
           s.dilation);
     check(k <= kMost && step <= kMost && p <= kMost && d <= kMost, Kind::Runtime, op,
-          "(): kernel size ", s.kernel, ", stride ", s.stride, ", padding ", s.padding,
-          " and dilation ", s.dilation, " must be less than 2^31");
+          "(): value cannot be converted to type int without overflow: kernel size ", s.kernel,
+          ", stride ", s.stride, ", padding ", s.padding, " and dilation ", s.dilation,
+          " must be less than 2^31");
     check(p >= 0, Kind::Runtime, op, "(): pad must be non-negative, but got pad: ", p);
     const int64_t reach = d * (k - 1) + 1, size = x.size(i - axes);
     check(p <= k / 2, Kind::Runtime, op,
@@ -121,7 +121,7 @@ Windows adaptive(const char* op, const Tensor& x, const Shape& size) {
         axes);
   check(x.dim() == axes + 1 || x.dim() == axes + 2, Kind::Runtime, op, "(): Expected ", axes + 1,
         "D or ", axes + 2, "D tensor, but got ", x.shape());
-  for (int i = x.dim() == axes + 2; i < x.dim(); i++)
+  for (int i = 1; i < x.dim(); i++)
     check(x.size(i) > 0, Kind::Runtime, op,
           "(): Expected input to have non-zero size for non-batch dimensions, but input has sizes ",
           x.shape());

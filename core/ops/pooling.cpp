@@ -119,14 +119,19 @@ Tensor mean_in_steps(const Tensor& x, const PoolWindows& windows, int64_t diviso
 
 // --- gradients -----------------------------------------------------------------------------------
 
+void check_gradient(const Tensor& g) {
+  check(g.numel() > 0, Kind::Runtime,
+        "pooling: Expected grad_output to have non-zero size for non-batch dimensions, but "
+        "grad_output has sizes ",
+        g.shape());
+}
+
 // g summed up at the positions of the maxima in a tensor of `shape`.
 Tensor max_gradient(const Tensor& g, const Tensor& indices, const Shape& shape) {
   Tensor dx = empty_laid_out(shape, g.dtype(), g.device(), prefers_channels_last(indices));
   if (dx.numel() && !dx.device().is_meta()) {
-    if (g.numel())
-      backend_of(g).pool()->max_grad(dx, g, indices);
-    else
-      backend_of(dx).fill(dx, Scalar(0));
+    check_gradient(g);
+    backend_of(g).pool()->max_grad(dx, g, indices);
   }
   if (!grad_needed(g)) return dx;
   return tape(dx, "max_pool_backward", wrt(g, [indices = Saved(indices)](const Tensor& u) {
@@ -139,10 +144,8 @@ Tensor mean_gradient(const char* op, const Tensor& g, const Windows& windows, in
                      const Shape& shape, bool channels_last) {
   Tensor dx = empty_laid_out(shape, g.dtype(), g.device(), channels_last);
   if (dx.numel() && !dx.device().is_meta()) {
-    if (g.numel())
-      backend_of(g).pool()->mean_grad(dx, g, *windows, divisor);
-    else
-      backend_of(dx).fill(dx, Scalar(0));
+    check_gradient(g);
+    backend_of(g).pool()->mean_grad(dx, g, *windows, divisor);
   }
   if (!grad_needed(g)) return dx;
   return tape(dx, op, wrt(g, [op, windows, divisor](const Tensor& u) {

@@ -173,7 +173,7 @@ Tensor householder_product(const Tensor& a, const Tensor& tau) {
   check(batch_of(a) == batch_of(tau, 1), Kind::Runtime, op,
         ": Expected batch dimensions of tau to be equal to input.shape[:-2], but got ",
         batch_of(tau, 1), " and ", batch_of(a));
-  check(a.dtype() == tau.dtype(), Kind::Runtime, op, ": tau dtype ", tau.dtype(),
+  check(a.dtype() == tau.dtype(), Kind::Runtime, op, ": tau dtype ", type_name(tau.dtype()),
         " does not match input dtype ", a.dtype());
   check_linalg_dtype(op, a, "input");
   Tensor q = first_columns(op, {detach(a), contiguous(detach(tau))}, a.size(-1));

@@ -89,7 +89,7 @@ Dtype float_dtype(const char* op, const Tensor& self, MaybeDtype dtype) {
 Tensor sum(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) {
   Shape dims = reduced_dims("sum", dim, self.dim());
   Dtype t = sum_dtype(self, dtype);
-  if (is_complex(self.dtype()) != is_complex(t)) return sum(to(self, t), dim, keepdim);
+  if (is_complex(self.dtype()) != is_complex(t)) return sum(to(self, t), dim, keepdim, t);
   Tensor out = reduce(Reduction::Sum, self, dims, keepdim, t);
   if (!grad_needed(self) || !is_differentiable(t)) return out;
   return tape(out, "sum", wrt(self, [dims, keepdim, shape = self.shape()](const Tensor& g) {
@@ -97,16 +97,18 @@ Tensor sum(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) 
               }));
 }
 EMBER_OP("sum(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> Tensor",
-         &sum, kForms | Out, "Sum over `dim`, or over every axis when `dim` is None.");
+         &sum, kForms | Out | DtypeOut, "Sum over `dim`, or over every axis when `dim` is None.");
 EMBER_OP("sum(Tensor self, *, Dtype? dtype=None) -> Tensor",
          ([](const Tensor& self, MaybeDtype dtype) { return sum(self, {}, false, dtype); }),
-         kForms | Out, "Sum of all elements.");
+         kForms | Out | DtypeOut, "Sum of all elements.");
 
 Tensor nansum(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) {
-  check(!is_complex(self.dtype()), Kind::Runtime, "nansum(): does not support complex inputs");
+  check(!is_complex(self.dtype()), Kind::Runtime, "nansum on CPU does not support complex inputs");
   if (is_integral(self.dtype(), true)) return sum(self, dim, keepdim, dtype);
   Shape dims = reduced_dims("nansum", dim, self.dim());
-  Tensor out = reduce(Reduction::NanSum, self, dims, keepdim, sum_dtype(self, dtype));
+  Dtype t = sum_dtype(self, dtype);
+  check(!is_complex(t), Kind::NotImplemented, "nansum(): not implemented for dtype ", t);
+  Tensor out = reduce(Reduction::NanSum, self, dims, keepdim, t);
   if (!grad_needed(self) || !is_differentiable(out.dtype())) return out;
   return tape(out, "nansum", wrt(self, [dims, keepdim, x = Saved(self)](const Tensor& g) {
                 Tensor kept = x.get();
@@ -115,7 +117,7 @@ Tensor nansum(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtyp
               }));
 }
 EMBER_OP("nansum(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> Tensor",
-         &nansum, kForms | Out, "Sum over `dim` with NaN counting as zero.");
+         &nansum, kForms | Out | DtypeOut, "Sum over `dim` with NaN counting as zero.");
 
 Tensor mean(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) {
   Dtype t = float_dtype("mean", self, dtype);
@@ -186,32 +188,39 @@ Tensor prod(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype)
 }
 EMBER_OP("prod(Tensor self, *, Dtype? dtype=None) -> Tensor",
          ([](const Tensor& self, MaybeDtype dtype) { return prod(self, {}, false, dtype); }),
-         kForms | Out, "Product of all elements.");
+         kForms | Out | DtypeOut, "Product of all elements.");
 EMBER_OP("prod(Tensor self, int dim, bool keepdim=False, *, Dtype? dtype=None) -> Tensor",
          ([](const Tensor& self, int64_t dim, bool keepdim, MaybeDtype dtype) {
            return prod(self, Dims(dim), keepdim, dtype);
          }),
-         kForms | Out, "Product over one dimension.");
+         kForms | Out | DtypeOut, "Product over one dimension.");
 
 // --- any, all, count
 // ------------------------------------------------------------------------------------
 
 namespace {
 
-Tensor truth(Reduction f, const char* op, const Tensor& self, const Dims& dim, bool keepdim) {
+Tensor truth(Reduction f, const char* op, const Tensor& self, const Dims& dim, bool keepdim,
+             Dest dest) {
   Shape dims = dim.given && dim.values.empty() ? Shape{} : reduced_dims(op, dim, self.dim());
   Dtype dtype =
       self.dtype() == Dtype::UInt8 ? Dtype::UInt8 : Dtype::Bool;  // torch's exception for uint8
-  return reduce(f, self, dims, keepdim, dtype);
+  if (dest.tensor) dtype = dest.tensor->dtype();
+  check(dtype == Dtype::Bool || dtype == Dtype::UInt8, Kind::Runtime, op,
+        " only supports bool tensor for result, got: ", type_name(dtype));
+  Tensor out = reduce(f, self, dims, keepdim, dtype);
+  if (!dest.tensor) return out;
+  copy_to_out(op, *dest.tensor, out);
+  return *dest.tensor;
 }
 
 }  // namespace
 
-Tensor any(const Tensor& self, const Dims& dim, bool keepdim) {
-  return truth(Reduction::Any, "any", self, dim, keepdim);
+Tensor any(const Tensor& self, const Dims& dim, bool keepdim, Dest dest) {
+  return truth(Reduction::Any, "any", self, dim, keepdim, dest);
 }
-Tensor all(const Tensor& self, const Dims& dim, bool keepdim) {
-  return truth(Reduction::All, "all", self, dim, keepdim);
+Tensor all(const Tensor& self, const Dims& dim, bool keepdim, Dest dest) {
+  return truth(Reduction::All, "all", self, dim, keepdim, dest);
 }
 EMBER_OP("any(Tensor self, Dims dim=None, bool keepdim=False) -> Tensor", &any, kForms | Out,
          "Whether any element over `dim` is nonzero.");
@@ -240,6 +249,10 @@ Spread spread(const char* op, const Tensor& self, const Dims& dim, double correc
   check(is_differentiable(self.dtype()), Kind::Runtime, op,
         "(): only support floating point and complex dtypes, got ", self.dtype());
   Shape dims = reduced_dims(op, dim, self.dim());
+  if (correction >= double(reduced_count(self.shape(), dims)) && host_warn)
+    host_warn(std::string(op) +
+              "(): degrees of freedom is <= 0. Correction should be strictly less than the "
+              "reduction factor (input numel divided by output numel).");
   if (is_complex(self.dtype())) {  // the sum of the variances of both parts
     Spread re = spread(op, real(self), Dims(dims), correction, keepdim, false, false);
     Spread im = spread(op, imag(self), Dims(dims), correction, keepdim, false, false);
@@ -290,7 +303,7 @@ Tensor std(const Tensor& self, const Dims& dim, double correction, bool keepdim)
              return spread(#name, self, {}, unbiased, false, root, false).value;                   \
            }),                                                                                     \
            kForms, what " of all elements.");                                                      \
-  EMBER_OP(#name "(Tensor self, Dims dim, bool unbiased, bool keepdim=False) -> Tensor",           \
+  EMBER_OP(#name "(Tensor self, Dims? dim, bool unbiased, bool keepdim=False) -> Tensor",          \
            ([](const Tensor& self, const Dims& dim, bool unbiased, bool keepdim) {                 \
              return spread(#name, self, dim, unbiased, keepdim, root, false).value;                \
            }),                                                                                     \
@@ -309,7 +322,7 @@ Tensor std(const Tensor& self, const Dims& dim, double correction, bool keepdim)
            }),                                                                                     \
            Function, what " and mean of all elements.");                                           \
   EMBER_OP(#name                                                                                   \
-           "_mean(Tensor self, Dims dim, bool unbiased, bool keepdim=False) -> (Tensor, Tensor)",  \
+           "_mean(Tensor self, Dims? dim, bool unbiased, bool keepdim=False) -> (Tensor, Tensor)", \
            ([](const Tensor& self, const Dims& dim, bool unbiased, bool keepdim) {                 \
              Spread s = spread(#name, self, dim, unbiased, keepdim, root, true);                   \
              return std::make_tuple(s.value, s.mean);                                              \

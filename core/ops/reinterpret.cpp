@@ -26,9 +26,9 @@ Tensor view_as_complex(const Tensor& self) {
         "dtype ",
         self.dtype());
   check(self.dim() && self.size(-1) == 2, Kind::Runtime,
-        "view_as_complex(): the last dimension must have size 2, got ", self.shape());
+        "view_as_complex(): Tensor must have a last dimension of size 2, got ", self.shape());
   check(self.stride(-1) == 1, Kind::Runtime,
-        "view_as_complex(): the last dimension must have stride 1, got ", self.strides());
+        "view_as_complex(): Tensor must have a last dimension with stride 1, got ", self.strides());
   Shape shape = self.shape(), strides = self.strides();
   shape.pop_back();
   strides.pop_back();

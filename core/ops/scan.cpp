@@ -30,13 +30,13 @@ Dtype total_dtype(const Tensor& self, MaybeDtype dtype) {
 Tensor cumsum(const Tensor& self, int64_t dim, MaybeDtype dtype) {
   int d = wrap_dim("cumsum", dim, self.dim());
   Dtype t = total_dtype(self, dtype);
-  if (is_complex(self.dtype()) != is_complex(t)) return cumsum(to(self, t), dim);
+  if (is_complex(self.dtype()) != is_complex(t)) return cumsum(to(self, t), dim, t);
   Tensor out = scan(Scan::Sum, self, d, t);
   if (!grad_needed(self) || !is_differentiable(t)) return out;
   return tape(out, "cumsum", wrt(self, [d](const Tensor& g) { return sum_from(g, d); }));
 }
-EMBER_OP("cumsum(Tensor self, int dim, *, Dtype? dtype=None) -> Tensor", &cumsum, kAllForms,
-         "Sum of each element along `dim` and all before it.");
+EMBER_OP("cumsum(Tensor self, int dim, *, Dtype? dtype=None) -> Tensor", &cumsum,
+         kAllForms | DtypeOut, "Sum of each element along `dim` and all before it.");
 
 // --- cumprod
 // --------------------------------------------------------------------------------------------
@@ -82,8 +82,8 @@ Tensor cumprod(const Tensor& self, int64_t dim, MaybeDtype dtype) {
                 return cumprod_rule(g, x.get(), y.get(), d);
               }));
 }
-EMBER_OP("cumprod(Tensor self, int dim, *, Dtype? dtype=None) -> Tensor", &cumprod, kAllForms,
-         "Product of each element along `dim` and all before it.");
+EMBER_OP("cumprod(Tensor self, int dim, *, Dtype? dtype=None) -> Tensor", &cumprod,
+         kAllForms | DtypeOut, "Product of each element along `dim` and all before it.");
 
 // --- cummax, cummin
 // -------------------------------------------------------------------------------------
@@ -112,12 +112,14 @@ EMBER_OP("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)",
          ([](const Tensor& self, int64_t dim) {
            return running_extreme("cummax", Scan::Max, self, dim);
          }),
-         kForms | Out, "Largest of each element along `dim` and all before it, and where it is.");
+         kForms | Out | ExactOut,
+         "Largest of each element along `dim` and all before it, and where it is.");
 EMBER_OP("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)",
          ([](const Tensor& self, int64_t dim) {
            return running_extreme("cummin", Scan::Min, self, dim);
          }),
-         kForms | Out, "Smallest of each element along `dim` and all before it, and where it is.");
+         kForms | Out | ExactOut,
+         "Smallest of each element along `dim` and all before it, and where it is.");
 
 // --- logcumsumexp
 // ---------------------------------------------------------------------------------------
@@ -155,7 +157,8 @@ Tensor logcumsumexp(const Tensor& self, int64_t dim) {
                 return logcumsumexp_rule(g, x.get(), y.get(), d);
               }));
 }
-EMBER_OP("logcumsumexp(Tensor self, int dim) -> Tensor", &logcumsumexp, kForms | Out | Pointwise,
+EMBER_OP("logcumsumexp(Tensor self, int dim) -> Tensor", &logcumsumexp,
+         kForms | Out | Pointwise | ExactOut,
          "Logarithm of the sum of exponentials of each element along `dim` and all before it.");
 
 // --- differences

@@ -52,6 +52,7 @@ enum Forms : unsigned {
   // in the way of pointwise ops. The messages are PyTorch's.
   SafeOut = 128,   // one that the result can safely be cast to
   ExactOut = 256,  // that of the result
+  DtypeOut = 512,  // that of dtype=, for which it stands where that is not given
 };
 constexpr unsigned kForms = Function | Method;
 constexpr unsigned kAllForms = Function | Method | InPlace | Out;

@@ -11,8 +11,8 @@ namespace {
 using Pair = std::tuple<Tensor, Tensor>;
 
 void check_ordered(const char* op, const Tensor& self) {
-  check(!is_complex(self.dtype()), Kind::Runtime, op, "(): complex numbers have no order, got ",
-        self.dtype());
+  check(!is_complex(self.dtype()), Kind::Runtime, op,
+        "(): Sort does not support complex dtypes on CPU, got ", self.dtype());
 }
 
 // The gradient of values that were taken from `indices` along `dim`.
@@ -53,7 +53,7 @@ EMBER_OP(
     ([](const Tensor& self, int64_t dim, bool descending, std::optional<bool>) {
       return sort(self, dim, descending);
     }),
-    kForms | Out,
+    kForms | Out | ExactOut,
     "The elements along `dim` in order, and where they came from. NaN counts as the largest.");
 EMBER_OP("argsort(Tensor self, int dim=-1, bool descending=False, *, bool stable=False) -> Tensor",
          ([](const Tensor& self, int64_t dim, bool descending, bool) {
@@ -80,7 +80,8 @@ Pair topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted)
 EMBER_OP(
     "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, "
     "Tensor indices)",
-    &topk, kForms | Out, "The `k` largest (or smallest) elements along `dim`, and where they are.");
+    &topk, kForms | Out | ExactOut,
+    "The `k` largest (or smallest) elements along `dim`, and where they are.");
 
 // --- one element of a rank
 // ------------------------------------------------------------------------------
@@ -147,7 +148,7 @@ Tensor median_of_all(const char* op, Rank rank, const Tensor& self) {
 EMBER_OP(
     "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor "
     "indices)",
-    &kthvalue, kForms | Out | Apart,
+    &kthvalue, kForms | Out | Apart | ExactOut,
     "The `k`-th smallest element along `dim`, counted from 1, and where it is.");
 
 #define EMBER_MEDIAN(name, rank, what)                                                            \
@@ -158,7 +159,7 @@ EMBER_OP(
            ([](const Tensor& self, int64_t dim, bool keepdim) {                                   \
              return pick(#name, rank, 0, self, dim, keepdim);                                     \
            }),                                                                                    \
-           kForms | Out, what " along `dim`, and where it is.")
+           kForms | Out | ExactOut, what " along `dim`, and where it is.")
 EMBER_MEDIAN(median, Rank::Median, "Median, the lower of two in the middle,");
 EMBER_MEDIAN(nanmedian, Rank::NanMedian, "Median of what is not NaN");
 
@@ -166,7 +167,7 @@ EMBER_OP("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, T
          ([](const Tensor& self, int64_t dim, bool keepdim) {
            return pick("mode", Rank::Mode, 0, self, dim, keepdim);
          }),
-         kForms | Out,
+         kForms | Out | ExactOut,
          "The most frequent element along `dim`, the smallest of several, and where it is.");
 
 // --- quantiles
@@ -301,26 +302,18 @@ Tensor places(const char* op, const Tensor& sorted, const Operand& wanted, bool 
       wanted.is_tensor()
           ? wanted.tensor()
           : scalar_tensor(wanted.scalar(), dtype_of_scalar(wanted.scalar()), sorted.device());
-  if (!wanted.is_tensor()) {
+  if (!wanted.is_tensor())
     check(sorted.dim() == 1, Kind::Runtime, op,
           "(): input value can be a scalar only when boundaries tensor dimension is 1, got ",
           sorted.dim());
-    values =
-        to(values, is_floating(sorted.dtype()) || !is_floating(values.dtype()) ? sorted.dtype()
-                                                                               : values.dtype());
-  }
   check(!is_complex(values.dtype()), Kind::Runtime, op, "(): complex numbers have no order");
   check(values.device() == sorted.device(), Kind::Runtime, op,
         "(): boundaries and input value tensors should have same "
         "device type, but got ",
         sorted.device(), " and ", values.device());
-  Tensor lines = sorted;
-  if (!wanted.is_tensor() && values.dtype() != sorted.dtype())
-    lines = to(sorted, values.dtype());
-  else
-    check(values.dtype() == sorted.dtype(), Kind::Runtime, op,
-          "(): boundary tensor and input value tensor should have same dtype, got ", sorted.dtype(),
-          " and ", values.dtype());
+  const Dtype dtype = result_type(sorted, wanted);
+  const Tensor lines = to(sorted, dtype);
+  values = to(values, dtype);
   if (sorted.dim() > 1) {
     bool same = values.dim() == sorted.dim();
     for (int d = 0; same && d + 1 < sorted.dim(); d++) same = values.size(d) == sorted.size(d);

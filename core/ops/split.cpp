@@ -203,7 +203,7 @@ TensorList tensor_split_by(const Tensor& self, const Tensor& where, int64_t dim)
   check(where.dtype() == Dtype::Int64, Kind::Runtime,
         "tensor_split expected tensor_indices_or_sections to have dtype of "
         "long, but got ",
-        where.dtype());
+        type_name(where.dtype()));
   check(where.dim() <= 1, Kind::Runtime,
         "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
         "one-dimensional tensor, but got a tensor with ",

@@ -188,11 +188,9 @@ bool fits(const Param& p, PyObject* o) {
     case ArgType::Device: return is_device(o);
     case ArgType::Format: return Py_TYPE(o) == format_type;
     case ArgType::Generator: return is_generator(o);
-    case ArgType::Any:
-      check(Py_TYPE(o) != layout_type || p.name != "layout" || o == imported("ember._C", "strided"),
-            Kind::NotImplemented, "layout: only dense tensors are made here; to_sparse() and ",
-            "sparse_coo_tensor() give sparse ones");
-      return true;
+    case ArgType::Any:  // of other layouts see op_fallback.cpp
+      return Py_TYPE(o) != layout_type || p.name != "layout" ||
+             o == imported("ember._C", "strided");
   }
   return false;
 }

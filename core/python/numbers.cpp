@@ -65,7 +65,7 @@ bool is_int(PyObject* o) {
   if (PyBool_Check(o) || PyFloat_Check(o)) return false;
   if (is_tensor(o)) {
     const Tensor& t = tensor_of(o);
-    return t.numel() == 1 && is_integral(t.dtype());
+    return t.dim() == 0 && is_integral(t.dtype());
   }
   return PyIndex_Check(o);
 }

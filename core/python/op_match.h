@@ -10,6 +10,7 @@ struct Call {
   PyObject* out = nullptr;
   Object varargs;  // keeps a packed size alive
   Object copies;   // and of operands that lie where the op writes
+  Object dtype;    // and the dtype of out=
 };
 
 // Places the arguments of a call on the parameters of one overload; false (and why) if they do not

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "ops/overlap.h"
+#include "python/op_fallback.h"
 #include "python/op_match.h"
 #include "python/op_span.h"
 #include "python/overrides.h"
@@ -163,9 +164,10 @@ void check_out_dtype(const OpInfo& op, const std::string& name, Dtype out, Dtype
     check(can_cast(result, out), Kind::Runtime, op.name, "(): Expected ", name,
           " to be safely castable from ", type_name(result), " dtype, but got ", name,
           " with dtype ", type_name(out));
-  if (op.forms & ExactOut)
+  if (op.forms & (ExactOut | DtypeOut))
     check(result == out, Kind::Runtime, op.name, "(): Expected out tensor to have dtype ",
-          kCNames[int(result)], ", but got ", kCNames[int(out)], " instead");
+          kCNames[int(result)], ", but got ", kCNames[int(out)], " instead (expected scalar type '",
+          type_name(result), "' but got '", type_name(out), "' for ", name, ")");
 }
 
 void write_out(const OpInfo& op, PyObject* out, PyObject* result) {
@@ -191,6 +193,18 @@ void write_out(const OpInfo& op, PyObject* out, PyObject* result) {
   }
 }
 
+// Where out= stands for dtype=, which was not given.
+void take_dtype_of_out(const OpInfo& op, Call& call) {
+  if (!(op.forms & DtypeOut) || !is_tensor(call.out)) return;
+  for (size_t i = 0; i < op.params.size(); i++) {
+    if (op.params[i].type != ArgType::Dtype) continue;
+    PyObject*& dtype = call.values[i];
+    if (dtype && dtype != Py_None) continue;
+    call.dtype = checked(wrap_dtype(tensor_of(call.out).dtype()));
+    dtype = call.dtype.get();
+  }
+}
+
 // A tensor that needs a gradient, also in a list or tuple.
 bool needs_grad(PyObject* v) {
   if (!v) return false;
@@ -210,6 +224,7 @@ PyObject* call_with_out(const OpInfo& op, Call& call) {
         "(): functions with out=... arguments don't support automatic differentiation, but one of "
         "the arguments "
         "requires grad.");
+  take_dtype_of_out(op, call);
   Args args{&op, reinterpret_cast<void* const*>(call.values), {}};
   if (op.native_dest) {
     check(is_tensor(call.out), Kind::Type, op.name, "(): argument 'out' must be Tensor, not ",
@@ -287,6 +302,8 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
       Args a{info, reinterpret_cast<void* const*>(call.values), {}};
       return static_cast<PyObject*>(info->call(a));
     }
+    if (PyObject* made = call_otherwise(self, *op.overloads->front(), *op.name, args, n, kwnames))
+      return made;
     fail_to_match(op, args, n, kwnames);
   });
 }

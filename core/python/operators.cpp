@@ -117,6 +117,14 @@ PyObject* unary_slot(PyObject* a) {
   return as_op(name, a, nullptr, [&] { return wrap(op(tensor_of(a), {})); });
 }
 PyObject* positive(PyObject* a) { return Py_NewRef(a); }
+PyObject* invert(PyObject* a) {
+  if (!self_overrides(a) && is_differentiable(tensor_of(a).dtype())) {
+    PyErr_SetString(PyExc_TypeError,
+                    "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
+    return nullptr;
+  }
+  return unary_slot<&ember::bitwise_not, kNot>(a);
+}
 // bool(x), int(x) and the like, of a tensor that takes over calls.
 template <class F>
 PyObject* converted(PyObject* a, const char* name, F&& f) {
@@ -191,7 +199,7 @@ PyNumberMethods number_methods = [] {
   n.nb_negative = unary_slot<&ember::neg, kNeg>;
   n.nb_positive = positive;
   n.nb_absolute = unary_slot<&ember::abs, kAbs>;
-  n.nb_invert = unary_slot<&ember::bitwise_not, kNot>;
+  n.nb_invert = invert;
   n.nb_and = binary_slot<&ember::bitwise_and, kAnd, kSwappedAnd>;
   n.nb_or = binary_slot<&ember::bitwise_or, kOr, kSwappedOr>;
   n.nb_xor = binary_slot<&ember::bitwise_xor, kXor, kSwappedXor>;

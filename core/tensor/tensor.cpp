@@ -209,7 +209,7 @@ Tensor make(Ref<Storage> storage, Dtype dtype, const Shape& shape, const Shape& 
   impl->strides = strides;
   impl->offset = offset;
   impl->numel = count_elements(shape);
-  impl->contiguous = is_contiguous(shape, strides);
+  impl->contiguous = impl->numel == 0 || is_contiguous(shape, strides);
   impl->inference = grad_mode.inference;
   return t;
 }
@@ -253,8 +253,8 @@ Tensor empty(const Shape& shape, Dtype dtype, Device device) {
 }
 
 Tensor empty_strided(const Shape& shape, const Shape& strides, Dtype dtype, Device device) {
-  check(shape.size() == strides.size(), Kind::Runtime, "empty_strided(): sizes ", shape,
-        " and strides ", strides, " must have the same length");
+  check(shape.size() == strides.size(), Kind::Runtime, "empty_strided(): dimensionality of sizes (",
+        shape.size(), ") must match dimensionality of strides (", strides.size(), ")");
   for (int i = 0; i < shape.size(); i++) {
     check(shape[i] >= 0, Kind::Runtime, "Trying to create tensor with negative dimension ",
           shape[i], ": ", shape);
@@ -284,8 +284,10 @@ Tensor from_storage(Ref<Storage> storage, Dtype dtype, Shape shape, Shape stride
   if (need) {
     bool overflows = __builtin_add_overflow(need, offset, &need) ||
                      __builtin_mul_overflow(need, item_size(dtype), &need);
-    check(!overflows && need <= storage->bytes, Kind::Runtime, "setStorage: sizes ", shape,
-          ", strides ", strides, ", storage offset ", offset, ", and itemsize ", item_size(dtype),
+    check(!overflows, Kind::Runtime, "Storage size calculation overflowed with sizes=", shape,
+          ", strides=", strides, " and storage offset ", offset);
+    check(need <= storage->bytes, Kind::Runtime, "setStorage: sizes ", shape, ", strides ", strides,
+          ", storage offset ", offset, ", and itemsize ", item_size(dtype),
           " requiring a storage size of ", need, " are out of bounds for storage of size ",
           storage->bytes);
   }
@@ -318,7 +320,7 @@ Tensor alias(const Tensor& t, Shape shape, Shape strides, int64_t offset) {
   impl->shape = std::move(shape);
   impl->strides = std::move(strides);
   impl->numel = count_elements(impl->shape);
-  impl->contiguous = is_contiguous(impl->shape, impl->strides);
+  impl->contiguous = impl->numel == 0 || is_contiguous(impl->shape, impl->strides);
   impl->storage = t.storage();
   return out;
 }
@@ -330,7 +332,7 @@ void set_geometry(const Tensor& t, Shape shape, Shape strides, int64_t offset) {
   impl.strides = std::move(strides);
   impl.offset = offset;
   impl.numel = numel;
-  impl.contiguous = is_contiguous(impl.shape, impl.strides);
+  impl.contiguous = numel == 0 || is_contiguous(impl.shape, impl.strides);
 }
 
 void resize(const Tensor& t, const Shape& shape, const Shape& strides) {

@@ -96,8 +96,13 @@ def _scaled(t: Tensor, alpha) -> Tensor:
 def add_to_dense(dense: Tensor, t: SparseTensor, alpha=1) -> Tensor:
     """A dense tensor plus a sparse one: dense."""
     if dense.shape != t.shape:
-        dense = dense.expand(ember.broadcast_shapes(dense.shape, t.shape))
-        check_shapes("add", dense, t)
+        try:
+            dense = dense.expand(t.shape)
+        except RuntimeError:
+            raise RuntimeError(
+                "add: expected 'self' and 'other' to have same size, but self has size "
+                f"{list(dense.shape)} while other has size {list(t.shape)}"
+            ) from None
     t = to_coo(t)
     check_bounds(t)
     dtype = ember.promote_types(dense.dtype, t.dtype)
@@ -259,8 +264,8 @@ def _divide(name: str, input, other, **options):
     if isinstance(other, SparseTensor) or not is_scalar(other):
         shape = list(other.shape) if isinstance(other, Tensor) else other
         raise RuntimeError(
-            "Sparse division requires a scalar or zero-dim dense tensor divisor (got "
-            f"shape {shape} for divisor)"
+            f"Sparse {'floor ' if name == 'floor_divide' else ''}division requires a "
+            f"scalar or zero-dim dense tensor divisor (got shape {shape} for divisor)"
         )
     if options.get("rounding_mode") is not None or name != "div":
         input = coalesced(input) if input.is_sparse else input
@@ -345,6 +350,8 @@ def _pointwise(name: str):
         return _written(t._with(function(t._val, *args, **kwargs)), out)
 
     def apply_(input, *args, **kwargs) -> Tensor:
+        if not input._coalesced:
+            raise RuntimeError(f"{name}_ requires coalesced input")
         return input._become(_cast(apply(input, *args, **kwargs), input.dtype))
 
     handles(name)(apply)

@@ -29,6 +29,7 @@ def to_coo(t: SparseTensor) -> SparseTensor:
     """A compressed tensor as COO, sorted; a COO tensor as it is."""
     if t._layout is ember.sparse_coo:
         return t
+    check_bounds(t)
     start, other = t._index
     values, size, batch = t._val, t._size, start.dim() - 1
     count = start[..., 0].numel()  # matrices in the batch
@@ -150,9 +151,18 @@ def _compress(indices: Tensor, values: Tensor, size, layout, batch: int, whole):
     return make(layout, (start, across.reshape(*outer, nnz)), values, whole, True, True)
 
 
+def _check_blocksize(blocksize) -> None:
+    if len(blocksize) != 2:
+        raise RuntimeError(
+            "to_sparse: blocksize needs to be a tuple of size 2, but got "
+            f"{len(blocksize)}"
+        )
+
+
 def _blocks(blocksize, rows: int, columns: int) -> tuple[int, int]:
     if blocksize is None:
         raise RuntimeError("to_sparse: a blocksize of two sizes is needed")
+    _check_blocksize(blocksize)
     high, wide = blocksize
     if high <= 0 or wide <= 0 or rows % high or columns % wide:
         raise RuntimeError(
@@ -194,6 +204,23 @@ def _coo_to_blocks(t: SparseTensor, layout, blocksize, batch: int) -> SparseTens
 # --- methods of Tensor ----------------------------------------------------------------
 
 
+def _as_compressed(self: Tensor, layout, blocksize, dense_dim) -> SparseTensor:
+    """`to_compressed`, for what PyTorch converts."""
+    source = LAYOUT_NAMES.get(self.layout)
+    if self.layout is ember.sparse_coo and self.sparse_dim() != 2:
+        raise RuntimeError(
+            f"conversion from {source} to {LAYOUT_NAMES[layout]} for input tensors "
+            "with sparse_dim()!=2 is not supported"
+        )
+    by_lines = self.layout in (ember.sparse_csr, ember.sparse_csc)
+    if by_lines and layout in BLOCKS and self._index[0].dim() > 1:
+        raise RuntimeError(
+            f"conversion from {source} to {LAYOUT_NAMES[layout]} for batched inputs is "
+            "not supported"
+        )
+    return to_compressed(self, layout, blocksize, dense_dim)
+
+
 def to_sparse(
     self: Tensor, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None
 ) -> Tensor:
@@ -212,11 +239,16 @@ def to_sparse(
                 "to_sparse: sparse_dim cannot be given together with layout, blocksize "
                 "or dense_dim"
             )
-        if isinstance(self, SparseTensor):
-            if self._layout is ember.sparse_coo and self.sparse_dim() == sparse_dim:
-                return self
-            return dense_to_coo(to_dense(self), sparse_dim)
-        return dense_to_coo(self, sparse_dim)
+        if not isinstance(self, SparseTensor):
+            return dense_to_coo(self, sparse_dim)
+        if self.sparse_dim() != sparse_dim:
+            raise RuntimeError(
+                f"to_sparse: conversion from {LAYOUT_NAMES[self._layout]} to Sparse "
+                "with sparse_dim argument !=self.sparse_dim() is not supported"
+            )
+        return to_coo(self)
+    if blocksize is not None:
+        _check_blocksize(blocksize)
     layout = ember.sparse_coo if layout is None else layout
     if layout is ember.strided:
         return to_dense(self)
@@ -225,7 +257,7 @@ def to_sparse(
             f"to_sparse(): argument 'layout' must be torch.layout, not {layout!r}"
         )
     if layout is not ember.sparse_coo:
-        return to_compressed(self, layout, blocksize, dense_dim)
+        return _as_compressed(self, layout, blocksize, dense_dim)
     if isinstance(self, SparseTensor):
         return to_coo(self)
     return dense_to_coo(self, self.dim() - (dense_dim or 0))
@@ -238,19 +270,19 @@ def to_sparse_coo(self: Tensor) -> Tensor:
 
 def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
     """The tensor in compressed rows."""
-    return to_compressed(self, ember.sparse_csr, None, dense_dim)
+    return _as_compressed(self, ember.sparse_csr, None, dense_dim)
 
 
 def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
     """The tensor in compressed columns."""
-    return to_compressed(self, ember.sparse_csc, None, dense_dim)
+    return _as_compressed(self, ember.sparse_csc, None, dense_dim)
 
 
 def to_sparse_bsr(self: Tensor, blocksize, dense_dim: int | None = None) -> Tensor:
     """The tensor in compressed rows of blocks."""
-    return to_compressed(self, ember.sparse_bsr, blocksize, dense_dim)
+    return _as_compressed(self, ember.sparse_bsr, blocksize, dense_dim)
 
 
 def to_sparse_bsc(self: Tensor, blocksize, dense_dim: int | None = None) -> Tensor:
     """The tensor in compressed columns of blocks."""
-    return to_compressed(self, ember.sparse_bsc, blocksize, dense_dim)
+    return _as_compressed(self, ember.sparse_bsc, blocksize, dense_dim)

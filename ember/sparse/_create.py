@@ -88,6 +88,8 @@ def sparse_coo_tensor(
             checked = True
     flag = bool(is_coalesced) or (is_coalesced is None and indices.shape[1] < 2)
     kept = values.detach() if requires_grad else values
+    if not kept.requires_grad:  # what becomes of `values` itself is its own affair
+        kept = kept.detach()
     made = make(ember.sparse_coo, (indices,), kept, size, flag, checked)
     if is_coalesced:
         _check_coalesced(made)
@@ -121,6 +123,44 @@ def _size_from(indices: Tensor, values: Tensor) -> "ember.Size":
             [*(n + 1 for n in indices.amax(1).tolist()), *values.shape[1:]]
         )
     return ember.Size([*[0] * indices.shape[0], *values.shape[1:]])
+
+
+# --- empty tensors of a layout --------------------------------------------------------
+
+
+def of_layout(op: str, *args, layout, dtype=None, device=None, **options) -> Tensor:
+    """What empty() and zeros(), new_empty() and new_zeros() make of a sparse layout."""
+    name = op.removeprefix("new_")
+    if name not in ("empty", "zeros"):
+        raise NotImplementedError(
+            f"{op}(): layout: only dense tensors are made here; to_sparse() and "
+            "sparse_coo_tensor() give sparse ones"
+        )
+    if name != op:
+        model, *args = args
+        dtype, device = dtype or model.dtype, device or model.device
+    size = options.pop("size", args[0] if len(args) == 1 else args)
+    size, grad = _size(size), options.get("requires_grad", False)
+    if layout is ember.sparse_coo:
+        return sparse_coo_tensor(
+            size=size, dtype=dtype, device=device, requires_grad=grad
+        )
+    if layout in BLOCKS or len(size) < 2:
+        raise RuntimeError(
+            f"{op}(): a tensor of layout {LAYOUT_NAMES[layout]} needs at least two "
+            "dimensions and, for blocks, their size; sparse_compressed_tensor() takes "
+            "them"
+        )
+    *batch, rows, columns = size
+    lines = rows if layout in ROWS else columns
+    return sparse_compressed_tensor(
+        ember.zeros((*batch, lines + 1), dtype=ember.int64, device=device),
+        ember.empty((*batch, 0), dtype=ember.int64, device=device),
+        ember.empty((*batch, 0), dtype=dtype, device=device),
+        size,
+        layout=layout,
+        requires_grad=grad,
+    )
 
 
 # --- compressed layouts ---------------------------------------------------------------
@@ -182,9 +222,12 @@ def sparse_compressed_tensor(
         size = _compressed_size(layout, start, other, values)
     size = _size(size)
     kept = values.detach() if requires_grad else values
-    check_compressed(layout, start, other, kept, size)
+    check_compressed_shapes(layout, start, other, kept, size)
+    checked = _invariants if check_invariants is None else check_invariants
+    if checked:
+        check_compressed(layout, start, other, kept, size)
     narrow = all(p.dtype is ember.int32 for p in parts)
-    made = make(layout, (start, other), kept, size, True, True, narrow=narrow)
+    made = make(layout, (start, other), kept, size, True, checked, narrow=narrow)
     return made.requires_grad_() if requires_grad else made
 
 
@@ -204,10 +247,10 @@ def _compressed_size(layout, start: Tensor, other: Tensor, values: Tensor):
     return [*values.shape[:batch], rows * high, columns * wide, *dense]
 
 
-def check_compressed(
+def check_compressed_shapes(
     layout, start: Tensor, other: Tensor, values: Tensor, size
 ) -> None:
-    """The invariants of compressed layouts, with PyTorch's errors."""
+    """Whether the parts of a compressed tensor belong together."""
     batch, blocks = start.dim() - 1, layout in BLOCKS
     base = batch + 2
     first, second = _index_names(layout)
@@ -232,8 +275,7 @@ def check_compressed(
             f"tensor shape[{batch}] (={rows}) and shape[{batch + 1}] (={columns}) must "
             f"be divisible with blocksize (={high}, {wide}) as defined by values shape"
         )
-    rows, columns = (rows // high, columns // wide) if blocks else (rows, columns)
-    along, across = (rows, columns) if layout in ROWS else (columns, rows)
+    along = rows // high if layout in ROWS else columns // wide
     if start.shape[-1] != along + 1:
         raise RuntimeError(
             f"{first}.shape[-1] must be equal to the number of "
@@ -245,8 +287,19 @@ def check_compressed(
             f"{second}.shape[-1] must be equal to nnz (={values.shape[batch]}) as "
             f"defined by values.shape[{batch}], but got {other.shape[-1]}"
         )
-    if values.is_meta or not start.numel():
+
+
+def check_compressed(
+    layout, start: Tensor, other: Tensor, values: Tensor, size
+) -> None:
+    """The invariants of compressed indices, with PyTorch's errors."""
+    if other.is_meta or not start.numel():
         return
+    first, second = _index_names(layout)
+    batch = start.dim() - 1
+    high, wide = values.shape[batch + 1 : batch + 3] if layout in BLOCKS else (1, 1)
+    rows, columns = size[batch] // high, size[batch + 1] // wide
+    across = columns if layout in ROWS else rows
     nnz = other.shape[-1]
     if bool((start[..., 0] != 0).any()):
         raise RuntimeError(f"`{first}[..., 0] == 0` is not satisfied.")
@@ -328,7 +381,7 @@ def sparse_bsc_tensor(
 
 
 class check_sparse_tensor_invariants:
-    """Whether making a COO tensor checks its indices at once; also a context.
+    """Whether making a sparse tensor checks its indices at once; also a context.
 
     Indices are always checked before they are used; with this, an error arises where
     the tensor is made.

@@ -24,7 +24,7 @@ def broadcast_to(input, size) -> Tensor:
     old = [1] * new + list(t._size)
     if new < 0 or any(n not in (1, m) for n, m in zip(old, size)):
         raise RuntimeError(
-            f"broadcast_to(): a sparse tensor of shape {list(t._size)} cannot be "
+            f"broadcast_to(): a sparse tensor of shape {list(t._size)} does not "
             f"broadcast to {list(size)}"
         )
     repeated = [d for d in range(sparse) if d < new or old[d] != size[d]]
@@ -49,7 +49,9 @@ def permute(input, *given, dims=None) -> Tensor:
     if len(dims) == 1 and not isinstance(dims[0], int):
         dims = tuple(dims[0])
     order = [wrap("permute", d, input) for d in dims]
-    if sorted(order) != list(range(input.dim())):
+    if len(set(order)) != len(order):
+        raise RuntimeError("permute(sparse_coo): duplicate dims are not allowed")
+    if len(order) != input.dim():
         raise RuntimeError(
             f"permute(sparse_coo): number of dimensions in the tensor input does not "
             f"match the length of the desired ordering of dimensions i.e. input.dim() "
@@ -188,8 +190,8 @@ def cat(tensors, dim: int = 0, *, out=None) -> Tensor:
             *first.shape[d + 1 :],
         ]:
             raise RuntimeError(
-                "Sizes of tensors must match except in dimension "
-                f"{d}. Got {list(first.shape)} and {list(x.shape)}"
+                f"All tensors must have the same shape: {list(first.shape)} (except in "
+                f"the concatenating dimension), but found shape: {list(x.shape)}"
             )
     dtype = parts[0].dtype
     for x in parts[1:]:
@@ -257,7 +259,12 @@ def select(input, dim: int, index: int) -> Tensor:
 @handles("narrow_copy")
 def narrow_copy(input, dim: int, start: int, length: int) -> Tensor:
     """The entries start .. start + length - 1 along a dimension."""
-    d = wrap("narrow_copy", dim, input)
+    if not -input.dim() <= dim < input.dim():
+        raise RuntimeError(
+            f"narrow_copy(): dim {dim} is out of range of a sparse tensor of "
+            f"{input.dim()} dimensions"
+        )
+    d = dim % input.dim()
     n = input.shape[d]
     start = start + n if start < 0 else start
     if length < 0 or start < 0 or start + length > n:
@@ -298,11 +305,12 @@ def index_select(input, dim: int, index: Tensor, *, out=None) -> Tensor:
     source = to_coo(input)
     (indices,), sparse = source._index, source.sparse_dim()
     n, index = input.shape[d], index.reshape(-1).to(ember.int64)
-    if index.numel() and not 0 <= int(index.min()) <= int(index.max()) < n:
+    if index.numel() and not -n <= int(index.min()) <= int(index.max()) < n:
         raise IndexError(
             f"index_select(): index contains an index that is out of range for tensor "
             f"of size {list(input.shape)} at dimension {d}"
         )
+    index = index.where(index >= 0, index + n)
     size = [*input._size]
     size[d] = index.numel()
     if d >= sparse:
@@ -363,3 +371,14 @@ def getitem(input, key) -> Tensor:
                 f"a {type(k).__name__} cannot be used as an index of a sparse tensor"
             )
     return made
+
+
+@handles("__setitem__")
+def setitem(input, key, value) -> None:
+    """Not for sparse tensors, as in PyTorch."""
+    if isinstance(input, SparseTensor):
+        raise TypeError("Cannot assign to a sparse tensor")
+    raise NotImplementedError(
+        f"__setitem__(): a value of layout {value.layout} cannot be assigned to a "
+        "dense tensor; to_dense() gives a dense tensor"
+    )

@@ -115,9 +115,8 @@ class SparseTensor(HistoryMethods, Tensor):
 
     def __bool__(self) -> bool:
         if self.numel() != 1:
-            raise RuntimeError(
-                "Boolean value of Tensor with more than one value is ambiguous"
-            )
+            many = "more than one value" if self.numel() else "no values"
+            raise RuntimeError(f"Boolean value of Tensor with {many} is ambiguous")
         return bool(self.to_dense())
 
     def item(self):

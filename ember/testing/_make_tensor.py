@@ -66,11 +66,13 @@ def _range(
 ) -> tuple[float, float]:
     if dtype is ember.bool:
         return 0, 2
-    if dtype.is_floating_point or dtype.is_complex:
+    floating = dtype.is_floating_point or dtype.is_complex
+    if floating:
         least, most = -9.0, 9.0
     else:
         least, most = max(ember.iinfo(dtype).min, -9), 10
     low, high = least if low is None else low, most if high is None else high
-    if not low < high:
+    # Of floats all may be the same.
+    if not low <= high or (low == high and not floating):
         raise ValueError(f"make_tensor(): low must be below high, got {low} and {high}")
     return low, high

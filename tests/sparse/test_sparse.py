@@ -156,15 +156,28 @@ def test_dtypes(dtype):
             ),
             "uncoalesced",
         ),
-        (lambda: ember.sparse_csr_tensor([0, 1], [2], [1.0], (1, 2)), "col_indices"),
-        (lambda: ember.sparse_csr_tensor([0, 2], [0], [1.0], (1, 2)), "== nnz"),
-        (lambda: ember.sparse_csr_tensor([1, 1], [0], [1.0], (1, 2)), "== 0"),
         (
-            lambda: ember.sparse_csr_tensor([0, 2, 1, 2], [0, 1], [1.0, 2], (3, 2)),
+            lambda: ember.sparse_csr_tensor([0, 1], [2], [1.0], (1, 2)).to_dense(),
+            "col_indices",
+        ),
+        (
+            lambda: ember.sparse_csr_tensor([0, 2], [0], [1.0], (1, 2)).to_dense(),
+            "== nnz",
+        ),
+        (
+            lambda: ember.sparse_csr_tensor([1, 1], [0], [1.0], (1, 2)).to_dense(),
+            "== 0",
+        ),
+        (
+            lambda: ember.sparse_csr_tensor(
+                [0, 2, 1, 2], [0, 1], [1.0, 2], (3, 2)
+            ).to_dense(),
             "<= ncols",
         ),
         (
-            lambda: ember.sparse_csr_tensor([0, 2], [1, 0], [1.0, 2], (1, 2)),
+            lambda: ember.sparse_csr_tensor(
+                [0, 2], [1, 0], [1.0, 2], (1, 2)
+            ).to_dense(),
             "sorted and distinct",
         ),
         (lambda: ember.eye(3).to_sparse_bsr((2, 2)), "divisible"),
@@ -179,6 +192,24 @@ def test_dtypes(dtype):
 def test_bad_arguments(make, text):
     with pytest.raises(RuntimeError, match=text):
         make()
+
+
+def test_compressed_tensors_are_checked_where_they_are_used():
+    """Unless the invariants are asked for, as in PyTorch; never unchecked."""
+    parts = [0, 0, 1], [3], [1.0], (2, 2)
+    for layout in (ember.sparse_csr, ember.sparse_csc):
+        s = ember.sparse_compressed_tensor(*parts, layout=layout)
+        for use in (
+            s.to_dense,
+            s.to_sparse_coo,
+            lambda s=s: s @ ember.ones(2, 1),
+            lambda s=s: s.mT.to_dense(),
+            lambda s=s: s * ember.ones(2, 2),
+        ):
+            with pytest.raises(RuntimeError, match="is not satisfied"):
+                use()
+        with pytest.raises(RuntimeError, match="is not satisfied"):
+            ember.sparse_compressed_tensor(*parts, layout=layout, check_invariants=True)
 
 
 def test_invariants_can_be_checked_at_once():
@@ -222,7 +253,7 @@ def test_no_way_into_the_core_reads_what_is_not_there():
         lambda: x.copy_(s),
         lambda: x[s],
         lambda: ember.tensor(s),
-        lambda: ember.zeros(2, 2, layout=ember.sparse_coo),
+        lambda: ember.ones(2, 2, layout=ember.sparse_coo),
         lambda: ember.from_dlpack(s),
         lambda: ember.empty(2, device="sparse"),
     ]:
