@@ -375,6 +375,9 @@ for _module, _names in _SPARSE_METHODS.items():
         setattr(Tensor, _name, _later(f"sparse.{_module}", _name))
 
 Tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore
+Tensor._make_wrapper_subclass = staticmethod(  # type: ignore
+    _later("_wrappers", "_make_wrapper_subclass", of="make_wrapper_subclass")
+)
 for _name, _method in {
     "__deepcopy__": _deepcopy,
     "__reduce_ex__": _reduce_ex,
