@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import io
 import pickle
 import weakref
 
@@ -256,3 +257,33 @@ def test_operators_keep_their_identity():
     op = ember.ops.aten.add.Tensor
     assert op.overloadpacket is ember.ops.aten.add and op.name() == "aten::add"
     assert copy.deepcopy(op) is op and pickle.loads(pickle.dumps(op)) is op
+
+
+def test_wrappers_are_saved_copied_and_pickled():
+    x = Logged(ember.tensor([1.0, 2.0], requires_grad=True))
+    file = io.BytesIO()
+    ember.save(x, file)
+    file.seek(0)
+    with pytest.raises(pickle.UnpicklingError, match=r"add_safe_globals\(\[.*Logged\]"):
+        ember.load(file)
+    file.seek(0)
+    with ember.serialization.safe_globals([Logged]):
+        loaded = ember.load(file)
+    for made in (loaded, copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
+        assert type(made) is Logged and made.requires_grad and made.is_leaf
+        assert made.elem.tolist() == [1.0, 2.0]
+        assert made.elem is not x.elem
+
+
+def test_subclasses_with_memory_are_saved_as_such():
+    class Named(ember.Tensor):
+        pass
+
+    globals()["Named"], Named.__qualname__ = Named, "Named"
+    x = ember.ones(2).as_subclass(Named)
+    x.label = "a"
+    file = io.BytesIO()
+    ember.save(x, file)
+    file.seek(0)
+    loaded = ember.load(file, weights_only=False)
+    assert type(loaded) is Named and loaded.label == "a"
