@@ -16,10 +16,32 @@ _ZIP64_FIELD = 20  # bytes that zipfile adds to the header of a record over 2 Gi
 _PAD_ID = 0x4246
 
 
+class _FromHere:
+    """A file as it is from its present position on: places in an archive count so."""
+
+    def __init__(self, file) -> None:
+        self.file, self.start = file, file.tell()
+
+    def __getattr__(self, name: str):
+        return getattr(self.file, name)
+
+    def tell(self) -> int:
+        """The position, from where it began."""
+        return self.file.tell() - self.start
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a position from where it began."""
+        if whence == io.SEEK_SET:
+            offset += self.start
+        return self.file.seek(offset, whence) - self.start
+
+
 class ArchiveWriter:
     """Writes records `<root>/<name>` to a binary file."""
 
     def __init__(self, file, root: str) -> None:
+        if file.tell():
+            file = _FromHere(file)
         self.zip = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True)
         self.root = root
         self.digest = 0

@@ -208,7 +208,9 @@ def _count(value, file: Bounded) -> int:
 
 
 def _key(value) -> str:
-    """A key, which files have as text or as a number."""
+    """A key, which files have as text or as a number; in Python 2, text was bytes."""
+    if type(value) is bytes and len(value) <= 64:
+        return value.decode("latin1")
     if type(value) is str or (type(value) is int and value.bit_length() <= 128):
         return str(value)
     raise RuntimeError(f"{_DAMAGED} (a key is {brief(value)})")

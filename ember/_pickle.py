@@ -14,6 +14,7 @@ import ember
 from ember import Tensor
 from ember import _storage_io as io
 from ember._checkpoint_options import location_tag
+from ember._tensor import is_wrapper, wrapper_args
 
 
 class _Global:
@@ -42,6 +43,7 @@ _REBUILD_UNTYPED = _Global("torch._utils", "_rebuild_tensor_v3")
 _REBUILD_SPARSE = _Global("torch._utils", "_rebuild_sparse_tensor")
 _GET_LAYOUT = _Global("torch.serialization", "_get_layout")
 _REBUILD_PARAMETER = _Global("torch._utils", "_rebuild_parameter")
+_REBUILD_WRAPPER = _Global("torch._utils", "_rebuild_wrapper_subclass")
 _REBUILD_PARAMETER_WITH_STATE = _Global("torch._utils", "_rebuild_parameter_with_state")
 _REBUILD_FROM_TYPE = _Global("torch._tensor", "_rebuild_from_type_v2")
 _UNTYPED = _Global("torch.storage", "UntypedStorage")
@@ -91,7 +93,14 @@ class Pickler(pickle._Pickler):
         parameter, kind = ember.nn.Parameter, type(obj)
         if kind.__reduce_ex__ not in (Tensor.__reduce_ex__, parameter.__reduce_ex__):
             return NotImplemented  # it says itself how it is saved
-        state = {**getattr(obj, "__dict__", {})}
+        state = _state_of(obj)
+        if is_wrapper(obj):
+            return _REBUILD_FROM_TYPE, (
+                _REBUILD_WRAPPER,
+                kind,
+                wrapper_args(obj),
+                state,
+            )
         if isinstance(obj, parameter):
             args: tuple = (obj.detach(), obj.requires_grad, OrderedDict())
             if not state:
@@ -144,6 +153,15 @@ class Pickler(pickle._Pickler):
     # pickle's own table holds its function, not the override.
     dispatch[type] = save_type
     dispatch[type(_save_name)] = save_global
+
+
+_OWN_GETSTATE = getattr(Tensor, "__getstate__", None)
+
+
+def _state_of(obj):
+    if getattr(type(obj), "__getstate__", None) is not _OWN_GETSTATE:
+        return obj.__getstate__()
+    return {**getattr(obj, "__dict__", {})}
 
 
 def _reduce_tensor(t) -> tuple:

@@ -80,9 +80,35 @@ def _rebuild_from_type(func, kind, args, state):
     if not any(func is known for known in _REBUILDERS) or type(args) is not tuple:
         raise pickle.UnpicklingError("load(): a tensor that is made in an unknown way")
     made = func(*args)
+    if isinstance(kind, type) and issubclass(kind, ember.Tensor):
+        if not isinstance(made, kind):
+            made = made.as_subclass(kind)
+        if hasattr(kind, "__setstate__") and kind.__setstate__ is not _OWN_SETSTATE:
+            made.__setstate__(state)
+            return made
+    if type(state) is tuple and len(state) == 2:  # attributes, slots
+        state = {**(state[0] or {}), **state[1]}
+        for name in [n for n in state if not hasattr(made, "__dict__")]:
+            setattr(made, name, state.pop(name))
     if isinstance(state, dict):
         set_state(made, state)
     return made
+
+
+_OWN_SETSTATE = ember.Tensor.__setstate__
+
+
+def _rebuild_wrapper(kind, dtype, size, stride, offset, layout, device, requires_grad):
+    if not (isinstance(kind, type) and issubclass(kind, ember.Tensor)):
+        raise pickle.UnpicklingError("load(): a wrapper that is no tensor subclass")
+    return ember.Tensor._make_wrapper_subclass(
+        kind,
+        size,
+        strides=stride,
+        dtype=dtype,
+        device=device,
+        requires_grad=bool(requires_grad),
+    )
 
 
 _REBUILDERS = (
@@ -90,6 +116,7 @@ _REBUILDERS = (
     _rebuild_untyped,
     _rebuild_parameter,
     _rebuild_parameter_with_state,
+    _rebuild_wrapper,
 )
 
 
@@ -122,6 +149,7 @@ def known_names() -> dict:
         ("torch.serialization", "_get_layout"): _get_layout,
         (utils, "_rebuild_parameter"): _rebuild_parameter,
         (utils, "_rebuild_parameter_with_state"): _rebuild_parameter_with_state,
+        (utils, "_rebuild_wrapper_subclass"): _rebuild_wrapper,
         ("torch._tensor", "_rebuild_from_type_v2"): _rebuild_from_type,
         ("torch", "Size"): ember.Size,
         ("torch", "device"): ember.device,

@@ -122,6 +122,19 @@ def _deepcopy(self: Tensor, memo: dict) -> Tensor:
         )
     from copy import deepcopy
 
+    if is_wrapper(self):
+        made = self.clone()
+        if type(made) is not type(self):
+            raise RuntimeError(
+                "The default implementation of __deepcopy__() for wrapper subclasses "
+                f"only works for subclass types that properly implement clone(), but "
+                f"{type(self).__name__}'s gave {type(made).__name__}"
+            )
+        memo[id(self)] = made = made.detach().requires_grad_(self.requires_grad)
+        if self.grad is not None:
+            made.grad = deepcopy(self.grad, memo)
+        made.__dict__.update(deepcopy(self.__dict__, memo))
+        return made
     storage = _copy_storage(self.untyped_storage(), memo)
     made = _C._tensor_from_storage(storage, *_geometry(self))
     if type(self) is not Tensor:
@@ -136,7 +149,25 @@ def _deepcopy(self: Tensor, memo: dict) -> Tensor:
     return made
 
 
+def is_wrapper(t: Tensor) -> bool:
+    """Whether it was made by `_make_wrapper_subclass`, and has no memory."""
+    if not hasattr(type(t), "__torch_dispatch__"):
+        return False
+    from ember import _wrappers
+
+    return _wrappers.cell_of(t) is not None
+
+
+def wrapper_args(t: Tensor) -> tuple:
+    """What such a tensor is made of, besides its attributes."""
+    shape, stride = tuple(t.shape), tuple(t.stride())
+    kind = (t.storage_offset(), t.layout, t.device, t.requires_grad)
+    return (type(t), t.dtype, shape, stride, *kind)
+
+
 def _reduce_ex(self: Tensor, protocol: int) -> tuple:
+    if is_wrapper(self):
+        return _rebuild_wrapper, (wrapper_args(self), self.__dict__)
     storage = None if self.is_meta else self.untyped_storage()
     args = (storage, *_geometry(self), self.requires_grad)
     if type(self) is Tensor and not self.__dict__:
@@ -150,6 +181,14 @@ def _rebuild(storage, dtype, offset, size, stride, requires_grad) -> Tensor:
     else:
         made = _C._tensor_from_storage(storage, dtype, offset, size, stride)
     return made.requires_grad_() if requires_grad else made
+
+
+def _rebuild_wrapper(args: tuple, state: dict) -> Tensor:
+    from ember._pickle_names import _rebuild_wrapper as rebuild
+
+    made = rebuild(*args)
+    made.__dict__.update(state)
+    return made
 
 
 def _rebuild_subclass(cls: type, args: tuple, state: dict) -> Tensor:
@@ -375,6 +414,9 @@ for _module, _names in _SPARSE_METHODS.items():
         setattr(Tensor, _name, _later(f"sparse.{_module}", _name))
 
 Tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore
+Tensor._make_wrapper_subclass = staticmethod(  # type: ignore
+    _later("_wrappers", "_make_wrapper_subclass", of="make_wrapper_subclass")
+)
 for _name, _method in {
     "__deepcopy__": _deepcopy,
     "__reduce_ex__": _reduce_ex,

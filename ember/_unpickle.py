@@ -42,7 +42,8 @@ class _Names:
             return pid[1]
         if kind not in ("storage", b"storage") or len(pid) not in (5, 6):
             raise pickle.UnpicklingError(
-                f"load(): unknown persistent id {brief(kind or pid)}"
+                "Weights only load failed: Only persistent_load of storage is allowed, "
+                f"but got {type(pid[0]) if type(pid) is tuple and pid else type(pid)}"
             )
         _, dtype, key, location, count, *view = pid
         if (
@@ -147,13 +148,14 @@ class SafeUnpickler(_Names, pickle._Unpickler):
         for dotted in _dotted(module, name):
             if dotted in self.safe:
                 return self.safe[dotted]
-        inside = "" if module in ("__builtin__", "builtins") else f"{module:.200}."
+        full = name if module in ("__builtin__", "builtins") else f"{module}.{name}"
         raise pickle.UnpicklingError(
-            f"Weights only load failed: Unsupported global: GLOBAL {inside}{name:.200} "
-            "was not an allowed global by default. If the file comes from a source you "
-            "trust, allow it with `ember.serialization.add_safe_globals([...])`, "
-            "or load everything, running any code in the file, with "
-            "`weights_only=False`."
+            f"Weights only load failed: Unsupported global: GLOBAL {full:.400} was not "
+            "an allowed global by default. Please use "
+            f"`torch.serialization.add_safe_globals([{full:.400}])` or the "
+            f"`torch.serialization.safe_globals([{full:.400}])` context manager to "
+            "allowlist this global if you trust this class/function. Or load "
+            "everything, running any code in the file, with `weights_only=False`."
         )
 
     # --- what a pickle may do to an object ---
@@ -218,16 +220,19 @@ class SafeUnpickler(_Names, pickle._Unpickler):
     def load_setitem(self) -> None:
         """Set one item of a dictionary."""
         value, key = self.stack.pop(), self.stack.pop()
-        self._set_items([key, value])
+        self._set_items([key, value], "SETITEM")
 
     def load_setitems(self) -> None:
         """Set several."""
-        self._set_items(self.pop_mark())
+        self._set_items(self.pop_mark(), "SETITEMS")
 
-    def _set_items(self, items: list) -> None:
+    def _set_items(self, items: list, opcode: str = "DICT") -> None:
         target = self.stack[-1]
         if not self._is_a(target, dict):
-            self._fail(f"items set in a {type(target).__name__}")
+            self._fail(
+                f"Can only {opcode} for dict, collections.OrderedDict, "
+                f"collections.Counter, but got {type(target)}"
+            )
         keys, values = items[::2], items[1::2]
         self._check_keys(keys)
         for key, value in zip(keys, values, strict=True):
@@ -351,9 +356,9 @@ class _Follower(SafeUnpickler):
         else:
             load()
 
-    def _set_items(self, items: list) -> None:
+    def _set_items(self, items: list, opcode: str = "DICT") -> None:
         if type(self.stack[-1]) is not _Unknown:
-            super()._set_items(items)
+            super()._set_items(items, opcode)
         elif len(items) % 2:
             self._fail("a key without a value")
 

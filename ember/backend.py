@@ -138,6 +138,66 @@ class Backend:
         """Variance over `dims` (or its root), and the mean."""
         self._missing("variance")
 
+    # -- indexing: `mode` is set, add, mul, max or min
+
+    def index_get(
+        self, out: Tensor, x: Tensor, indices: list[Tensor], first: int
+    ) -> None:
+        """out = x at positions, for its dimensions first, first + 1 ..."""
+        self._missing("index_get")
+
+    def index_put(
+        self,
+        out: Tensor,
+        indices: list[Tensor],
+        first: int,
+        values: Tensor,
+        mode: str,
+    ) -> None:
+        """Writes `values` at such positions."""
+        self._missing("index_put")
+
+    def gather(self, out: Tensor, x: Tensor, dim: int, index: Tensor) -> None:
+        """out = x at the positions `index` along `dim`."""
+        self._missing("gather")
+
+    def scatter(
+        self, out: Tensor, dim: int, index: Tensor, source: Tensor, mode: str
+    ) -> None:
+        """Writes `source` at the positions `index` along `dim`."""
+        self._missing("scatter")
+
+    # -- along one dimension
+
+    def scan(
+        self, f: str, out: Tensor, indices: Tensor | None, x: Tensor, dim: int
+    ) -> None:
+        """What lies up to each element: sum, prod, logsumexp, max, min."""
+        self._missing("scan")
+
+    def sort(
+        self,
+        values: Tensor | None,
+        indices: Tensor | None,
+        x: Tensor,
+        dim: int,
+        descending: bool,
+    ) -> None:
+        """Sorts, equals in their order; NaN counts as the largest."""
+        self._missing("sort")
+
+    def topk(
+        self,
+        values: Tensor | None,
+        indices: Tensor | None,
+        x: Tensor,
+        dim: int,
+        largest: bool,
+        ordered: bool,
+    ) -> None:
+        """As many of the largest as the outputs have room for."""
+        self._missing("topk")
+
     # -- matrix products
 
     def matmul(

@@ -36,12 +36,37 @@ class OpOverloads:
         return self
 
     @property
+    def overloadpacket(self) -> OpOverloads:
+        """The operator itself: its overloads are one."""
+        return self
+
+    namespace = "aten"
+    _overloadname = "default"
+
+    def name(self) -> str:
+        """Its name among all operators: "aten::add"."""
+        return f"aten::{self.__name__}"
+
+    def __str__(self) -> str:
+        return f"aten.{self.__name__}"
+
+    def __deepcopy__(self, memo: dict) -> OpOverloads:
+        return self
+
+    def __reduce__(self) -> tuple:
+        return _operator, (self.__name__,)
+
+    @property
     def _fx_name(self) -> str:
         """Where generated code finds it."""
         return f"ops.aten.{self.__name__}"
 
     def __repr__(self) -> str:
         return f"<operator aten::{self.__name__}>"
+
+
+def _operator(name: str) -> OpOverloads:
+    return getattr(aten, name)
 
 
 class _Namespace:

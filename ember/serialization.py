@@ -130,6 +130,12 @@ def load(
             f"expected 'f' to be string, path, or a file-like object with a 'read' "
             f"attribute, but got {type(f).__name__}"
         )
+    if not hasattr(f, "seek") and not hasattr(f, "tell"):
+        raise AttributeError(
+            f"'{type(f).__name__}' object has no attribute 'seek'. You can only "
+            "torch.load from a file that is seekable. Please pre-load the data into a "
+            "buffer like io.BytesIO and try to load from it instead."
+        )
     return _read(seekable(f), reader, False)
 
 
@@ -256,9 +262,12 @@ class Reader:
         try:
             return _storage_io.storage_to(stored, str(target))
         except (RuntimeError, AssertionError) as error:
+            kind = str(target).partition(":")[0].upper()
             raise RuntimeError(
-                f"load(): the checkpoint has tensors on device '{target}', which is "
-                "not available here; use map_location='cpu' to load them on the CPU "
+                f"Attempting to deserialize object on a {kind} device but "
+                f"torch.{kind.lower()}.is_available() is False. If you are running on "
+                "a CPU-only machine, please use torch.load with "
+                "map_location=torch.device('cpu') to map your storages to the CPU. "
                 f"({error})"
             ) from None
 

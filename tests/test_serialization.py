@@ -229,7 +229,7 @@ def test_map_location_of_older_formats():
     assert seen == ["cpu"]
     assert ember.load(io.BytesIO(data), "meta")[0].is_meta
     assert round_trip([ember.arange(3)], map_location="meta")[0].is_meta
-    with pytest.raises(RuntimeError, match="not available here"):
+    with pytest.raises(RuntimeError, match="Attempting to deserialize object on a"):
         ember.load(io.BytesIO(data), {"cpu": "nonsense:1"})
     with pytest.raises(TypeError, match="map_location"):
         ember.load(io.BytesIO(data), 3)
@@ -432,3 +432,20 @@ def test_types_of_storages_by_name():
     with s.mkdtemp() as path:
         assert os.path.isdir(path)
     assert not os.path.exists(path)
+
+
+def test_an_archive_may_begin_anywhere_in_a_file():
+    file = io.BytesIO()
+    file.write(b"header")
+    ember.save(ember.arange(3), file)
+    file.seek(6)
+    assert ember.load(file).tolist() == [0, 1, 2]
+
+
+def test_files_that_cannot_seek_are_told_apart():
+    class Stream:
+        def read(self, n=-1):
+            return b""
+
+    with pytest.raises(AttributeError, match="from a file that is seekable"):
+        ember.load(Stream())

@@ -291,8 +291,12 @@ class Pass {
       g = engine_ops.sum_to(g, info.shape);
     }
     if (__builtin_expect(g.dtype() != info.dtype, 0)) g = engine_ops.cast(g, info.dtype);
-    if (__builtin_expect(g.device().kind != info.device.kind, 0) && !is_sparse(g))
-      misfit(from, position, "expected device ", info.device, " but got ", g.device());
+    if (__builtin_expect(g.device().kind != info.device.kind, 0) && !is_sparse(g)) {
+      if (info.device.kind == wrapper_kind)
+        g = lift_to_wrapper(g);
+      else if (g.device().kind != wrapper_kind)
+        misfit(from, position, "expected device ", info.device, " but got ", g.device());
+    }
   }
   template <class... Parts>
   [[noreturn]] static void misfit(const Node* from, size_t position, const Parts&... parts) {

@@ -35,6 +35,12 @@ struct EngineOps {
 };
 inline EngineOps engine_ops;
 
+// A kind of device whose tensors stand for objects of the host that carry out ops themselves
+// (python/wrappers.cpp). Such a gradient may arrive at a leaf of any device, and any other one at
+// such a tensor, for which it is lifted.
+inline uint8_t wrapper_kind = 255;
+inline Tensor (*lift_to_wrapper)(const Tensor&) = nullptr;
+
 struct BackwardCall {
   std::vector<Edge> roots;
   std::vector<Tensor> grads;  // one per root

@@ -41,13 +41,14 @@ void add_root(BackwardCall& call, size_t i, PyObject* root, PyObject* grad) {
           Py_TYPE(grad)->tp_name);
     call.grads.push_back(tensor_of(grad));
   } else {
-    check(is_tensor(root), Kind::Runtime,
-          "grad must be given for an output that is a GradientEdge");
-    const Tensor& t = tensor_of(root);
+    const Tensor t =
+        is_tensor(root) ? tensor_of(root) : engine_ops.zeros(edge.node->output_info(edge.nr));
     check(t.numel() == 1, Kind::Runtime, "grad can be implicitly created only for scalar outputs");
     check(!is_complex(t.dtype()), Kind::Runtime,
           "grad can be implicitly created only for real scalar outputs but got ", t.dtype());
-    call.grads.push_back(engine_ops.ones_like(detach(t)));
+    call.grads.push_back(t.device().kind == wrapper_kind && is_tensor(root)
+                             ? wrapped_ones(root)
+                             : engine_ops.ones_like(detach(t)));
   }
   const OutputInfo& info = edge.node->output_info(edge.nr);
   const Tensor& g = call.grads.back();

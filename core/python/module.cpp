@@ -103,6 +103,7 @@ PyMODINIT_FUNC PyInit__C() {
     add_autograd(module.get());
     add_sparse(module.get());
     add_backends(module.get());
+    add_wrappers(module.get());
     add_opencl(module.get());
     add_opencl_builds(module.get());
     add_profile(module.get());

@@ -9,7 +9,8 @@ namespace ember::python {
 
 namespace {
 
-PyObject *text_torch_function, *disabled;
+PyObject *text_torch_function, *disabled, *text_torch_dispatch, *disabled_dispatch;
+bool dispatch_types = false;  // there is a type with __torch_dispatch__
 // The modes of this thread, innermost last; override_state.modes is its length.
 thread_local std::vector<Object>* mode_stack = nullptr;
 
@@ -22,7 +23,7 @@ using Askable = std::vector<PyObject*>;
 
 // One argument of each type; a subclass comes before its base, else the order is that of the call.
 void collect_one(PyObject* o, Askable& found) {
-  if (!overrides(o)) return;
+  if (!overrides(o) || !type_asks(Py_TYPE(o))) return;
   size_t at = found.size();
   for (size_t i = 0; i < found.size(); i++) {
     if (Py_TYPE(found[i]) == Py_TYPE(o)) return;
@@ -73,6 +74,15 @@ Object ask_mode(PyObject* func, PyObject* types, PyObject* args, PyObject* kwarg
   return ask(outer.mode.get(), func, types, args, kwargs);
 }
 
+bool function_modes() { return override_state.modes > override_state.dispatch_modes; }
+
+// Nobody takes part in __torch_function__: the other protocol's turn.
+PyObject* dispatch(PyObject* func, PyObject* args, PyObject* kwargs) {
+  Object none = kwargs ? Object::borrow(kwargs) : checked(PyDict_New());
+  return PyObject_CallFunctionObjArgs(imported("ember._dispatch", "call"), func, args, none.get(),
+                                      nullptr);
+}
+
 [[noreturn]] void nobody_took(PyObject* func, const Askable& found) {
   Object name =
       Object::steal(PyObject_CallOneArg(imported("ember.overrides", "resolve_name"), func));
@@ -103,10 +113,23 @@ static bool is_of_pytorch(PyTypeObject* type) {
   return false;
 }
 
-bool type_overrides(PyTypeObject* type) {
+bool type_asks(PyTypeObject* type) {
   if (override_state.types_off) return false;
   PyObject* found = _PyType_Lookup(type, text_torch_function);
   return found && found != disabled && !is_of_pytorch(type);
+}
+
+static bool type_dispatches(PyTypeObject* type) {
+  PyObject* found = _PyType_Lookup(type, text_torch_dispatch);
+  return found && found != disabled_dispatch;
+}
+void note_dispatch_type(PyTypeObject* type) {
+  if (!dispatch_types && type_dispatches(type)) dispatch_types = true;
+}
+
+bool type_overrides(PyTypeObject* type) {
+  return type_asks(type) ||
+         (dispatch_types && !override_state.dispatch_off && type_dispatches(type));
 }
 
 bool list_overrides(PyObject* list, int depth) {
@@ -123,7 +146,8 @@ bool list_overrides(PyObject* list, int depth) {
 PyObject* call_override(PyObject* func, PyObject* args, PyObject* kwargs, bool operands) {
   Askable found = askable(args, kwargs);
   Object types = types_of(found);
-  if (override_state.modes) {
+  const bool mode = function_modes();
+  if (mode) {
     Object result = ask_mode(func, types.get(), args, kwargs);
     if (result.get() != Py_NotImplemented) return result.release();
   }
@@ -131,6 +155,7 @@ PyObject* call_override(PyObject* func, PyObject* args, PyObject* kwargs, bool o
     Object result = ask(o, func, types.get(), args, kwargs);
     if (result.get() != Py_NotImplemented) return result.release();
   }
+  if (found.empty() && !mode) return dispatch(func, args, kwargs);
   if (operands) return Py_NewRef(Py_NotImplemented);
   nobody_took(func, found);
 }
@@ -193,8 +218,8 @@ PyObject* disabled_impl(PyObject*, PyObject* args) {
 
 PyObject* has_override(PyObject*, PyObject* const* args, Py_ssize_t n) {
   for (Py_ssize_t i = 0; i < n; i++)
-    if (overrides(args[i])) Py_RETURN_TRUE;
-  return PyBool_FromLong(modes_active());
+    if (overrides(args[i]) && type_asks(Py_TYPE(args[i]))) Py_RETURN_TRUE;
+  return PyBool_FromLong(function_modes());
 }
 PyObject* has_override_in(PyObject*, PyObject* args) {
   return guarded([&] {
@@ -218,7 +243,7 @@ PyObject* call_override_for(PyObject*, PyObject* const* args, Py_ssize_t n) {
     Object relevant = checked(PySequence_Tuple(args[1]));
     Askable found = askable(relevant.get(), nullptr);
     Object types = types_of(found);
-    if (override_state.modes) {
+    if (function_modes()) {
       Object result = ask_mode(args[0], types.get(), args[2], args[3]);
       if (result.get() != Py_NotImplemented) return result.release();
     }
@@ -238,8 +263,27 @@ PyObject* switch_overrides(PyObject*, PyObject* args) {
       Py_BuildValue("(NN)", PyBool_FromLong(s.types_off), PyBool_FromLong(s.all_off));
   s.types_off = types_off;
   s.all_off = all_off;
-  s.modes = all_off || !mode_stack ? 0 : int(mode_stack->size());
+  s.modes = s.dispatch_modes + (all_off || !mode_stack ? 0 : int(mode_stack->size()));
   return before;
+}
+// (off, modes) before; sets them anew
+PyObject* switch_dispatch(PyObject*, PyObject* args) {
+  int off, modes;
+  if (!PyArg_ParseTuple(args, "pi", &off, &modes)) return nullptr;
+  Overrides& s = override_state;
+  PyObject* before = Py_BuildValue("(Ni)", PyBool_FromLong(s.dispatch_off), s.dispatch_modes);
+  s.dispatch_off = off;
+  s.modes += modes - s.dispatch_modes;
+  s.dispatch_modes = modes;
+  return before;
+}
+PyObject* no_dispatch(PyObject*, PyObject* args) {
+  PyObject *func, *types, *call_args = nullptr, *kwargs = nullptr;
+  if (!PyArg_ParseTuple(args, "OO|OO", &func, &types, &call_args, &kwargs)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    Object tuple = call_args ? checked(PySequence_Tuple(call_args)) : checked(PyTuple_New(0));
+    return PyObject_Call(func, tuple.get(), kwargs == Py_None ? nullptr : kwargs);
+  });
 }
 PyObject* push_mode(PyObject*, PyObject* mode) {
   modes().push_back(Object::borrow(mode));
@@ -268,6 +312,9 @@ PyObject* is_enabled(PyObject*, PyObject*) { return PyBool_FromLong(!override_st
 PyMethodDef functions[] = {
     {"_disabled_torch_function_impl", disabled_impl, METH_VARARGS,
      "The __torch_function__ of types that leave ops as they are."},
+    {"_disabled_torch_dispatch_impl", no_dispatch, METH_VARARGS,
+     "The __torch_dispatch__ of types that leave ops as they are."},
+    {"_switch_dispatch", switch_dispatch, METH_VARARGS, nullptr},
     {"_has_torch_function", has_override_in, METH_O, nullptr},
     {"_has_torch_function_unary", (PyCFunction)(void (*)())has_override, METH_FASTCALL, nullptr},
     {"_has_torch_function_variadic", (PyCFunction)(void (*)())has_override, METH_FASTCALL, nullptr},
@@ -287,6 +334,9 @@ void add_overrides(PyObject* module) {
   text_torch_function = PyUnicode_InternFromString("__torch_function__");
   checked(PyModule_AddFunctions(module, functions));
   disabled = checked(PyObject_GetAttrString(module, "_disabled_torch_function_impl")).release();
+  text_torch_dispatch = PyUnicode_InternFromString("__torch_dispatch__");
+  disabled_dispatch =
+      checked(PyObject_GetAttrString(module, "_disabled_torch_dispatch_impl")).release();
 }
 
 }  // namespace ember::python

@@ -1,6 +1,8 @@
 // PyTorch's __torch_function__ protocol: an argument whose type defines it is asked to carry out
 // the call. Plain tensors pay for a comparison of their type, which the inline tests below are.
 // The Python side, with the default implementation and the modes, is ember/overrides.py.
+// What nobody takes over there goes on to __torch_dispatch__, if a type or a mode has it:
+// ember/_dispatch.py.
 #pragma once
 
 #include "python/python.h"
@@ -10,13 +12,17 @@ namespace ember::python {
 
 // Per thread: modes that see every call, and whether types are asked at all.
 struct Overrides {
-  int modes = 0;
+  int modes = 0;           // of both protocols
+  int dispatch_modes = 0;  // of __torch_dispatch__ alone
+  bool dispatch_off = false;
   bool types_off = false;  // within DisableTorchFunctionSubclass
   bool all_off = false;    // within DisableTorchFunction
 };
 EMBER_FAST_TLS inline thread_local Overrides override_state;
 
-bool type_overrides(PyTypeObject* type);  // defines __torch_function__, and it is not switched off
+bool type_asks(PyTypeObject* type);       // defines __torch_function__, and it is not switched off
+bool type_overrides(PyTypeObject* type);  // that, or __torch_dispatch__
+void note_dispatch_type(PyTypeObject* type);  // called for every new subclass
 // Overrides among the items of lists and tuples count, too, and in lists of these.
 constexpr int kListDepth = 2;
 bool list_overrides(PyObject* list, int depth = kListDepth);

@@ -94,7 +94,10 @@ inline const Tensor& tensor_of(PyObject* o) {
 }
 PyObject* wrap(Tensor t);                         // None for an undefined tensor
 PyObject* wrap_as(PyTypeObject* type, Tensor t);  // an instance of a subclass
-PyGetSetDef* tensor_attributes();                 // tensor_attributes.cpp
+// Of a tensor that holds another object in place of memory (wrappers.cpp), `wrap` gives that
+// object; this gives the tensor.
+PyObject* wrap_bare(Tensor t);
+PyGetSetDef* tensor_attributes();  // tensor_attributes.cpp
 void add_tensor_type(PyObject* module);
 void add_tensor_methods(PyMethodDef* methods);  // which live for ever
 PyObject* wrap_item(const Tensor& t);           // the one element, as a number
@@ -164,6 +167,7 @@ void add_dlpack(PyObject* module);
 void add_runtime(PyObject* module);
 void add_profile(PyObject* module);
 void add_backends(PyObject* module);
+void add_wrappers(PyObject* module);
 void add_sparse(PyObject* module);
 void add_module_base(PyObject* module);
 

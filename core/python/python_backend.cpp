@@ -18,7 +18,7 @@ class Gil {  // storages may be freed on any thread
   PyGILState_STATE state_;
 };
 
-Object object(const Tensor& t) { return checked(wrap(t)); }
+Object object(const Tensor& t) { return t ? checked(wrap_bare(t)) : Object::borrow(Py_None); }
 Object object(Dtype d) { return checked(wrap_dtype(d)); }
 Object object(const Scalar& s) { return checked(wrap_scalar(s)); }
 Object object(const char* text) { return checked(PyUnicode_FromString(text)); }
@@ -29,6 +29,15 @@ Object object(double d) { return checked(PyFloat_FromDouble(d)); }
 Object object(const Shape& s) { return checked(wrap_shape(s)); }
 Object object(const Params& p) { return checked(Py_BuildValue("(ddd)", p.p0, p.p1, p.p2)); }
 Object object(const Object& o) { return o; }
+Object object(const TensorList& list) {
+  Object made = checked(PyList_New(Py_ssize_t(list.size())));
+  for (size_t i = 0; i < list.size(); i++)
+    PyList_SET_ITEM(made.get(), Py_ssize_t(i), object(list[i]).release());
+  return made;
+}
+
+constexpr const char* kModes[] = {"set", "add", "mul", "max", "min"};
+constexpr const char* kScans[] = {"sum", "prod", "logsumexp", "max", "min"};
 
 class PythonBackend final : public Backend {
  public:
@@ -91,6 +100,31 @@ class PythonBackend final : public Backend {
   void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha,
               const Scalar& beta) override {
     call("matmul", out, a, b, alpha, beta);
+  }
+  void index_get(const Tensor& out, const Tensor& x, const Indexing& at) override {
+    call("index_get", out, x, at.indices, at.first);
+  }
+  void index_put(const Tensor& self, const Indexing& at, const Tensor& values,
+                 ScatterMode mode) override {
+    call("index_put", self, at.indices, at.first, values, kModes[int(mode)]);
+  }
+  void gather(const Tensor& out, const Tensor& x, int dim, const Tensor& index) override {
+    call("gather", out, x, dim, index);
+  }
+  void scatter(const Tensor& self, int dim, const Tensor& index, const Tensor& src,
+               ScatterMode mode) override {
+    call("scatter", self, dim, index, src, kModes[int(mode)]);
+  }
+  void scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int dim) override {
+    call("scan", kScans[int(f)], out, indices, x, dim);
+  }
+  void sort(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
+            bool descending) override {
+    call("sort", values, indices, x, dim, descending);
+  }
+  void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool largest,
+            bool sorted) override {
+    call("topk", values, indices, x, dim, largest, sorted);
   }
 
  private:

@@ -27,6 +27,11 @@ int node_clear(PyObject* self);
 // A tensor, or a GradientEdge (node, output_nr), as the end of an edge.
 Edge edge_of(PyObject* o);
 
+// --- tensors that stand for objects (wrappers.cpp) ---
+
+PyObject* surfaced(const Tensor& t);
+Tensor wrapped_ones(PyObject* like);
+
 // --- hooks (hooks.cpp) ---
 
 // Adds a hook to a list, which is made if need be; returns its handle.

@@ -125,6 +125,7 @@ void prepare_subclass(PyTypeObject* type) {
 }
 PyObject* init_subclass(PyObject* cls, PyObject*, PyObject*) {
   prepare_subclass(reinterpret_cast<PyTypeObject*>(cls));
+  note_dispatch_type(reinterpret_cast<PyTypeObject*>(cls));
   Py_RETURN_NONE;
 }
 
@@ -155,6 +156,14 @@ PyObject* wrap(Tensor t) {
     std::move(t).take().detach();
     return o;
   }
+  if (__builtin_expect(impl->device.kind == wrapper_kind, 0) && !override_state.dispatch_off)
+    return surfaced(t);
+  return wrap_bare(std::move(t));
+}
+
+PyObject* wrap_bare(Tensor t) {
+  TensorImpl* impl = t.impl();
+  if (impl->host_object) return wrap(std::move(t));
   PyObject* o = allocate(tensor_type);
   as_py(o)->impl = std::move(t).take().detach();
   impl->host_object = o;

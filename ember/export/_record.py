@@ -12,7 +12,7 @@ import operator
 from typing import Any
 
 import ember
-from ember import _C
+from ember import _C, _steps
 from ember.export._sizes import SizeError, SymFloat, SymInt, shadow_of
 from ember.fx import Graph, Node
 from ember.fx._names import op_name
@@ -131,12 +131,9 @@ class Recorder(TorchFunctionMode):
         if name in _VALUES:
             return self._value(name, func, args, kwargs)
         if name == "__getitem__":
-            return self._getitem(*args)
+            return _steps.getitem(self.call, *args, "export()")
         if name == "__setitem__":
-            view = self._getitem(args[0], args[1])
-            value = _as_tensor(args[2], args[0])
-            self.call("copy_", ember.Tensor.copy_, (view, value))
-            return None
+            return _steps.setitem(self.call, *args, "export()")
         if name in _SWAPPED:
             return self.call(_SWAPPED[name], getattr(ember, _SWAPPED[name]), args[::-1])
         if name in ("__iter__", "unbind"):
@@ -244,55 +241,6 @@ class Recorder(TorchFunctionMode):
             "that part out of the exported module"
         )
 
-    # --- indexing ---------------------------------------------------------------------
-
-    def _getitem(self, tensor: Any, key: Any) -> Any:
-        keys = list(key) if isinstance(key, tuple) else [key]
-        keys = [
-            ember.tensor(k, device=tensor.device) if isinstance(k, list) else k
-            for k in keys
-        ]
-        used = sum(
-            k.dim() if isinstance(k, ember.Tensor) and k.dtype == ember.bool else 1
-            for k in keys
-            if k is not None and k is not ...
-        )
-        rest = tensor.dim() - used
-        if not any(k is ... for k in keys):
-            keys.append(...)
-        spread: list[Any] = []
-        for k in keys:
-            spread += [slice(None)] * rest if k is ... else [k]
-        dim = 0
-        indices: list[Any] = []
-        for k in spread:
-            if k is None:
-                tensor = self.call("unsqueeze", ember.unsqueeze, (tensor, dim))
-                indices.append(None)
-                dim += 1
-            elif isinstance(k, slice):
-                if k != slice(None):
-                    args = (tensor, dim, k.start, k.stop, k.step or 1)
-                    tensor = self.call("slice", _slice, args)
-                indices.append(None)
-                dim += 1
-            elif isinstance(k, ember.Tensor):
-                indices.append(k)
-                dim += k.dim() if k.dtype == ember.bool else 1
-            elif isinstance(k, bool):
-                raise NotImplementedError("export(): an index of a bool")
-            else:
-                tensor = self.call("select", ember.select, (tensor, dim, k))
-        if any(k is not None for k in indices):
-            while indices and indices[-1] is None:
-                indices.pop()
-            return self.call("index", _index, (tensor, indices))
-        if all(k is None or k == slice(None) for k in spread) and not any(
-            k is None for k in spread
-        ):
-            return self.call("alias", ember.alias, (tensor,))
-        return tensor
-
 
 class _Sizes(tuple):
     """Sizes, some of which may vary, where a program expects a `Size`."""
@@ -302,20 +250,6 @@ class _Sizes(tuple):
         for size in self:
             total = total * size
         return total
-
-
-def _slice(tensor: Any, dim: int, start: Any, stop: Any, step: int) -> Any:
-    return ember.ops.aten.slice(tensor, dim, start, stop, step)
-
-
-def _index(tensor: Any, indices: list[Any]) -> Any:
-    return tensor[tuple(slice(None) if i is None else i for i in indices)]
-
-
-def _as_tensor(value: Any, like: Any) -> Any:
-    if isinstance(value, ember.Tensor):
-        return value
-    return ember.tensor(value, dtype=like.dtype, device=like.device)
 
 
 def _meta(value: Any) -> Any:

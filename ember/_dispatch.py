@@ -1,0 +1,301 @@
+"""`__torch_dispatch__`: tensor subclasses and modes that carry out ops themselves.
+
+What nobody took over by `__torch_function__` gets here, if an argument's type or a mode
+of this thread defines `__torch_dispatch__`. It is told the op by its name in aten, with
+its arguments, and what it returns is the result. A subclass is asked below the tape:
+the history of its results is the op's own (Note [Wrappers]), and its gradients come
+about by ops that it is asked for again.
+
+>>> import ember
+>>> class Doubled(ember.Tensor):
+...     @staticmethod
+...     def __new__(cls, elem):
+...         return ember.Tensor._make_wrapper_subclass(cls, elem.shape)
+...     def __init__(self, elem):
+...         self.elem = elem
+...     @classmethod
+...     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+...         args = [a.elem if isinstance(a, Doubled) else a for a in args]
+...         return Doubled(2 * func(*args, **(kwargs or {})))
+>>> (Doubled(ember.ones(2)) + 1).elem
+tensor([4., 4.])
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import ember
+from ember import _C, _steps, _wrappers
+from ember._C import Tensor
+from ember.utils._pytree import tree_leaves
+
+# Answered by the tensor itself, whatever it stands for: its shape, its history.
+_QUESTIONS = frozenset(
+    """size stride dim ndim shape dtype layout names numel nelement ndimension __len__
+    element_size itemsize nbytes storage_offset is_contiguous is_floating_point
+    is_complex is_signed is_same_size is_conj is_neg is_inference requires_grad
+    requires_grad_ is_leaf grad grad_fn output_nr retain_grad retains_grad _version
+    _base _is_view register_hook register_post_accumulate_grad_hook is_sparse
+    is_quantized is_mkldnn is_nested has_names __hash__ __dir__ as_subclass
+    _backward_hooks is_sparse_csr __reduce_ex__ untyped_storage is_shared is_pinned
+    is_distributed get_device dim_order _make_subclass""".split()
+)
+_DEVICES = frozenset(
+    "is_cpu is_cuda is_meta is_xpu is_mps is_xla is_ipu is_hpu is_mtia is_vulkan "
+    "is_maia is_ort".split()
+)
+_NUMBERS = {
+    "__bool__": bool,
+    "is_nonzero": bool,
+    "__int__": int,
+    "__float__": float,
+    "__complex__": complex,
+    "__index__": int,
+    "item": lambda x: x,
+}
+_SWAPPED = {
+    "__radd__": "add",
+    "__rmul__": "mul",
+    "__rmatmul__": "matmul",
+    "__rpow__": "pow",
+    "__rtruediv__": "div",
+    "__rdiv__": "div",
+    "__rfloordiv__": "floor_divide",
+    "__rmod__": "remainder",
+    "__rsub__": "sub",
+    "__rlshift__": "bitwise_left_shift",
+    "__rrshift__": "bitwise_right_shift",
+}
+_OPERATORS = {
+    "__floordiv__": "floor_divide",
+    "__lshift__": "bitwise_left_shift",
+    "__rshift__": "bitwise_right_shift",
+    "__matmul__": "matmul",
+}
+# Attributes that are ops.
+_VIEWS: dict[str, Any] = {
+    "T": lambda x: ember.permute(x, tuple(range(x.dim()))[::-1]),
+    "mT": lambda x: ember.transpose(x, -2, -1),
+    "H": ember.adjoint,
+    "mH": ember.adjoint,
+    "real": ember.real,
+    "imag": ember.imag,
+    "data": ember.detach,
+}
+
+
+def call(func: Any, args: tuple, kwargs: dict) -> Any:
+    """A call of a function of the core with tensors, or modes, that take over ops."""
+    name = func.__name__
+    if name in ("__get__", "__set__", "__delete__"):
+        return _attribute(func.__self__.__name__, func, args)
+    if name == "backward":
+        return _backward(*args, **kwargs)
+    if name in _QUESTIONS:
+        return _bare(func, args, kwargs)
+    if name in _NUMBERS:
+        return _NUMBERS[name](_run("_local_scalar_dense", Tensor.item, args[:1], {}))
+    if name == "tolist":
+        return _bare(func, (_plain(args[0]),), kwargs)
+    if name in ("__repr__", "__format__"):
+        if _wrappers.dispatches(type(args[0])):
+            return _text(args[0])
+        return _bare(func, args, kwargs)
+    if name == "__getitem__":
+        return _steps.getitem(_step, *args, "__torch_dispatch__")
+    if name == "__setitem__":
+        return _steps.setitem(_step, *args, "__torch_dispatch__")
+    if name in _SWAPPED:
+        return _run(_SWAPPED[name], getattr(ember, _SWAPPED[name]), args[::-1], kwargs)
+    if name in _OPERATORS:
+        return _run(_OPERATORS[name], getattr(ember, _OPERATORS[name]), args, kwargs)
+    if not isinstance(func, _C.Op) and hasattr(func, "__wrapped__"):
+        return func.__wrapped__(*args, **kwargs)
+    return _run(_aten_name(func), func, args, kwargs)
+
+
+def _step(name: str, func: Any, args: tuple) -> Any:
+    return _run(name, func, args, {})
+
+
+def _bare(func: Any, args: tuple, kwargs: dict) -> Any:
+    # Gradients and the like are tensors, which are shown as what they stand for.
+    before = _C._switch_overrides(True, True)
+    inside = _C._switch_dispatch(True, 0)
+    try:
+        made = func(*args, **kwargs)
+    finally:
+        _C._switch_dispatch(*inside)
+        _C._switch_overrides(*before)
+    if type(made) is Tensor and _wrappers.cell_of(made) is not None:
+        return _wrappers.surface(made)
+    return made
+
+
+def _backward(
+    tensor: Any, gradient=None, retain_graph=None, create_graph=False, inputs=None
+) -> None:
+    ember.autograd.backward(tensor, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+def _attribute(name: str, func: Any, args: tuple) -> Any:
+    tensor = args[0]
+    cell = _wrappers.cell_of(tensor) if name == "device" or name in _DEVICES else None
+    if cell is not None:
+        return cell.device if name == "device" else f"is_{cell.device.type}" == name
+    if name in _VIEWS and func.__name__ == "__get__":
+        return _VIEWS[name](tensor)
+    return _bare(func, args, {})
+
+
+def _text(tensor: Any) -> str:
+    shape, kind = tuple(tensor.shape), type(tensor).__name__
+    return f"{kind}(shape={shape}, dtype={tensor.dtype}, device={tensor.device})"
+
+
+def _plain(tensor: Any) -> Any:
+    raise RuntimeError(
+        f"tolist() of a {type(tensor).__name__}: only the subclass knows its values"
+    )
+
+
+def _aten_name(func: Any) -> str:
+    if isinstance(func, _C.Op):
+        from ember.fx._names import op_name
+
+        name = op_name(func).removeprefix("Tensor.").removeprefix("nn.functional.")
+        return name.replace(".", "_")
+    return func.__name__
+
+
+def _operator(name: str, func: Any) -> Any:
+    try:
+        return getattr(ember.ops.aten, name)
+    except AttributeError:
+        return ember.ops.OpOverloads(name, func)
+
+
+# --- asking ---------------------------------------------------------------------------
+
+
+class _Modes(threading.local):
+    def __init__(self) -> None:
+        self.stack: list = []
+
+
+_modes = _Modes()
+
+
+def push_mode(mode: Any) -> None:
+    """Let `mode` see the ops of this thread."""
+    _modes.stack.append(mode)
+    _count()
+
+
+def pop_mode() -> Any:
+    """The innermost mode, which sees no more."""
+    mode = _modes.stack.pop()
+    _count()
+    return mode
+
+
+def modes() -> list:
+    """The modes of this thread, the innermost last."""
+    return _modes.stack
+
+
+def _count() -> None:
+    off, _ = _C._switch_dispatch(False, len(_modes.stack))
+    _C._switch_dispatch(off, len(_modes.stack))
+
+
+def _subclasses(args: tuple, kwargs: dict) -> list:
+    """One argument of each type that dispatches, subclasses before their bases."""
+    found: list = []
+    for x in tree_leaves((args, kwargs)):
+        kind = type(x)
+        if (
+            not isinstance(x, Tensor)
+            or kind is Tensor
+            or not _wrappers.dispatches(kind)
+        ):
+            continue
+        if any(type(y) is kind for y in found):
+            continue
+        at = [i for i, y in enumerate(found) if issubclass(kind, type(y))]
+        found.insert(at[0] if at else len(found), x)
+    return found
+
+
+def _run(name: str, func: Any, args: tuple, kwargs: dict) -> Any:
+    """One op: its value from whoever dispatches, its history from the tape."""
+    op = _operator(name, func)
+    asked = _subclasses(args, kwargs)
+    if not asked or not _needs_history(args, kwargs):
+        return _ask(op, func, asked, args, kwargs)
+    in_place = name.endswith("_") and not name.endswith("__")
+    *traced, log = _wrappers.record(func, args, kwargs, in_place)
+    with ember.no_grad():
+        made = _ask(op, func, asked, args, kwargs)
+    if in_place:
+        made = args[0]
+    else:
+        made = _with_history(made, traced, args)
+    log.settle()
+    return made
+
+
+def _needs_history(args: tuple, kwargs: dict) -> bool:
+    if not _C.is_grad_enabled():
+        return False
+    with _wrappers.bare():
+        return any(
+            isinstance(x, Tensor) and x.requires_grad
+            for x in tree_leaves((args, kwargs))
+        )
+
+
+def _with_history(made: Any, traced: list, args: tuple) -> Any:
+    """`made` with the history of the only item of `traced`, which goes with it."""
+    if isinstance(made, (tuple, list)) and isinstance(traced[0], (tuple, list)):
+        parts = list(traced.pop())
+        for value in made:
+            _with_history(value, [parts.pop(0) if parts else None], args)
+        return made
+    if any(made is a for a in args):
+        return made
+    return _wrappers.adopt(made, traced, _detached)
+
+
+def _detached(made: Any) -> Any:
+    with ember.no_grad():
+        return made.detach()
+
+
+def _ask(op: Any, func: Any, asked: list, args: tuple, kwargs: dict) -> Any:
+    types = tuple(type(x) for x in asked)
+    functions = _C._switch_overrides(True, True)
+    try:
+        if _modes.stack:
+            mode = pop_mode()
+            try:
+                made = mode.__torch_dispatch__(op, types, args, kwargs)
+            finally:
+                push_mode(mode)
+            if made is not NotImplemented:
+                return made
+        for x in asked:
+            made = type(x).__torch_dispatch__(op, types, args, kwargs)
+            if made is not NotImplemented:
+                return made
+    finally:
+        _C._switch_overrides(*functions)
+    if not asked:
+        return _bare(func, args, kwargs)
+    names = "".join(f"\n\n  - tensor subclass {kind!r}" for kind in types)
+    raise TypeError(
+        f"Multiple dispatch failed for '{op}'; all __torch_dispatch__ handlers "
+        f"returned NotImplemented:{names}"
+    )
