@@ -36,6 +36,17 @@ def _get_available_device_type() -> str | None:
     return None if found is None else found.type
 
 
+def _get_device_module(device_type: str) -> Any:
+    """The module of a kind of device: `ember.cuda`."""
+    module = getattr(ember, device_type, None)
+    if module is None:
+        raise RuntimeError(
+            f"Device '{device_type}' does not have a corresponding module registered "
+            f"as 'torch.{device_type}'."
+        )
+    return module
+
+
 def _flatten_dense_tensors(tensors: Any) -> Tensor:
     """All elements of tensors of one dtype, in a row."""
     return ember.cat([t.contiguous().view(-1) for t in tensors])

@@ -5,6 +5,7 @@ are in `parameter_container`.
 import operator
 from collections.abc import Iterable, Iterator
 
+from ember import _lazy
 from ember.nn.modules.module import Module
 
 
@@ -300,3 +301,6 @@ class ModuleDict(Module):
                     "2 is required"
                 )
             self[pair[0]] = pair[1]
+
+
+__getattr__ = _lazy.missing(__name__)
