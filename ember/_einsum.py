@@ -13,6 +13,7 @@ from math import prod
 import ember
 from ember._C import Tensor
 from ember._functional import check_tensors
+from ember._overridable import overridable
 
 __all__ = ["einsum", "tensordot"]
 
@@ -20,6 +21,7 @@ Labels = list[int]
 _ELLIPSIS = -1000  # labels of broadcast dimensions: _ELLIPSIS + 0, 1 ... from the left
 
 
+@overridable
 def einsum(equation: str | Tensor, *operands) -> Tensor:
     """Sums products of elements along dimensions named by letters.
 
@@ -38,7 +40,7 @@ def einsum(equation: str | Tensor, *operands) -> Tensor:
         tensors, inputs, output = _from_sublists((equation, *operands))
     else:
         if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
-            operands = tuple(operands[0])
+            return einsum(equation, *operands[0])  # which may be overridden
         tensors = list(operands)
         check_tensors("einsum", tensors)
         inputs, output = _parse(equation, tensors)
@@ -276,6 +278,7 @@ def _align(t: Tensor, labels: Labels, order: Labels) -> Tensor:
     return t
 
 
+@overridable
 def tensordot(
     a: Tensor,
     b: Tensor,

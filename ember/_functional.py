@@ -4,6 +4,7 @@ import math
 
 import ember
 from ember._C import Tensor
+from ember._overridable import overridable
 
 
 def check_tensors(function: str, values) -> None:
@@ -16,6 +17,7 @@ def check_tensors(function: str, values) -> None:
             )
 
 
+@overridable
 def meshgrid(*tensors, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Coordinates on the grid that vectors span, one tensor per vector.
 
@@ -98,6 +100,7 @@ def broadcast_shapes(*shapes) -> "ember.Size":
     return ember.Size(sizes)
 
 
+@overridable
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All combinations of one element of each vector, as rows.
 
@@ -118,6 +121,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return ember.stack([g.reshape(-1) for g in grids], dim=1)
 
 
+@overridable
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All choices of `r` elements of a vector, as rows.
 
@@ -175,6 +179,7 @@ def _count_rows(n: int, r: int) -> int | None:
     return math.comb(n, r)
 
 
+@overridable
 def frobenius_norm(
     input: Tensor, dim: int | tuple[int, ...] = (), keepdim: bool = False
 ) -> Tensor:
@@ -187,6 +192,7 @@ def frobenius_norm(
     return ember.linalg.vector_norm(input, 2, dim if dim != () else None, keepdim)
 
 
+@overridable
 def nuclear_norm(
     input: Tensor, dim: tuple[int, int] = (-2, -1), keepdim: bool = False
 ) -> Tensor:

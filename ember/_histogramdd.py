@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import ember
 from ember._C import Tensor
+from ember._overridable import overridable
 
 
 class Histogram(NamedTuple):
@@ -16,6 +17,7 @@ class Histogram(NamedTuple):
     bin_edges: tuple[Tensor, ...]
 
 
+@overridable
 def histogramdd(
     input: Tensor,
     bins: int | Sequence[int | Tensor],

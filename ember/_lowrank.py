@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ember
 from ember._C import Tensor
+from ember._overridable import overridable
 
 __all__ = ["lobpcg", "lu", "pca_lowrank", "svd_lowrank"]
 
 
+@overridable
 def lu(
     A: Tensor, pivot: bool = True, get_infos: bool = False, out: tuple | None = None
 ) -> tuple:
@@ -55,6 +57,7 @@ def _range_basis(A: Tensor, q: int, niter: int) -> Tensor:
     return Q
 
 
+@overridable
 def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -82,6 +85,7 @@ def svd_lowrank(
     return (V, S, U) if wide else (U, S, V)
 
 
+@overridable
 def pca_lowrank(
     A: Tensor, q: int | None = None, center: bool = True, niter: int = 2
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -118,6 +122,7 @@ def pca_lowrank(
 # --- some eigenvalues of a large matrix -----------------------------------------------
 
 
+@overridable
 def lobpcg(
     A: Tensor,
     k: int | None = None,

@@ -9,8 +9,10 @@ from functools import cache
 from typing import Any
 
 import ember
-from ember import _C, _odds
+from ember import _C, _lazy, _odds
 from ember._odds import Event as Event
+
+__path__: list[str] = []  # so that there can be ember.cpu.amp
 
 
 def memory_stats() -> dict[str, int]:
@@ -135,3 +137,6 @@ def get_capabilities() -> Mapping[str, Any]:
     from ember._processor import describe
 
     return MappingProxyType(describe())
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -133,9 +133,31 @@ class _Loader:
         space["__getattr__"] = lambda name: find(module.__name__, name)
 
 
+class _Alias:
+    """Puts a module that `names.txt` lists under another name in its place."""
+
+    def create_module(self, spec: Any) -> None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        # The module made for the spec is given up.
+        outer, _, name = module.__name__.rpartition(".")
+        sys.modules[module.__name__] = find(outer, name)
+
+
+def _is_alias(inner: str) -> bool:
+    """Whether a name of `names.txt` is a module, which programs import as one."""
+    module, _, name = inner.rpartition(".")
+    target = names().get(module or ".", {}).get(name, "")
+    return target.endswith(":*") or target.startswith("_compat.c_modules:")
+
+
 def spec(full: str) -> importlib.machinery.ModuleSpec | None:
     """The spec of a module that has no file at its own place."""
     inner = _inner(full)
+    if _is_alias(inner):
+        alias: Any = _Alias()
+        return importlib.machinery.ModuleSpec(full, alias)
     path = _HERE.joinpath("modules", *inner.split("."))
     if (path / "__init__.py").is_file():
         return importlib.util.spec_from_file_location(

@@ -8,6 +8,17 @@ from ember import _unavailable
 from ember.autograd.function import Function
 
 
+class InplaceFunction(Function):
+    """A `Function` that may work in place: any may, with `ctx.mark_dirty`."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+FunctionMeta = type(Function)
+
+
 class NestedIOFunction(Function):
     """A `Function` of nested arguments: any `Function` takes them here."""
 

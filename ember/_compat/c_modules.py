@@ -3,19 +3,20 @@ reach into them."""
 
 from __future__ import annotations
 
-import sys
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
 from ember import _C
-from ember._compat import small
+from ember._compat import functorch, small
 
 
 def _module(name: str, **contents: Any) -> ModuleType:
     """A submodule of `_C`, which has no file."""
     made = ModuleType(f"ember._C.{name}")
+    made.__spec__ = ModuleSpec(made.__name__, None)  # `find_spec` asks what is loaded
     vars(made).update(contents)
-    return sys.modules.setdefault(made.__name__, made)
+    return made
 
 
 _nn = _module(
@@ -29,11 +30,14 @@ _nn = _module(
 )
 _functorch = _module(
     "_functorch",
-    is_batchedtensor=small.false,
+    is_batchedtensor=functorch.is_batchedtensor,
+    is_functorch_wrapped_tensor=functorch.is_batchedtensor,
     is_gradtrackingtensor=small.false,
-    is_functorch_wrapped_tensor=small.false,
-    maybe_get_level=lambda tensor: -1,
-    get_unwrapped=small.itself,
+    maybe_get_level=functorch.maybe_get_level,
+    maybe_get_bdim=functorch.maybe_get_bdim,
+    get_unwrapped=functorch.get_unwrapped,
     peek_interpreter_stack=small.none,
+    _add_batch_dim=functorch.add_batch_dim,
+    _remove_batch_dim=functorch.remove_batch_dim,
 )
 _distributed_rpc = _module("_distributed_rpc", _is_current_rpc_agent_set=small.false)

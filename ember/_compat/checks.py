@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ember import Tensor
+from ember._overridable import overridable
 
 Message = Callable[[], str] | None
 
 
+@overridable
 def _assert(condition: Any, message: str) -> None:
-    """`assert condition, message`."""
+    """`assert condition, message`; a step of a graph, if it is traced."""
     assert condition, message
 
 

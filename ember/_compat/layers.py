@@ -87,3 +87,43 @@ def legacy_get_enum(
 ) -> int:
     """The number of the reduction that two older arguments mean."""
     return get_enum(legacy_get_string(size_average, reduce, emit_warning))
+
+
+def _addindent(s_: str, numSpaces: int) -> str:
+    """A text whose lines but the first are moved to the right."""
+    return s_.replace("\n", "\n" + numSpaces * " ")
+
+
+def _forward_unimplemented(self: Any, *input: Any) -> None:
+    """What `forward` of a module without one is."""
+    kind = type(self).__name__
+    raise NotImplementedError(
+        f'Module [{kind}] is missing the required "forward" function'
+    )
+
+
+def apply_permutation(tensor: Any, permutation: Any, dim: int = 1) -> Any:
+    """A batch in another order."""
+    return tensor.index_select(dim, permutation)
+
+
+def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
+    """The dimension of a softmax that was called without one."""
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to "
+        "include dim=X as an argument.",
+        stacklevel=stacklevel,
+    )
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+def _verify_batch_size(size: Any) -> None:
+    """That a batch norm in training has more than one value of each channel."""
+    values = size[0]
+    for length in size[2:]:
+        values *= length
+    if values == 1:
+        raise ValueError(
+            "Expected more than 1 value per channel when training, got input size "
+            f"{size}"
+        )

@@ -105,6 +105,38 @@ class InternalTorchDynamoError(RuntimeError):
     """An error in a compiler."""
 
 
+def _members(module: Any, name: str) -> Any:
+    """The dictionary of a module that a tensor of this name is in."""
+    if "." in name:
+        raise KeyError('tensor name can\'t contain "."')
+    if name in module._parameters:
+        return module._parameters
+    return module._buffers if name in module._buffers else vars(module)
+
+
+def set_tensor(module: Any, name: str, tensor: Any) -> None:
+    """Put a tensor in place of a parameter, buffer or attribute of a module."""
+    _members(module, name)[name] = tensor
+
+
+_MISSING = object()  # what `swap_tensor` finds, and may be given, for no member
+
+
+def swap_tensor(
+    module: Any, name: str, tensor: Any, allow_missing: bool = False
+) -> Any:
+    """The same; what was there."""
+    members = _members(module, name)
+    if name not in members and not allow_missing:
+        raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+    before = members.get(name, _MISSING)
+    if tensor is _MISSING:
+        members.pop(name, None)
+    else:
+        members[name] = tensor
+    return before
+
+
 class NamedMemberAccessor:
     """Members of a module by their dotted names."""
 

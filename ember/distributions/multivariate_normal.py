@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import ember
-from ember import Size, Tensor
+from ember import Size, Tensor, _lazy
 from ember.distributions import constraints
 from ember.distributions.distribution import Distribution
 from ember.distributions.utils import lazy_property, standard_normal
@@ -176,3 +176,6 @@ def to_scale_tril(name: str, matrix: Tensor) -> Tensor:
     if name == "covariance_matrix":
         return ember.linalg.cholesky(matrix)
     return precision_to_scale_tril(matrix)
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import traceback
 from typing import Any
@@ -33,6 +34,17 @@ def _get_available_device_type() -> str | None:
     """The kind of accelerator that is there."""
     found = ember.accelerator.current_accelerator()
     return None if found is None else found.type
+
+
+def _get_device_module(device_type: str) -> Any:
+    """The module of a kind of device: `ember.cuda`."""
+    module = getattr(ember, device_type, None)
+    if module is None:
+        raise RuntimeError(
+            f"Device '{device_type}' does not have a corresponding module registered "
+            f"as 'torch.{device_type}'."
+        )
+    return module
 
 
 def _flatten_dense_tensors(tensors: Any) -> Tensor:
@@ -123,6 +135,83 @@ def classproperty(func: Any) -> _ClassPropertyDescriptor:
     """An attribute of a class that is computed."""
     is_method = isinstance(func, (classmethod, staticmethod))
     return _ClassPropertyDescriptor(func if is_method else classmethod(func))
+
+
+def _import_dotted_name(name: str) -> Any:
+    """What "package.module.attribute" names."""
+    first, *rest = name.split(".")
+    found: Any = __import__(first)
+    for part in rest:
+        found = getattr(found, part)
+    return found
+
+
+def try_import(module_name: str) -> Any:
+    """A module, or None if it is not there."""
+    try:
+        return importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and module_name.startswith(error.name):
+            return None
+        raise
+
+
+def _reorder_tensors_as(tensors: Any, ordered_tensors: Any) -> tuple:
+    """Tensors in the order in which their types occur in others."""
+    by_type: dict = {}
+    for t in tensors:
+        by_type.setdefault(t.type(), []).append(t)
+    waiting = {kind: iter(found) for kind, found in by_type.items()}
+    return tuple(next(waiting[t.type()]) for t in ordered_tensors)
+
+
+def _get_all_device_indices() -> list[int]:
+    """The accelerators that are there."""
+    return list(range(ember.accelerator.device_count()))
+
+
+def _get_current_device_index() -> int:
+    """The accelerator in use, or -1."""
+    there = ember.accelerator.is_available()
+    return ember.accelerator.current_device_index() if there else -1
+
+
+def _get_async_or_non_blocking(
+    name: str, non_blocking: bool, kwargs: dict[str, Any]
+) -> bool:
+    """`non_blocking`, which was called `async` once."""
+    if not kwargs:
+        return non_blocking
+    if len(kwargs) != 1 or "async" not in kwargs:
+        unexpected = ", ".join(kwargs)
+        raise TypeError(f"{name}() got an unexpected keyword argument '{unexpected}'")
+    return kwargs["async"]
+
+
+# --- what pickles of tensors call -----------------------------------------------------
+
+
+def _rebuild_meta_tensor_no_storage(
+    dtype: ember.dtype, size: Any, stride: Any, requires_grad: bool
+) -> Tensor:
+    """A tensor without memory."""
+    made = ember.empty_strided(size, stride, dtype=dtype, device="meta")
+    return made.requires_grad_(requires_grad)
+
+
+def _rebuild_device_tensor_from_numpy(
+    data: Any, dtype: ember.dtype, device: Any, requires_grad: bool
+) -> Tensor:
+    """A tensor of a device without storages of its own."""
+    made = ember.from_numpy(data).to(dtype=dtype, device=device)
+    return made.requires_grad_(requires_grad)
+
+
+def _rebuild_nested_tensor(buffer: Any, sizes: Any, strides: Any, offsets: Any) -> Any:
+    """A nested tensor of one buffer."""
+    parts = zip(sizes.tolist(), strides.tolist(), offsets.tolist())
+    views = [buffer.as_strided(size, stride, at) for size, stride, at in parts]
+    return ember.nested.as_nested_tensor(views)
 
 
 __getattr__ = _lazy.missing(__name__)

@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import Any
 
 from ember import _C, _lazy
-from ember.nn.functional._overridable import overridable
+from ember._overridable import overridable
 from ember.nn.functional.activation import (
     celu,
     celu_,

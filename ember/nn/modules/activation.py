@@ -3,7 +3,7 @@ are made by two small bases: `_Plain` (no arguments) and `_Inplace`.
 """
 
 import ember
-from ember import Tensor
+from ember import Tensor, _lazy
 from ember.nn import functional as F
 from ember.nn.modules.module import Module
 from ember.nn.parameter import Parameter
@@ -348,3 +348,6 @@ class Softmax2d(Module):
                 f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead"
             )
         return F.softmax(input, -3, _stacklevel=5)
+
+
+__getattr__ = _lazy.missing(__name__)

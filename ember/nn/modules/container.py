@@ -5,6 +5,7 @@ are in `parameter_container`.
 import operator
 from collections.abc import Iterable, Iterator
 
+from ember import _lazy
 from ember.nn.modules.module import Module
 
 
@@ -16,6 +17,8 @@ class _Indexed(Module):
         if not -size <= index < size:
             raise IndexError(f"index {index} is out of range")
         return list(self._modules)[index % size]
+
+    _get_abs_string_index = _name_of  # what subclasses of PyTorch's lists call it
 
     def _renumber(self, modules: Iterable[Module]) -> None:
         modules = list(modules)
@@ -93,6 +96,11 @@ class Sequential(_Indexed):
         if isinstance(index, slice):
             return type(self)(dict(list(self._modules.items())[index]))
         return self._modules[self._name_of(index)]
+
+    def _get_item_by_idx(self, iterator: Iterable, idx: int):
+        """The item at `idx` of names, modules or both: for subclasses."""
+        self._name_of(idx)
+        return list(iterator)[idx]
 
     def append(self, module: Module) -> "Sequential":
         """Add a module at the end."""
@@ -293,3 +301,6 @@ class ModuleDict(Module):
                     "2 is required"
                 )
             self[pair[0]] = pair[1]
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import ember
-from ember import Tensor
+from ember import Tensor, _lazy
 from ember.nn import functional as F
 from ember.nn import init
 from ember.nn.functional._sizes import expanded
@@ -284,3 +284,6 @@ def _check(in_channels: int, out_channels: int, groups: int, padding_mode: str) 
             f"padding_mode must be one of {set(_MODES)}, but got "
             f"padding_mode='{padding_mode}'"
         )
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -1,6 +1,6 @@
 """Dropout layers."""
 
-from ember import Tensor
+from ember import Tensor, _lazy
 from ember.nn import functional as F
 from ember.nn.modules.module import Module
 
@@ -66,3 +66,6 @@ class FeatureAlphaDropout(_Dropout):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.feature_alpha_dropout(input, self.p, self.training)
+
+
+__getattr__ = _lazy.missing(__name__)

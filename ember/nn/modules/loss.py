@@ -1,6 +1,6 @@
 """Losses as modules; the functions are in `functional/loss.py`."""
 
-from ember import Tensor
+from ember import Tensor, _lazy
 from ember.nn import functional as F
 from ember.nn.functional.loss import _reduction
 from ember.nn.modules.module import Module
@@ -313,3 +313,6 @@ class TripletMarginLoss(_Loss):
             swap=self.swap,
             reduction=self.reduction,
         )
+
+
+__getattr__ = _lazy.missing(__name__)

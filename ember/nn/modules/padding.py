@@ -1,6 +1,6 @@
 """Padding layers."""
 
-from ember import Tensor
+from ember import Tensor, _lazy
 from ember.nn import functional as F
 from ember.nn.modules.module import Module
 
@@ -162,3 +162,6 @@ class CircularPad3d(_CircularPad):
     """The last three axes continued from their other ends."""
 
     _dims = 3
+
+
+__getattr__ = _lazy.missing(__name__)

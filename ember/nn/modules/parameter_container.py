@@ -45,6 +45,8 @@ class ParameterList(Module):
             raise IndexError(f"index {index} is out of range")
         return str(index % size)
 
+    _get_abs_string_index = _name_of  # what subclasses of PyTorch's lists call it
+
     def __getitem__(self, index):
         if isinstance(index, slice):
             return type(self)(self[i] for i in range(*index.indices(len(self))))

@@ -1,6 +1,6 @@
 """Pooling layers; the number of axes decides which function they call."""
 
-from ember import Tensor
+from ember import Tensor, _lazy
 from ember.nn import functional as F
 from ember.nn.functional._sizes import expanded
 from ember.nn.modules.module import Module
@@ -362,3 +362,6 @@ class FractionalMaxPool3d(_FractionalMaxPool):
     """The maximum of windows at random places of [N, C, D, H, W]."""
 
     _dims = 3
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 import ember
-from ember import _C, Tensor
+from ember import _C, Tensor, _lazy
 from ember.nn import init
 from ember.nn.modules.module import Module
 from ember.nn.parameter import Parameter
@@ -331,3 +331,6 @@ class GRU(RNNBase):
                 "proj_size argument is only supported for LSTM, not RNN or GRU"
             )
         super().__init__("GRU", *args, **kwargs)
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterable
 
 import ember
-from ember import Tensor
+from ember import Tensor, _lazy
 
 
 def _listed(tensors: Tensor | Iterable[Tensor]) -> list[Tensor]:
@@ -123,3 +123,6 @@ def clip_grad_value_(
     limit = float(clip_value)
     for grad in _gradients(parameters):
         grad.clamp_(min=-limit, max=limit)
+
+
+__getattr__ = _lazy.missing(__name__)
