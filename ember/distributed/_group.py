@@ -217,7 +217,7 @@ class ProcessGroup:
         return work
 
     def _sparse_allreduce(self, tensors: list[Tensor], op: Any) -> Work:
-        if op != RedOpType.SUM:
+        if op not in (RedOpType.SUM, RedOpType.AVG):
             raise RuntimeError(
                 "ProcessGroupGloo::allreduce: unsupported reduction operation"
             )
@@ -233,7 +233,7 @@ class ProcessGroup:
             t.shape,
         ).coalesce()
         with ember.no_grad():
-            tensors[0].copy_(total)
+            tensors[0].copy_(total if op == RedOpType.SUM else total / self._size)
         return Work(result=tensors)
 
     def allreduce_coalesced(self, tensors: Any, opts: Any = None) -> Work:

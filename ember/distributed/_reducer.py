@@ -3,12 +3,13 @@
 Parameters lie in buckets, the last of the model first, as their gradients come in about
 that order. A bucket is one flat tensor with the gradients as views of it. When the last
 gradient of a bucket has come, its all-reduce begins; buckets begin in the same order on
-every rank. When the backward pass is through, what is under way is waited for.
+every rank. When all have begun, the backward pass ends by waiting for them. A sparse
+gradient has a bucket of its own and is reduced as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any
 
 import ember
@@ -37,10 +38,18 @@ _TWICE = (
 
 
 class Bucket:
-    """Parameters whose gradients are reduced together."""
+    """Parameters whose gradients are reduced together; one if it is sparse."""
 
-    def __init__(self, index: int, numbers: list[int], params: list[Tensor]) -> None:
+    def __init__(
+        self, index: int, numbers: list[int], params: list[Tensor], sparse: bool
+    ) -> None:
         self.index, self.numbers, self.params = index, numbers, params
+        self.sparse = sparse
+        self.missing = 0
+        self.work: Work | Future | None = None
+        if sparse:
+            self.put(0, None)
+            return
         sizes = [p.numel() for p in params]
         self.flat = ember.zeros(
             sum(sizes), dtype=params[0].dtype, device=params[0].device
@@ -48,8 +57,35 @@ class Bucket:
         self.views = [
             part.view(p.shape) for part, p in zip(self.flat.split(sizes), params)
         ]
-        self.missing = 0
-        self.work: Work | Future | None = None
+
+    @ember.no_grad()
+    def put(self, at: int, grad: Tensor | None) -> None:
+        """Take over the gradient of a parameter; None is zero."""
+        if self.sparse:
+            p = self.params[at]
+            if grad is None:
+                nothing = p.new_zeros((0, *p.shape[1:]))
+                where = ember.empty(1, 0, dtype=ember.int64, device=p.device)
+                self.flat = ember.sparse_coo_tensor(where, nothing, p.shape)
+            elif not grad.is_sparse:
+                raise RuntimeError(
+                    f"DistributedDataParallel: parameter {self.numbers[at]} has sparse "
+                    "gradients by its module, and got a dense one"
+                )
+            else:
+                self.flat = grad.detach().coalesce().clone()
+            self.views = [self.flat]
+            return
+        view = self.views[at]
+        if grad is None:
+            view.zero_()
+        elif grad.is_sparse:
+            raise RuntimeError(
+                f"DistributedDataParallel: parameter {self.numbers[at]} got a sparse "
+                "gradient, which only Embedding and EmbeddingBag may have"
+            )
+        elif grad.data_ptr() != view.data_ptr() or not view.numel():
+            view.copy_(grad)
 
 
 class GradBucket:
@@ -85,12 +121,19 @@ class GradBucket:
 
 
 def share_out(
-    params: Sequence[Tensor], bytes_: int, first_bytes: int = FIRST_BYTES
+    params: Sequence[Tensor],
+    bytes_: int,
+    first_bytes: int = FIRST_BYTES,
+    sparse: Container[int] = (),
 ) -> list[list[int]]:
-    """Numbers of parameters by bucket, from the last parameter to the first."""
+    """Numbers of parameters by bucket, from the last parameter to the first. Those in
+    `sparse` are alone."""
     open_: dict[Any, tuple[list[int], int]] = {}
     done: list[list[int]] = []
     for number in reversed(range(len(params))):
+        if number in sparse:
+            done.append([number])
+            continue
         p = params[number]
         kind = p.dtype, p.device
         numbers, size = open_.get(kind, ([], 0))
@@ -116,13 +159,19 @@ class Reducer:
         find_unused: bool,
         static_graph: bool,
         as_views: bool,
+        sparse: Container[int] = (),
     ) -> None:
-        """`as_views`: gradients are the buckets' own memory, else copies of it."""
+        """`as_views`: gradients are the buckets' own memory, else copies of it;
+        `sparse`: numbers of parameters with sparse gradients."""
         self.params, self.group, self.as_views = list(params), group, as_views
         self.find_unused, self.static_graph = find_unused, static_graph
         self.buckets = [
-            Bucket(index, numbers, [self.params[n] for n in numbers])
-            for index, numbers in enumerate(share_out(self.params, bucket_bytes))
+            Bucket(
+                index, numbers, [self.params[n] for n in numbers], numbers[0] in sparse
+            )
+            for index, numbers in enumerate(
+                share_out(self.params, bucket_bytes, sparse=sparse)
+            )
         ]
         self.place = {
             number: (bucket, at)
@@ -134,8 +183,10 @@ class Reducer:
         self.divisor = group.size()
         self.expecting = False  # a backward pass that is to be reduced
         self.finished = True
-        self.queued = False
+        self.queued = False  # the end of the pass is arranged for
         self.iterations = 0
+        self.ready: set[int] = set()
+        self.unused: list[int] = []  # to be ready with the first gradient
         self.fired: list[int] = [0] * len(self.params)
         self.expected: list[int] = [1] * len(self.params)  # of a static graph
         self.learning = static_graph
@@ -151,26 +202,27 @@ class Reducer:
 
     # --- a pass ---
 
-    def prepare(self, outputs: Iterable[Tensor]) -> None:
-        """Expect a backward pass from `outputs`."""
-        if not self.finished:
+    def prepare(self, outputs: Sequence[Tensor]) -> None:
+        """Expect a backward pass from `outputs`, or none if nobody needs them."""
+        if any(self.fired) and not self.finished:
             missing = [n for n, count in enumerate(self.fired) if not count]
             raise RuntimeError(
                 f"{_UNFINISHED}\nParameter indices which did not receive grad for rank "
                 f"{self.group.rank()}: {' '.join(map(str, missing))}"
             )
         self.begin()
-        if self.learning or not (self.find_unused or self.static_graph):
-            return
-        if self.static_graph:
-            unused = [n for n, count in enumerate(self.expected) if not count]
-        else:
+        if self.learning:
+            for t in outputs:
+                if t.requires_grad:
+                    t.register_hook(self._learn_at_the_end)
+        elif self.static_graph:
+            self.unused = [n for n, count in enumerate(self.expected) if not count]
+        elif self.find_unused:
             reached = _leaves_of(outputs)
-            unused = [n for n, p in enumerate(self.params) if id(p) not in reached]
-        for number in unused:
-            self._ready(number)
-        if len(unused) == len(self.params):  # no gradient will come
-            self._finish()
+            self.unused = [n for n, p in enumerate(self.params) if id(p) not in reached]
+            if len(self.unused) == len(self.params):  # no gradient will come
+                self._mark_unused()
+                self._finish()
 
     def begin(self) -> None:
         """Reset what is counted in a pass."""
@@ -178,35 +230,53 @@ class Reducer:
         self.expecting, self.finished, self.queued = True, False, False
         self.next = 0
         self.fired = [0] * len(self.params)
+        self.ready.clear()
+        self.unused = []
         for bucket in self.buckets:
             bucket.missing = len(bucket.params)
             bucket.work = None
 
     def _arrived(self, number: int) -> None:
-        if not self.queued:
-            self.queued = True
-            _C._queue_callback(self._finish)
         self.fired[number] += 1
         if self.learning:
             return
-        if self.fired[number] > self.expected[number]:
-            raise RuntimeError(f"{_TWICE}\nParameter at index {number}.")
-        if self.fired[number] == self.expected[number]:
+        self._mark_unused()
+        if self.fired[number] >= self.expected[number]:
+            self._ready(number)
+        if self.next == len(self.buckets) and not self.queued:
+            self.queued = True
+            _C._queue_callback(self._finish)
+
+    def _mark_unused(self) -> None:
+        unused, self.unused = self.unused, []
+        for number in unused:
             self._ready(number)
 
     def _ready(self, number: int) -> None:
         """The gradient of this parameter is what it will be."""
+        if number in self.ready:
+            raise RuntimeError(f"{_TWICE}\nParameter at index {number}.")
+        self.ready.add(number)
         bucket, at = self.place[number]
-        grad, view = self.params[number].grad, bucket.views[at]
-        with ember.no_grad():
-            if grad is None:
-                view.zero_()
-            elif grad.data_ptr() != view.data_ptr() or not view.numel():
-                view.copy_(grad)
+        bucket.put(at, self.params[number].grad)
         bucket.missing -= 1
         while self.next < len(self.buckets) and not self.buckets[self.next].missing:
             self.start(self.buckets[self.next])
             self.next += 1
+
+    def _learn_at_the_end(self, _: Tensor) -> None:
+        """The first pass of a static graph has begun. Its gradients may come several
+        times, and in passes within it, so that only its end tells how often."""
+        if self.learning and not self.queued:
+            self.queued = True
+            _C._queue_callback(self._learn)
+
+    def _learn(self) -> None:
+        self.expected = list(self.fired)
+        self.learning = False
+        for number in range(len(self.params)):
+            self._ready(number)
+        self._finish()
 
     def start(self, bucket: Bucket) -> None:
         """Begin to reduce a bucket."""
@@ -217,17 +287,15 @@ class Reducer:
         else:
             last = bucket.index == len(self.buckets) - 1
             bucket.work = self.hook(self.state, GradBucket(bucket, last))
+            if not isinstance(bucket.work, Future):
+                raise RuntimeError(
+                    "callback must return a torch.futures.Future object, but got "
+                    f"{type(bucket.work)}"
+                )
 
     def _finish(self) -> None:
         """After the backward pass: wait, and let parameters have their gradients."""
-        if self.learning:
-            self.expected = list(self.fired)
-            self.learning = False
-            for number in range(len(self.params)):
-                self._ready(number)
         self.expecting = False
-        if self.next < len(self.buckets):
-            return  # parameters that got no gradient; the next pass will say so
         everywhere = self._used_anywhere()
         for bucket in self.buckets:
             self.wait(bucket)
@@ -237,6 +305,9 @@ class Reducer:
         self.finished = True
 
     def _give(self, param: Tensor, reduced: Tensor) -> None:
+        if reduced.is_sparse:
+            param.grad = reduced.clone()
+            return
         if param.grad is not None and param.grad.data_ptr() == reduced.data_ptr():
             return
         if self.as_views:
@@ -263,7 +334,9 @@ class Reducer:
         elif bucket.work is not None:
             result = bucket.work.wait()
             result = result[0] if isinstance(result, (list, tuple)) else result
-            if result.data_ptr() != bucket.flat.data_ptr():
+            if bucket.sparse:
+                bucket.flat, bucket.views = result, [result]
+            elif result.data_ptr() != bucket.flat.data_ptr():
                 with ember.no_grad():
                     bucket.flat.copy_(result.view_as(bucket.flat))
         bucket.work = None
@@ -271,7 +344,8 @@ class Reducer:
     def shadow(self) -> None:
         """Take part in the reductions of the others, with gradients of zero."""
         for bucket in self.buckets:
-            bucket.flat.zero_()
+            for at in range(len(bucket.params)):
+                bucket.put(at, None)
             self.start(bucket)
         if self.find_unused or self.static_graph:
             self.group.allreduce(

@@ -94,12 +94,7 @@ class _NormBase(Module):
 class _BatchNorm(_NormBase):
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
-        factor = 0.0 if self.momentum is None else self.momentum
-        counts = self.training and self.track_running_stats
-        if counts and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
-            if self.momentum is None:  # the mean over all batches so far
-                factor = 1.0 / float(self.num_batches_tracked)
+        factor = self._count_batch()
         mean, variance = self.running_mean, self.running_var
         by_batch = self.training or (mean is None and variance is None)
         if self.training and not self.track_running_stats:
@@ -107,6 +102,16 @@ class _BatchNorm(_NormBase):
         return F.batch_norm(
             input, mean, variance, self.weight, self.bias, by_batch, factor, self.eps
         )
+
+    def _count_batch(self) -> float:
+        """The weight of this batch in the running statistics."""
+        factor = 0.0 if self.momentum is None else self.momentum
+        counts = self.training and self.track_running_stats
+        if counts and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:  # the mean over all batches so far
+                factor = 1.0 / float(self.num_batches_tracked)
+        return factor
 
 
 class BatchNorm1d(_BatchNorm):

@@ -4,8 +4,11 @@ of the batch, and gradients that are averaged during the backward pass.
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
+import typing
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,8 +17,9 @@ import ember.distributed as dist
 from ember import Tensor
 from ember.distributed._reducer import FIRST_BYTES, GradBucket, Reducer
 from ember.distributed.algorithms.join import Join, Joinable, JoinHook
+from ember.futures import Future
 from ember.nn.modules.module import Module
-from ember.utils import _pytree
+from ember.nn.modules.sparse import Embedding, EmbeddingBag
 
 _BUCKET_MB = 25
 
@@ -26,13 +30,15 @@ class DistributedDataParallel(Module, Joinable):
     Every process makes the same module, wraps it, and trains with it as before: the
     backward pass averages gradients over `process_group` (the default one if None), so
     that all optimizers make the same step. Parameters and buffers start as those of
-    rank 0, and with `broadcast_buffers` each forward pass takes its buffers.
+    rank 0, and each forward pass takes its buffers.
 
     - `find_unused_parameters`: parameters may be left out of a forward pass.
     - `static_graph`: the first pass tells which ones are, for all that follow.
     - `gradient_as_bucket_view`: gradients are the memory that is communicated, which
       saves a copy of each.
     - `bucket_cap_mb`: how much is communicated at once.
+    - `forward_sync_buffers=False`: buffers are those of rank 0 only at first;
+      `broadcast_buffers=False`: not even then.
 
     >>> import ember, ember.distributed as dist
     >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
@@ -49,7 +55,7 @@ class DistributedDataParallel(Module, Joinable):
         device_ids: Any = None,
         output_device: Any = None,
         dim: int = 0,
-        broadcast_buffers: bool = True,
+        broadcast_buffers: bool | None = None,
         init_sync: bool = True,
         process_group: Any = None,
         bucket_cap_mb: float | None = None,
@@ -62,6 +68,9 @@ class DistributedDataParallel(Module, Joinable):
         mixed_precision: Any = None,
         device_mesh: Any = None,
         skip_all_reduce_unused_params: bool = False,
+        bucket_cap_mb_list: Any = None,
+        batched_grad_copy: bool = False,  # it always is what is fastest here
+        forward_sync_buffers: bool | None = None,
     ) -> None:
         super().__init__()
         Joinable.__init__(self)
@@ -69,6 +78,7 @@ class DistributedDataParallel(Module, Joinable):
             ("delay_all_reduce_named_params", delay_all_reduce_named_params),
             ("mixed_precision", mixed_precision),
             ("device_mesh", device_mesh),
+            ("bucket_cap_mb_list", bucket_cap_mb_list),
         ):
             if given is not None:
                 raise NotImplementedError(
@@ -79,6 +89,11 @@ class DistributedDataParallel(Module, Joinable):
                 "DistributedDataParallel is not needed when a module doesn't have any "
                 "parameter that requires a gradient."
             )
+        if broadcast_buffers is not None and forward_sync_buffers is not None:
+            raise ValueError(
+                "DistributedDataParallel(): forward_sync_buffers replaces "
+                "broadcast_buffers; give one of them"
+            )
         if device_ids is not None and len(device_ids) > 1:
             raise ValueError(
                 "device_ids can only be None or contain a single element, got "
@@ -88,7 +103,12 @@ class DistributedDataParallel(Module, Joinable):
         self.module, self.dim = module, dim
         self.device_ids, self.output_device = device_ids, output_device
         self.device = next(module.parameters()).device
-        self.broadcast_buffers = broadcast_buffers
+        self._buffers_at_first = broadcast_buffers is not False
+        self.broadcast_buffers = (
+            self._buffers_at_first
+            if forward_sync_buffers is None
+            else forward_sync_buffers
+        )
         self.find_unused_parameters = find_unused_parameters
         self.gradient_as_bucket_view = gradient_as_bucket_view
         self.static_graph = static_graph
@@ -106,10 +126,9 @@ class DistributedDataParallel(Module, Joinable):
         self._buffers_to_send = [
             b for name, b in module.named_buffers() if name not in ignored
         ]
-        self._hook: tuple[Any, Callable] | None = None
         if init_sync:
             self._check_shapes()
-            self._sync_state()
+            self._sync_state(buffers=self._buffers_at_first)
         cap = _BUCKET_MB if bucket_cap_mb is None else bucket_cap_mb
         self.bucket_bytes_cap = int(cap * 1024 * 1024)
         self._make_reducer()
@@ -122,6 +141,7 @@ class DistributedDataParallel(Module, Joinable):
             self.find_unused_parameters,
             self.static_graph,
             self.gradient_as_bucket_view,
+            _with_sparse_gradients(self.module, self._trained),
         )
 
     # --- the same state everywhere ---
@@ -146,13 +166,12 @@ class DistributedDataParallel(Module, Joinable):
                     f"{odd[1]}."
                 )
 
-    def _sync_state(self, source: int = 0) -> None:
-        state = [
-            t
-            for name, t in self.module.state_dict(keep_vars=True).items()
-            if isinstance(t, Tensor) and name not in self.parameters_to_ignore
-        ]
-        self._send(state, source)
+    def _sync_state(self, source: int = 0, buffers: bool = True) -> None:
+        named: list[tuple[str, Tensor]] = [*self.module.named_parameters()]
+        if buffers:
+            named += self.module.named_buffers()
+        ignored = self.parameters_to_ignore
+        self._send([t for name, t in named if name not in ignored], source)
 
     def _send(self, tensors: list[Tensor], source: int = 0) -> None:
         """Copy tensors of the group's rank `source` to all."""
@@ -202,15 +221,13 @@ class DistributedDataParallel(Module, Joinable):
     ) -> None:
         """Let `hook(state, bucket)` reduce gradients: it returns a future of the
         averaged buffer. `ember.distributed.algorithms.ddp_comm_hooks` has some."""
-        if not callable(hook):
-            raise TypeError("Communication hook must be callable.")
+        _check_hook(hook)
         if self.reducer.hook is not None:
             raise RuntimeError(
                 "register_comm_hook or register_builtin_comm_hook can only be called "
                 "once."
             )
         self.reducer.state, self.reducer.hook = state, hook
-        self._hook = state, hook
 
     def _register_builtin_comm_hook(self, comm_hook_type: Any) -> None:
         from ember.distributed.algorithms.ddp_comm_hooks import default_hooks
@@ -300,6 +317,11 @@ class DistributedDataParallel(Module, Joinable):
         return self
 
     def __getstate__(self) -> dict[str, Any]:
+        if self.process_group is not dist._get_default_group():
+            raise RuntimeError(
+                "DDP Pickling/Unpickling are only supported when using DDP with the "
+                "default process group."
+            )
         state = dict(self.__dict__)
         for name in ("process_group", "reducer", "_trained", "_buffers_to_send"):
             del state[name]
@@ -355,7 +377,51 @@ class _Shadow(JoinHook):
 
 
 def _tensors_in(output: Any) -> list[Tensor]:
-    return [t for t in _pytree.tree_leaves(output) if isinstance(t, Tensor)]
+    """The tensors in lists, dictionaries and dataclasses."""
+    if isinstance(output, Tensor):
+        return [output]
+    if isinstance(output, (list, tuple)):
+        inside: Any = output
+    elif isinstance(output, Mapping):
+        inside = output.values()
+    elif dataclasses.is_dataclass(output):
+        inside = [getattr(output, f.name) for f in dataclasses.fields(output)]
+    else:
+        return []
+    return [t for part in inside for t in _tensors_in(part)]
+
+
+def _with_sparse_gradients(module: Module, params: Sequence[Tensor]) -> set[int]:
+    """Numbers of the parameters that are tables with sparse gradients."""
+    tables = {
+        id(m.weight)
+        for m in module.modules()
+        if isinstance(m, (Embedding, EmbeddingBag)) and m.sparse
+    }
+    return {number for number, p in enumerate(params) if id(p) in tables}
+
+
+def _check_hook(hook: Any) -> None:
+    """What annotations of a communication hook say has to be right."""
+    if not callable(hook):
+        raise TypeError("Communication hook must be callable.")
+    signature = inspect.signature(hook)
+    bucket = signature.parameters.get("bucket")
+    if bucket is not None and not _may_be(bucket.annotation, GradBucket):
+        raise ValueError(
+            "Communication hook: bucket annotation should be dist.GradBucket."
+        )
+    if not _may_be(signature.return_annotation, Future):
+        raise ValueError(
+            "Communication hook: return annotation should be "
+            "torch.futures.Future[torch.Tensor]."
+        )
+
+
+def _may_be(annotation: Any, kind: type) -> bool:
+    if annotation is inspect.Parameter.empty or isinstance(annotation, str):
+        return True
+    return (typing.get_origin(annotation) or annotation) is kind
 
 
 DistributedDataParallelCPU = DistributedDataParallel
