@@ -60,6 +60,7 @@ from ember.distributed._stores import (
     TCPStore,
 )
 from ember.distributed._work import Work
+from ember.distributed.device_mesh import DeviceMesh, init_device_mesh
 from ember.distributed.distributed_c10d import (
     GroupMember,
     _get_default_group,
@@ -100,7 +101,7 @@ _unavailable.fill(
     globals(),
     "distributed",
     REASON,
-    """BackendConfig BuiltinCommHookType DeviceMesh Logger ProcessGroupNCCL
-    breakpoint init_device_mesh record_comm shrink_group""",
+    """BackendConfig BuiltinCommHookType Logger ProcessGroupNCCL
+    breakpoint record_comm shrink_group""",
 )
 __getattr__ = _lazy.missing(__name__)
