@@ -55,7 +55,7 @@ asan: $(VENV)/.build $(VENV)/.test ## Run the tests under ASan and UBSan (build/
 	@"$(BIN)/cmake" --build --preset asan -j $(JOBS)
 	env LD_PRELOAD="$(call runtime,libasan.so) $(call runtime,libubsan.so) $(call runtime,libstdc++.so.6)" \
 	    LD_LIBRARY_PATH="$$("$(BIN)/python" tools/library_path.py)" \
-	    ASAN_OPTIONS="detect_leaks=0:detect_stack_use_after_return=0:$$ASAN_OPTIONS" \
+	    ASAN_OPTIONS="detect_leaks=0:detect_stack_use_after_return=0:allocator_may_return_null=1:$$ASAN_OPTIONS" \
 	    UBSAN_OPTIONS="print_stacktrace=1:$$UBSAN_OPTIONS" \
 	    PYTHONMALLOC=malloc PYTHONPATH="$(CURDIR)/build/asan/site:$(CURDIR)" \
 	    "$(BIN)/pytest" -o pythonpath="build/asan/site ." --capture=sys --timeout=1800 $(ARGS)
