@@ -56,9 +56,9 @@ constexpr int kTernaryRows = 0
 
 // The dtypes that a row takes, as a set. With kPromotes, whatever is not floating or complex
 // is first converted to the default float.
-using Types = uint8_t;
+using Types = uint16_t;
 constexpr Types kHasBool = 1, kHasInt = 2, kHasWideUnsigned = 4, kHasHalf = 8, kHasFloat = 16,
-                kHasComplex = 32, kPromotes = 64;
+                kHasComplex = 32, kPromotes = 64, kHasComplex32 = 128, kHasFloat8 = 256;
 
 constexpr Types kFloatOnly = kHasFloat | kHasHalf;         // others are errors
 constexpr Types kFloatComplex = kFloatOnly | kHasComplex;  // the same, and complex
@@ -74,7 +74,8 @@ constexpr Types kRealBool = kReal | kHasBool;              // not complex
 constexpr Types kRealAny = kRealBool | kHasWideUnsigned;   //
 constexpr Types kNumber = kReal | kHasComplex;             // not bool
 constexpr Types kNumberBool = kNumber | kHasBool;          //
-constexpr Types kAny = kNumberBool | kHasWideUnsigned;     // everything
+constexpr Types kAny = kNumberBool | kHasWideUnsigned;     // everything but:
+constexpr Types kStored = kHasComplex32 | kHasFloat8;      // dtypes that few rows take
 
 // What the derivative of a Unary needs.
 enum class Keep : uint8_t { none, x, y, never };

@@ -49,10 +49,10 @@
 #endif
 
 #if !defined(FAMILY) || FAMILY == ARITHMETIC
-UNARY(abs, kNumber, x, abs(x), conj(sgn(x)), "Absolute value of each element; of a complex one, its modulus.")
-UNARY(neg, kNumber, none, -x, -1, "Each element with its sign changed.")
+UNARY(abs, kNumber | kStored, x, abs(x), conj(sgn(x)), "Absolute value of each element; of a complex one, its modulus.")
+UNARY(neg, kNumber | kHasComplex32, none, -x, -1, "Each element with its sign changed.")
 UNARY(sign, kRealBool, none, sign(x), 0, "-1, 0 or 1 by the sign of each element.")
-UNARY(sgn, kNumberBool, none, sgn(x), 0, "Sign of each element; of a complex one, x / abs(x).")
+UNARY(sgn, kNumberBool | kHasComplex32, none, sgn(x), 0, "Sign of each element; of a complex one, x / abs(x).")
 UNARY(ceil, kRounds, none, ceil(x), 0, "Smallest integer not below each element.")
 UNARY(floor, kRounds, none, floor(x), 0, "Largest integer not above each element.")
 UNARY(trunc, kRounds, none, trunc(x), 0, "Integer part of each element.")
@@ -68,7 +68,7 @@ UNARY(square, kNumber, x, x * x, 2 * x, "Square of each element.")
 UNARY(reciprocal, kFloat, y, reciprocal(x), -y * y, "1 / x for each element.")
 UNARY(sqrt, kFloat, y, sqrt(x), 1 / (2 * y), "Square root of each element.")
 UNARY(rsqrt, kFloat, y, rsqrt(x), (T)-0.5 * y * y * y, "1 / sqrt(x) for each element.")
-UNARY(conj_physical, kAny, never, conj(x), 0, "Complex conjugate of each element.")
+UNARY(conj_physical, kAny | kStored, never, conj(x), 0, "Complex conjugate of each element.")
 UNARY(bitwise_not, kIntBool, never, bitwise_not(x), 0, "Bitwise complement; for bool, logical not.")
 UNARY(deg2rad, kRealFloat, none, x * (T)0.017453292519943295, (T)0.017453292519943295,
       "Degrees to radians.")
@@ -78,9 +78,9 @@ UNARY_P(nan_to_num, (nan, posinf, neginf), kRealAny, x,
         where(x != x, p0, where(isinf(x), where(x > 0, p1, p2), x)),
         where(isfinite(x), (T)1, (T)0), "NaN and the infinities replaced by given numbers.")
 
-BINARY(add, kAny, a + b, g, g, "Sum of two tensors, broadcast together.")
-BINARY(sub, kNumber, a - b, g, -g, "Difference of two tensors, broadcast together.")
-BINARY(mul, kAny, a * b, g * conj(b), g * conj(a), "Product of two tensors, broadcast together.")
+BINARY(add, kAny | kHasComplex32, a + b, g, g, "Sum of two tensors, broadcast together.")
+BINARY(sub, kNumber | kHasComplex32, a - b, g, -g, "Difference of two tensors, broadcast together.")
+BINARY(mul, kAny | kStored, a * b, g * conj(b), g * conj(a), "Product of two tensors, broadcast together.")
 BINARY(div, kFloat, a / b, g / conj(b), -g * conj(y / b), "Quotient of two tensors, broadcast together.")
 BINARY(floor_divide, kReal, floor_divide(a, b), zeros_like(g), zeros_like(g),
        "Quotient rounded towards minus infinity.")
@@ -116,11 +116,11 @@ BINARY(lcm, kInt, lcm(a, b), never, never, "Least common multiple.")
 BINARY(prelu, kFloatOnly, where(a > 0, a, b * a), where(a > 0, g, g * b), where(a > 0, (T)0, g * a),
        "x where it is positive, weight * x elsewhere.")
 
-TERNARY(where, kAny, where(a, b, c), never, where(a, g, (T)0), where(a, (T)0, g),
+TERNARY(where, kAny | kStored, where(a, b, c), never, where(a, g, (T)0), where(a, (T)0, g),
         "The second operand where the first is true, the third elsewhere.")
 TERNARY(lerp, kFloatComplex, lerp(a, b, c), g * conj(1 - c), g * conj(c), g * conj(b - a),
         "Linear interpolation from the first to the second by a weight.")
-TERNARY(addcmul, kNumber, a + p0 * b * c, g, g * conj(p0 * c), g * conj(p0 * b), "a + value * b * c.")
+TERNARY(addcmul, kNumber | kHasComplex32, a + p0 * b * c, g, g * conj(p0 * c), g * conj(p0 * b), "a + value * b * c.")
 TERNARY(addcdiv, kFloatComplex, a + p0 * b / c, g, g * conj(p0 / c), -g * conj(p0 * b / (c * c)),
         "a + value * b / c.")
 TERNARY(clamp, kReal, minimum(c, maximum(b, a)), where((a >= b) & (a <= c), g, (T)0),
@@ -312,17 +312,17 @@ BINARY(legendre_polynomial_p, kSpecial, legendre_polynomial_p(a, b), never, neve
 #endif
 
 #if !defined(FAMILY) || FAMILY == COMPARISON
-PREDICATE(isnan, kAny, isnan(x), "True where an element is not a number.")
-PREDICATE(isinf, kAny, isinf(x), "True where an element is infinite.")
-PREDICATE(isfinite, kAny, isfinite(x), "True where an element is neither infinite nor NaN.")
+PREDICATE(isnan, kAny | kStored, isnan(x), "True where an element is not a number.")
+PREDICATE(isinf, kAny | kStored, isinf(x), "True where an element is infinite.")
+PREDICATE(isfinite, kAny | kStored, isfinite(x), "True where an element is neither infinite nor NaN.")
 PREDICATE(isposinf, kRealAny, isinf(x) & (x > 0), "True where an element is plus infinity.")
 PREDICATE(isneginf, kRealAny, isinf(x) & (x < 0), "True where an element is minus infinity.")
 PREDICATE(signbit, kRealAny, signbit(x), "True where the sign bit is set, that of -0. included.")
 PREDICATE(logical_not, kNumberBool, x == 0, "True where an element is zero.")
-PREDICATE(isreal, kAny, isreal(x), "True where the imaginary part is zero.")
+PREDICATE(isreal, kAny | kStored, isreal(x), "True where the imaginary part is zero.")
 
-COMPARE(eq, kAny, a == b, "True where the two elements are equal.")
-COMPARE(ne, kAny, a != b, "True where the two elements differ.")
+COMPARE(eq, kAny | kStored, a == b, "True where the two elements are equal.")
+COMPARE(ne, kAny | kStored, a != b, "True where the two elements differ.")
 COMPARE(lt, kRealBool, a < b, "True where the first is less than the second.")
 COMPARE(le, kRealBool, a <= b, "True where the first is at most the second.")
 COMPARE(gt, kRealBool, a > b, "True where the first is greater than the second.")

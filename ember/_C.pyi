@@ -27,9 +27,11 @@ bfloat16: dtype
 bool: dtype
 cdouble: dtype
 cfloat: dtype
+chalf: dtype
 channels_last: memory_format
 channels_last_3d: memory_format
 complex128: dtype
+complex32: dtype
 complex64: dtype
 contiguous_format: memory_format
 default_generator: Generator
@@ -38,6 +40,11 @@ float: dtype
 float16: dtype
 float32: dtype
 float64: dtype
+float8_e4m3fn: dtype
+float8_e4m3fnuz: dtype
+float8_e5m2: dtype
+float8_e5m2fnuz: dtype
+float8_e8m0fnu: dtype
 half: dtype
 int: dtype
 int16: dtype
@@ -602,6 +609,8 @@ class Tensor:
     def ceil_(self) -> Self:
         """Smallest integer not below each element."""
     def cfloat(self, *, memory_format: memory_format | None = ...) -> Tensor:
+        """The tensor in another dtype, that of this name; itself if it has it."""
+    def chalf(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """The tensor in another dtype, that of this name; itself if it has it."""
     def char(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """The tensor in another dtype, that of this name; itself if it has it."""
@@ -1706,6 +1715,10 @@ class UntypedStorage:
     filename: Any
     def fill_(self, *args: Any, **kwargs: Any) -> Any: ...
     def float(self, *args: Any, **kwargs: Any) -> Any: ...
+    def float8_e4m3fn(self, *args: Any, **kwargs: Any) -> Any: ...
+    def float8_e4m3fnuz(self, *args: Any, **kwargs: Any) -> Any: ...
+    def float8_e5m2(self, *args: Any, **kwargs: Any) -> Any: ...
+    def float8_e5m2fnuz(self, *args: Any, **kwargs: Any) -> Any: ...
     @staticmethod
     def from_buffer(*args: Any, **kwargs: Any) -> Any: ...
     @staticmethod
@@ -2009,6 +2022,11 @@ def _safe_softmax(input: Tensor, dim: _int, dtype: _DtypeLike | None = ...) -> T
 
 def _sample_dirichlet(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Points of the simplex, with concentrations along the last dimension."""
+
+def _scaled_mm(input: Tensor, mat2: Tensor, scale_a: Tensor, scale_b: Tensor, bias: Tensor | None = ..., scale_result: Tensor | None = ..., out_dtype: _DtypeLike | None = ..., use_fast_accum: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """(self * scale_a) @ (mat2 * scale_b) + bias of float8 matrices, summed in
+    float32.
+    """
 
 def _segment_reduce(data: Tensor, reduce: _str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _Number | None = ...) -> Tensor:
     """The same as segment_reduce."""

@@ -13,7 +13,7 @@ from ember import _storage_io as io
 _DTYPES = (
     "float32 float64 float16 bfloat16 int64 int32 int16 int8 uint8 uint16 uint32 "
     "uint64 bool complex32 complex64 complex128 float8_e4m3fn float8_e5m2 "
-    "float8_e4m3fnuz float8_e5m2fnuz"
+    "float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu"
 ).split()
 
 

@@ -455,6 +455,8 @@ _STORAGE_METHODS = """
     byteswap cuda get_device is_pinned new pin_memory to type=type_of
     bfloat16=to_bfloat16 bool=to_bool byte=to_byte char=to_char double=to_double
     complex_double=to_complex_double complex_float=to_complex_float float=to_float
+    float8_e4m3fn=to_float8_e4m3fn float8_e4m3fnuz=to_float8_e4m3fnuz
+    float8_e5m2=to_float8_e5m2 float8_e5m2fnuz=to_float8_e5m2fnuz
     half=to_half int=to_int long=to_long short=to_short
     """
 for _name, _, _other in (n.partition("=") for n in _STORAGE_METHODS.split()):

@@ -155,7 +155,10 @@ def _contents(t, indent: int) -> str:
         form: Any = _ComplexFormat(flat)
     elif t.is_floating_point():
         values = t.to(ember.float64).tolist()
-        form = _FloatFormat(list(_flatten(values, len(shape))))
+        flat = list(_flatten(values, len(shape)))
+        # What stands for zero in a format without one is laid out as such.
+        zero = 2.0**-127 if t.dtype == ember.float8_e8m0fnu else 0.0
+        form = _FloatFormat(flat, zero)
     else:
         values = t.tolist()
         form = _IntFormat(list(_flatten(values, len(shape))))
@@ -216,9 +219,9 @@ class _IntFormat:
 class _FloatFormat:
     """Floats: all as integers ("2."), all fixed or all scientific."""
 
-    def __init__(self, values: list[float]):
+    def __init__(self, values: list[float], zero: float = 0.0):
         precision, forced = PRINT_OPTS.precision, PRINT_OPTS.sci_mode
-        finite = [v for v in values if v and isfinite(v)]
+        finite = [v for v in values if v != zero and isfinite(v)]
         self.integral = all(v == ceil(v) for v in finite)
         self.scientific = False
         if finite:

@@ -4,6 +4,11 @@ import ember
 
 # name: bits, bits of the significand behind the point, largest and least exponent
 _FLOATS = {
+    "float8_e4m3fn": (8, 3, 8, -6),
+    "float8_e5m2": (8, 2, 15, -14),
+    "float8_e4m3fnuz": (8, 3, 7, -7),
+    "float8_e5m2fnuz": (8, 2, 15, -15),
+    "float8_e8m0fnu": (8, 0, 127, -127),
     "float16": (16, 10, 15, -14),
     "bfloat16": (16, 7, 127, -126),
     "float32": (32, 23, 127, -126),
@@ -47,11 +52,6 @@ class finfo:
 
     def __init__(self, type=None) -> None:
         dtype = ember.get_default_dtype() if type is None else type
-        if hasattr(dtype, "limits"):  # one of `_compat.dtypes`
-            self.dtype, self.bits, self.resolution = _name(dtype), 8, 1.0
-            self.min, self.max, self.eps, self.tiny = dtype.limits
-            self.smallest_normal = self.tiny
-            return
         if not isinstance(dtype, ember.dtype):
             raise TypeError(f"finfo(): argument 'type' must be a dtype, not {dtype!r}")
         if dtype.is_complex:
@@ -63,11 +63,14 @@ class finfo:
             )
         self.dtype = name = _name(dtype)
         self.bits, digits, top, least = _FLOATS[name]
-        self.eps = 2.0**-digits
-        self.max = (2.0 - self.eps) * 2.0**top
-        self.min = -self.max
+        self.eps = step = 2.0**-digits
+        if name == "float8_e5m2fnuz":
+            self.eps /= 2  # as PyTorch has it
+        steps = 2 if name == "float8_e4m3fn" else 1  # there, 1.111 * 2**8 is the NaN
+        self.max = (2.0 - steps * step) * 2.0**top
         self.smallest_normal = self.tiny = 2.0**least
-        self.resolution = _RESOLUTION[name]
+        self.min = -self.max if dtype.is_signed else self.tiny
+        self.resolution = _RESOLUTION.get(name, 1.0)
 
     def __repr__(self) -> str:
         return (

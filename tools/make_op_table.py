@@ -45,8 +45,9 @@ recorded for the backward pass, *fused* that it is so as a single node, with a b
 of its own.
 
 Functions that are composed in Python (most of `nn.functional`, `masked`, `func` and
-parts of `linalg`) take the dtypes of the ops they are made of. Left out of ember for
-good: named tensors, quantised and nested tensors.
+parts of `linalg`) take the dtypes of the ops they are made of. complex32 and float8
+have no columns: what moves, converts or compares elements takes them. Left out of ember
+for good: named tensors, quantised and nested tensors.
 
 """
 

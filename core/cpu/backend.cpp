@@ -9,6 +9,7 @@
 #include "cpu/fft.h"
 #include "cpu/gemm.h"
 #include "cpu/index.h"
+#include "cpu/index_support.h"
 #include "cpu/lapack.h"
 #include "cpu/lines.h"
 #include "cpu/loss.h"
@@ -74,6 +75,23 @@ ReduceOutput result(const Tensor& t) {
   return {t.dtype(), t.strides().data(), t.data()};
 }
 
+// Note [Dtypes that are only stored]: what moves or converts elements takes every dtype. What
+// computes reads complex32 and float8 as the dtypes that compute for them, and writes neither, so
+// that an op whose result would be of such a dtype is an error, as in PyTorch. Pointwise rows say
+// for themselves what they take.
+Tensor widened(const Tensor& x) {  // undefined if it can be read as it is
+  return is_stored_only(x.dtype()) ? dense(x, compute_of(x.dtype())) : Tensor();
+}
+
+// `put` writes to a tensor in a way that combines values, which needs a dtype that computes.
+template <class Put>
+void combined(const Tensor& self, const Tensor& values, ScatterMode mode, const Put& put) {
+  if (mode == ScatterMode::Set || !is_stored_only(self.dtype())) return put(self, values);
+  Tensor wide = dense(self, compute_of(self.dtype()));
+  put(wide, dense(values, wide.dtype()));
+  backend_of(self).copy(self, wide);
+}
+
 class CpuBackend final : public Backend {
  public:
   void* allocate(int64_t bytes) override { return ember::allocate(size_t(bytes)); }
@@ -133,16 +151,23 @@ class CpuBackend final : public Backend {
     static constexpr Reduce kinds[] = {
         Reduce::Sum, Reduce::Mean, Reduce::Prod,         Reduce::Min,  Reduce::Max,
         Reduce::Any, Reduce::All,  Reduce::CountNonzero, Reduce::Norm, Reduce::NanSum};
-    cpu::reduce(kinds[int(f)], reduced(x, dims), result(out), p);
+    static constexpr const char* names[] = {"sum", "mean", "prod",          "min",  "max",
+                                            "any", "all",  "count_nonzero", "norm", "nansum"};
+    refuse_stored_only(names[int(f)], out.dtype());
+    const Tensor wide = widened(x);
+    cpu::reduce(kinds[int(f)], reduced(wide ? wide : x, dims), result(out), p);
   }
   void extremes(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
                 bool most) override {
+    refuse_stored_only(most ? "max" : "min", x.dtype());
     cpu::extremes(most, reduced(x, x.dim() ? Shape{dim} : Shape{}), dim, result(values),
                   result(indices));
   }
   void variance(const Tensor& out, const Tensor& mean, const Tensor& x, const Shape& dims,
                 double correction, bool root) override {
-    cpu::variance(reduced(x, dims), correction, root, result(out), result(mean));
+    refuse_stored_only(root ? "std" : "var", out.dtype());
+    const Tensor wide = widened(x);
+    cpu::variance(reduced(wide ? wide : x, dims), correction, root, result(out), result(mean));
   }
   void index_get(const Tensor& out, const Tensor& x, const Indexing& at) override {
     on_cpu(x);
@@ -153,7 +178,8 @@ class CpuBackend final : public Backend {
                  ScatterMode mode) override {
     on_cpu(values);
     for (const Tensor& i : at.indices) on_cpu(i);
-    cpu::index_put(self, at, values, mode);
+    combined(self, values, mode,
+             [&](const Tensor& to, const Tensor& from) { cpu::index_put(to, at, from, mode); });
   }
   void gather(const Tensor& out, const Tensor& x, int dim, const Tensor& index) override {
     on_cpu(x, index);
@@ -162,7 +188,9 @@ class CpuBackend final : public Backend {
   void scatter(const Tensor& self, int dim, const Tensor& index, const Tensor& src,
                ScatterMode mode) override {
     on_cpu(self, index, src);
-    cpu::scatter(self, dim, index, src, mode);
+    combined(self, src, mode, [&](const Tensor& to, const Tensor& from) {
+      cpu::scatter(to, dim, index, from, mode);
+    });
   }
   Tensor nonzero(const Tensor& x) override { return cpu::nonzero(x); }
   Tensor masked_select(const Tensor& x, const Tensor& mask) override {
@@ -198,6 +226,7 @@ class CpuBackend final : public Backend {
               const Scalar& beta) override {
     on_cpu(out, a, b);
     int batch = out.dim() - 2;
+    if (is_stored_only(out.dtype())) return matmul_of_bytes(out, a, b, alpha, beta);
     int64_t m = out.size(-2), n = out.size(-1), k = a.size(-1);
     Matrix x{a.data(), a.stride(-2), a.stride(-1)}, y{b.data(), b.stride(-2), b.stride(-1)};
     MatrixOut z{out.data(), out.stride(-2), out.stride(-1)};
@@ -216,18 +245,22 @@ class CpuBackend final : public Backend {
     cpu::solve_triangular(a, b, upper, left, unit);
   }
   void scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int dim) override {
+    refuse_stored_only("scan", out.dtype());
     cpu::scan(f, out, indices, x, dim);
   }
   void sort(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
             bool descending) override {
+    refuse_stored_only("sort", x.dtype());
     cpu::sort(values, indices, x, dim, descending);
   }
   void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool largest,
             bool sorted) override {
+    refuse_stored_only("topk", x.dtype());
     cpu::topk(values, indices, x, dim, largest, sorted);
   }
   void pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, Rank rank,
             int64_t k) override {
+    refuse_stored_only("select", x.dtype());
     cpu::pick(values, indices, x, dim, rank, k);
   }
   void search(const Tensor& out, const Tensor& sorted, const Tensor& values, const Tensor& sorter,
@@ -236,13 +269,16 @@ class CpuBackend final : public Backend {
     cpu::search(out, sorted, values, sorter, right);
   }
   void softmax(const Tensor& out, const Tensor& x, int dim, bool log) override {
+    refuse_stored_only("softmax", out.dtype());
     cpu::softmax(out, x, dim, log);
   }
   void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim,
                     bool log) override {
+    refuse_stored_only("softmax", out.dtype());
     cpu::softmax_grad(out, g, y, dim, log);
   }
   void logsumexp(const Tensor& out, const Tensor& x, int dim) override {
+    refuse_stored_only("logsumexp", out.dtype());
     cpu::logsumexp(out, x, dim);
   }
   OptimKernels* optim() override { return optim_kernels(); }
@@ -257,6 +293,16 @@ class CpuBackend final : public Backend {
   PoolKernels* pool() override { return pool_kernels(); }
 
  private:
+  // Of the dtypes that are only stored, PyTorch multiplies matrices of the float8 with digits.
+  void matmul_of_bytes(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha,
+                       const Scalar& beta) {
+    const Dtype d = out.dtype();
+    if (out.dim() > 2 || !is_float8(d) || d == Dtype::Float8_e8m0fnu) fail_dtype("matmul", d);
+    Tensor wide = beta.equal(0) ? empty(out.shape(), Dtype::Float32) : dense(out, Dtype::Float32);
+    matmul(wide, dense(a, Dtype::Float32), dense(b, Dtype::Float32), alpha, beta);
+    copy(out, wide);
+  }
+
   CpuLinalg linalg_;
 };
 

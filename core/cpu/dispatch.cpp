@@ -8,7 +8,8 @@ namespace ember::cpu {
 
 static_assert(int(kColumns) == kDtypes && int(kColumnFloat32) == int(Dtype::Float32) &&
               int(kColumnComplex128) == int(Dtype::Complex128) &&
-              int(kColumnUInt64) == int(Dtype::UInt64));
+              int(kColumnUInt64) == int(Dtype::UInt64) &&
+              int(kColumnFloat8_e8m0fnu) == int(Dtype::Float8_e8m0fnu));
 
 namespace {
 
@@ -45,6 +46,7 @@ Kernels table;
     level::add_activation(table);    \
     baseline::add_special(table);    \
     level::add_cast(table);          \
+    add_stored_casts(table);         \
     level::add_move(table);          \
   } while (0)
 

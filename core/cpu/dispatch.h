@@ -54,7 +54,7 @@ inline const Kernels& kernels() {
 template <class K>
 inline Dtype native_of(const K (&row)[kColumns], Dtype compute) {
   if (row[int(compute)]) return compute;
-  if (is_reduced(compute)) return Dtype::Float32;
+  if (is_narrow(compute)) return compute_of(compute);
   if (compute <= Dtype::Int16) return Dtype::Int32;
   return compute >= Dtype::UInt16 ? Dtype::Int64 : compute;
 }

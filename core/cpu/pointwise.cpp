@@ -24,7 +24,7 @@ K kernel_of(const K (&row)[kColumns], Dtype native, F f, Dtype compute) {
 
 }  // namespace
 
-// Does the kernel of float16 or bfloat16 itself fit, if there is one? A number as second operand
+// Does the kernel of a narrow dtype itself fit, if there is one? A number as second operand
 // may have more digits than it could take. Functions that round on the way have no other kernel,
 // but a quotient does not do so if its divisor is a number.
 static bool is_own(Binary f, Dtype compute, int ndim, const int64_t* shape, const Operand& out,
@@ -66,7 +66,7 @@ void predicate(Predicate f, Dtype compute, int ndim, const int64_t* shape, Opera
 void binary(Binary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand a,
             Operand b, const Params& p) {
   const auto& row = kernels().binary[int(f)];
-  if (is_reduced(compute) && !is_own(f, compute, ndim, shape, out, b)) compute = Dtype::Float32;
+  if (is_narrow(compute) && !is_own(f, compute, ndim, shape, out, b)) compute = compute_of(compute);
   const Dtype native = native_of(row, compute);
   bool zero_division = false;
   Params params = p;

@@ -62,6 +62,7 @@ const char* memory_type(Dtype d) {
     case Dtype::UInt64: return "u64";
     case Dtype::Complex64: return "c64";
     case Dtype::Complex128: return "c128";
+    default: break;
   }
   fail(Kind::NotImplemented, "OpenCL kernels do not read ", d);
 }

@@ -217,6 +217,9 @@ static Tensor close(const Tensor& self, const Tensor& other, double rtol, double
   check(rtol >= 0, Kind::Runtime, "rtol must be greater than or equal to zero, but got ", rtol);
   check(atol >= 0, Kind::Runtime, "atol must be greater than or equal to zero, but got ", atol);
   NoGrad guard;
+  if (is_stored_only(self.dtype()) && (is_complex(self.dtype()) || (rtol == 0 && atol == 0)))
+    return close(to(self, compute_of(self.dtype())), to(other, compute_of(other.dtype())), rtol,
+                 atol, equal_nan);
   Params p{rtol, atol, double(equal_nan)};
   if (is_differentiable(self.dtype())) return compare(Compare::isclose, self, other, p, {});
   return compare(Compare::isclose, to(self, Dtype::Float64), to(other, Dtype::Float64), p, {});
@@ -331,6 +334,7 @@ EMBER_OP("pow(Number self, Number exponent) -> Tensor",
 
 static Tensor angle_of(const Tensor& self, Dest dest) {
   if (!is_complex(self.dtype())) return angle(self, dest);
+  refuse_stored_only("angle", self.dtype());
   return atan2(imag(self), real(self), dest);
 }
 EMBER_OP("angle(Tensor self) -> Tensor", &angle_of, kForms | Out | Pointwise,

@@ -5,7 +5,7 @@
 namespace ember {
 
 Tensor complex(const Tensor& re, const Tensor& im, Dest dest) {
-  auto usable = [](Dtype d) { return d == Dtype::Float32 || d == Dtype::Float64; };
+  auto usable = [](Dtype d) { return is_floating(d) && d != Dtype::BFloat16; };
   check(usable(re.dtype()) && usable(im.dtype()), Kind::Runtime,
         "complex(): Expected both inputs to be Half, Float or Double tensors but got ",
         type_name(re.dtype()), " and ", type_name(im.dtype()));
@@ -32,6 +32,7 @@ EMBER_OP("complex(Tensor real, Tensor imag) -> Tensor", &complex, Function | Out
          "A complex tensor with the given real and imaginary parts.");
 
 EMBER_OP("polar(Tensor abs, Tensor angle) -> Tensor", ([](const Tensor& abs, const Tensor& angle) {
+           if (is_reduced(abs.dtype())) fail_dtype("polar", abs.dtype());
            check(is_floating(abs.dtype()) && is_floating(angle.dtype()), Kind::Runtime,
                  "polar(): Expected both inputs to be Half, Float or Double tensors but got ",
                  type_name(abs.dtype()), " and ", type_name(angle.dtype()));

@@ -30,6 +30,7 @@ CONVERSION(byte, UInt8);
 CONVERSION(bool, Bool);
 CONVERSION(cfloat, Complex64);
 CONVERSION(cdouble, Complex128);
+CONVERSION(chalf, Complex32);
 #undef CONVERSION
 
 EMBER_OP("cpu(Tensor self, *, Format? memory_format=None) -> Tensor",
@@ -47,7 +48,7 @@ EMBER_OP("pin_memory(Tensor self, Device? device=None) -> Tensor",
          "The tensor itself: host memory need not be pinned for ember's devices.");
 
 EMBER_OP("is_floating_point(Tensor self) -> bool",
-         ([](const Tensor& t) { return is_floating(t.dtype()); }), kForms,
+         ([](const Tensor& t) { return is_any_floating(t.dtype()); }), kForms,
          "Whether the elements are real floating point numbers.");
 EMBER_OP("is_complex(Tensor self) -> bool", ([](const Tensor& t) { return is_complex(t.dtype()); }),
          kForms, "Whether the elements are complex numbers.");

@@ -28,17 +28,36 @@ Tensor scalar_tensor(const Scalar& value, Dtype dtype, Device device) {
 
 namespace create {
 
+namespace {
+
+double largest(Dtype d) {  // of dtypes of up to 32 bits
+  if (d == Dtype::Float16) return 65504;
+  if (d == Dtype::BFloat16) return 3.3895313892515355e38;
+  if (d == Dtype::Float8_e4m3fn) return kFloat8Values<E4M3fn>.value[E4M3fn::kMost];
+  if (d == Dtype::Float8_e5m2) return kFloat8Values<E5M2>.value[E5M2::kMost];
+  if (d == Dtype::Float8_e4m3fnuz) return kFloat8Values<E4M3fnuz>.value[E4M3fnuz::kMost];
+  if (d == Dtype::Float8_e5m2fnuz) return kFloat8Values<E5M2fnuz>.value[E5M2fnuz::kMost];
+  if (d == Dtype::Float8_e8m0fnu) return kFloat8Values<E8M0fnu>.value[E8M0fnu::kMost];
+  return double(std::numeric_limits<float>::max());
+}
+
+}  // namespace
+
 void check_fits(const Scalar& s, Dtype d, bool halves) {
   auto refuse = [&] {
     fail(Kind::Runtime, "value cannot be converted to type ", d, " without overflow: Scalar ", s);
   };
+  if (d == Dtype::Complex32 || d == Dtype::Complex64) {
+    const complex128 v = s.to<complex128>();
+    auto fits = [](double x) { return std::isinf(x) || !(std::abs(x) > largest(Dtype::Float32)); };
+    if (!fits(v.real()) || !fits(v.imag())) refuse();
+  }
   if (d == Dtype::Bool || is_complex(d)) return;
   if (s.is_complex() && s.to<complex128>().imag() != 0) refuse();
-  if (d == Dtype::Float32 || (halves && is_reduced(d))) {
-    const double most = d == Dtype::Float16    ? 65504
-                        : d == Dtype::BFloat16 ? 3.3895313892515355e38
-                                               : double(std::numeric_limits<float>::max());
-    if (std::isfinite(s.real()) && std::abs(s.real()) > most) refuse();
+  if (d == Dtype::Float32 || (halves && is_narrow(d))) {
+    const bool unbounded = !is_float8(d) || d == Dtype::Float8_e5m2;  // holds infinities
+    if (!(std::isinf(s.real()) && unbounded) && std::abs(s.real()) > largest(d)) refuse();
+    if (d == Dtype::Float8_e8m0fnu && s.is_float() && s.real() < 0) refuse();
   }
   if (!is_integral(d)) return;
   if (d == Dtype::UInt64 && s.is_int()) return;

@@ -14,7 +14,7 @@ enum class Kind1 { Complex, RealToComplex, ComplexToReal };
 
 Tensor promoted(const char* op, const Tensor& x, bool to_complex) {
   Dtype t = is_integral(x.dtype(), true) ? default_dtype() : x.dtype();
-  check(!is_reduced(t), Kind::Runtime, op, "(): Unsupported dtype ", t,
+  check(!is_narrow(t), Kind::Runtime, op, "(): Unsupported dtype ", t,
         "; the Fourier transforms take float32, float64, complex64 and complex128");
   return to(x, to_complex ? complex_of(t) : t);
 }

@@ -18,7 +18,7 @@ void check_square(const char* op, const Tensor& a, const char* name) {
 void check_linalg_dtype(const char* op, const Tensor& a, const char* name) {
   check(is_differentiable(a.dtype()), Kind::Runtime, op,
         ": Expected a floating point or complex tensor as ", name, ". Got ", a.dtype());
-  check(!is_reduced(a.dtype()), Kind::Runtime, op, ": Low precision dtypes not supported. Got ",
+  check(!is_narrow(a.dtype()), Kind::Runtime, op, ": Low precision dtypes not supported. Got ",
         a.dtype());
 }
 

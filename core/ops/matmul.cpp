@@ -9,7 +9,7 @@ namespace {
 void check_types(const char* op, const Tensor& a, const Tensor& b) {
   check(a.dtype() == b.dtype(), Kind::Runtime, op,
         "(): expected m1 and m2 to have the same dtype, but got: ", a.dtype(), " != ", b.dtype());
-  check(a.dtype() != Dtype::Bool && a.dtype() < Dtype::UInt16, Kind::Runtime, op,
+  check(a.dtype() != Dtype::Bool && !is_wide_unsigned(a.dtype()), Kind::Runtime, op,
         "(): not implemented for dtype ", a.dtype());
   check(a.device().kind == b.device().kind, Kind::Runtime, op,
         "(): Expected all tensors to be on the same device, but found ", a.device(), " and ",

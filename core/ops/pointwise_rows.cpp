@@ -2,18 +2,31 @@
 // on the tape.
 #include "ops/pointwise.h"
 
+#include <array>
+
 #include "ops/create.h"
 
 namespace ember::pointwise {
 
 Dtype row_dtype(const char* op, Types types, Dtype d) {
-  Types need = d == Dtype::Bool ? kHasBool
-               : is_integral(d) ? (d >= Dtype::UInt16 ? kHasWideUnsigned : kHasInt)
-               : is_complex(d)  ? kHasComplex
-               : is_reduced(d)  ? kHasHalf
-                                : kHasFloat;
-  if (types & need) return d;
+  static constexpr auto kNeeds = [] {
+    std::array<Types, kDtypes> needs{};
+    for (int i = 0; i < kDtypes; i++) {
+      const Dtype d = Dtype(i);
+      needs[size_t(i)] = d == Dtype::Bool        ? kHasBool
+                         : is_wide_unsigned(d)   ? kHasWideUnsigned
+                         : is_integral(d)        ? kHasInt
+                         : d == Dtype::Complex32 ? kHasComplex32
+                         : is_complex(d)         ? kHasComplex
+                         : is_float8(d)          ? kHasFloat8
+                         : is_reduced(d)         ? kHasHalf
+                                                 : kHasFloat;
+    }
+    return needs;
+  }();
+  if (types & kNeeds[size_t(d)]) return d;
   if ((types & kPromotes) && is_integral(d, true)) return default_dtype();
+  refuse_stored_only(op, d);
   fail(Kind::NotImplemented, op, "(): not implemented for dtype ", d);
 }
 
@@ -247,7 +260,7 @@ Tensor compare(Compare f, const Operand& a, const Operand& b, const Params& para
   const char* name = name_of(f);
   Dtype dtype = row_dtype(name, types_of(f), result_type(a, b));
   Meeting m = meet(name, {&a, &b});
-  const bool half = is_reduced(dtype);
+  const bool half = is_narrow(dtype);
   const Local x(a, m.device, dtype, half), y(b, m.device, dtype, half);
   Tensor out = result_tensor(name, dest, m, Dtype::Bool);
   Broadcast p(x.operand, out.shape()), q(y.operand, out.shape());
@@ -329,7 +342,7 @@ Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest des
   } else {
     dtype = row_dtype(row.name, types_of(row.f), result_type(a, b));
     Meeting m = meet(row.name, {&a, &b});
-    const bool half = is_reduced(dtype);
+    const bool half = is_narrow(dtype);
     const Local x(a, m.device, dtype, half), y(b, m.device, dtype, half && !is_exact(row.f, b));
     out = result_tensor(row.name, dest, m, dtype);
     Broadcast p(x.operand, out.shape()), q(y.operand, out.shape());
@@ -373,7 +386,7 @@ Tensor ternary(const TernaryRow& row, const Operand& a, const Operand& b, const 
   promotion.add(c);
   Dtype dtype = row_dtype(row.name, types_of(row.f), promotion.result());
   Meeting m = meet(row.name, {&a, &b, &c});
-  const bool half = is_reduced(dtype), exact = row.f == Ternary::lerp && !c.is_tensor();
+  const bool half = is_narrow(dtype), exact = row.f == Ternary::lerp && !c.is_tensor();
   const Local x(a, m.device, dtype, half), y(b, m.device, dtype, half),
       z(c, m.device, dtype, half && !exact);
   bool record = grad_needed(a, b) || grad_needed(c);

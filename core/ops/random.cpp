@@ -29,9 +29,9 @@ Tensor draw_in_place(const char* op, const Tensor& self, Generator* generator, c
 
 void check_uniform(Dtype dtype, double low, double high) {
   check(is_floating(real_of(dtype)), Kind::NotImplemented,
-        "\"check_uniform_bounds\" not implemented for '", dtype, "'");
-  double most = dtype == Dtype::Float16    ? 65504.0
-                : dtype == Dtype::BFloat16 ? 0x1.fep127
+        "\"check_uniform_bounds\" not implemented for '", type_name(dtype), "'");
+  double most = real_of(dtype) == Dtype::Float16 ? 65504.0
+                : dtype == Dtype::BFloat16       ? 0x1.fep127
                 : dtype == Dtype::Float32 || dtype == Dtype::Complex64
                     ? double(std::numeric_limits<float>::max())
                     : std::numeric_limits<double>::max();
@@ -48,7 +48,7 @@ void check_uniform(Dtype dtype, double low, double high) {
 void check_normal(Dtype dtype, double std) {
   check(std >= 0.0, Kind::Runtime, "normal expects std >= 0.0, but found std ", std);
   check(is_floating(real_of(dtype)), Kind::NotImplemented,
-        "\"normal_kernel_cpu\" not implemented for '", dtype, "'");
+        "\"normal_kernel_cpu\" not implemented for '", type_name(dtype), "'");
 }
 
 void check_continuous(const char* what, Dtype dtype) {
@@ -250,7 +250,7 @@ EMBER_OP("randperm(int n, " GENERATOR ", " OPTIONS ") -> Tensor",
            Tensor out = target("randperm", dest, {n}, dtype, device, Dtype::Int64);
            Dtype t = out.dtype();
            check(!is_complex(t) && t != Dtype::Bool, Kind::NotImplemented,
-                 "\"randperm\" not implemented for '", t, "'");
+                 "\"randperm\" not implemented for '", type_name(t), "'");
            check(n - 1 <= integer_limits(t).high, Kind::Runtime, "randperm(): n = ", n,
                  " is too large for dtype ", t);
            return finish(draw(out, g, {Distribution::Permutation}), requires_grad);
@@ -282,7 +282,7 @@ EMBER_OP("normal_(Tensor self, float mean=0.0, float std=1.0, " GENERATOR ") -> 
 
 EMBER_OP("random_(Tensor self, " GENERATOR ") -> Tensor", ([](const Tensor& self, Generator* g) {
            check(!is_complex(self.dtype()), Kind::NotImplemented,
-                 "\"random_kernel_cpu\" not implemented for '", self.dtype(), "'");
+                 "\"random_kernel_cpu\" not implemented for '", type_name(self.dtype()), "'");
            return draw_in_place("random_", self, g, {Distribution::IntegersOfDtype});
          }),
          Method,
@@ -313,7 +313,7 @@ EMBER_OP("geometric_(Tensor self, float p, " GENERATOR ") -> Tensor",
            check(p > 0.0 && p < 1.0, Kind::Runtime,
                  "geometric_ expects p to be in (0, 1), but got p=", p);
            check(!is_complex(self.dtype()) && self.dtype() != Dtype::Bool, Kind::NotImplemented,
-                 "\"geometric_cpu\" not implemented for '", self.dtype(), "'");
+                 "\"geometric_cpu\" not implemented for '", type_name(self.dtype()), "'");
            return draw_in_place("geometric_", self, g, {Distribution::Geometric, p});
          }),
          Method, "Fills the tensor with the number of tries until a success of probability `p`.");
@@ -329,7 +329,7 @@ EMBER_OP("log_normal_(Tensor self, float mean=1.0, float std=2.0, " GENERATOR ")
          ([](const Tensor& self, double mean, double std, Generator* g) {
            check(std > 0.0, Kind::Runtime, "log_normal_ expects std > 0.0, but found std=", std);
            check(is_floating(self.dtype()), Kind::NotImplemented,
-                 "\"log_normal_cpu\" not implemented for '", self.dtype(), "'");
+                 "\"log_normal_cpu\" not implemented for '", type_name(self.dtype()), "'");
            return draw_in_place("log_normal_", self, g, {Distribution::LogNormal, mean, std});
          }),
          Method, "Fills the tensor with the exponentials of normal numbers.");
@@ -337,7 +337,7 @@ EMBER_OP("log_normal_(Tensor self, float mean=1.0, float std=2.0, " GENERATOR ")
 Tensor bernoulli_(const Tensor& self, double p, Generator* generator) {
   check(p >= 0.0 && p <= 1.0, Kind::Runtime, "bernoulli_ expects p to be in [0, 1], but got p=", p);
   check(!is_complex(self.dtype()), Kind::NotImplemented,
-        "\"bernoulli_scalar_cpu_\" not implemented for '", self.dtype(), "'");
+        "\"bernoulli_scalar_cpu_\" not implemented for '", type_name(self.dtype()), "'");
   return draw_in_place("bernoulli_", self, generator, {Distribution::Bernoulli, p, 1.0});
 }
 

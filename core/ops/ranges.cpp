@@ -167,6 +167,7 @@ Line line_dtype(const char* op, const Scalar& start, const Scalar& end, int64_t 
   check(!complex || !dtype || is_complex(*dtype), Kind::Runtime, "torch.", op,
         "(): inferred dtype ", complex_of(default_dtype()),
         " can't be safely cast to passed dtype ", dtype.value_or(Dtype::Bool));
+  if (dtype) refuse_stored_only(op, *dtype);
   return {dtype, complex ? complex_of(default_dtype()) : default_dtype(), complex};
 }
 

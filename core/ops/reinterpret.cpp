@@ -21,10 +21,10 @@ EMBER_VIEW("view_as_real", "(Tensor self) -> Tensor", &view_as_real, Function | 
            "A real view of a complex tensor, with a last dimension of size 2.");
 
 Tensor view_as_complex(const Tensor& self) {
-  check(self.dtype() == Dtype::Float32 || self.dtype() == Dtype::Float64, Kind::Runtime,
-        "view_as_complex is only supported for float32 and float64 tensors, but got a tensor of "
-        "dtype ",
-        self.dtype());
+  check(is_floating(self.dtype()) && self.dtype() != Dtype::BFloat16, Kind::Runtime,
+        "view_as_complex is only supported for half, float and double tensors, but got a tensor of "
+        "scalar type: ",
+        type_name(self.dtype()));
   check(self.dim() && self.size(-1) == 2, Kind::Runtime,
         "view_as_complex(): Tensor must have a last dimension of size 2, got ", self.shape());
   check(self.stride(-1) == 1, Kind::Runtime,

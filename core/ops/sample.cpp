@@ -48,7 +48,7 @@ Tensor without_gradient(const Tensor& out, const char* op, const Inputs&... inpu
 
 void check_floating(const char* kernel, const Tensor& t) {
   check(is_floating(t.dtype()), Kind::NotImplemented, "\"", kernel, "\" not implemented for '",
-        t.dtype(), "'");
+        type_name(t.dtype()), "'");
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ void check_std(const Tensor& std) {
 Tensor standard_normal(const Tensor& like, const Shape& shape, Generator* g, double std) {
   check(std >= 0.0, Kind::Runtime, "normal expects std >= 0.0, but found std ", std);
   check(is_differentiable(like.dtype()), Kind::NotImplemented,
-        "\"normal_kernel_cpu\" not implemented for '", like.dtype(), "'");
+        "\"normal_kernel_cpu\" not implemented for '", type_name(like.dtype()), "'");
   return draw(empty(shape, like.dtype(), like.device()), g, {Distribution::Normal, 0.0, std});
 }
 
@@ -123,7 +123,7 @@ namespace {
 void fill_bernoulli(const Tensor& out, const Tensor& p, Generator* g) {
   check_floating("bernoulli_tensor_cpu_p_", p);
   check(!is_complex(out.dtype()), Kind::NotImplemented,
-        "\"bernoulli_tensor_cpu_self_\" not implemented for '", out.dtype(), "'");
+        "\"bernoulli_tensor_cpu_self_\" not implemented for '", type_name(out.dtype()), "'");
   if (out.device().is_meta()) return;
   if (composes(out)) return by_ops::bernoulli(out, p, g);
   Tensor ordered = random::in_memory_order(out, out);

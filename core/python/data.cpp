@@ -230,7 +230,7 @@ Tensor tensor_from_data(PyObject* data, std::optional<Dtype> dtype, std::optiona
   }
   Shape shape = shape_of_data(data);
   Tensor out = empty(shape, dtype ? *dtype : dtype_of_data(data));
-  with_dtype(out.dtype(), [&](auto tag) {
+  with_any_dtype(out.dtype(), [&](auto tag) {
     auto* at = out.data<typename decltype(tag)::type>();
     if (out.numel() || shape.size())
       write_nested(shape, 0, data, at);

@@ -39,8 +39,11 @@ struct DLManagedTensorVersioned {
 constexpr int32_t kHost = 1;
 constexpr uint64_t kReadOnly = 1, kIsCopied = 2;
 enum Code : uint8_t { kInt, kUInt, kFloating, kOpaque, kBfloat, kComplexNumber, kBoolean };
+// Each float8 has a code of its own, in the order of Dtype.
+constexpr uint8_t kFloat8[] = {10, 12, 11, 13, 14};
 
 DLDataType data_type(Dtype d) {
+  if (is_float8(d)) return {kFloat8[int(d) - int(Dtype::Float8_e4m3fn)], 8, 1};
   Code code = d == Dtype::Bool       ? kBoolean
               : d == Dtype::BFloat16 ? kBfloat
               : is_floating(d)       ? kFloating

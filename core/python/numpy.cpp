@@ -11,7 +11,7 @@ namespace {
 // ----------------------------------------------------------------------
 
 constexpr const char* kFormats[kDtypes] = {"?", "B", "b",  "h",  "i", "l", "e", nullptr,
-                                           "f", "d", "Zf", "Zd", "H", "I", "L"};
+                                           "f", "d", "Zf", "Zd", "H", "I", "L"};  // else none
 
 // The dtype of a buffer's elements; nothing if there is none. `swapped` tells of a foreign byte
 // order.
@@ -238,7 +238,8 @@ void check_readable(const Tensor& t) {
         "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
   check(t.device().is_cpu(), Kind::Type, "can't convert ", t.device(),
         " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
-  check(t.dtype() != Dtype::BFloat16, Kind::Type, "Got unsupported ScalarType BFloat16");
+  check(kFormats[int(t.dtype())] != nullptr, Kind::Type, "Got unsupported ScalarType ",
+        type_name(t.dtype()));
   if (t.numel()) t.data();  // an error that NumPy would take for "no buffer": a storage too small
 }
 

@@ -159,7 +159,13 @@ void check_out_dtype(const OpInfo& op, const std::string& name, Dtype out, Dtype
                                             "c10::complex<double>",
                                             "unsigned short",
                                             "unsigned int",
-                                            "unsigned long"};
+                                            "unsigned long",
+                                            "c10::complex<c10::Half>",
+                                            "c10::Float8_e4m3fn",
+                                            "c10::Float8_e5m2",
+                                            "c10::Float8_e4m3fnuz",
+                                            "c10::Float8_e5m2fnuz",
+                                            "c10::Float8_e8m0fnu"};
   if (op.forms & SafeOut)
     check(can_cast(result, out), Kind::Runtime, op.name, "(): Expected ", name,
           " to be safely castable from ", type_name(result), " dtype, but got ", name,

@@ -5,6 +5,7 @@
 #include "backend.h"
 #include "opencl/device.h"
 #include "python/python.h"
+#include "tensor/promote.h"
 
 namespace ember::python {
 
@@ -30,11 +31,10 @@ PyObject* dtype_reduce(PyObject* self, PyObject*) {
 }
 PyObject* dtype_to_real(PyObject* self, PyObject*) { return wrap_dtype(real_of(dtype_in(self))); }
 PyObject* dtype_to_complex(PyObject* self, PyObject*) {
-  Dtype d = dtype_in(self);
-  return wrap_dtype(complex_of(d));
+  return guarded([&] { return wrap_dtype(complex_type(dtype_in(self))); });
 }
 PyObject* dtype_is_floating(PyObject* self, void*) {
-  return PyBool_FromLong(is_floating(dtype_in(self)));
+  return PyBool_FromLong(is_any_floating(dtype_in(self)));
 }
 PyObject* dtype_is_complex(PyObject* self, void*) {
   return PyBool_FromLong(is_complex(dtype_in(self)));
@@ -51,6 +51,7 @@ PyObject* dtype_abbreviation(PyObject* self, void*) {
   Dtype d = dtype_in(self);
   int bits = int(item_size(d)) * 8;
   if (d == Dtype::BFloat16) return PyUnicode_FromFormat("bf%d", bits);
+  if (is_float8(d)) return PyUnicode_FromFormat("f8%s", name_of(d) + std::strlen("float8_"));
   return PyUnicode_FromFormat("%c%d", name_of(d)[0], bits);
 }
 
@@ -281,9 +282,9 @@ void add_value_types(PyObject* module) {
     checked(PyModule_AddObjectRef(module, name_of(Dtype(i)), (PyObject*)o));
   }
   const std::pair<const char*, Dtype> aliases[] = {
-      {"float", Dtype::Float32},    {"double", Dtype::Float64},    {"half", Dtype::Float16},
-      {"int", Dtype::Int32},        {"long", Dtype::Int64},        {"short", Dtype::Int16},
-      {"cfloat", Dtype::Complex64}, {"cdouble", Dtype::Complex128}};
+      {"float", Dtype::Float32},    {"double", Dtype::Float64},     {"half", Dtype::Float16},
+      {"int", Dtype::Int32},        {"long", Dtype::Int64},         {"short", Dtype::Int16},
+      {"cfloat", Dtype::Complex64}, {"cdouble", Dtype::Complex128}, {"chalf", Dtype::Complex32}};
   for (auto& [name, d] : aliases) checked(PyModule_AddObjectRef(module, name, dtypes[int(d)]));
   add_constants(
       module, layout_type,

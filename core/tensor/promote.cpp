@@ -7,15 +7,19 @@ namespace {
 enum Category { kBool, kInteger, kFloating, kComplex };
 Category category(Dtype d) {
   if (is_complex(d)) return kComplex;
-  if (is_floating(d)) return kFloating;
+  if (is_any_floating(d)) return kFloating;
   return d == Dtype::Bool ? kBool : kInteger;
 }
 
-Dtype promote_integers(Dtype a, Dtype b) {
-  // The wider unsigned types meet no other, as in torch.
-  check(a < Dtype::UInt16 && b < Dtype::UInt16, Kind::Runtime,
+// The wider unsigned types meet none but floating ones, as in torch.
+void check_no_wide_unsigned(Dtype a, Dtype b) {
+  check(!is_wide_unsigned(a) && !is_wide_unsigned(b), Kind::Runtime,
         "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote ", a,
         " and ", b);
+}
+
+Dtype promote_integers(Dtype a, Dtype b) {
+  check_no_wide_unsigned(a, b);
   if (a == Dtype::Bool) return b;
   if (b == Dtype::Bool) return a;
   bool a_signed = is_signed(a), b_signed = is_signed(b);
@@ -31,17 +35,26 @@ Dtype promote_floats(Dtype a, Dtype b) {
 
 }  // namespace
 
+Dtype complex_type(Dtype d) {
+  check(is_complex(d) || is_floating(d), Kind::Runtime, "Unknown Complex ScalarType for ",
+        type_name(d));
+  return complex_of(d);
+}
+
 Dtype promote(Dtype a, Dtype b) {
   if (a == b) return a;
+  check(!is_float8(a) && !is_float8(b), Kind::Runtime,
+        "Promotion for Float8 Types is not supported, attempted to promote ", type_name(a), " and ",
+        type_name(b));
   Category ca = category(a), cb = category(b);
+  if (ca == kComplex || cb == kComplex) check_no_wide_unsigned(a, b);
   if (ca <= kInteger && cb <= kInteger) return promote_integers(a, b);
   if (ca <= kInteger) return b;
   if (cb <= kInteger) return a;
   if (ca == kFloating && cb == kFloating) return promote_floats(a, b);
-  // complex with something: as precise as the more precise part (float16 counts as float32)
-  bool wide = a == Dtype::Float64 || b == Dtype::Float64 || a == Dtype::Complex128 ||
-              b == Dtype::Complex128;
-  return wide ? Dtype::Complex128 : Dtype::Complex64;
+  // complex with something: as precise as the more precise part
+  const Dtype x = complex_of(a), y = complex_of(b);
+  return item_size(x) >= item_size(y) ? x : y;
 }
 
 namespace {
@@ -52,8 +65,9 @@ int combine(int strong, int weak) {
   if (weak < 0) return strong;
   Dtype s = Dtype(strong), w = Dtype(weak);
   if (is_complex(s)) return strong;
-  if (is_floating(s)) return is_complex(w) ? int(complex_of(s)) : strong;
-  if (s == Dtype::Bool || is_floating(w) || is_complex(w)) return int(promote(s, w));
+  if (is_any_floating(s)) return is_complex(w) ? int(complex_type(s)) : strong;
+  if (is_complex(w) && is_wide_unsigned(s)) return weak;
+  if (s == Dtype::Bool || is_any_floating(w) || is_complex(w)) return int(promote(s, w));
   return strong;
 }
 

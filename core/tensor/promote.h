@@ -8,6 +8,8 @@
 namespace ember {
 
 Dtype promote(Dtype a, Dtype b);
+// The complex dtype with parts of dtype `d`, which has to be floating or complex itself.
+Dtype complex_type(Dtype d);
 
 // Tensors with dimensions decide; 0-d tensors, and then numbers, only if they are of a higher
 // category (bool < integer < floating < complex).

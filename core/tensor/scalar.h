@@ -46,13 +46,13 @@ class Scalar {
 
   // Writes the value as an element of dtype `d`.
   void store(Dtype d, void* to_) const {
-    with_dtype(d, [&](auto tag) {
+    with_any_dtype(d, [&](auto tag) {
       using T = typename decltype(tag)::type;
       *static_cast<T*>(to_) = to<T>();
     });
   }
   static Scalar load(Dtype d, const void* from) {
-    return with_dtype(d, [&](auto tag) -> Scalar {
+    return with_any_dtype(d, [&](auto tag) -> Scalar {
       using T = typename decltype(tag)::type;
       [[maybe_unused]] T v;
       if constexpr (!std::is_same_v<T, bool>) std::memcpy(&v, from, sizeof(T));
@@ -61,11 +61,11 @@ class Scalar {
       else if constexpr (std::is_same_v<T, uint64_t>)
         return of_unsigned(v);
       else if constexpr (is_complex_type<T>)
-        return Scalar(complex128(v));
+        return Scalar(convert<complex128>(v));
       else if constexpr (std::is_integral_v<T>)
         return Scalar(int64_t(v));
       else
-        return Scalar(double(v));
+        return Scalar(convert<double>(v));
     });
   }
   Scalar operator-() const {

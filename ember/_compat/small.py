@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum, IntEnum
+from enum import Enum
 from typing import Any, NoReturn
 
 import ember
@@ -104,17 +104,6 @@ def assert_int_or_pair(arg: Any, arg_name: str, message: str) -> None:
     """That an argument is a number or two."""
     assert isinstance(arg, int) or len(arg) == 2, message.format(arg_name)
 
-
-class NodeLimit(Enum):
-    """Kinds of scales of `scaled_mm`; see ScalingType."""
-
-
-ScalingType = IntEnum(  # type: ignore[misc]
-    "ScalingType",
-    "TensorWise RowWise BlockWise1x16 BlockWise1x32 BlockWise1x128 BlockWise128x128",
-    start=0,
-)
-SwizzleType = IntEnum("SwizzleType", "NO_SWIZZLE SWIZZLE_32_4_4", start=0)  # type: ignore[misc]
 
 Tag = Enum(  # type: ignore[misc]
     "Tag",

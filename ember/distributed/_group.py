@@ -178,6 +178,8 @@ class ProcessGroup:
             raise RuntimeError(
                 f"Cannot use {op.name} with non-integral dtype {t.dtype}"
             )
+        if t.is_floating_point() and t.itemsize == 1:
+            raise ValueError(f"{name} does not support {t.dtype}")
         if t.is_complex() and op not in (RedOpType.SUM, RedOpType.AVG):
             raise ValueError(f"{name} does not support {op} on complex tensors")
         return op

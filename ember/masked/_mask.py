@@ -29,7 +29,7 @@ def greatest(op: str, dtype: ember.dtype) -> float | int:
 def _end(op: str, dtype: ember.dtype, end: str, infinity: float) -> float | int:
     if dtype.is_floating_point:
         return infinity
-    if dtype in (ember.bool, ember.complex64, ember.complex128):
+    if dtype is ember.bool or dtype.is_complex:
         raise NotImplementedError(f"identity of {op} on {dtype} input")
     return getattr(ember.iinfo(dtype), end)
 

@@ -15,6 +15,7 @@ _TOLERANCES = {
     ember.bfloat16: (1.6e-2, 1e-5),
     ember.float32: (1.3e-6, 1e-5),
     ember.float64: (1e-7, 1e-7),
+    ember.complex32: (1e-3, 1e-5),
     ember.complex64: (1.3e-6, 1e-5),
     ember.complex128: (1e-7, 1e-7),
 }
@@ -178,6 +179,14 @@ def _compare_tensors(actual: Any, expected: Any, options: _Options, place: str) 
             rtol, atol = max(p[0] for p in pairs), max(p[1] for p in pairs)
         else:
             rtol, atol = options.rtol, options.atol
+        if dtype.is_floating_point and dtype.itemsize == 1:
+            if rtol or atol:
+                raise AssertionError(
+                    f"Rtol={rtol} and atol={atol} are not supported for bitwise "
+                    "comparison of low dimensional floats. Please use rtol=0.0 and "
+                    f"atol=0.0.{_where(place)}"
+                )
+            a, b = a.float(), b.float()
         near = ember.isclose(a, b, rtol=rtol, atol=atol, equal_nan=options.equal_nan)
         if not near.all():
             raise AssertionError(

@@ -44,9 +44,10 @@ def make_tensor(
     if dtype is ember.bool:
         result = ember.randint(0, 2, wide, device=device).bool()
     elif dtype.is_complex:
-        real = ember.float32 if dtype is ember.complex64 else ember.float64
-        parts = ember.empty(*wide, 2, dtype=real, device=device)
+        parts = ember.empty(*wide, 2, dtype=dtype.to_real(), device=device)
         result = ember.view_as_complex(parts.uniform_(low, high))
+    elif floating and dtype.itemsize == 1:
+        result = ember.empty(wide, device=device).uniform_(low, high).to(dtype)
     elif floating:
         result = ember.empty(wide, dtype=dtype, device=device).uniform_(low, high)
     else:

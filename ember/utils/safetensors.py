@@ -37,10 +37,12 @@ _NAMES = {
     ember.uint8: "U8",
     ember.bool: "BOOL",
     ember.complex64: "C64",
+    ember.float8_e4m3fn: "F8_E4M3",
+    ember.float8_e5m2: "F8_E5M2",
+    ember.float8_e4m3fnuz: "F8_E4M3FNUZ",
+    ember.float8_e5m2fnuz: "F8_E5M2FNUZ",
+    ember.float8_e8m0fnu: "F8_E8M0",
 }
-for _name, _code in (("float8_e4m3fn", "F8_E4M3"), ("float8_e5m2", "F8_E5M2")):
-    if hasattr(ember, _name):
-        _NAMES[getattr(ember, _name)] = _code
 _DTYPES = {name: dtype for dtype, name in _NAMES.items()}
 _LONGEST_HEADER = 100_000_000
 

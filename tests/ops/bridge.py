@@ -20,7 +20,7 @@ def name_of(dtype: Any) -> str:
 
 
 def tensor(array: np.ndarray, dtype: str | None = None, device: str = "cpu") -> Any:
-    """A tensor of the array's values; `dtype` where NumPy lacks it (bfloat16)."""
+    """A tensor of the array's values; `dtype` where NumPy lacks it (bfloat16 ...)."""
     wanted = dtype_of(dtype or str(array.dtype))
     if device == "meta":
         return ember.empty(array.shape, dtype=wanted, device="meta")
@@ -29,8 +29,10 @@ def tensor(array: np.ndarray, dtype: str | None = None, device: str = "cpu") -> 
 
 def array(t: Any) -> np.ndarray:
     t = t.detach()
-    if name_of(t.dtype) == "bfloat16":
+    if name_of(t.dtype).startswith(("bfloat16", "float8")):
         t = t.to(ember.float32)
+    elif name_of(t.dtype) == "complex32":
+        t = t.to(ember.complex64)
     return np.array(t.numpy())
 
 

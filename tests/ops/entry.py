@@ -86,6 +86,8 @@ class T:
         if dtype == "bfloat16":  # NumPy has none: keep the upper half of float32
             bits = np.asarray(values, np.float32).view(np.uint32) & 0xFFFF0000
             return np.asarray(bits).view(np.float32)
+        if dtype.startswith("float8"):  # nor these, but small integers are in all
+            return np.round(values).astype(np.float32)
         return np.asarray(values).astype(dtype)
 
     def _bounds(self, letter: str, dtype: str) -> tuple[float, float]:

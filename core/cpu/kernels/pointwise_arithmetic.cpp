@@ -80,9 +80,11 @@ struct FloorDivide {
 
 void add_arithmetic(Kernels& k) {
   add_rows(k);
-  add_where<uint8_t>(k, {kColumnBool, kColumnUInt8, kColumnInt8});
+  add_where<uint8_t>(
+      k, {kColumnBool, kColumnUInt8, kColumnInt8, kColumnFloat8_e4m3fn, kColumnFloat8_e5m2,
+          kColumnFloat8_e4m3fnuz, kColumnFloat8_e5m2fnuz, kColumnFloat8_e8m0fnu});
   add_where<uint16_t>(k, {kColumnInt16, kColumnUInt16, kColumnFloat16, kColumnBFloat16});
-  add_where<uint32_t>(k, {kColumnInt32, kColumnUInt32, kColumnFloat32});
+  add_where<uint32_t>(k, {kColumnInt32, kColumnUInt32, kColumnFloat32, kColumnComplex32});
   add_where<uint64_t>(k, {kColumnInt64, kColumnUInt64, kColumnFloat64, kColumnComplex64});
   add_where<complex128>(k, {kColumnComplex128});
   add_bool(k);

@@ -7,6 +7,7 @@
 #include "cpu/kernels/half.h"
 #include "cpu/kernels/loops.h"
 #include "cpu/kernels/table.h"
+#include "tensor/float8.h"
 
 #ifdef __F16C__
 #include <immintrin.h>
@@ -110,6 +111,20 @@ void add_from(Kernels& k, Column c) {
   to[kColumnUInt64] = cast_kernel<From, uint64_t>;
 }
 
+// The other casts of these are in stored_casts.cpp.
+template <class Format>
+void add_float8(Kernels& k, Column c) {
+  k.cast[c][kColumnFloat32] = [](const void* x, void* out, int64_t n) {
+    const uint8_t* from = static_cast<const uint8_t*>(x);
+    float* to = static_cast<float*>(out);
+    for (int64_t i = 0; i < n; i++) to[i] = kFloat8Values<Format>.value[from[i]];
+  };
+  k.cast[kColumnFloat32][c] = [](const void* x, void* out, int64_t n) {
+    map1(static_cast<const float*>(x), static_cast<uint8_t*>(out), n,
+         [](float v) EMBER_LAMBDA { return float_to_float8<Format>(v); });
+  };
+}
+
 }  // namespace
 
 void add_cast(Kernels& k) {
@@ -128,6 +143,11 @@ void add_cast(Kernels& k) {
   add_from<uint16_t>(k, kColumnUInt16);
   add_from<uint32_t>(k, kColumnUInt32);
   add_from<uint64_t>(k, kColumnUInt64);
+  add_float8<E4M3fn>(k, kColumnFloat8_e4m3fn);
+  add_float8<E5M2>(k, kColumnFloat8_e5m2);
+  add_float8<E4M3fnuz>(k, kColumnFloat8_e4m3fnuz);
+  add_float8<E5M2fnuz>(k, kColumnFloat8_e5m2fnuz);
+  add_float8<E8M0fnu>(k, kColumnFloat8_e8m0fnu);
 #ifdef __F16C__
   k.cast[kColumnFloat16][kColumnFloat32] = cast_halves<Half, float, halves_to_floats>;
   k.cast[kColumnFloat32][kColumnFloat16] = cast_halves<float, Half, floats_to_halves>;

@@ -25,6 +25,12 @@ enum Column {
   kColumnUInt16,
   kColumnUInt32,
   kColumnUInt64,
+  kColumnComplex32,
+  kColumnFloat8_e4m3fn,
+  kColumnFloat8_e5m2,
+  kColumnFloat8_e4m3fnuz,
+  kColumnFloat8_e5m2fnuz,
+  kColumnFloat8_e8m0fnu,
   kColumns
 };
 
@@ -70,5 +76,8 @@ EMBER_LEVEL(baseline)
 EMBER_LEVEL(avx2)
 EMBER_LEVEL(avx512)
 #undef EMBER_LEVEL
+
+// Conversions that are two of others, for all levels (stored_casts.cpp).
+void add_stored_casts(Kernels& k);
 
 }  // namespace ember::cpu

@@ -123,6 +123,7 @@ from ember.nn.functional.resample import (
     upsample_bilinear,
     upsample_nearest,
 )
+from ember.nn.functional.scaled import ScalingType, SwizzleType, scaled_mm
 from ember.nn.functional.vision import (
     affine_grid,
     channel_shuffle,

@@ -6,6 +6,12 @@ import numpy as np
 from tests.ops.entry import S, T, op
 
 REAL = "bif"
+
+
+def _halves(x):
+    return x.astype(np.float16).astype(np.float32)
+
+
 for name, dtype in {
     "float": "float32", "double": "float64", "half": "float16", "int": "int32",
     "long": "int64", "short": "int16", "char": "int8", "byte": "uint8", "bool": "bool",
@@ -14,6 +20,8 @@ for name, dtype in {
        ref=lambda x, dtype=dtype: x.astype(dtype), tol=100)
 op("bfloat16", T(2, 3), dtypes=REAL, result="bfloat16", grad=False)
 op("cfloat", T(2, 3), ref=lambda x: x + 0j, dtypes="bifc", result="complex64", grad=False)
+op("chalf", T(2, 3), ref=lambda x: _halves(x.real) + 1j * _halves(x.imag), dtypes="bifc",
+   result="complex32", grad=False)
 op("cdouble", T(2, 3), ref=lambda x: x + 0j, dtypes="bifc", result="complex128")
 op("cpu", T(2, 3), ref=np.copy, dtypes="bifhc", result="same", skip="meta")
 op("type_as", S(T(2, 3), T(1, grad=False)), ref=lambda x, y: x, dtypes="bifhc",
