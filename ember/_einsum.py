@@ -250,7 +250,8 @@ def _pair(left: Term, right: Term, needed: set[int]) -> Term:
     out = batch + rows + cols
     if not summed:
         return _align(a, a_labels, out) * _align(b, b_labels, out), out
-    size = {x: max(a_size.get(x, 1), b_size.get(x, 1)) for x in out}
+    sides = {x: (a_size.get(x, 1), b_size.get(x, 1)) for x in out}
+    size = {x: b if a == 1 else a for x, (a, b) in sides.items()}
     wide = [size[x] for x in batch]
     k = prod(a_size[x] for x in summed)
     m, n = prod(size[x] for x in rows), prod(size[x] for x in cols)

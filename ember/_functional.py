@@ -194,7 +194,11 @@ def frobenius_norm(
 
 @overridable
 def nuclear_norm(
-    input: Tensor, dim: tuple[int, int] = (-2, -1), keepdim: bool = False
+    input: Tensor,
+    dim: tuple[int, int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The sum of the singular values of matrices.
 
@@ -202,4 +206,4 @@ def nuclear_norm(
     >>> ember.nuclear_norm(ember.eye(3))
     tensor(3.)
     """
-    return ember.linalg.matrix_norm(input, "nuc", dim, keepdim)
+    return ember.linalg.matrix_norm(input, "nuc", dim, keepdim, out=out)

@@ -118,8 +118,8 @@ std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& lu, const Tensor& piv
   if (unpack_pivots)
     check(pivots.dim() >= 1 && pivots.size(-1) == smaller_size(lu) &&
               batch_of(pivots, 1) == batch_of(lu),
-          Kind::Runtime, "lu_unpack: pivots of shape ", pivots.shape(),
-          " do not go with factors of shape ", lu.shape());
+          Kind::Value, "lu_unpack: Expected LU_pivots to have shape of the factors, ", lu.shape(),
+          ", without a dimension, got ", pivots.shape());
   Tensor p = unpack_pivots ? pivot_matrix(pivots, lu.size(-2), lu.dtype()) : none;
   if (!unpack_data) return {p, none, empty({0}, lu.dtype(), lu.device())};
   Triangles parts = unpacked(lu);

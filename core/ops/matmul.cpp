@@ -299,6 +299,8 @@ EMBER_OP("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar a
              check(!whole || !factor->is_float(), Kind::Runtime,
                    "addr(): For integral input tensors, argument ", name,
                    " must not be a floating point number.");
+             check(dtype == Dtype::Bool || !factor->is_bool(), Kind::Runtime, "addr(): Boolean ",
+                   name, " only supported for Boolean results.");
              check(is_complex(dtype) || !factor->is_complex(), Kind::Runtime,
                    "addr(): For non-complex input tensors, argument ", name,
                    " must not be a complex number.");

@@ -202,7 +202,7 @@ Tensor multi_dot(const TensorList& tensors) {
 
 }  // namespace
 
-EMBER_OP("linalg.multi_dot(Tensor[] tensors) -> Tensor", &multi_dot, Function | Out,
+EMBER_OP("linalg.multi_dot(Tensor[] tensors) -> Tensor", &multi_dot, Function | Out | ExactOut,
          "The product of several matrices, multiplied in the order that costs least.");
 EMBER_OP("chain_matmul(Tensor[] *matrices) -> Tensor", ([](const TensorList& matrices) {
            check(!matrices.empty(), Kind::Runtime, "chain_matmul(): Expected one or more matrices");

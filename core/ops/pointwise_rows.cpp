@@ -318,8 +318,8 @@ Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest des
   if (row.f == Binary::sub) check_subtraction(a, b);
   if (row.f == Binary::pow)
     if (Tensor y = simple_power(a, b, dest)) return y;
-  check(a.is_tensor() || b.is_tensor(), Kind::Type, row.name,
-        "(): one of the operands must be a Tensor");
+  if (__builtin_expect(!a.is_tensor() && !b.is_tensor(), 0))  // add(1, 2) is a tensor, too
+    return binary(row, scalar_tensor(a.scalar(), dtype_of_scalar(a.scalar()), Device()), b, dest);
   Dtype dtype;
   Tensor out;
   bool alike = a.is_tensor() && b.is_tensor() && a.tensor().dtype() == b.tensor().dtype() &&

@@ -27,7 +27,7 @@ from ember.sparse._legacy import (
 )
 from ember.sparse._matmul import sampled_addmm
 from ember.sparse._table import handles
-from ember.sparse._tensor import SparseTensor, wrap
+from ember.sparse._tensor import LAYOUT_NAMES, SparseTensor, wrap
 
 __all__ = [
     "BFloat16Tensor",
@@ -94,6 +94,11 @@ def sum(input: Tensor, dim=None, dtype=None) -> Tensor:
     if not dims:
         return input.sum(dtype=dtype)
     dims = [wrap("sum", d, input) for d in dims]
+    for d in dims:
+        if dims.count(d) > 1:
+            raise RuntimeError(
+                f"sum(): dim {d} appears multiple times in the list of dims"
+            )
     if dtype is None and len(set(dims) & {*range(input.sparse_dim())}) < (
         input.sparse_dim()
     ):
@@ -143,6 +148,15 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape, layout=None) -> Tensor:
         )
     if offsets.unique().numel() != offsets.numel():
         raise RuntimeError("Offset tensor contains duplicate values")
+    if offsets.dtype != ember.int64:
+        raise RuntimeError(
+            f"Offset Tensor must have dtype Long but got {offsets.type()}"
+        )
+    if layout not in (None, ember.sparse_coo, ember.sparse_csr, ember.sparse_csc):
+        raise RuntimeError(
+            "Only output layouts (Sparse, SparseCsc, SparseCsr) are supported, got "
+            + LAYOUT_NAMES.get(layout, "Strided")
+        )
     rows, columns = shape
     width = min(diagonals.shape[1], columns)
     column = ember.arange(width, device=diagonals.device).expand(offsets.numel(), width)

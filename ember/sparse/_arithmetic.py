@@ -74,6 +74,10 @@ def add(input, other, *, alpha=1, out=None) -> Tensor:
             input._with(ember.add(input._val, other._val, alpha=alpha)), out
         )
     a, b = to_coo(input), to_coo(other)
+    if a.sparse_dim() != b.sparse_dim() and not (a._nnz() and b._nnz()):
+        dtype = ember.promote_types(a.dtype, b.dtype)
+        full = a if a._nnz() else b._with(_scaled(b._val, alpha))
+        return _written(like(full._with(full._val.to(dtype)), input), out)
     if a.sparse_dim() != b.sparse_dim():
         raise RuntimeError(
             "add: expected 'self' and 'other' to have same number of sparse "
@@ -164,6 +168,10 @@ def mul(input, other, *, out=None) -> Tensor:
         input, other = other, input
     if is_scalar(other):
         return _written(input._with(input._val * other), out)
+    if isinstance(other, SparseTensor) and bool(input.dim()) != bool(other.dim()):
+        if other.dim():
+            input, other = other, input
+        return _written(input._with(input._val * _convert.to_dense(other)), out)
     if input.shape != other.shape:
         input, other = _broadcast("mul", input, other)
     if isinstance(other, SparseTensor):
@@ -248,8 +256,9 @@ def mul_(input, other) -> Tensor:
     if isinstance(input, SparseTensor):
         made = mul(input, other)
         return input._become(_cast(made, input.dtype))
-    check_shapes("mul_", input, other)
-    return input.copy_(_convert.to_dense(mul(input, other)))
+    made = mul(input, other)
+    check_shapes("mul_", input, made)
+    return input.copy_(_convert.to_dense(made))
 
 
 def _cast(made: Tensor, dtype) -> Tensor:

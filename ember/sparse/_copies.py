@@ -123,6 +123,8 @@ def zeros_like(
             input._size, dtype=dtype or input.dtype, device=device or input.device
         )
         return made.requires_grad_(requires_grad)
+    if memory_format is not None:
+        raise RuntimeError("memory format option is only supported by strided tensors")
     values = input._val.detach().new_zeros(0, dtype=dtype, device=device)
     if input.is_sparse:
         t = input
@@ -159,6 +161,60 @@ def new_zeros(input, *size, dtype=None, device=None, **options) -> Tensor:
     )
 
 
+@handles("zeros empty")
+def zeros(*size, out=None, dtype=None, requires_grad=False, **options) -> Tensor:
+    """Without elements, into a sparse tensor; all of its dimensions are sparse."""
+    size = size[0] if len(size) == 1 and not isinstance(size[0], int) else size
+    if dtype is not None and dtype != out.dtype:
+        raise RuntimeError(
+            f"zeros(): dtype {dtype} does not match dtype of out parameter "
+            f"({out.dtype})"
+        )
+    made = ember.sparse_coo_tensor(size=size, dtype=out.dtype, device=out.device)
+    return out._become(made).requires_grad_(requires_grad)
+
+
+def new(input, *args, device=None, **options) -> Tensor:
+    """A COO tensor of the same dtype, of a size or of its parts: the old way."""
+    if device is not None and ember.device(device).type != input.device.type:
+        raise RuntimeError(
+            f"legacy constructor expects device type: {input.device.type} but device "
+            f"type: {ember.device(device).type} was passed"
+        )
+    device = device or input.device
+    if not args or all(isinstance(n, int) for n in args):
+        args = (args or (0,),)
+    if len(args) == 1 and isinstance(args[0], (tuple, ember.Size)):
+        return ember.sparse_coo_tensor(size=args[0], dtype=input.dtype, device=device)
+    dense = [isinstance(t, Tensor) and t.layout is ember.strided for t in args[:2]]
+    if not 2 <= len(args) <= 3 or dense != [True, True]:
+        raise TypeError(
+            "new() of a sparse tensor takes a size, or indices, values and maybe a size"
+        )
+    return ember.sparse_coo_tensor(*args, dtype=input.dtype, device=device)
+
+
+@handles("view_as_real")
+def view_as_real(input) -> Tensor:
+    """Real and imaginary parts along a last, dense dimension."""
+    size = (*input._size, 2)
+    values = ember.view_as_real(input._val)
+    return coo(input._index[0], values, size, input._coalesced, input._checked)
+
+
+@handles("view_as_complex")
+def view_as_complex(input) -> Tensor:
+    """Complex numbers from a last, dense dimension of size 2."""
+    if not input.is_sparse or not input.dense_dim() or input._size[-1] != 2:
+        raise RuntimeError(
+            "view_as_complex_sparse is only supported for sparse tensors with the last "
+            "dim == 2 and dense_dim > 0."
+        )
+    values = ember.view_as_complex(input._val)
+    size = input._size[:-1]
+    return coo(input._index[0], values, size, input._coalesced, input._checked)
+
+
 @handles("is_same_size")
 def is_same_size(input, other) -> bool:
     """Whether two tensors have one shape."""
@@ -167,10 +223,13 @@ def is_same_size(input, other) -> bool:
 
 @handles("resize_as_sparse_ resize_as_")
 def resize_as_sparse_(input, template, **options) -> Tensor:
-    """Take over the size of another sparse tensor."""
+    """Take over the size of another sparse tensor; elements stay where they are."""
     if input.shape == template.shape:
         return input
-    return input._become(zeros_like(template, dtype=input.dtype))
+    if not input.is_sparse or not template.is_sparse:
+        return input._become(zeros_like(template, dtype=input.dtype))
+    sizes = template.sparse_dim(), template.dense_dim()
+    return input.sparse_resize_(template.shape, *sizes)
 
 
 def sparse_mask(self: Tensor, mask: SparseTensor) -> SparseTensor:

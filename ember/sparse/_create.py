@@ -129,8 +129,8 @@ def _size_from(indices: Tensor, values: Tensor) -> "ember.Size":
 
 
 def of_layout(op: str, *args, layout, dtype=None, device=None, **options) -> Tensor:
-    """What empty() and zeros(), new_empty() and new_zeros() make of a sparse layout."""
-    name = op.removeprefix("new_")
+    """What empty() and zeros(), also of a tensor, make of a sparse layout."""
+    name = op.removeprefix("new_").removesuffix("_like")
     if name not in ("empty", "zeros"):
         raise NotImplementedError(
             f"{op}(): layout: only dense tensors are made here; to_sparse() and "
@@ -139,6 +139,7 @@ def of_layout(op: str, *args, layout, dtype=None, device=None, **options) -> Ten
     if name != op:
         model, *args = args
         dtype, device = dtype or model.dtype, device or model.device
+        args = (model.shape,) if op.endswith("_like") else args
     size = options.pop("size", args[0] if len(args) == 1 else args)
     size, grad = _size(size), options.get("requires_grad", False)
     if layout is ember.sparse_coo:

@@ -11,7 +11,7 @@ from ember.sparse._copies import sparse_mask
 from ember.sparse._places import check_bounds, coalesced
 from ember.sparse._shape import expand_rows, transpose
 from ember.sparse._table import handles
-from ember.sparse._tensor import SparseTensor, coo
+from ember.sparse._tensor import LAYOUT_NAMES, SparseTensor, coo
 
 _csr_mm, _csr_sample = _C._ops["_csr_mm"], _C._ops["_csr_sample"]
 
@@ -95,6 +95,11 @@ def mv(input, vec, *, out=None) -> Tensor:
             f"mv: Expected a matrix and a vector, got {list(input.shape)} and "
             f"{list(vec.shape)}"
         )
+    if input.shape[1] != vec.shape[0]:
+        raise RuntimeError(
+            "mv: expected self.size(-1) == vec.size(-1), got "
+            f"{input.shape[1]} and {vec.shape[0]}"
+        )
     made = mm(input, vec.unsqueeze(1))
     made = (
         made.squeeze(1)
@@ -162,6 +167,7 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None) -> Tensor:
     product = mm(mat1, mat2)
     if alpha != 1:
         product = product * alpha
+    input = input if beta == 1 else input * beta
     if beta == 0:
         made = product
     elif isinstance(product, SparseTensor) != isinstance(input, SparseTensor):
@@ -169,7 +175,7 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None) -> Tensor:
             *((product, input) if isinstance(input, SparseTensor) else (input, product))
         )
     else:
-        made = (input if beta == 1 else input * beta) + product
+        made = input + product
     if out is None:
         return made
     return out._become(made) if isinstance(out, SparseTensor) else out.copy_(made)
@@ -215,6 +221,16 @@ def smm(input, mat2) -> Tensor:
 
 def sspaddmm(input, mat1, mat2, *, beta=1, alpha=1, out=None) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2) for a sparse input and mat1."""
+    if not isinstance(mat1, SparseTensor):
+        raise RuntimeError(
+            "sspaddmm: expected 'mat1' to have sparse layout, got 'mat1' with layout "
+            "Strided"
+        )
+    if isinstance(mat2, SparseTensor):
+        raise RuntimeError(
+            "sspaddmm: expected 'mat2' to have strided layout, got 'mat2' with layout "
+            f"{LAYOUT_NAMES[mat2._layout]}"
+        )
     product = _convert.to_sparse(mm(mat1, mat2))
     return add(mul(input, beta), product, alpha=alpha)
 

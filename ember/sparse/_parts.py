@@ -162,21 +162,29 @@ def sparse_resize_(self, size, sparse_dim: int, dense_dim: int):
     if self._nnz() == 0:
         return sparse_resize_and_clear_(self, size, sparse_dim, dense_dim)
     if sparse_dim != self.sparse_dim() or dense_dim != self.dense_dim():
+        kind = "sparse" if sparse_dim != self.sparse_dim() else "dense"
         raise RuntimeError(
-            "sparse_resize_: changing the number of sparse or dense dimensions on a "
-            "non-empty sparse tensor is not supported"
-        )
-    if any(new < old for new, old in zip(size, self._size)):
-        raise RuntimeError(
-            "sparse_resize_: shrinking a dimension on a non-empty sparse tensor is not "
-            "supported"
-        )
-    if tuple(size[sparse_dim:]) != tuple(self._val.shape[1:]):
-        raise RuntimeError(
-            "sparse_resize_: changing the size of dense dimensions on a non-empty "
+            f"sparse_resize_: changing the number of {kind} dimensions on a non-empty "
             "sparse tensor is not supported"
         )
-    return self._become(coo(self._index[0], self._val, size, False, self._checked))
+    for d, (new, old) in enumerate(zip(size, self._size)):
+        if new < old:
+            kind = "sparse" if d < sparse_dim else "dense"
+            raise RuntimeError(
+                f"sparse_resize_: shrinking the size of {kind} dimensions on a "
+                "non-empty sparse tensor is not supported"
+            )
+    values = _grown(self._val, (self._nnz(), *size[sparse_dim:]))
+    return self._become(coo(self._index[0], values, size, False, self._checked))
+
+
+def _grown(values: Tensor, shape) -> Tensor:
+    """Values in a larger shape as resize_() gives it: the same numbers in a row."""
+    if tuple(shape) == tuple(values.shape):
+        return values
+    row = values.new_zeros(ember.Size(shape).numel())
+    row[: values.numel()] = values.reshape(-1)
+    return row.reshape(shape)
 
 
 def _copied(part):

@@ -64,14 +64,15 @@ def permute(input, *given, dims=None) -> Tensor:
     (indices,), sparse = input._index, input.sparse_dim()
     if sorted(order[:sparse]) != list(range(sparse)):
         raise RuntimeError(
-            "permute(sparse_coo): exchanging sparse and dense dimensions is not "
-            "supported"
+            "permute(sparse_coo): transpositions between sparse and dense dimensions "
+            "are not allowed."
         )
     values = input._val
     if order[sparse:] != list(range(sparse, input.dim())):
         values = values.permute(0, *(d - sparse + 1 for d in order[sparse:]))
     rows = indices[order[:sparse]] if sparse else indices
-    kept = input._coalesced and order[:sparse] == list(range(sparse))
+    same = order[:sparse] == list(range(sparse)) or not indices.numel()
+    kept = input._coalesced and same
     size = [input._size[d] for d in order]
     return coo(rows, values, size, kept, input._checked)
 
@@ -179,11 +180,13 @@ def cat(tensors, dim: int = 0, *, out=None) -> Tensor:
     parts = [to_coo(x) for x in tensors]
     d = wrap("cat", dim, first)
     sparse = parts[0].sparse_dim()
-    for x in parts:
+    for position, x in enumerate(parts):
         check_bounds(x)
         if x.sparse_dim() != sparse or x.dim() != first.dim():
             raise RuntimeError(
-                "All tensors must have the same sparse_dim and number of dimensions"
+                "All tensors must have the same sparse and dense dims: "
+                f"{sparse}, {parts[0].dense_dim()}, but tensor at position "
+                f"{position} has {x.sparse_dim()}, {x.dense_dim()}."
             )
         if [*x.shape[:d], *x.shape[d + 1 :]] != [
             *first.shape[:d],

@@ -64,9 +64,15 @@ def norm(input, p="fro", dim=None, keepdim: bool = False, dtype=None) -> Tensor:
     """The norm over all elements."""
     if dim not in (None, []):
         raise RuntimeError("norm_sparse currently only supports full reductions")
+    if keepdim:
+        raise RuntimeError("norm_sparse currently does not support keepdim=True")
+    if dtype is not None and p == "fro":
+        raise ValueError("dtype argument is not supported in frobenius norm")
+    if dtype is not None:
+        raise RuntimeError("norm_sparse currently does not support 'dtype' argument")
     t = coalesced(to_coo(input))
     flat = t._val.reshape(-1)
-    return flat.norm(2 if p in (None, "fro") else p, dtype=dtype)
+    return flat.norm(2 if p in (None, "fro") else p)
 
 
 @handles("any")

@@ -180,6 +180,12 @@ class SparseTensor(HistoryMethods, Tensor):
     def __dlpack__(self, **options):
         raise BufferError("Can't export tensors with layout other than torch.strided")
 
+    def new(self, *args, **options) -> "SparseTensor":
+        """The old way to make a COO tensor of the same dtype."""
+        from ember.sparse._copies import new
+
+        return new(self, *args, **options)
+
     def __repr__(self) -> str:
         from ember.sparse._text import text
 

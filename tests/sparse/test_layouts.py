@@ -75,3 +75,86 @@ def test_assignment_is_refused():
     s = ember.eye(2).to_sparse()
     with pytest.raises(TypeError, match="Cannot assign to a sparse tensor"):
         s[0] = 1
+
+
+@pytest.mark.parametrize("beta", [0, 1, 2])
+@pytest.mark.parametrize("alpha", [1, 3])
+def test_factors_of_sparse_sums(beta, alpha):
+    t, x = (
+        ember.tensor(v).to_sparse() for v in ([[0, 1.0], [2, 0]], [[1.0, 2], [3, 0]])
+    )
+    y, factors = ember.tensor([[1.0, 2], [3, 4]]), {"beta": beta, "alpha": alpha}
+    expected = ember.addmm(t.to_dense(), x.to_dense(), y, **factors)
+    for made in (
+        ember.saddmm(t, x, y, **factors),
+        ember.addmm(t, x, y, **factors),
+        ember.addmm(t.to_dense(), x, y, **factors),
+        ember.addmm(t, x, y.to_sparse(), **factors).to_dense(),
+        ember.sspaddmm(t, x, y, **factors).to_dense(),
+    ):
+        assert ember.equal(made.to_dense(), expected)
+
+
+def test_new_makes_tensors_of_the_same_kind():
+    s = ember.eye(2, dtype=ember.float64).to_sparse()
+    for made in (s.new(), s.new(2, 2), s.new((2, 2)), s.new(device="cpu")):
+        assert made.layout is ember.sparse_coo and made.dtype is ember.float64
+    assert ember.equal(s.new(s.indices(), s.values(), s.shape).to_dense(), s.to_dense())
+    for bad in (([6],), (s.values(),), (s.values().untyped_storage(),)):
+        with pytest.raises(TypeError):
+            s.new(*bad)
+
+
+def test_zeros_into_a_sparse_tensor():
+    s = ember.eye(2).to_sparse()
+    assert ember.zeros(3, 4, out=s) is s
+    assert s.shape == (3, 4) and s._nnz() == 0
+    with pytest.raises(RuntimeError, match="only supported by strided"):
+        ember.zeros_like(s, memory_format=ember.contiguous_format)
+    assert ember.zeros_like(ember.ones(2, 3), layout=ember.sparse_coo).shape == (2, 3)
+
+
+def test_resizing_keeps_elements():
+    s = ember.eye(2).to_sparse()
+    grown = s.clone().resize_as_(ember.zeros(3, 4).to_sparse())
+    assert grown.to_dense().tolist() == [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
+    with pytest.raises(RuntimeError, match="shrinking the size of sparse dimensions"):
+        s.resize_as_(ember.ones(1, 2).to_sparse())
+    with pytest.raises(RuntimeError, match="number of sparse dimensions"):
+        s.resize_as_(ember.ones(2, 2, 2).to_sparse())
+
+
+def test_complex_numbers_and_their_parts():
+    s = ember.tensor([[1 + 2j, 0], [0, 3j]]).to_sparse()
+    parts = ember.view_as_real(s)
+    assert parts.shape == (2, 2, 2) and parts.dense_dim() == 1
+    assert ember.equal(parts.to_dense(), ember.view_as_real(s.to_dense()))
+    assert ember.equal(ember.view_as_complex(parts).to_dense(), s.to_dense())
+    with pytest.raises(RuntimeError, match="dense_dim > 0"):
+        ember.view_as_complex(ember.ones(2, 2).to_sparse())
+
+
+def test_empty_tensors_add_and_numbers_multiply():
+    s = ember.ones(2, 2).to_sparse(1)
+    none = ember.sparse_coo_tensor(size=(2, 2))
+    for made in (s + none, none + s):
+        assert ember.equal(made.to_dense(), ember.ones(2, 2))
+    two = ember.tensor(2.0).to_sparse()
+    assert ember.equal((s * two).to_dense(), (two * s).to_dense())
+    x = ember.ones(3, 2, 2)
+    assert ember.equal(x.mul_(ember.eye(2).to_sparse()), ember.eye(2).expand(3, 2, 2))
+
+
+def test_refused_sums_norms_and_diagonals():
+    s = ember.eye(2).to_sparse()
+    with pytest.raises(RuntimeError, match="appears multiple times"):
+        ember.sparse.sum(s, [0, 0])
+    for options in ({"keepdim": True}, {"p": 0, "dtype": ember.float64}):
+        with pytest.raises(RuntimeError, match="norm_sparse currently does not"):
+            s.norm(**options)
+    with pytest.raises(RuntimeError, match="Only output layouts"):
+        ember.sparse.spdiags(
+            ember.ones(1, 2), ember.tensor([0]), (2, 2), layout=ember.strided
+        )
+    with pytest.raises(RuntimeError, match="must have dtype Long"):
+        ember.sparse.spdiags(ember.ones(1, 2), ember.tensor([0]).int(), (2, 2))

@@ -36,7 +36,7 @@ def embedding(
     rows = _rows_of(
         weight, input.reshape(-1), sparse, None if padding_idx < 0 else padding_idx
     )
-    return rows.view(*input.shape, -1)
+    return rows.view(*input.shape, weight.shape[1])
 
 
 def _rows_of(
