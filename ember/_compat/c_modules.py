@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from ember import _C
-from ember._compat import small
+from ember._compat import autograd, small
 
 
 def _module(name: str, **contents: Any) -> ModuleType:
@@ -35,5 +35,15 @@ _functorch = _module(
     maybe_get_level=lambda tensor: -1,
     get_unwrapped=small.itself,
     peek_interpreter_stack=small.none,
+)
+_functions = _module(
+    "_functions",
+    UndefinedGrad=autograd.UndefinedGrad,
+    AccumulateGrad=type(_C._gradient_edge(_C.ones(1, requires_grad=True))[0]),
+)
+_autograd = _module(
+    "_autograd",
+    SavedTensor=autograd.SavedTensor,
+    **{name: getattr(_C, name) for name in dir(_C) if "_saved_tensors_hooks_" in name},
 )
 _distributed_rpc = _module("_distributed_rpc", _is_current_rpc_agent_set=small.false)

@@ -147,7 +147,15 @@ def apply_dual(cls, args: tuple):
         moved = cls.jvp(_ForwardContext(nodes[0]), *wanted)
     moved = moved if isinstance(moved, tuple) else (moved,)
     # Cut from their history, which would give the same directions once more.
-    made = tuple(
-        r if t is None else make_dual(r.detach(), t) for r, t in zip(results, moved)
-    )
+    made = tuple(r if t is None else _moved(r, t, args) for r, t in zip(results, moved))
     return made if isinstance(result, tuple) else made[0]
+
+
+def _moved(result: Tensor, tangent: Tensor, args: tuple) -> Tensor:
+    """A result with its direction; an argument that was changed stays what it is."""
+    if not any(result is a for a in args):
+        return make_dual(result.detach(), tangent)
+    pairs = _levels[-1]
+    pairs[:] = [p for p in pairs if p[0] is not result]
+    pairs.append((result, tangent))
+    return result

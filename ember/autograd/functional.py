@@ -235,7 +235,8 @@ class _Call:
 
     def vector_for_outputs(self, v, create_graph) -> tuple | None:
         if v is not None:
-            return _vector(v, self.outputs, self.outputs_are_tuple, create_graph)
+            form = (self.outputs, self.outputs_are_tuple)
+            return _vector(v, *form, create_graph, self.name)
         if len(self.outputs) != 1 or self.outputs[0].numel() != 1:
             raise RuntimeError(
                 "The vector v can only be None if the user-provided function returns a "
@@ -245,7 +246,8 @@ class _Call:
 
     def vector_for_inputs(self, v, create_graph) -> tuple:
         if v is not None:
-            return _vector(v, self.inputs, self.inputs_are_tuple, create_graph)
+            form = (self.inputs, self.inputs_are_tuple)
+            return _vector(v, *form, create_graph, self.name)
         if len(self.inputs) != 1 or self.inputs[0].numel() != 1:
             raise RuntimeError(
                 "The vector v can only be None if the input to the user-provided "
@@ -272,9 +274,9 @@ def _as_tuple(value, what: str, name: str) -> tuple[bool, tuple]:
     return is_tuple, values
 
 
-def _vector(v, like: tuple, is_tuple: bool, create_graph: bool) -> tuple:
+def _vector(v, like: tuple, is_tuple: bool, create_graph: bool, name: str) -> tuple:
     """The given vector as a tuple, checked against the tensors it goes with."""
-    _, v = _as_tuple(v, "v", "the function")
+    _, v = _as_tuple(v, "v", name)
     if len(v) != len(like):
         if not is_tuple:
             raise RuntimeError("The given v should contain a single Tensor.")
