@@ -73,13 +73,14 @@ Tensor Saved::get() const {
     std::string from = a && a->grad_fn           ? origin(*a->grad_fn, a->output_nr)
                        : output_ && running_node ? origin(*running_node, output_nr_)
                                                  : std::string();
-    fail(Kind::Runtime, running_node ? running_node->display_name() : "backward",
-         ": one of the variables needed for gradient computation has been modified by an inplace "
+    fail(Kind::Runtime,
+         "one of the variables needed for gradient computation has been modified by an inplace "
          "operation: [",
          tensor_, "]", from, " is at version ", tensor_.version(), "; expected version ", version_,
          " instead. Hint: clone it before changing it, or enable anomaly detection to find the "
          "operation that failed to "
-         "compute its gradient, with autograd.set_detect_anomaly(True, check_nan=False).");
+         "compute its gradient, with autograd.set_detect_anomaly(True, check_nan=False).",
+         running_node ? " It is needed by " + running_node->display_name() + "." : "");
   }
   check(!has_history_ || output_ || tensor_.requires_grad(), Kind::Runtime,
         "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This "

@@ -217,7 +217,25 @@ def grad(
     return result
 
 
+def is_checkpoint_valid() -> bool:
+    """Whether the running backward pass, if any, is for all leaves: a reentrant
+    checkpoint cannot tell which of its own are asked for."""
+    return not _chosen or not _chosen[-1]
+
+
+_chosen: list[bool] = []  # of each pass under way: whether it has `inputs`
+
+
 def _run_backward(*call):
+    """Run a pass, and know meanwhile what it is for."""
+    _chosen.append(bool(call[4]))
+    try:
+        return _run_pass(*call)
+    finally:
+        _chosen.pop()
+
+
+def _run_pass(*call):
     """The core's function, or the one that also knows sparse tensors."""
     if not _C._sparse_exists():
         return _C._run_backward(*call)

@@ -79,8 +79,15 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         )
     if tensor.shape != tangent.shape:
         raise RuntimeError(
-            f"Expected tangent of shape {tuple(tensor.shape)}, got "
-            f"{tuple(tangent.shape)}"
+            "Trying to set a forward gradient that has a different size than that of "
+            "the original Tensor, this is not supported. Tensor is of size "
+            f"{list(tensor.shape)} while the given forward gradient is of size "
+            f"{list(tangent.shape)}."
+        )
+    if any(dual is tangent for dual, _ in _levels[-1]):
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a forward gradient at the same "
+            "level, this is not supported."
         )
     with ember.enable_grad():
         dual = fresh(tensor)

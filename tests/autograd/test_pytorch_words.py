@@ -204,3 +204,35 @@ def test_no_warnings_without_reason():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ember.autograd.grad(x.sum(), x, create_graph=True)
+
+
+def test_reentrant_checkpoints_cannot_serve_chosen_inputs():
+    from ember.utils.checkpoint import checkpoint
+
+    x, w = ember.ones(2, requires_grad=True), ember.ones(2, requires_grad=True)
+    out = checkpoint(lambda x: x * w, x, use_reentrant=True).sum()
+    with pytest.raises(RuntimeError, match=r"incompatible with \.grad\(\)"):
+        ember.autograd.grad(out, x)
+    out = checkpoint(lambda x: x * w, x, use_reentrant=True).sum()
+    out.backward()
+    assert w.grad.tolist() == [1.0, 1.0]
+
+
+def test_directions_have_the_size_of_their_tensor():
+    with forward_ad.dual_level():
+        with pytest.raises(RuntimeError, match="that has a different size"):
+            forward_ad.make_dual(ember.ones(2), ember.ones(3))
+        dual = forward_ad.make_dual(ember.ones(2), ember.ones(2))
+        with pytest.raises(RuntimeError, match="forward gradient at the same level"):
+            forward_ad.make_dual(ember.ones(2), dual)
+
+
+def test_strict_derivatives():
+    F = ember.autograd.functional
+    x = ember.ones(2, requires_grad=True)
+    for function in (F.vjp, F.jvp):
+        with pytest.raises(RuntimeError, match="is independent of input 0"):
+            function(lambda x: x.clone(), x, ember.ones(2), True, True)
+    for function in (F.jacobian, F.hessian):
+        with pytest.raises(RuntimeError, match="not supported together"):
+            function(lambda x: x.sum(), x, strict=True, vectorize=True)
