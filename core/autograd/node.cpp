@@ -79,7 +79,16 @@ void Node::destroy() {
   dying = nullptr;
 }
 
-std::string Node::display_name() const { return camel_case(name) + "Backward0"; }
+// "sum" is "SumBackward0", "sum#1" (another overload in torch) "SumBackward1".
+std::string Node::display_name() const {
+  std::string op = camel_case(name), overload = "0";
+  if (op == "Square") op = "Pow";  // which it is in torch
+  if (size_t mark = op.find('#'); mark != std::string::npos) {
+    overload = op.substr(mark + 1);
+    op.resize(mark);
+  }
+  return op + "Backward" + overload;
+}
 
 NodeHooks& Node::ensure_hooks() {
   if (!hooks) hooks = std::make_unique<NodeHooks>();

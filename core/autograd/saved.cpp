@@ -8,7 +8,11 @@ namespace {
 // it.
 std::string origin(const Node& node, uint32_t nr) {
   std::string name = node.display_name();
-  if (size_t end = name.rfind("Backward"); end != std::string::npos) name.resize(end);
+  if (size_t end = name.rfind("Backward"); end != std::string::npos) {
+    std::string overload = name.substr(end + sizeof("Backward") - 1);
+    name.resize(end);
+    if (overload != "0") name += overload;
+  }
   return ", which is output " + std::to_string(nr) + " of " + name + ",";
 }
 
@@ -28,6 +32,7 @@ Saved::Saved(const Tensor& t, bool output, uint32_t nr) : output_nr_(nr), output
     return;
   }
   version_ = t.version();
+  has_history_ = t.impl()->autograd && t.impl()->autograd->grad_fn;
   // An output has no node yet; its alias gets the running node back in get().
   tensor_ = output ? alias(t) : t;
 }
@@ -68,14 +73,18 @@ Tensor Saved::get() const {
     std::string from = a && a->grad_fn           ? origin(*a->grad_fn, a->output_nr)
                        : output_ && running_node ? origin(*running_node, output_nr_)
                                                  : std::string();
-    fail(Kind::Runtime, running_node ? running_node->display_name() : "backward",
-         ": one of the variables needed for gradient computation has been modified by an inplace "
+    fail(Kind::Runtime,
+         "one of the variables needed for gradient computation has been modified by an inplace "
          "operation: [",
          tensor_, "]", from, " is at version ", tensor_.version(), "; expected version ", version_,
          " instead. Hint: clone it before changing it, or enable anomaly detection to find the "
          "operation that failed to "
-         "compute its gradient, with autograd.set_detect_anomaly(True, check_nan=False).");
+         "compute its gradient, with autograd.set_detect_anomaly(True, check_nan=False).",
+         running_node ? " It is needed by " + running_node->display_name() + "." : "");
   }
+  check(!has_history_ || output_ || tensor_.requires_grad(), Kind::Runtime,
+        "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This "
+        "is not supported, please use out-of-place `.detach()` instead");
   return with_history(tensor_);
 }
 

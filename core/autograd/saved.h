@@ -63,6 +63,7 @@ class Saved {
   uint32_t version_ = 0;
   uint32_t output_nr_ = 0;
   bool output_ = false;
+  bool has_history_ = false;  // when it was saved
 };
 
 }  // namespace ember

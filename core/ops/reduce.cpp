@@ -92,7 +92,8 @@ Tensor sum(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) 
   if (is_complex(self.dtype()) != is_complex(t)) return sum(to(self, t), dim, keepdim, t);
   Tensor out = reduce(Reduction::Sum, self, dims, keepdim, t);
   if (!grad_needed(self) || !is_differentiable(t)) return out;
-  return tape(out, "sum", wrt(self, [dims, keepdim, shape = self.shape()](const Tensor& g) {
+  return tape(out, dim.given ? "sum#1" : "sum",
+              wrt(self, [dims, keepdim, shape = self.shape()](const Tensor& g) {
                 return expand_back(g, dims, keepdim, shape);
               }));
 }
@@ -126,7 +127,8 @@ Tensor mean(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype)
     return mean(to(self, t), dim, keepdim, std::nullopt);
   Tensor out = reduce(Reduction::Mean, self, dims, keepdim, t);
   if (!grad_needed(self)) return out;
-  return tape(out, "mean", wrt(self, [dims, keepdim, shape = self.shape()](const Tensor& g) {
+  return tape(out, dim.given ? "mean#1" : "mean",
+              wrt(self, [dims, keepdim, shape = self.shape()](const Tensor& g) {
                 return expand_back(g / Scalar(reduced_count(shape, dims)), dims, keepdim, shape);
               }));
 }

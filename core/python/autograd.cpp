@@ -53,7 +53,8 @@ void add_root(BackwardCall& call, size_t i, PyObject* root, PyObject* grad) {
   const OutputInfo& info = edge.node->output_info(edge.nr);
   const Tensor& g = call.grads.back();
   check(g.shape() == info.shape, Kind::Runtime, "Mismatch in shape: grad_output[", i,
-        "] has a shape of ", g.shape(), " and output[", i, "] has a shape of ", info.shape, ".");
+        "] has a shape of torch.Size(", g.shape(), ") and output[", i,
+        "] has a shape of torch.Size(", info.shape, ").");
   check(is_complex(g.dtype()) == is_complex(info.dtype), Kind::Runtime,
         "For complex Tensors, both grad_output and output are required to have the same dtype. "
         "Mismatch in dtype: grad_output[",
@@ -150,6 +151,9 @@ PyObject* will_execute(PyObject*, PyObject* node) {
     return PyBool_FromLong(will_run(&node_of(node)));
   });
 }
+PyObject* current_python_node(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* { return wrap_node(Ref<Node>(current_node())); });
+}
 PyObject* queue_python_callback(PyObject*, PyObject* f) {
   return guarded([&]() -> PyObject* {
     queue_callback([call = Object::borrow(f)] { checked(PyObject_CallNoArgs(call.get())); });
@@ -215,9 +219,7 @@ PyObject* increment_version(PyObject*, PyObject* t) {
   return guarded([&]() -> PyObject* {
     check(is_tensor(t), Kind::Type,
           "increment_version expects each element of the iterable to be a tensor");
-    check(!tensor_of(t).impl()->inference, Kind::Runtime,
-          "Inference tensors do not track version counter.");
-    bump_version(tensor_of(t));
+    if (!tensor_of(t).impl()->inference) bump_version(tensor_of(t));
     Py_RETURN_NONE;
   });
 }
@@ -257,6 +259,8 @@ PyMethodDef functions[] = {
      "The number of the running backward pass, or -1."},
     {"_will_engine_execute_node", will_execute, METH_O,
      "Whether the running backward pass will run a node."},
+    {"_current_autograd_node", current_python_node, METH_NOARGS,
+     "The node that the running backward pass is at, or None."},
     {"_queue_callback", queue_python_callback, METH_O,
      "Calls a function when the running backward pass is done."},
     {"_set_grad_enabled", set_grad_enabled, METH_O, nullptr},

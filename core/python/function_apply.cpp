@@ -76,6 +76,7 @@ class Application {
     Object forward = checked(PyObject_GetAttr(cls_, text_forward));
     Object setup = checked(PyObject_GetAttr(cls_, text_setup_context));
     if (setup.get() != base_method(no_setup, text_setup_context)) {
+      apart_ = true;
       Object output = checked(PyObject_CallObject(forward.get(), args_));
       checked(PyObject_CallFunctionObjArgs(setup.get(), ctx_.get(), args_, output.get(), nullptr));
       return output;
@@ -192,8 +193,28 @@ class Application {
     return Object::borrow(out);
   }
 
+  // With a setup_context of its own, what forward returns is not known to be an argument when it
+  // is saved: its history would be the wrong one.
+  void check_returned(PyObject* saved) {
+    if (!apart_ || !saved || !PyTuple_Check(saved)) return;
+    PyObject* dirty = tuple_field(fields().dirty_tensors, "dirty_tensors");
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(saved); i++) {
+      PyObject* item = PyTuple_GET_ITEM(saved, i);
+      check(!is_tensor(item) || !contains(args_, item) || !contains(outputs_.get(), item) ||
+                contains(dirty, item),
+            Kind::Runtime,
+            "An input that has been returned as-is as output is being saved for backward. This is "
+            "not supported if you override setup_context. You should return and save a view of the "
+            "input instead, e.g. with x.view_as(x) or setup ctx inside the forward function "
+            "itself.");
+    }
+  }
+
   void save() {
     PyObject* list = tuple_field(fields().to_save, "to_save");
+    check_returned(list);
+    if (apart_)
+      check_returned(checked(PyObject_GetAttrString(ctx_.get(), "saved_for_forward")).get());
     if (recorded_) {
       if (list) save_tensors(list);
       node_->boxed = flag(text_boxed);
@@ -231,6 +252,7 @@ class Application {
   Object ctx_, outputs_, wrapped_;
   FunctionNode* node_;
   bool recorded_ = false, single_ = true;
+  bool apart_ = false;  // setup_context is overridden
 };
 
 }  // namespace

@@ -159,6 +159,29 @@ PyObject* node_requires_grad(PyObject*, void*) { Py_RETURN_TRUE; }
 PyObject* node_sequence(PyObject* self, PyObject*) {
   return guarded([&] { return PyLong_FromUnsignedLongLong(node_of(self).sequence); });
 }
+PyObject* node_set_sequence(PyObject* self, PyObject* value) {
+  return guarded([&]() -> PyObject* {
+    node_of(self).sequence = uint64_t(int_of(value));
+    Py_RETURN_NONE;
+  });
+}
+// What gradients that arrive at the node must look like, one row for each output of its op.
+PyObject* node_input_metadata(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    const Node& node = node_of(self);
+    PyObject* row_type = imported("ember._compat.autograd", "InputMetadata");
+    Object list = checked(PyList_New(0));
+    for (uint32_t i = 0; i < node.outputs(); i++) {
+      const OutputInfo& info = node.output_info(i);
+      Object shape = checked(wrap_shape(info.shape)), dtype = checked(wrap_dtype(info.dtype));
+      Object device = checked(wrap_device(info.device));
+      Object row = checked(
+          PyObject_CallFunctionObjArgs(row_type, shape.get(), dtype.get(), device.get(), nullptr));
+      checked(PyList_Append(list.get(), row.get()));
+    }
+    return list.release();
+  });
+}
 PyObject* node_register_hook(PyObject* self, PyObject* hook) {
   return guarded([&] { return add_hook(node_of(self).ensure_hooks().post, hook); });
 }
@@ -174,10 +197,13 @@ PyMethodDef node_methods[] = {
      "Calls hook(grad_outputs) before the node runs."},
     {"_sequence_nr", node_sequence, METH_NOARGS,
      "The order of the node among those of its thread."},
+    {"_set_sequence_nr", node_set_sequence, METH_O, "Sets that order."},
     {}};
 PyGetSetDef node_getset[] = {
     {"next_functions", node_next_functions, nullptr,
      "The nodes of the op's inputs, with output numbers.", nullptr},
+    {"_input_metadata", node_input_metadata, nullptr, "Shape, dtype and device of gradients.",
+     nullptr},
     {"variable", node_variable, nullptr, "The leaf of an AccumulateGrad node.", nullptr},
     {"metadata", node_metadata, nullptr, "A dict for notes.", nullptr},
     {"requires_grad", node_requires_grad, nullptr, "Always True.", nullptr},

@@ -116,8 +116,12 @@ int set_requires_grad_attribute(PyObject* self, PyObject* value, void*) {
 
 int set_data_attribute(PyObject* self, PyObject* value, void*) {
   return guarded(-1, [&] {
-    check(value && is_tensor(value), Kind::Type, "Variable data has to be a tensor, but got ",
-          value ? Py_TYPE(value)->tp_name : "nothing");
+    check(value, Kind::Runtime, "Deleting tensor data is not allowed. Delete tensor instead!");
+    check(is_tensor(value), Kind::Type, "Variable data has to be a tensor, but got ",
+          Py_TYPE(value)->tp_name);
+    check(!tensor_of(self).requires_grad() || is_differentiable(tensor_of(value).dtype()),
+          Kind::Runtime,
+          "data set to a tensor that requires gradients must be floating point or complex dtype");
     check(!is_sparse(tensor_of(self)) && !is_sparse(tensor_of(value)), Kind::NotImplemented,
           "data: assigning is not implemented for sparse tensors");
     set_data(tensor_of(self), tensor_of(value));

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import weakref
+from typing import Any, NamedTuple
 
-from ember import _unavailable
+from ember import _C, _unavailable
 from ember.autograd.function import Function
 
 
@@ -21,6 +22,68 @@ FunctionMeta = type(Function)
 
 class NestedIOFunction(Function):
     """A `Function` of nested arguments: any `Function` takes them here."""
+
+
+class InplaceFunction(Function):
+    """A `Function` that may change its first argument: any may here."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        self.inplace = inplace
+
+
+class InputMetadata(NamedTuple):
+    """What a gradient that arrives at a node looks like."""
+
+    shape: Any
+    dtype: Any
+    device: Any
+    is_nested_tensor: bool = False
+    is_cpp_nested_tensor: bool = False
+
+
+class _Undefined(Function):
+    """The identity, whose gradient is none."""
+
+    @staticmethod
+    def forward(ctx: Any, *tensors: Any) -> Any:
+        ctx.set_materialize_grads(False)
+        made = tuple(t.view_as(t) for t in tensors)
+        return made if len(made) > 1 else made[0]
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return (None,) * len(grads)
+
+
+class UndefinedGrad:
+    """Calls give back their argument; its gradient is none."""
+
+    def __call__(self, *tensors: Any) -> Any:
+        return _Undefined.apply(*tensors)
+
+
+class WeakTensorRef:
+    """Tells whether a tensor is still there."""
+
+    def __init__(self, tensor: Any) -> None:
+        self._ref = weakref.ref(tensor)
+
+    def expired(self) -> bool:
+        """Whether it is gone."""
+        return self._ref() is None
+
+
+def unsafe_set_version_counter(tensors: Any, versions: Any) -> None:
+    """Make tensors look as if they had been changed as often as that."""
+    if isinstance(tensors, _C.Tensor):
+        tensors, versions = (tensors,), (versions,)
+    for tensor, version in zip(tensors, versions, strict=True):
+        if version < tensor._version:
+            raise RuntimeError(
+                "_unsafe_set_version_counter(): ember's versions cannot go back"
+            )
+        for _ in range(version - tensor._version):
+            _C._increment_version(tensor)
 
 
 SavedTensor = _unavailable.kind("autograd.SavedTensor", "made by the core only")

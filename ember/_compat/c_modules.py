@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from ember import _C
-from ember._compat import functorch, small
+from ember._compat import autograd, functorch, small
 
 
 def _module(name: str, **contents: Any) -> ModuleType:
@@ -39,5 +39,15 @@ _functorch = _module(
     peek_interpreter_stack=small.none,
     _add_batch_dim=functorch.add_batch_dim,
     _remove_batch_dim=functorch.remove_batch_dim,
+)
+_functions = _module(
+    "_functions",
+    UndefinedGrad=autograd.UndefinedGrad,
+    AccumulateGrad=type(_C._gradient_edge(_C.ones(1, requires_grad=True))[0]),
+)
+_autograd = _module(
+    "_autograd",
+    SavedTensor=autograd.SavedTensor,
+    **{name: getattr(_C, name) for name in dir(_C) if "_saved_tensors_hooks_" in name},
 )
 _distributed_rpc = _module("_distributed_rpc", _is_current_rpc_agent_set=small.false)

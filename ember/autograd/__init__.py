@@ -54,6 +54,9 @@ class _Engine:
         _C._queue_callback(callback)
 
 
+Variable._execution_engine = _Engine()
+
+
 def is_multithreading_enabled() -> bool:
     """Whether backward may use several threads: ops do, the engine itself does not."""
     return _multithreading[-1]
@@ -184,6 +187,8 @@ def grad(
             stacklevel=2,
         )
     outputs, inputs = _tuple(outputs), _tuple(inputs)
+    if not inputs:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     if retain_graph is None:
         retain_graph = create_graph
     given = _grads_tuple(grad_outputs, len(outputs))
@@ -204,13 +209,33 @@ def grad(
             )
         batch = given[0].shape[:1] if is_grads_batched else ()
         result = tuple(
-            i.new_zeros((*batch, *i.shape)) if g is None else g
+            i.new_zeros((*batch, *i.shape), requires_grad=create_graph)
+            if g is None
+            else g
             for g, i in zip(result, inputs)
         )
     return result
 
 
+def is_checkpoint_valid() -> bool:
+    """Whether the running backward pass, if any, is for all leaves: a reentrant
+    checkpoint cannot tell which of its own are asked for."""
+    return not _chosen or not _chosen[-1]
+
+
+_chosen: list[bool] = []  # of each pass under way: whether it has `inputs`
+
+
 def _run_backward(*call):
+    """Run a pass, and know meanwhile what it is for."""
+    _chosen.append(bool(call[4]))
+    try:
+        return _run_pass(*call)
+    finally:
+        _chosen.pop()
+
+
+def _run_pass(*call):
     """The core's function, or the one that also knows sparse tensors."""
     if not _C._sparse_exists():
         return _C._run_backward(*call)
@@ -232,6 +257,18 @@ def _batched_grad(outputs, inputs, given, retain_graph, create_graph, allow_unus
     """One pass for each entry of the leading axis of the given gradients."""
     if any(g is None for g in given):
         raise RuntimeError("grad(): is_grads_batched=True needs grad_outputs")
+    for i, (g, o) in enumerate(zip(given, outputs)):
+        shape = getattr(o, "shape", None)
+        if shape is not None and g.shape[1:] != shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each "
+                "grad_output as the batch dimension. The sizes of the remaining "
+                "dimensions are expected to match the shape of corresponding output, "
+                f"but a mismatch was detected: grad_output[{i}] has a shape of "
+                f"{g.shape} and output[{i}] has a shape of {shape}. If you only want "
+                "some tensors in `grad_output` to be considered batched, consider "
+                "using vmap."
+            )
     size = given[0].shape[0]
     rows = []
     for i in range(size):

@@ -79,8 +79,15 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         )
     if tensor.shape != tangent.shape:
         raise RuntimeError(
-            f"Expected tangent of shape {tuple(tensor.shape)}, got "
-            f"{tuple(tangent.shape)}"
+            "Trying to set a forward gradient that has a different size than that of "
+            "the original Tensor, this is not supported. Tensor is of size "
+            f"{list(tensor.shape)} while the given forward gradient is of size "
+            f"{list(tangent.shape)}."
+        )
+    if any(dual is tangent for dual, _ in _levels[-1]):
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a forward gradient at the same "
+            "level, this is not supported."
         )
     with ember.enable_grad():
         dual = fresh(tensor)
@@ -147,7 +154,15 @@ def apply_dual(cls, args: tuple):
         moved = cls.jvp(_ForwardContext(nodes[0]), *wanted)
     moved = moved if isinstance(moved, tuple) else (moved,)
     # Cut from their history, which would give the same directions once more.
-    made = tuple(
-        r if t is None else make_dual(r.detach(), t) for r, t in zip(results, moved)
-    )
+    made = tuple(r if t is None else _moved(r, t, args) for r, t in zip(results, moved))
     return made if isinstance(result, tuple) else made[0]
+
+
+def _moved(result: Tensor, tangent: Tensor, args: tuple) -> Tensor:
+    """A result with its direction; an argument that was changed stays what it is."""
+    if not any(result is a for a in args):
+        return make_dual(result.detach(), tangent)
+    pairs = _levels[-1]
+    pairs[:] = [p for p in pairs if p[0] is not result]
+    pairs.append((result, tangent))
+    return result

@@ -146,7 +146,9 @@ class Function(FunctionCtx, _C._FunctionBase):
     @classmethod
     def apply(cls, *args, **kwargs):
         """Run forward on `args` and record the operation."""
-        if kwargs:
+        if kwargs or (
+            cls.setup_context is not Function.setup_context and _has_defaults(cls)
+        ):
             cls, args = _bind(cls, args, kwargs)
         if dual_levels and dual_levels[-1] and cls.jvp is not Function.jvp:
             from ember.autograd.forward_ad import apply_dual
@@ -200,6 +202,18 @@ class Function(FunctionCtx, _C._FunctionBase):
         )
 
 
+def _has_defaults(cls) -> bool:
+    """Whether arguments of forward may be left out, found out once for each class."""
+    known = cls.__dict__.get("_forward_has_defaults")
+    if known is None:
+        import inspect
+
+        parameters = inspect.signature(cls.forward).parameters.values()
+        known = any(p.default is not p.empty for p in parameters)
+        cls._forward_has_defaults = known
+    return known
+
+
 def _bind(cls, args, kwargs) -> tuple:
     """The function and its arguments with keyword arguments in their places, so that
     tensors among them take part; with `setup_context`, which sees all, also defaults.
@@ -208,7 +222,21 @@ def _bind(cls, args, kwargs) -> tuple:
 
     whole = cls.setup_context is not Function.setup_context
     first = () if whole else (None,)
-    bound = inspect.signature(cls.forward).bind(*first, *args, **kwargs)
+    signature = inspect.signature(cls.forward)
+    names = list(signature.parameters)
+    taken = names[: len(first) + len(args)]
+    if not any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
+        for key in kwargs:
+            if key not in names:
+                raise TypeError(
+                    f"{cls.__name__}.forward() got an unexpected keyword argument "
+                    f"'{key}'"
+                )
+            if key in taken:
+                raise TypeError(
+                    f"{cls.__name__}.forward() got multiple values for argument '{key}'"
+                )
+    bound = signature.bind(*first, *args, **kwargs)
     if whole:
         bound.apply_defaults()
     args, rest = bound.args[len(first) :], bound.kwargs

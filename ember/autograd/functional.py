@@ -22,6 +22,7 @@ def vjp(func: Callable, inputs, v=None, create_graph=False, strict=False) -> tup
         v = call.vector_for_outputs(v, create_graph)
     with ember.set_grad_enabled(_grad_mode(create_graph)):
         grads = call.gradients(call.outputs, v, create_graph)
+    call.check_recorded(grads)
     return call.result(call.outputs_form), call.like_inputs(grads)
 
 
@@ -41,6 +42,7 @@ def jvp(func: Callable, inputs, v=None, create_graph=False, strict=False) -> tup
         call.check_linear(grads)
     with ember.set_grad_enabled(_grad_mode(create_graph)):
         products = _grad_or_zero(grads, probes, v, create_graph)
+    call.check_recorded(products)
     return call.result(call.outputs_form), call.outputs_form(products)
 
 
@@ -66,6 +68,12 @@ def jacobian(
             'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If '
             'your function has more outputs than inputs, "forward-mode" tends to be '
             'more performant. Otherwise, prefer to use "reverse-mode".'
+        )
+    if strict and vectorize:
+        raise RuntimeError(
+            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` "
+            "are not supported together. Please either set `strict=False` or "
+            "`vectorize=False`."
         )
     with ember.enable_grad():
         call = _Call("jacobian", func, inputs, create_graph, strict)
@@ -98,6 +106,12 @@ def hessian(
             [0., 2.]])
     """
     is_tuple, inputs = _as_tuple(inputs, "inputs", "hessian")
+    if strict and vectorize:
+        raise RuntimeError(
+            "torch.autograd.functional.hessian: `strict=True` and `vectorized=True` "
+            "are not supported together. Please either set `strict=False` or "
+            "`vectorize=False`."
+        )
 
     def single(*args):
         out = func(*args)
@@ -227,6 +241,18 @@ class _Call:
             ember.zeros_like(x) if g is None else g for g, x in zip(grads, self.inputs)
         )
 
+    def check_recorded(self, products) -> None:
+        """In strict mode, a result that is to be differentiated has to depend on the
+        inputs."""
+        if self.strict and self.create_graph:
+            for i, product in enumerate(products):
+                if not product.requires_grad:
+                    raise RuntimeError(
+                        "The jacobian of the user-provided function is independent of "
+                        f"input {i}. This is not allowed in strict mode when "
+                        "create_graph=True."
+                    )
+
     def check_linear(self, grads) -> None:
         if self.strict:
             for i, g in enumerate(grads):
@@ -235,7 +261,8 @@ class _Call:
 
     def vector_for_outputs(self, v, create_graph) -> tuple | None:
         if v is not None:
-            return _vector(v, self.outputs, self.outputs_are_tuple, create_graph)
+            form = (self.outputs, self.outputs_are_tuple)
+            return _vector(v, *form, create_graph, self.name)
         if len(self.outputs) != 1 or self.outputs[0].numel() != 1:
             raise RuntimeError(
                 "The vector v can only be None if the user-provided function returns a "
@@ -245,7 +272,8 @@ class _Call:
 
     def vector_for_inputs(self, v, create_graph) -> tuple:
         if v is not None:
-            return _vector(v, self.inputs, self.inputs_are_tuple, create_graph)
+            form = (self.inputs, self.inputs_are_tuple)
+            return _vector(v, *form, create_graph, self.name)
         if len(self.inputs) != 1 or self.inputs[0].numel() != 1:
             raise RuntimeError(
                 "The vector v can only be None if the input to the user-provided "
@@ -272,9 +300,9 @@ def _as_tuple(value, what: str, name: str) -> tuple[bool, tuple]:
     return is_tuple, values
 
 
-def _vector(v, like: tuple, is_tuple: bool, create_graph: bool) -> tuple:
+def _vector(v, like: tuple, is_tuple: bool, create_graph: bool, name: str) -> tuple:
     """The given vector as a tuple, checked against the tensors it goes with."""
-    _, v = _as_tuple(v, "v", "the function")
+    _, v = _as_tuple(v, "v", name)
     if len(v) != len(like):
         if not is_tuple:
             raise RuntimeError("The given v should contain a single Tensor.")

@@ -213,7 +213,8 @@ def dispatch(func, args: tuple, kwargs: dict):
     if name in _FORBIDDEN:
         raise RuntimeError(_refusal(name))
     if name == "__repr__":
-        return f"Batched(level={args[0].level}, value={args[0].value!r})"
+        inside = "    " + repr(args[0].value).replace("\n", "\n    ")
+        return f"BatchedTensor(lvl={args[0].level}, bdim=0, value=\n{inside}\n)"
     call = Call(func, name, args, kwargs, level)
     found = RULES.get(name)
     if found is not None:

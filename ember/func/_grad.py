@@ -222,6 +222,8 @@ def grad(
 
 def _outputs(output, name: str) -> tuple[list, TreeSpec]:
     leaves, spec = tree_flatten(output)
+    if output is None:
+        leaves = []
     for x in leaves:
         if not isinstance(x, Tensor):
             raise RuntimeError(
@@ -278,6 +280,7 @@ def vjp(func: Callable, *primals, has_aux: bool = False):
                 f"cotangents: {grads_spec}, primal output: {spec}"
             )
         _check_shapes(grads, leaves, "the argument of vjp's function")
+        trace.outside = ember.is_grad_enabled()
         with recording():
             made = trace.pull(leaves, grads, keep=True)
         result = tuple(tree_unflatten(made, trace.inputs_spec))

@@ -100,7 +100,7 @@ class LBFGS(Optimizer):
             else:
                 state["prev_flat_grad"].copy_(grad)
             state["prev_loss"] = loss
-            t = lr = group["lr"]
+            t = lr = float(group["lr"])
             if state["n_iter"] == 1:
                 t = min(1.0, 1.0 / grad.abs().sum()) * lr
             slope = grad.dot(direction)

@@ -15,7 +15,7 @@ def test_a_wrong_vector_is_named(name):
     def f(x):
         return (x * x).sum()
 
-    with pytest.raises(TypeError, match="The v given to the function must be either"):
+    with pytest.raises(TypeError, match=f"The v given to {name} must be either"):
         call(f, X, v=(X, 2))
     with pytest.raises(RuntimeError, match="should contain a single Tensor"):
         call(f, X, v=(X, X))

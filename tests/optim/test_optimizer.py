@@ -224,3 +224,19 @@ def test_fused_steps_follow_the_scale_a_scaler_leaves_to_them(kind):
     value, state = stepped(8.0, found_inf=yes, grad_scale=scale)
     assert value == [1, 1] and not state.get("step")
     assert stepped(8.0, found_inf=no, grad_scale=scale)[0] == stepped(2.0)[0]
+
+
+@pytest.mark.parametrize("dims", [0, 1, 2])
+def test_lbfgs_takes_its_rate_as_a_tensor_of_one_element(dims):
+    w = ember.tensor([1.0, 2.0], requires_grad=True)
+    rate = ember.full((1,) * dims, 0.5)
+    optimizer = ember.optim.LBFGS([w], lr=rate)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (w * w).sum()
+        loss.backward()
+        return loss
+
+    first = float(optimizer.step(closure))
+    assert float(closure()) < first

@@ -78,6 +78,9 @@ def multi_head_attention_forward(
     causal = is_causal and padding is None and not need_weights
     extra = 0
     if bias_k is not None and bias_v is not None:
+        if static_k is not None or static_v is not None:
+            which = "key" if static_k is not None else "value"
+            raise AssertionError(f"bias cannot be added to static {which}.")
         k = ember.cat([k, bias_k.repeat(1, batch, 1)])
         v = ember.cat([v, bias_v.repeat(1, batch, 1)])
         extra += 1
@@ -181,4 +184,10 @@ def _check_heads(query, key, value, key_padding_mask, attn_mask, heads) -> bool:
             f"For {kind} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but "
             f"found {attn_mask.dim()}-D tensor instead"
         )
+    if attn_mask is not None and dims == 2 and attn_mask.dim() == 3:
+        expected = (heads, query.shape[0], key.shape[0])
+        if tuple(attn_mask.shape) != expected:
+            raise AssertionError(
+                f"Expected `attn_mask` shape to be {expected} but got {attn_mask.shape}"
+            )
     return dims == 3
