@@ -137,6 +137,7 @@ def load_library(path: str | os.PathLike[str]) -> None:
                 f"{error}. Libraries of operators for PyTorch need libtorch, which is "
                 "not part of ember"
             ) from error
+        import_module("ember.utils._cpp_calls").raise_failures()
     loaded_libraries.add(str(path))
 
 

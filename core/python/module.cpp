@@ -14,6 +14,7 @@ void add_opencl(PyObject* module);         // opencl.cpp
 void add_opencl_builds(PyObject* module);  // opencl_builds.cpp
 void add_callgrind(PyObject* module);      // callgrind.cpp
 void add_distributed(PyObject* module);    // distributed.cpp
+void add_extension_api(PyObject* module);  // extension_api.cpp
 
 void set_python_error() {
   try {
@@ -110,6 +111,7 @@ PyMODINIT_FUNC PyInit__C() {
     add_callgrind(module.get());
     add_distributed(module.get());
     add_module_base(module.get());
+    add_extension_api(module.get());
     return module.release();
   });
 }

@@ -25,6 +25,7 @@ struct PyOp {
   Form form;
   std::vector<const OpInfo*>* overloads;
   std::string* name;  // "add_" for the in-place form
+  PyObject* dict;     // what programs attach, as to PyTorch's functions written in Python
 };
 PyTypeObject* op_type;
 
@@ -358,6 +359,7 @@ PyObject* op_reduce(PyObject* self, PyObject*) {
 void op_dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   delete reinterpret_cast<PyOp*>(self)->name;
+  Py_XDECREF(reinterpret_cast<PyOp*>(self)->dict);
   type->tp_free(self);
   Py_DECREF(type);
 }
@@ -371,7 +373,9 @@ PyGetSetDef op_getset[] = {
     {}};
 PyMethodDef op_methods[] = {{"__reduce__", op_reduce, METH_NOARGS, nullptr}, {}};
 PyMemberDef op_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(PyOp, vectorcall), READONLY, nullptr}, {}};
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(PyOp, vectorcall), READONLY, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(PyOp, dict), READONLY, nullptr},
+    {}};
 PyType_Slot op_slots[] = {{Py_tp_call, (void*)PyVectorcall_Call},
                           {Py_tp_descr_get, (void*)op_get},
                           {Py_tp_repr, (void*)op_repr},
@@ -392,6 +396,7 @@ Object make_op(Form form, std::string name, std::vector<const OpInfo*>* overload
   op->form = form;
   op->overloads = overloads;
   op->name = new std::string(std::move(name));
+  op->dict = nullptr;
   return Object::steal((PyObject*)op);
 }
 

@@ -159,3 +159,20 @@ def _scaled_dot_product_flash_attention(
 _scaled_dot_product_cudnn_attention = _scaled_dot_product_flash_attention
 _scaled_dot_product_flash_attention_backward = _scaled_dot_product_flash_attention
 _scaled_dot_product_cudnn_attention_backward = _scaled_dot_product_flash_attention
+
+
+def _convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    *cudnn: bool,
+) -> Tensor:
+    """`convolution`, with switches of cuDNN."""
+    options = (stride, padding, dilation, transposed, output_padding, groups)
+    return ember.convolution(input, weight, bias, *options)

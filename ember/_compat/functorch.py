@@ -6,11 +6,43 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from ember import Tensor
-from ember.func import functional_call
+from ember import Tensor, _unavailable
+from ember.func import (
+    functional_call,
+    functionalize,
+    grad,
+    grad_and_value,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    vjp,
+    vmap,
+)
 from ember.func._batched import Batched, level_of, levels, wrap
 from ember.func._grad import _argnums
 from ember.nn import Module
+from ember.utils._pytree import broadcast_prefix
+
+__all__ = [
+    "functional_call",
+    "functionalize",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "make_functional",
+    "make_functional_with_buffers",
+    "vjp",
+    "vmap",
+]
+_REASON = "make_functional returns functions here, not objects of this class"
+FunctionalModule = _unavailable.kind("_compat.functorch.FunctionalModule", _REASON)
+FunctionalModuleWithBuffers = _unavailable.kind(
+    "_compat.functorch.FunctionalModuleWithBuffers", _REASON
+)
 
 
 def make_functional_with_buffers(
@@ -106,3 +138,13 @@ def maybe_remove_batch_dim(
             f"{type(output)}. Did you mean to set out_dims= to None for output?"
         )
     return remove_batch_dim(output, level, batch_size, out_dim)
+
+
+def broadcast_to_and_flatten(tree: Any, spec: Any) -> list | None:
+    """One value for each leaf of a structure, from a tree that is its upper part."""
+    return broadcast_prefix(tree, spec)
+
+
+def get_name(func: Any) -> str:
+    """The name of a function, for messages."""
+    return getattr(func, "__name__", repr(func))

@@ -8,6 +8,11 @@ from itertools import repeat
 from typing import Any
 
 from ember.nn import functional as F
+from ember.nn.modules import _hooks
+
+_global_parameter_registration_hooks = _hooks.REGISTRATION["parameter"]
+_global_buffer_registration_hooks = _hooks.REGISTRATION["buffer"]
+_global_module_registration_hooks = _hooks.REGISTRATION["module"]
 
 
 def _ntuple(n: int, name: str = "parse") -> Any:

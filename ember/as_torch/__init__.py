@@ -100,7 +100,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             spec.submodule_search_locations = list(Torch.__path__)
             spec.has_location = True
             return spec
-        if not name.startswith("torch."):
+        if not name.startswith("torch.") and name not in _BESIDE:
             return None
         try:
             ours = importlib.util.find_spec(_name_of_ours(name))
@@ -137,8 +137,12 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 _finder = Finder()
 
 
+# What PyTorch's distribution has beside `torch`.
+_BESIDE = {"functorch": "ember._compat.functorch"}
+
+
 def _name_of_ours(name: str) -> str:
-    return "ember" + name.removeprefix("torch")
+    return _BESIDE.get(name) or "ember" + name.removeprefix("torch")
 
 
 def _put_torch(spec: importlib.machinery.ModuleSpec | None) -> None:

@@ -80,7 +80,7 @@ class DataLoader:
         self.multiprocessing_context = multiprocessing_context
         self.in_order = in_order
         self._iterator: _MultiProcessingDataLoaderIter | None = None
-        self._promised: int | None = None
+        self._IterableDataset_len_called: int | None = None
         self.persistent_workers = persistent_workers
         streams = isinstance(dataset, IterableDataset)
         self._dataset_kind = _DatasetKind.Iterable if streams else _DatasetKind.Map
@@ -211,7 +211,7 @@ class DataLoader:
         if self.batch_size is not None:
             extra = 0 if self.drop_last else self.batch_size - 1
             length = (length + extra) // self.batch_size
-        self._promised = length
+        self._IterableDataset_len_called = length
         return length
 
 
@@ -273,7 +273,7 @@ class _BaseDataLoaderIter:
     def _start(self, loader: DataLoader) -> None:
         self._sampler_iter = iter(self._index_sampler)
         self._num_yielded = 0
-        self._promised = loader._promised
+        self._promised = loader._IterableDataset_len_called
 
     def __iter__(self) -> "_BaseDataLoaderIter":
         return self

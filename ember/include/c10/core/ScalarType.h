@@ -1,0 +1,1 @@
+#include "ember/extension.h"
