@@ -77,8 +77,8 @@ def typed(storage, dtype):
 
 def typed_class() -> Any:
     """The class TypedStorage; the empty tuple of types if nobody can have made one."""
-    module = sys.modules.get("ember.storage")
-    return () if module is None else module.TypedStorage
+    # Another thread may be importing it just now.
+    return getattr(sys.modules.get("ember.storage"), "TypedStorage", ())
 
 
 def part_of(storage, start: int, size: int):

@@ -1,6 +1,7 @@
 """What `save` and its kin write: nothing is lost, and no other file is touched."""
 
 import errno
+import io
 import os
 import resource
 import signal
@@ -8,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+import types
 
 import pytest
 
@@ -346,3 +348,9 @@ def test_everything_that_is_written_goes_the_same_way(tmp_path, monkeypatch):
     prof.export_memory_timeline(str(tmp_path / "a.svg"))
     plot.save_plot(tmp_path / "a.png", [plot.Line([1.0, 2.0])])
     assert sorted(paths) == sorted(os.listdir(tmp_path)) and len(paths) == 6
+
+
+def test_while_another_thread_imports_storages(monkeypatch):
+    half_loaded = types.ModuleType("ember.storage")
+    monkeypatch.setitem(sys.modules, "ember.storage", half_loaded)
+    ember.save({"w": ember.ones(2)}, io.BytesIO())

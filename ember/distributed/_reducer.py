@@ -296,13 +296,16 @@ class Reducer:
     def _finish(self) -> None:
         """After the backward pass: wait, and let parameters have their gradients."""
         self.expecting = False
+        self._take_averages()
+        self.finished = True
+
+    def _take_averages(self) -> None:
         everywhere = self._used_anywhere()
         for bucket in self.buckets:
             self.wait(bucket)
             for at, number in enumerate(bucket.numbers):
                 if everywhere is None or everywhere[number]:
                     self._give(self.params[number], bucket.views[at])
-        self.finished = True
 
     def _give(self, param: Tensor, reduced: Tensor) -> None:
         if reduced.is_sparse:
@@ -342,17 +345,14 @@ class Reducer:
         bucket.work = None
 
     def shadow(self) -> None:
-        """Take part in the reductions of the others, with gradients of zero."""
+        """Take part in the reductions of the others, with gradients of zero. The
+        parameters have the averages then, for optimizers that share their work."""
         for bucket in self.buckets:
             for at in range(len(bucket.params)):
                 bucket.put(at, None)
             self.start(bucket)
-        if self.find_unused or self.static_graph:
-            self.group.allreduce(
-                [ember.zeros(len(self.params), dtype=ember.int64)]
-            ).wait()
-        for bucket in self.buckets:
-            self.wait(bucket)
+        self.fired = [0] * len(self.params)
+        self._take_averages()
 
 
 def _leaves_of(outputs: Iterable[Tensor]) -> set[int]:

@@ -1,31 +1,61 @@
-"""Checkpoints that several processes write and read: the names; see `ember.save`."""
+"""Checkpoints that several processes write and read together.
+
+Every rank writes its part, what all have is written once, and a checkpoint can be read
+by another number of ranks, or by PyTorch, whose format it is.
+
+>>> import ember, tempfile
+>>> import ember.distributed.checkpoint as dcp
+>>> folder, net = tempfile.mkdtemp(), ember.nn.Linear(2, 1)
+>>> metadata = dcp.save({"net": net.state_dict()}, checkpoint_id=folder, no_dist=True)
+>>> found = {"net": ember.nn.Linear(2, 1).state_dict()}
+>>> dcp.load(found, checkpoint_id=folder, no_dist=True)
+>>> ember.equal(found["net"]["weight"], net.weight)
+True
+
+What is to be written or read is a *plan* (`planner.py`), made by `default_planner.py`;
+files are `filesystem.py`'s, the course of saving is in `state_dict_saver.py`, that of
+loading in `state_dict_loader.py`.
+"""
 
 from ember import _lazy, _unavailable
+from ember.distributed.checkpoint.api import CheckpointException
+from ember.distributed.checkpoint.default_planner import (
+    DefaultLoadPlanner,
+    DefaultSavePlanner,
+)
+from ember.distributed.checkpoint.filesystem import FileSystemReader, FileSystemWriter
+from ember.distributed.checkpoint.metadata import (
+    BytesStorageMetadata,
+    ChunkStorageMetadata,
+    Metadata,
+    TensorStorageMetadata,
+)
+from ember.distributed.checkpoint.planner import (
+    LoadPlan,
+    LoadPlanner,
+    ReadItem,
+    SavePlan,
+    SavePlanner,
+    WriteItem,
+)
+from ember.distributed.checkpoint.state_dict_loader import load, load_state_dict
+from ember.distributed.checkpoint.state_dict_saver import (
+    async_save,
+    save,
+    save_state_dict,
+)
+from ember.distributed.checkpoint.storage import StorageReader, StorageWriter
 
+__all__ = """BytesStorageMetadata CheckpointException ChunkStorageMetadata
+    DefaultLoadPlanner DefaultSavePlanner FileSystemReader FileSystemWriter LoadPlan
+    LoadPlanner Metadata ReadItem SavePlan SavePlanner StorageReader StorageWriter
+    TensorStorageMetadata WriteItem async_save load load_state_dict save
+    save_state_dict""".split()
 _unavailable.fill(
     globals(),
     "distributed.checkpoint",
-    "ember computes in one process; use ember.save and ember.load",
-    """BytesStorageMetadata ChunkStorageMetadata
-    DefaultLoadPlanner DefaultSavePlanner FileSystemReader FileSystemWriter
-    HuggingFaceStorageReader HuggingFaceStorageWriter LoadPlan LoadPlanner Metadata
-    QuantizedHuggingFaceStorageReader ReadItem SavePlan SavePlanner StorageReader
-    StorageWriter TensorStorageMetadata WriteItem async_save load
-    load_sharded_optimizer_state_dict load_state_dict save save_state_dict""",
+    "use save and load with a folder, or format_utils.dcp_to_torch_save",
+    """HuggingFaceStorageReader HuggingFaceStorageWriter
+    QuantizedHuggingFaceStorageReader load_sharded_optimizer_state_dict""",
 )
-
-
-class CheckpointException(BaseException):
-    """What went wrong, by process."""
-
-    def __init__(self, msg: str, failures: dict) -> None:
-        super().__init__(msg, failures)
-        self._failures = failures
-
-    @property
-    def failures(self) -> dict:
-        """Process -> its error."""
-        return self._failures
-
-
 __getattr__ = _lazy.missing(__name__)

@@ -1,18 +1,21 @@
-"""Optimizers whose state lies on several processes: the names."""
+"""Optimizers of several processes: state in parts, parameters that are averaged."""
 
 from ember import _lazy, _unavailable
 from ember.distributed import REASON
+from ember.distributed.optim.post_localSGD_optimizer import PostLocalSGDOptimizer
+from ember.distributed.optim.zero_redundancy_optimizer import ZeroRedundancyOptimizer
 from ember.optim import Optimizer
 
-for _name in (
-    "DistributedOptimizer",
-    "PostLocalSGDOptimizer",
-    "ZeroRedundancyOptimizer",
-):
-    globals()[_name] = _unavailable.kind(
-        f"distributed.optim.{_name}", REASON, Optimizer
-    )
+DistributedOptimizer = _unavailable.kind(
+    "distributed.optim.DistributedOptimizer", REASON, Optimizer
+)
 as_functional_optim = _unavailable.function(
     "distributed.optim.as_functional_optim", REASON
 )
+__all__ = [
+    "DistributedOptimizer",
+    "PostLocalSGDOptimizer",
+    "ZeroRedundancyOptimizer",
+    "as_functional_optim",
+]
 __getattr__ = _lazy.missing(__name__)

@@ -6,7 +6,11 @@ from enum import Enum
 from functools import partial
 from typing import Any
 
-from ember.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
+from ember.distributed.algorithms.ddp_comm_hooks import (
+    default_hooks,
+    post_localSGD_hook,
+    powerSGD_hook,
+)
 
 
 class DDPCommHookType(Enum):
@@ -17,6 +21,7 @@ class DDPCommHookType(Enum):
     BF16_COMPRESS = partial(default_hooks.bf16_compress_hook)
     POWER_SGD = partial(powerSGD_hook.powerSGD_hook)
     BATCHED_POWER_SGD = partial(powerSGD_hook.batched_powerSGD_hook)
+    POST_LOCAL_SGD = partial(post_localSGD_hook.post_localSGD_hook)
     NOOP = partial(default_hooks.noop_hook)
 
 

@@ -1,0 +1,1 @@
+"""Averaging of parameters instead of gradients."""
