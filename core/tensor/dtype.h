@@ -208,8 +208,12 @@ struct Tag {
   using type = T;
 };
 
-// The error of ops that do not compute in a dtype, as PyTorch words it.
-[[noreturn]] inline void fail_dtype(const char* op, Dtype d) {
+// The errors of what does not compute in a dtype, as PyTorch words them. Not inlined: they stand at
+// the end of every switch over dtypes.
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail_dtype(Dtype d) {
+  fail(Kind::NotImplemented, "not implemented for '", type_name(d), "'");
+}
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail_dtype(const char* op, Dtype d) {
   fail(Kind::NotImplemented, "\"", op, "\" not implemented for '", type_name(d), "'");
 }
 inline void refuse_stored_only(const char* op, Dtype d) {
@@ -236,7 +240,7 @@ decltype(auto) with_dtype(Dtype d, F&& f) {
     case Dtype::UInt16: return f(Tag<uint16_t>{});
     case Dtype::UInt32: return f(Tag<uint32_t>{});
     case Dtype::UInt64: return f(Tag<uint64_t>{});
-    default: fail(Kind::NotImplemented, "not implemented for '", type_name(d), "'");
+    default: fail_dtype(d);
   }
 }
 
