@@ -5,6 +5,11 @@
 
 namespace ember::fft {
 
+void check_precision(const char* op, Dtype dtype) {
+  check(!is_narrow(dtype), Kind::Runtime, op, "(): Unsupported dtype ", dtype,
+        "; the Fourier transforms take float32, float64, complex64 and complex128");
+}
+
 namespace {
 
 using Norm = std::optional<std::string>;
@@ -14,8 +19,7 @@ enum class Kind1 { Complex, RealToComplex, ComplexToReal };
 
 Tensor promoted(const char* op, const Tensor& x, bool to_complex) {
   Dtype t = is_integral(x.dtype(), true) ? default_dtype() : x.dtype();
-  check(!is_narrow(t), Kind::Runtime, op, "(): Unsupported dtype ", t,
-        "; the Fourier transforms take float32, float64, complex64 and complex128");
+  check_precision(op, t);
   return to(x, to_complex ? complex_of(t) : t);
 }
 

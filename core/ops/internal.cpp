@@ -13,7 +13,8 @@ namespace {
 Tensor bits_of(const Tensor& x) {
   check(!is_complex(x.dtype()), Kind::NotImplemented, "hash_tensor(): not implemented for ",
         x.dtype());
-  if (is_floating(x.dtype())) return view_dtype(contiguous(to(x, Dtype::Float64)), Dtype::Int64);
+  if (is_any_floating(x.dtype()))
+    return view_dtype(contiguous(to(x, Dtype::Float64)), Dtype::Int64);
   if (x.dtype() == Dtype::UInt64) return view_dtype(x, Dtype::Int64);
   return to(x, Dtype::Int64);
 }

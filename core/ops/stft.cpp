@@ -70,6 +70,7 @@ Tensor stft(const Tensor& self, int64_t n_fft, MaybeInt hop, MaybeInt win, const
         "further require that return_complex=True in a future release.");
   check(is_differentiable(self.dtype()), Kind::Runtime,
         "stft(): expected a tensor of floating point or complex values, got ", self.dtype());
+  fft::check_precision("stft", self.dtype());
   check(self.dim() == 1 || self.dim() == 2, Kind::Runtime,
         "stft(): expected a 1D or 2D tensor, got shape ", self.shape());
   Tensor x = self.dim() == 1 ? unsqueeze(self, 0) : self;
@@ -112,6 +113,7 @@ Tensor istft(const Tensor& self, int64_t n_fft, MaybeInt hop, MaybeInt win, cons
   check(is_complex(self.dtype()), Kind::Runtime,
         "istft(): istft requires a complex-valued input tensor matching the output from stft with "
         "return_complex=True.");
+  fft::check_precision("istft", self.dtype());
   check(self.numel() > 0, Kind::Runtime, "istft(): input tensor cannot be empty.");
   check(self.dim() == 2 || self.dim() == 3, Kind::Runtime,
         "istft(): expected a tensor with 2 or 3 dimensions, but got ", self.dim());
