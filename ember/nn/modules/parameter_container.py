@@ -1,7 +1,8 @@
 """ParameterList and ParameterDict."""
 
 import operator
-from collections.abc import Iterable, Iterator
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
 
 from ember import Tensor
 from ember.nn.modules.module import Module
@@ -189,6 +190,9 @@ class ParameterDict(Module):
                 f"pairs, but got {type(parameters).__name__}"
             )
         pairs = parameters.items() if hasattr(parameters, "items") else parameters
+        # As in PyTorch: what says nothing of its order is added by name.
+        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
+            pairs = sorted(pairs)
         for key, value in pairs:
             self[key] = value
 
