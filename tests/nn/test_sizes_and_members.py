@@ -81,6 +81,8 @@ def test_parameters_of_a_dict_come_by_name():
     parameters.update({k: nn.Parameter(ember.ones(1)) for k in ("b", "a")})
     parameters.update([("d", ember.ones(1)), ("c", ember.ones(1))])
     assert list(parameters) == ["a", "b", "d", "c"]
+    assert list(parameters.copy()) == list(parameters)
+    assert list(parameters | nn.ParameterDict()) == list(parameters)
 
 
 def test_cosine_of_mixed_dtypes():

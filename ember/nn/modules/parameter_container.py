@@ -150,7 +150,7 @@ class ParameterDict(Module):
 
     def copy(self) -> "ParameterDict":
         """A new dictionary of the same values."""
-        return ParameterDict({key: self[key] for key in self._keys})
+        return ParameterDict((key, self[key]) for key in self._keys)
 
     def setdefault(self, key: str, default=None):
         """The value of `key`, set to `default` if it is absent."""
