@@ -37,7 +37,9 @@ Sizes sizes_of(const char* op, int axes, const Tensor& x, const Dims& kernel, co
     const int64_t k = s.kernel[i], step = s.stride[i], p = s.padding[i], d = s.dilation[i];
     check(k > 0, Kind::Runtime, op, "(): kernel size should be greater than zero, but got ",
           s.kernel);
-    check(step > 0, Kind::Runtime, op, "(): stride must be greater than zero, but got ", s.stride);
+    check(step != 0, Kind::Runtime, op, "(): stride should not be zero, but got ", s.stride);
+    check(step > 0, Kind::Runtime, op, "(): stride should be greater than zero, but got ",
+          s.stride);
     check(d > 0, Kind::Runtime, op, "(): dilation should be greater than zero, but got ",
           s.dilation);
     check(k <= kMost && step <= kMost && p <= kMost && d <= kMost, Kind::Runtime, op,

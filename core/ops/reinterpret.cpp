@@ -33,7 +33,9 @@ Tensor view_as_complex(const Tensor& self) {
   shape.pop_back();
   strides.pop_back();
   for (int64_t& s : strides) {
-    check(s % 2 == 0, Kind::Runtime, "view_as_complex(): strides must be even, got ",
+    check(s % 2 == 0, Kind::Runtime,
+          "view_as_complex(): Tensor must have a stride divisible by 2 for all but last dimension, "
+          "got ",
           self.strides());
     s /= 2;
   }

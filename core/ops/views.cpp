@@ -48,7 +48,13 @@ Tensor reshape(const Tensor& self, const Shape& size) {
   if (std::optional<Shape> strides = view_strides(self.shape(), self.strides(), shape))
     return reshape_rule(self, make_view(self, std::move(shape), *std::move(strides), self.offset()),
                         "view");
-  return view(clone(self, MemoryFormat::Contiguous), shape);
+  Tensor copy;
+  {
+    NoGrad guard;
+    copy = clone(detach(self), MemoryFormat::Contiguous);
+  }
+  Shape strides = contiguous_strides(shape);
+  return reshape_rule(self, alias(copy, std::move(shape), std::move(strides), 0), "_unsafe_view");
 }
 EMBER_OP("reshape(Tensor self, Size shape) -> Tensor", &reshape, kForms,
          "The same elements under another shape: a view if possible, else a copy.");

@@ -75,3 +75,13 @@ def test_pivots_fit_their_factors():
 def test_nuclear_norm_into_a_tensor():
     out = ember.empty(0)
     assert ember.nuclear_norm(ember.eye(3), out=out) is out and out.item() == 3
+
+
+def test_copies_by_reshape_are_no_views():
+    x = ember.rand(2, 3, requires_grad=True)
+    for copy in (x.t().reshape(-1), x.t().flatten()):
+        assert not copy._is_view() and copy._base is None
+        copy.mul_(2).square().sum().backward()
+        assert ember.allclose(x.grad, 8 * x)
+        x.grad = None
+    assert x.reshape(-1)._base is x and x.flatten(1, 1) is x

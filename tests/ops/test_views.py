@@ -163,7 +163,7 @@ def test_index_results_do_not_depend_on_threads() -> None:
     [((2,), (2**62,), 0), ((1,), (1,), 2**62), ((3,), (1,), 2**63 - 1)],
 )
 def test_geometry_that_overflows_is_refused(size, stride, offset):
-    with pytest.raises(RuntimeError, match="out of bounds"):
+    with pytest.raises(RuntimeError, match=r"out of bounds|overflowed"):
         ember.ones(4).as_strided(size, stride, offset)
 
 

@@ -1,6 +1,7 @@
 """Pooling to a given size: windows that cover the input evenly or at random."""
 
 import math
+from collections.abc import Sequence
 
 import ember
 from ember import _C, Tensor
@@ -80,6 +81,15 @@ def adaptive_max_pool3d(input: Tensor, output_size, return_indices: bool = False
     return _adaptive_max(3, input, output_size, return_indices)
 
 
+def _one_or_all(op: str, name: str, value, dims: int) -> tuple[int, ...]:
+    if isinstance(value, Sequence) and len(value) != dims:
+        raise RuntimeError(
+            f"{op}: {name} must either be a single int or a tuple of {dims} ints, got "
+            f"{value!r}"
+        )
+    return expanded(name, value, dims)
+
+
 def _fractional(
     dims, input, kernel_size, output_size, output_ratio, return_indices, samples
 ):
@@ -93,7 +103,7 @@ def _fractional(
             f"{name}: Expected {dims + 1}D or {dims + 2}D tensor, but got "
             f"{list(input.shape)}"
         )
-    kernel = expanded("kernel_size", kernel_size, dims)
+    kernel = _one_or_all(name, "kernel_size", kernel_size, dims)
     given = input.shape[-dims:]
     if 0 in input.shape[-dims - 1 :]:
         raise RuntimeError(
@@ -103,14 +113,20 @@ def _fractional(
     if output_size is None:
         ratio = output_ratio
         ratio = (ratio,) * dims if isinstance(ratio, (int, float)) else ratio
+        if len(ratio) != dims:
+            raise ValueError(
+                f"{name} requires output_ratio to either be a single Int or tuple of "
+                "Ints."
+            )
         output_size = [int(n * r) for n, r in zip(given, ratio)]
-    size = expanded("output_size", output_size, dims)
+    size = _one_or_all(name, "output_size", output_size, dims)
     x = input if input.dim() == dims + 2 else input.unsqueeze(0)
-    for n, o, k in zip(given, size, kernel):
+    axes = ("time", "height", "width")[-dims:]
+    for axis, n, o, k in zip(axes, given, size, kernel):
         if o + k - 1 > n:
             raise RuntimeError(
                 f"{name}(): pool size {list(kernel)} is too large relative to input "
-                f"size {list(given)} and output size {list(size)}"
+                f"{axis} of {list(given)} and output size {list(size)}"
             )
     if samples is None:
         shape = (*x.shape[:2], dims)

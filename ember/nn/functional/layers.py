@@ -78,6 +78,8 @@ def cosine_similarity(
 ) -> Tensor:
     """The cosine of the angle between x1 and x2 along `dim`."""
     x1, x2 = ember.broadcast_tensors(x1, x2)
+    dtype = ember.promote_types(x1.dtype, x2.dtype)
+    x1, x2 = x1.to(dtype), x2.to(dtype)
     norm1 = x1.norm(2, dim, keepdim=True).clamp_min(eps)
     norm2 = x2.norm(2, dim, keepdim=True).clamp_min(eps)
     return ((x1 / norm1) * (x2 / norm2)).sum(dim)

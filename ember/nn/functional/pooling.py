@@ -5,6 +5,7 @@
 """
 
 import math
+from collections.abc import Sequence
 
 import ember
 from ember import Tensor
@@ -62,6 +63,10 @@ def _max_unpool(
 ) -> Tensor:
     if ember.are_deterministic_algorithms_enabled():
         alert_not_deterministic(f"max_unpooling{dims}d_forward_out")
+    if isinstance(kernel_size, Sequence) and len(kernel_size) not in (1, dims):
+        raise RuntimeError(
+            f"There should be exactly {dims} elements in kernel_size, got {kernel_size}"
+        )
     kernel = expanded("kernel_size", kernel_size, dims)
     stride = expanded("stride", stride, dims, kernel)
     padding = expanded("padding", padding, dims)
@@ -90,6 +95,11 @@ def _max_unpool(
                     f"invalid output_size {size} (each must be within the stride "
                     f"{list(stride)} of {default})"
                 )
+    if min(size) < 0:
+        raise ValueError(
+            f"max_unpool{dims}d: output_size must have non-negative spatial "
+            f"dimensions, got {size}"
+        )
     rest = input.shape[:-dims]
     flat = input.new_zeros((*rest, math.prod(size)))
     count = math.prod(input.shape[-dims:])

@@ -98,6 +98,8 @@ class ConversionMethods:
 
 def _parse_to(*args, device=None, dtype=None, non_blocking=False, **options):
     """The arguments of `to`: a device, a dtype, or a tensor to be like."""
+    if options.get("copy"):
+        raise RuntimeError(".to() does not accept copy argument")
     for i, arg in enumerate(args):
         if isinstance(arg, Tensor) and i == 0:
             device, dtype = arg.device, arg.dtype

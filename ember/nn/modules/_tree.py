@@ -101,6 +101,10 @@ class TreeMethods:
         """Replace (or, unless `strict`, add) the submodule of a dotted name."""
         if not target:
             raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, _ModuleBase):
+            raise ValueError(
+                f"`module` is not an nn.Module, got {type(module).__name__}"
+            )
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
         if strict and not hasattr(parent, name):

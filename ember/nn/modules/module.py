@@ -147,7 +147,7 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods, _ModuleB
             _expect(value is None, name, "child module", "torch.nn.Module", value)
             own["_modules"][name] = value
         elif isinstance(value, _BUFFERS) or name in own["_buffers"]:
-            ok = value is None or isinstance(value, Tensor)
+            ok = value is None or _is_tensor_like(value)
             _expect(ok, name, "buffer", "torch.Tensor", value)
             self._set_buffer(name, value, own)
         else:
@@ -155,7 +155,9 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods, _ModuleB
 
     def _set_buffer(self, name: str, value, own: dict) -> None:
         if isinstance(value, _BUFFERS):
-            self.register_buffer(name, value, value.persistent)  # type: ignore
+            # A subclass that overrides this may know nothing of the flag.
+            kept = () if value.persistent else (False,)  # type: ignore
+            self.register_buffer(name, value, *kept)
         else:
             own["_buffers"][name] = registered("buffer", self, name, value)
 
@@ -220,7 +222,7 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods, _ModuleB
         tensor([0., 0.])
         """
         self._check_name(name, "buffer", self._buffers)
-        if tensor is not None and not isinstance(tensor, Tensor):
+        if tensor is not None and not _is_tensor_like(tensor):
             raise TypeError(
                 f"cannot assign '{_type_name(tensor)}' object to buffer '{name}' "
                 "(torch Tensor or None required)"
@@ -326,6 +328,10 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods, _ModuleB
             lines.append(f"({name}): " + repr(module).replace("\n", "\n  "))
         body = "".join(f"\n  {line}" for line in lines)
         return f"{self._get_name()}({body}\n)" if lines else f"{self._get_name()}()"
+
+
+def _is_tensor_like(value) -> bool:
+    return isinstance(value, Tensor) or hasattr(type(value), "__torch_function__")
 
 
 def _type_name(value) -> str:

@@ -1,7 +1,8 @@
 """ParameterList and ParameterDict."""
 
 import operator
-from collections.abc import Iterable, Iterator
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
 
 from ember import Tensor
 from ember.nn.modules.module import Module
@@ -151,7 +152,7 @@ class ParameterDict(Module):
 
     def copy(self) -> "ParameterDict":
         """A new dictionary of the same values."""
-        return ParameterDict({key: self[key] for key in self._keys})
+        return ParameterDict((key, self[key]) for key in self._keys)
 
     def setdefault(self, key: str, default=None):
         """The value of `key`, set to `default` if it is absent."""
@@ -191,6 +192,9 @@ class ParameterDict(Module):
                 f"pairs, but got {type(parameters).__name__}"
             )
         pairs = parameters.items() if hasattr(parameters, "items") else parameters
+        # As in PyTorch: what says nothing of its order is added by name.
+        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
+            pairs = sorted(pairs)
         for key, value in pairs:
             self[key] = value
 
