@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import ember
 from ember import _C
 from ember._C import Tensor
+from ember.autograd.grad_mode import no_grad
 from ember.backend import Backend, memory_of, register_backend
 from ember.utils._pytree import tree_map
 
@@ -34,7 +35,7 @@ class bare:
         _C._switch_overrides(*self._functions)
 
 
-class below(ember.no_grad):
+class below(no_grad):
     """Inside, the ops of a rule: dispatched, and no part of a history."""
 
     def __enter__(self) -> None:
@@ -568,7 +569,7 @@ class _Cells(Backend):
 # Rows of the pointwise table that are not ops of their own.
 _ROWS: dict[str, Any] = {
     "pow_scalar": lambda x, p: ember.pow(x, p[0]),
-    "gelu_tanh": lambda x, p: ember.nn.functional.gelu(x, approximate="tanh"),
+    "gelu_tanh": lambda x, p: _C._ops["nn.functional.gelu"](x, approximate="tanh"),
     "trunc_divide": lambda a, b: ember.div(a, b, rounding_mode="trunc"),
     "trigamma": lambda x, p: ember.polygamma(1, x),
 }
