@@ -224,3 +224,22 @@ def test_strict_derivatives():
     for function in (F.jacobian, F.hessian):
         with pytest.raises(RuntimeError, match="not supported together"):
             function(lambda x: x.sum(), x, strict=True, vectorize=True)
+
+
+def test_functions_of_the_core_that_programs_reach_for():
+    functions, hooks = ember._C._functions, ember._C._autograd
+    x = ember.ones(2, requires_grad=True)
+    assert isinstance(get_gradient_edge(x).node, functions.AccumulateGrad)
+    (g,) = ember.autograd.grad(
+        functions.UndefinedGrad()(x * 2).sum(), x, allow_unused=True
+    )
+    assert g is None
+    with pytest.raises(RuntimeError, match="not twice"):
+        functions.DelayedError("not twice", 1)(x).sum().backward()
+    assert hooks._saved_tensors_hooks_is_enabled()
+    with ember.autograd.graph.disable_saved_tensors_hooks("no"):
+        assert not hooks._saved_tensors_hooks_is_enabled()
+    ref = ember._C._WeakTensorRef(x)
+    assert not ref.expired()
+    del x
+    assert ref.expired()
