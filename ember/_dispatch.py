@@ -46,7 +46,7 @@ _DEVICES = frozenset(
     "is_cpu is_cuda is_meta is_xpu is_mps is_xla is_ipu is_hpu is_mtia is_vulkan "
     "is_maia is_ort".split()
 )
-_NUMBERS = {
+_NUMBERS: dict[str, Any] = {
     "__bool__": bool,
     "is_nonzero": bool,
     "__int__": int,
@@ -104,9 +104,9 @@ def call(func: Any, args: tuple, kwargs: dict) -> Any:
             return _text(args[0])
         return _bare(func, args, kwargs)
     if name == "__getitem__":
-        return _steps.getitem(_step, *args, "__torch_dispatch__")
+        return _steps.getitem(_step, args[0], args[1], "__torch_dispatch__")
     if name == "__setitem__":
-        return _steps.setitem(_step, *args, "__torch_dispatch__")
+        return _steps.setitem(_step, args[0], args[1], args[2], "__torch_dispatch__")
     if name in _SWAPPED:
         return _run(_SWAPPED[name], getattr(ember, _SWAPPED[name]), args[::-1], kwargs)
     if name in _OPERATORS:

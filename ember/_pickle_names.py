@@ -95,7 +95,7 @@ def _rebuild_from_type(func, kind, args, state):
     return made
 
 
-_OWN_SETSTATE = ember.Tensor.__setstate__
+_OWN_SETSTATE = getattr(ember.Tensor, "__setstate__", None)
 
 
 def _rebuild_wrapper(kind, dtype, size, stride, offset, layout, device, requires_grad):

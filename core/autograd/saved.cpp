@@ -32,7 +32,6 @@ Saved::Saved(const Tensor& t, bool output, uint32_t nr) : output_nr_(nr), output
     return;
   }
   version_ = t.version();
-  has_history_ = t.impl()->autograd && t.impl()->autograd->grad_fn;
   // An output has no node yet; its alias gets the running node back in get().
   tensor_ = output ? alias(t) : t;
 }
@@ -82,9 +81,6 @@ Tensor Saved::get() const {
          "compute its gradient, with autograd.set_detect_anomaly(True, check_nan=False).",
          running_node ? " It is needed by " + running_node->display_name() + "." : "");
   }
-  check(!has_history_ || output_ || tensor_.requires_grad(), Kind::Runtime,
-        "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This "
-        "is not supported, please use out-of-place `.detach()` instead");
   return with_history(tensor_);
 }
 

@@ -63,7 +63,6 @@ class Saved {
   uint32_t version_ = 0;
   uint32_t output_nr_ = 0;
   bool output_ = false;
-  bool has_history_ = false;  // when it was saved
 };
 
 }  // namespace ember

@@ -190,6 +190,14 @@ struct ReduceRule {
     }
     return include_self ? out : scatter(out, d, index, Scalar(0));
   }
+  // Where zeros meet, the formula has the right value but not the right derivative.
+  static Tensor once_only(const Tensor& dx) {
+    return tape(detach(dx), "delayed_error", wrt(dx, [](const Tensor&) -> Tensor {
+                  fail(Kind::Runtime,
+                       "scatter_reduce(): Double backward is unsupported for src when >1 zeros in "
+                       "src are scattered to the same position in self");
+                }));
+  }
   Tensor wrt_src(const Tensor& g, const Tensor& self, const Tensor& index, const Tensor& src,
                  const Tensor& result) const {
     if (meet == Meet::Sum) return gather(g, d, index);
@@ -202,8 +210,11 @@ struct ReduceRule {
       Tensor single = bitwise_and(zero, zeros_met == Scalar(1));
       Tensor others = forward(self, index, masked_fill(src, single, Scalar(1)));
       Tensor product = forward(self, index, src);  // anew, as it depends on src
-      return where(single, gather(g * conj(others), d, index),
-                   gather(g * conj(product), d, index) / conj(masked_fill(src, zero, Scalar(1))));
+      Tensor dx =
+          where(single, gather(g * conj(others), d, index),
+                gather(g * conj(product), d, index) / conj(masked_fill(src, zero, Scalar(1))));
+      bool meeting = grad_needed(dx) && item(any(zeros_met > Scalar(1))).to<bool>();
+      return meeting ? once_only(dx) : dx;
     }
     Tensor hit = to(src == gather(result, d, index), g.dtype());
     return hit * gather(spread(g, self, index, src, result), d, index);

@@ -128,8 +128,12 @@ void note_dispatch_type(PyTypeObject* type) {
 }
 
 bool type_overrides(PyTypeObject* type) {
-  return type_asks(type) ||
-         (dispatch_types && !override_state.dispatch_off && type_dispatches(type));
+  if (!override_state.types_off) {
+    PyObject* found = _PyType_Lookup(type, text_torch_function);
+    if (found && found != disabled && !is_of_pytorch(type)) return true;
+  }
+  return __builtin_expect(dispatch_types, 0) && !override_state.dispatch_off &&
+         type_dispatches(type);
 }
 
 bool list_overrides(PyObject* list, int depth) {

@@ -147,6 +147,15 @@ void clear_slots(PyObject* self, PyTypeObject* base) {
   }
 }
 
+static inline PyObject* new_object(Tensor&& t) {
+  TensorImpl* impl = t.impl();
+  PyObject* o = allocate(tensor_type);
+  as_py(o)->impl = std::move(t).take().detach();
+  impl->host_object = o;
+  if (__builtin_expect(tape_is_visible(*impl), 0)) PyObject_GC_Track(o);
+  return o;
+}
+
 PyObject* wrap(Tensor t) {
   if (!t) Py_RETURN_NONE;
   TensorImpl* impl = t.impl();
@@ -158,17 +167,11 @@ PyObject* wrap(Tensor t) {
   }
   if (__builtin_expect(impl->device.kind == wrapper_kind, 0) && !override_state.dispatch_off)
     return surfaced(t);
-  return wrap_bare(std::move(t));
+  return new_object(std::move(t));
 }
 
 PyObject* wrap_bare(Tensor t) {
-  TensorImpl* impl = t.impl();
-  if (impl->host_object) return wrap(std::move(t));
-  PyObject* o = allocate(tensor_type);
-  as_py(o)->impl = std::move(t).take().detach();
-  impl->host_object = o;
-  if (__builtin_expect(tape_is_visible(*impl), 0)) PyObject_GC_Track(o);
-  return o;
+  return t.impl()->host_object ? wrap(std::move(t)) : new_object(std::move(t));
 }
 
 PyObject* wrap_as(PyTypeObject* type, Tensor t) {

@@ -62,6 +62,31 @@ class UndefinedGrad:
         return _Undefined.apply(*tensors)
 
 
+class DelayedError:
+    """Calls give back their arguments; their gradient is an error with this text."""
+
+    def __init__(self, message: str, count: int) -> None:
+        class _Delayed(Function):
+            @staticmethod
+            def forward(ctx: Any, *tensors: Any) -> Any:
+                made = tuple(t.view_as(t) for t in tensors)
+                return made if len(made) > 1 else made[0]
+
+            @staticmethod
+            def backward(ctx: Any, *grads: Any) -> Any:
+                raise RuntimeError(message)
+
+        self._apply = _Delayed.apply
+
+    def __call__(self, *tensors: Any) -> Any:
+        return self._apply(*tensors)
+
+
+def saved_tensors_hooks_is_enabled() -> bool:
+    """Whether hooks on saved tensors may be set."""
+    return _C._saved_tensors_hooks_get_disabled_error_message() is None
+
+
 class WeakTensorRef:
     """Tells whether a tensor is still there."""
 

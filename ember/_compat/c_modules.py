@@ -43,11 +43,13 @@ _functorch = _module(
 _functions = _module(
     "_functions",
     UndefinedGrad=autograd.UndefinedGrad,
+    DelayedError=autograd.DelayedError,
     AccumulateGrad=type(_C._gradient_edge(_C.ones(1, requires_grad=True))[0]),
 )
 _autograd = _module(
     "_autograd",
     SavedTensor=autograd.SavedTensor,
+    _saved_tensors_hooks_is_enabled=autograd.saved_tensors_hooks_is_enabled,
     **{name: getattr(_C, name) for name in dir(_C) if "_saved_tensors_hooks_" in name},
 )
 _distributed_rpc = _module("_distributed_rpc", _is_current_rpc_agent_set=small.false)

@@ -131,9 +131,9 @@ class Recorder(TorchFunctionMode):
         if name in _VALUES:
             return self._value(name, func, args, kwargs)
         if name == "__getitem__":
-            return _steps.getitem(self.call, *args, "export()")
+            return _steps.getitem(self.call, args[0], args[1], "export()")
         if name == "__setitem__":
-            return _steps.setitem(self.call, *args, "export()")
+            return _steps.setitem(self.call, args[0], args[1], args[2], "export()")
         if name in _SWAPPED:
             return self.call(_SWAPPED[name], getattr(ember, _SWAPPED[name]), args[::-1])
         if name in ("__iter__", "unbind"):

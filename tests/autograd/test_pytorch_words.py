@@ -34,18 +34,6 @@ def test_a_changed_tensor_is_told_by_the_op_that_made_it():
         c.backward(ember.ones(3))
 
 
-def test_a_saved_tensor_that_was_detached():
-    a = ember.tensor(1.0, requires_grad=True).clone()
-    b = a.sin()
-    a.detach_()
-    with pytest.raises(RuntimeError, match="has been detached in-place"):
-        b.backward()
-    a = ember.tensor(1.0, requires_grad=True).clone()
-    b = a.exp()  # which keeps its result
-    a.detach_()
-    b.backward()
-
-
 def test_gradients_of_edges_need_no_start():
     x = ember.tensor([2.0, 3.0], requires_grad=True)
     edge = get_gradient_edge((x * x).sum())
@@ -236,3 +224,22 @@ def test_strict_derivatives():
     for function in (F.jacobian, F.hessian):
         with pytest.raises(RuntimeError, match="not supported together"):
             function(lambda x: x.sum(), x, strict=True, vectorize=True)
+
+
+def test_functions_of_the_core_that_programs_reach_for():
+    functions, hooks = ember._C._functions, ember._C._autograd
+    x = ember.ones(2, requires_grad=True)
+    assert isinstance(get_gradient_edge(x).node, functions.AccumulateGrad)
+    (g,) = ember.autograd.grad(
+        functions.UndefinedGrad()(x * 2).sum(), x, allow_unused=True
+    )
+    assert g is None
+    with pytest.raises(RuntimeError, match="not twice"):
+        functions.DelayedError("not twice", 1)(x).sum().backward()
+    assert hooks._saved_tensors_hooks_is_enabled()
+    with ember.autograd.graph.disable_saved_tensors_hooks("no"):
+        assert not hooks._saved_tensors_hooks_is_enabled()
+    ref = ember._C._WeakTensorRef(x)
+    assert not ref.expired()
+    del x
+    assert ref.expired()

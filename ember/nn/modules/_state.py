@@ -224,6 +224,20 @@ def _load(module, state, prefix, metadata, assign, missing, unexpected, errors) 
             )
 
 
+def _warn_of_meta(key: str, current, given) -> None:
+    if not current.is_meta or given.is_meta:
+        return
+    import warnings
+
+    warnings.warn(
+        f"for {key}: copying from a non-meta parameter in the checkpoint to a meta "
+        "parameter in the current model, which is a no-op. (Did you mean to pass "
+        "`assign=True` to assign items in the state dictionary to their corresponding "
+        "key in the module instead of copying them in place?)",
+        stacklevel=4,
+    )
+
+
 def _restore(module, name, key, current, given, assign: bool) -> str | None:
     """Give one parameter or buffer its saved value; the text of what went wrong."""
     if not isinstance(given, ember.Tensor):
@@ -244,6 +258,7 @@ def _restore(module, name, key, current, given, assign: bool) -> str | None:
     try:
         with ember.no_grad():
             if not assign:
+                _warn_of_meta(key, current, given)
                 current.copy_(given)
             elif isinstance(current, Parameter):
                 if not isinstance(given, Parameter):

@@ -142,6 +142,8 @@ def pack_padded_sequence(
     tensor([1, 3, 2])
     """
     lengths = ember.as_tensor(lengths, dtype=ember.int64, device="cpu")
+    if input.numel() == 0:
+        raise RuntimeError("Cannot pack empty tensors.")
     if lengths.dim() != 1:
         raise RuntimeError("lengths must be a 1D tensor")
     count = lengths.tolist()
@@ -158,8 +160,6 @@ def pack_padded_sequence(
             "Expected `len(lengths)` to be equal to batch_size, but got "
             f"{len(count)} (batch_size={input.shape[1]})"
         )
-    if input.numel() == 0:
-        raise RuntimeError("Cannot pack empty tensors.")
     if any(n <= 0 for n in count):
         raise RuntimeError(
             "Length of all samples has to be greater than 0, but found an element in "
@@ -191,6 +191,8 @@ def pad_packed_sequence(
     data, batch_sizes, _, unsorted = sequence
     sizes = batch_sizes.tolist()
     length = len(sizes)
+    if not sizes:
+        raise RuntimeError("batch_sizes of a packed sequence must not be empty")
     if total_length is not None:
         if total_length < length:
             raise ValueError(
