@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib
 import importlib.util
 import os
 import shlex
@@ -64,7 +65,7 @@ def library_paths(
 
 def _pybind11() -> str:
     try:
-        import pybind11
+        pybind11 = importlib.import_module("pybind11")
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
             "C++ extensions need the package pybind11: pip install pybind11",
@@ -290,17 +291,16 @@ def _loaded(name: str, library: Path, is_python_module: bool) -> Any:
 
 def CppExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -> Any:
     """A `setuptools.Extension` with the paths that `torch/extension.h` needs."""
-    import setuptools
-
+    setuptools = importlib.import_module("setuptools")
     kwargs["include_dirs"] = [*kwargs.get("include_dirs", []), *include_paths()]
     kwargs["language"] = "c++"
     return setuptools.Extension(name, list(sources), *args, **kwargs)
 
 
 def _build_command() -> type:
-    from setuptools.command.build_ext import build_ext
+    base: Any = importlib.import_module("setuptools.command.build_ext").build_ext
 
-    class BuildExtension(build_ext):
+    class BuildExtension(base):
         """The command `build_ext` of setuptools, for `CppExtension`."""
 
         @classmethod
