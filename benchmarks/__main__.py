@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks import data, models, opencl, processes, report
+from benchmarks import data, generation, models, opencl, processes, report
 from benchmarks.cases import GROUPS, SLOW, TITLES
 from benchmarks.timing import Result, measure
 
@@ -24,6 +24,8 @@ OWN_PROCESS = {
     "memory": (processes.memory, 1.0),
     "train_memory": (lambda: processes.training_memory(models.TRAIN), 1.0),
     "models_memory": (lambda: processes.training_memory(models.MODELS), 1.0),
+    "transformers": (generation.times, 0.77),
+    "transformers_memory": (generation.memory, 0.75),
 }
 report.BUDGETS = {name: (budget, each) for name, (_, budget, each) in GROUPS.items()}
 report.BUDGETS |= {name: (budget, None) for name, (_, budget) in OWN_PROCESS.items()}

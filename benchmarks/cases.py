@@ -387,5 +387,8 @@ TITLES = {
     "memory": "Peak memory of a training step",
     "train_memory": "Peak memory of training small models",
     "models_memory": "Peak memory of training large models",
+    "transformers": "Models of the library transformers",
+    "transformers_memory": "Memory of models of the library transformers",
 }
-SLOW = {"models", "models_memory"}  # minutes: only when they are named
+# Minutes, or other packages: only when they are named.
+SLOW = {"models", "models_memory", "transformers", "transformers_memory"}

@@ -19,6 +19,7 @@ _layout: TypeAlias = layout
 _DtypeLike: TypeAlias = _dtype | type
 _DeviceLike: TypeAlias = _device | _str | _int
 
+_extension_api: Any
 _global_hooks: Any
 _opencl_generator: Generator
 _ops: Any

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib
 import importlib.util
 import os
 import shlex
@@ -64,7 +65,7 @@ def library_paths(
 
 def _pybind11() -> str:
     try:
-        import pybind11
+        pybind11 = importlib.import_module("pybind11")
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
             "C++ extensions need the package pybind11: pip install pybind11",
@@ -107,8 +108,12 @@ def load(
         )
     root = Path(build_directory or _build_directory(name))
     root.mkdir(parents=True, exist_ok=True)
-    flags = [*_compile_flags(name, extra_include_paths), *(extra_cflags or [])]
-    library = _built(root, name, files, flags, list(extra_ldflags or []), verbose)
+    flags = [*_compile_flags(extra_include_paths), *(extra_cflags or [])]
+    link = list(extra_ldflags or [])
+    key = _key(files, [*flags, *link])
+    name = _module_name(name, key)
+    flags.append(f"-DTORCH_EXTENSION_NAME={name}")
+    library = _built(root / key, name, files, flags, link, verbose)
     return _loaded(name, library, is_python_module)
 
 
@@ -181,13 +186,25 @@ def _build_directory(name: str) -> str:
     return os.path.join(root, version, name)
 
 
-def _compile_flags(name: str, include: Flags) -> list[str]:
+_loaded_keys: dict[str, list[str]] = {}
+
+
+def _module_name(name: str, key: str) -> str:
+    """Another name for every other version of an extension in this process: Python
+    knows compiled modules by their names."""
+    keys = _loaded_keys.setdefault(name, [])
+    if key not in keys:
+        keys.append(key)
+    version = keys.index(key)
+    return f"{name}_v{version}" if version else name
+
+
+def _compile_flags(include: Flags) -> list[str]:
     python = sysconfig.get_path("include")
     paths = [*(include or []), *include_paths(), python]
     return [
         *_FLAGS,
         "-std=c++20",
-        f"-DTORCH_EXTENSION_NAME={name}",
         *(f"-I{path}" for path in paths),
     ]
 
@@ -201,7 +218,7 @@ def _key(files: list[str], flags: list[str]) -> str:
 
 
 def _built(
-    root: Path,
+    folder: Path,
     name: str,
     files: list[str],
     flags: list[str],
@@ -209,12 +226,11 @@ def _built(
     show: bool,
 ) -> Path:
     """The library, compiled now if it is not there."""
-    folder = root / _key(files, [*flags, *link])
+    folder.mkdir(exist_ok=True)
     library = folder / f"{name}.so"
-    with _locked(root / "lock"):
+    with _locked(folder / "lock"):
         if library.exists():
             return library
-        folder.mkdir(exist_ok=True)
         objects = [folder / f"{i}_{Path(file).stem}.o" for i, file in enumerate(files)]
         compiler = shlex.split(get_cxx_compiler())
         commands = [
@@ -275,17 +291,16 @@ def _loaded(name: str, library: Path, is_python_module: bool) -> Any:
 
 def CppExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -> Any:
     """A `setuptools.Extension` with the paths that `torch/extension.h` needs."""
-    import setuptools
-
+    setuptools = importlib.import_module("setuptools")
     kwargs["include_dirs"] = [*kwargs.get("include_dirs", []), *include_paths()]
     kwargs["language"] = "c++"
     return setuptools.Extension(name, list(sources), *args, **kwargs)
 
 
 def _build_command() -> type:
-    from setuptools.command.build_ext import build_ext
+    base: Any = importlib.import_module("setuptools.command.build_ext").build_ext
 
-    class BuildExtension(build_ext):
+    class BuildExtension(base):
         """The command `build_ext` of setuptools, for `CppExtension`."""
 
         @classmethod

@@ -74,6 +74,33 @@ LIBRARIES = {
     "x_transformers": Library("x-transformers", "decoder: train, generate"),
     "vit_pytorch": Library("vit-pytorch", "ViT: train, evaluate"),
     "fvcore": Library("fvcore", "parameters of a model, schedules"),
+    "transformers_architectures": Library(
+        "transformers", "20 architectures, small: Llama, T5, ViT, Whisper, Mamba, ..."
+    ),
+    "tensordict": Library("tensordict", "dictionaries of tensors, modules of them"),
+    "torchdiffeq": Library("torchdiffeq", "a neural differential equation: fit"),
+    "torchsde": Library("torchsde", "stochastic differential equations"),
+    "geomloss": Library("geomloss", "Sinkhorn and kernel distances"),
+    "nflows": Library("nflows", "a normalizing flow: fit, sample"),
+    "zuko": Library("zuko", "normalizing flows: fit, sample"),
+    "pytorch_metric_learning": Library(
+        "pytorch-metric-learning", "18 losses and 4 miners of embeddings"
+    ),
+    "ignite": Library("pytorch-ignite", "a training loop, metrics, checkpoints"),
+    "fastai": Library("fastai", "a Learner: fit, validate"),
+    "open_clip": Library("open_clip_torch", "a small CLIP: train, similarities"),
+    "e3nn": Library("e3nn", "equivariant layers: train, turn"),
+    "vector_quantize_pytorch": Library(
+        "vector-quantize-pytorch",
+        "quantization; five more of its author's libraries",
+        "rotary-embedding-torch linear-attention-transformer performer-pytorch "
+        "ema-pytorch denoising-diffusion-pytorch",
+    ),
+    "schedulefree": Library(
+        "schedulefree",
+        "three optimizers, and those of four more libraries",
+        "lion-pytorch madgrad adabelief-pytorch muon-optimizer",
+    ),
 }
 
 

@@ -89,10 +89,12 @@ ROW(double, "float")
 ROW(bool, "bool")
 ROW(std::string, "str")
 ROW(std::string_view, "str")
-ROW(c10::Scalar, "Scalar") ROW(c10::ScalarType, "ScalarType") ROW(void, "()")
+ROW(c10::Scalar, "Scalar")
+ROW(c10::ScalarType, "ScalarType")
+ROW(void, "()")
 #undef ROW
-    template <class T>
-    struct SchemaType<std::optional<T>> {
+template <class T>
+struct SchemaType<std::optional<T>> {
   static std::string name() { return SchemaType<T>::name() + "?"; }
 };
 template <class T>

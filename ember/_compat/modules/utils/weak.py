@@ -30,7 +30,7 @@ class WeakIdRef(weakref.ref):
     __slots__ = ["_id"]
 
     def __init__(self, key: Any, callback: Any = None) -> None:
-        super().__init__(key, callback)
+        super().__init__(key, callback)  # type: ignore[call-arg]
         self._id = id(key)
 
     def __hash__(self) -> int:
