@@ -255,7 +255,7 @@ class DTensor(Tensor):
         for old, new in zip(self._placements, placed):
             if new.is_partial() and old != new:
                 raise RuntimeError("Can not redistribute to Partial!")
-        source = self if forward_dtype is None else self.to(forward_dtype)
+        source: Any = self if forward_dtype is None else self.to(forward_dtype)
         local = redistribute(
             source._local_tensor, self.shape, self._mesh, self._placements, placed
         )

@@ -151,7 +151,7 @@ def dispatch(func: Callable, args: tuple, kwargs: dict) -> Any:
         raise NotImplementedError(f"{name}(): out= is not supported for DTensors")
     call = Call(func, name, args, kwargs)
     rule = RULES.get(name) or (RULES.get(name[:-1]) if call.in_place else None)
-    names = rule and rule.names(call)
+    names = None if rule is None else rule.names(call)
     if rule is None or names is None:
         return _replicated(call)
     return _run(call, rule, names)

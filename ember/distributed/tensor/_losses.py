@@ -25,7 +25,11 @@ def _elementwise(func: Callable, *args: Any, **kwargs: Any) -> Any:
     names = rules._pointwise(call)
     assert names is not None
     each = _run(call, Rule(rules._pointwise), names)
-    return {"none": lambda x: x, "sum": ember.sum, "mean": ember.mean}[reduction](each)
+    if reduction == "none":
+        return each
+    if reduction not in ("sum", "mean"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return each.sum() if reduction == "sum" else each.mean()
 
 
 def _class_names(call: Call) -> Names:

@@ -225,11 +225,10 @@ def _addmm(call: Call) -> Names | None:
 @rule("linear")
 def _linear(call: Call) -> Names | None:
     x, weight = call.tensors[:2]
-    rows = [("batch", d) for d in range(x.dim() - 1)]
-    if weight.dim() == 1:
-        return Names([[*rows, "k"], ["k"], []][: len(call.tensors)], rows, added={2})
-    inputs = [[*rows, "k"], ["n", "k"], ["n"]]
-    return Names(inputs[: len(call.tensors)], [*rows, "n"], added={2})
+    rows: list[Any] = [("batch", d) for d in range(x.dim() - 1)]
+    columns = ["n"] * (weight.dim() == 2)
+    inputs = [[*rows, "k"], [*columns, "k"], columns]
+    return Names(inputs[: len(call.tensors)], rows + columns, added={2})
 
 
 @rule("scaled_dot_product_attention")
