@@ -19,6 +19,8 @@ class Parameter(Tensor):
     def __new__(cls, data=None, requires_grad: bool = True):
         if data is None:
             data = ember.empty(0)
+        elif type(data) is not Tensor and hasattr(data, "_as_parameter"):
+            return data._as_parameter(requires_grad)  # a DTensor stays one
         return Tensor._make_subclass(cls, data, requires_grad)
 
     def __deepcopy__(self, memo):

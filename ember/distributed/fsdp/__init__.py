@@ -1,165 +1,31 @@
-"""Modules whose parameters lie on several devices: their options, and the class, of
-which no object can be made here.
+"""Training of models of which each rank has a part: `fully_shard` (FSDP2).
+
+The class that came before it, `FullyShardedDataParallel`, is known by name only.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum, auto
-from typing import Any
-
 from ember import _lazy, _unavailable
-from ember.distributed import REASON
-from ember.nn import BatchNorm1d, Module, Parameter
-
-
-class ShardingStrategy(Enum):
-    """What is cut and kept in parts."""
-
-    FULL_SHARD = auto()
-    SHARD_GRAD_OP = auto()
-    NO_SHARD = auto()
-    HYBRID_SHARD = auto()
-    _HYBRID_SHARD_ZERO2 = auto()
-
-
-class BackwardPrefetch(Enum):
-    """When the next parameters are fetched."""
-
-    BACKWARD_PRE = auto()
-    BACKWARD_POST = auto()
-
-
-class StateDictType(Enum):
-    """What `state_dict` returns."""
-
-    FULL_STATE_DICT = auto()
-    LOCAL_STATE_DICT = auto()
-    SHARDED_STATE_DICT = auto()
-
-
-class OptimStateKeyType(Enum):
-    """What the keys of an optimizer's state are."""
-
-    PARAM_NAME = auto()
-    PARAM_ID = auto()
-
-
-@dataclass
-class MixedPrecision:
-    """Dtypes of parameters, gradients and buffers while computing."""
-
-    param_dtype: Any = None
-    reduce_dtype: Any = None
-    buffer_dtype: Any = None
-    keep_low_precision_grads: bool = False
-    cast_forward_inputs: bool = False
-    cast_root_forward_inputs: bool = True
-    _module_classes_to_ignore: Any = (BatchNorm1d.__mro__[1],)
-
-
-@dataclass(frozen=True)
-class MixedPrecisionPolicy:
-    """Dtypes of parameters, gradients and results while computing."""
-
-    param_dtype: Any = None
-    reduce_dtype: Any = None
-    output_dtype: Any = None
-    cast_forward_inputs: bool = True
-
-
-@dataclass
-class CPUOffload:
-    """Whether parameters wait in the memory of the CPU."""
-
-    offload_params: bool = False
-
-
-@dataclass
-class OffloadPolicy:
-    """Where parameters wait: on the device."""
-
-
-@dataclass
-class CPUOffloadPolicy(OffloadPolicy):
-    """Where parameters wait: in the memory of the CPU."""
-
-    pin_memory: bool = True
-
-
-@dataclass
-class StateDictConfig:
-    """Options of `state_dict`."""
-
-    offload_to_cpu: bool = False
-
-
-@dataclass
-class FullStateDictConfig(StateDictConfig):
-    """Options of a whole `state_dict`."""
-
-    rank0_only: bool = False
-
-
-@dataclass
-class LocalStateDictConfig(StateDictConfig):
-    """Options of the part of a process."""
-
-
-@dataclass
-class ShardedStateDictConfig(StateDictConfig):
-    """Options of a `state_dict` in parts."""
-
-    _use_dtensor: bool = False
-
-
-@dataclass
-class OptimStateDictConfig:
-    """Options of an optimizer's `state_dict`."""
-
-    offload_to_cpu: bool = True
-
-
-@dataclass
-class FullOptimStateDictConfig(OptimStateDictConfig):
-    """Options of an optimizer's whole `state_dict`."""
-
-    rank0_only: bool = False
-
-
-@dataclass
-class LocalOptimStateDictConfig(OptimStateDictConfig):
-    """Options of the part of a process."""
-
-    offload_to_cpu: bool = False
-
-
-@dataclass
-class ShardedOptimStateDictConfig(OptimStateDictConfig):
-    """Options of an optimizer's `state_dict` in parts."""
-
-    _use_dtensor: bool = False
-
-
-@dataclass
-class StateDictSettings:
-    """All options of `state_dict`."""
-
-    state_dict_type: StateDictType
-    state_dict_config: StateDictConfig
-    optim_state_dict_config: OptimStateDictConfig
-
-
-FullyShardedDataParallel = _unavailable.kind(
-    "distributed.fsdp.FullyShardedDataParallel", REASON, Module
+from ember.distributed.fsdp._fully_shard import (
+    FSDPModule,
+    UnshardHandle,
+    fully_shard,
+    register_fsdp_forward_method,
+    share_comm_ctx,
 )
-FSDPModule = _unavailable.kind("distributed.fsdp.FSDPModule", REASON)
-FlatParameter = _unavailable.kind("distributed.fsdp.FlatParameter", REASON, Parameter)
+from ember.distributed.fsdp.api import *
+from ember.nn import Module, Parameter
+
+_REASON = "fully_shard does this"
+FullyShardedDataParallel = _unavailable.kind(
+    "distributed.fsdp.FullyShardedDataParallel", _REASON, Module
+)
+FlatParameter = _unavailable.kind("distributed.fsdp.FlatParameter", _REASON, Parameter)
+__all__ = [name for name in dir() if not name.startswith("_") and name != "annotations"]
 _unavailable.fill(
     globals(),
     "distributed.fsdp",
-    REASON,
-    """DataParallelMeshDims UnshardHandle fully_shard register_fsdp_forward_method
-    share_comm_ctx""",
+    "ember.distributed does not have this yet",
+    "DataParallelMeshDims",
 )
 __getattr__ = _lazy.missing(__name__)

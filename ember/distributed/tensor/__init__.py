@@ -1,69 +1,36 @@
-"""Tensors that lie on several devices: the class, of which there are no objects here,
-and the ways to place them.
+"""Tensors that lie on several processes: each has a part, or a copy, or a term.
 
->>> import ember
->>> isinstance(ember.ones(2), ember.distributed.tensor.DTensor)
-False
+>>> import ember, ember.distributed as dist
+>>> from ember.distributed.tensor import Shard, distribute_tensor
+>>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+>>> mesh = dist.init_device_mesh("cpu", (1,))
+>>> x = distribute_tensor(ember.ones(4, 2), mesh, [Shard(0)])
+>>> (x @ x.T).placements
+(Shard(dim=0),)
+>>> dist.destroy_process_group()
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
-from ember import Tensor, _lazy, _unavailable
-from ember.distributed import REASON
-
-
-class Placement:
-    """How a tensor lies on the devices of a mesh."""
-
-    def is_shard(self, dim: int | None = None) -> bool:
-        """Whether it is cut, along `dim` if given."""
-        return isinstance(self, Shard) and dim in (None, self.dim)
-
-    def is_replicate(self) -> bool:
-        """Whether every device has all of it."""
-        return isinstance(self, Replicate)
-
-    def is_partial(self, reduce_op: str | None = None) -> bool:
-        """Whether every device has a term of it."""
-        return isinstance(self, Partial) and reduce_op in (None, self.reduce_op)
-
-
-@dataclass(frozen=True)
-class Shard(Placement):
-    """Cut along a dimension."""
-
-    dim: int
-
-
-@dataclass(frozen=True)
-class Replicate(Placement):
-    """The same on every device."""
-
-
-@dataclass(frozen=True)
-class Partial(Placement):
-    """Terms that still have to be added, or reduced otherwise."""
-
-    reduce_op: str = "sum"
-
-
-class DTensor(Tensor):
-    """A tensor that lies on several devices: there is none."""
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> DTensor:
-        raise _unavailable.Unavailable(f"DTensor: {REASON}")
-
-    from_local = staticmethod(_unavailable.function("DTensor.from_local", REASON))
-
-
-_unavailable.fill(
-    globals(),
-    "distributed.tensor",
-    REASON,
-    """distribute_module distribute_tensor empty full ones rand randn zeros""",
+from ember import _lazy
+from ember.distributed.device_mesh import DeviceMesh, init_device_mesh
+from ember.distributed.tensor._api import DTensor, distribute_tensor
+from ember.distributed.tensor._create import (
+    distribute_module,
+    empty,
+    full,
+    ones,
+    rand,
+    randn,
+    zeros,
 )
-__all__ += ["DTensor", "Partial", "Placement", "Replicate", "Shard"]  # type: ignore[name-defined]  # noqa: F821
+from ember.distributed.tensor.placement_types import (
+    Partial,
+    Placement,
+    Replicate,
+    Shard,
+)
+
+__all__ = """DTensor DeviceMesh Partial Placement Replicate Shard distribute_module
+    distribute_tensor empty full init_device_mesh ones rand randn zeros""".split()
 __getattr__ = _lazy.missing(__name__)
