@@ -74,7 +74,8 @@ Tensor view_dtype(const Tensor& self, Dtype dtype) {
           " as ", dtype, " (different element sizes), but got ", strides.back());
     int64_t by = std::max(from, to) / std::min(from, to);
     if (from > to) {
-      for (int64_t& s : strides) s *= by;
+      // A step that is never taken may be of any length.
+      for (int64_t& s : strides) (void)__builtin_mul_overflow(s, by, &s);
       strides.back() = 1;
       shape.back() *= by;
       offset *= by;

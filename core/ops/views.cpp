@@ -91,7 +91,7 @@ Tensor unflatten(const Tensor& self, int64_t dim, const Shape& sizes) {
   bool infer = false;
   for (int64_t n : sizes) {
     infer = infer || n == -1;
-    if (n != -1) known *= n;
+    if (n != -1) known = size_product("unflatten", known, n);
   }
   check(infer ? known != 0 && have % known == 0 : known == have, Kind::Runtime,
         "unflatten: Provided sizes ", sizes, " don't multiply up to the size of dim ", d, " (",
