@@ -246,7 +246,8 @@ def test_setuptools_builds_them(tmp_path):
     command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    code = "import ember, one; print(one.f(ember.zeros(1)).tolist())"
+    code = "import sys; sys.path.insert(0, '.'); import ember, one\n"
+    code += "print(one.f(ember.zeros(1)).tolist())"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
     )
