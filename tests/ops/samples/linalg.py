@@ -83,7 +83,7 @@ op("linalg.lu_solve", S(T(3, 3, make=packed), PIVOTS, T(3, 2)), S(T(3, 3, make=p
    S(T(3, 3, make=packed), PIVOTS, T(2, 3), left=False, adjoint=True), ref=from_packed, dtypes="fc", tol=50,
    errors=[(S(T(3, 3), PIVOTS, T(2, 3)), RuntimeError, "Incompatible"),
            (S(T(3, 3), PIVOTS[:2], T(3, 1)), RuntimeError, "pivots"),
-           (S(T(3, 3), PIVOTS + 1, T(3, 1)), RuntimeError, "between 1 and 3, got 4")])
+           (S(T(3, 3), PIVOTS + 1, T(3, 1)), RuntimeError, "at most 3, got 4")])
 op("lu_solve", S(T(3, 2), T(3, 3, make=packed), PIVOTS), dtypes="fc", tol=50,
    ref=lambda b, lu, pivots: from_packed(lu, pivots, b))
 
