@@ -31,7 +31,7 @@ def sort(x, dim=-1, descending=False, stable=None):
 
 LINES = [D(6), S(D(3, 4), 0), S(D(3, 4, 2), 1, True), S(D(3, 4), stable=True, descending=True), D()]
 op("sort", *LINES, D(400), S(T(3, 5), -1, stable=True), ref=sort, dtypes="bifh",
-   errors=BAD_DIM + [(S(T(2, dtype="complex64")), RuntimeError, "order")])
+   errors=BAD_DIM + [(S(T(2, dtype="complex64")), RuntimeError, "complex")])
 op("argsort", *LINES, ref=argsort, dtypes="bifh", errors=BAD_DIM)
 op("msort", D(6), D(4, 3), ref=lambda x: np.sort(x, 0), dtypes="bifh")
 
