@@ -247,14 +247,14 @@ decltype(auto) with_dtype(Dtype d, F&& f) {
 // The same for all dtypes.
 template <class F>
 decltype(auto) with_any_dtype(Dtype d, F&& f) {
+  if (!is_stored_only(d)) return with_dtype(d, std::forward<F>(f));
   switch (d) {
     case Dtype::Complex32: return f(Tag<complex32>{});
     case Dtype::Float8_e4m3fn: return f(Tag<float8_e4m3fn>{});
     case Dtype::Float8_e5m2: return f(Tag<float8_e5m2>{});
     case Dtype::Float8_e4m3fnuz: return f(Tag<float8_e4m3fnuz>{});
     case Dtype::Float8_e5m2fnuz: return f(Tag<float8_e5m2fnuz>{});
-    case Dtype::Float8_e8m0fnu: return f(Tag<float8_e8m0fnu>{});
-    default: return with_dtype(d, std::forward<F>(f));
+    default: return f(Tag<float8_e8m0fnu>{});
   }
 }
 
