@@ -24,13 +24,6 @@ class NestedIOFunction(Function):
     """A `Function` of nested arguments: any `Function` takes them here."""
 
 
-class InplaceFunction(Function):
-    """A `Function` that may change its first argument: any may here."""
-
-    def __init__(self, inplace: bool = False) -> None:
-        self.inplace = inplace
-
-
 class InputMetadata(NamedTuple):
     """What a gradient that arrives at a node looks like."""
 

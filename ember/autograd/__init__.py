@@ -127,6 +127,8 @@ def backward(
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     tensors = _tuple(tensors)
     grads = _grads_tuple(grad_tensors, len(tensors))
+    if _distributed((*tensors, *inputs)):
+        tensors, grads, inputs = _parts(tensors, grads, inputs)
     if retain_graph is None:
         retain_graph = create_graph
     _run_backward(tensors, grads, retain_graph, create_graph, inputs, True, True)
@@ -192,6 +194,9 @@ def grad(
     if retain_graph is None:
         retain_graph = create_graph
     given = _grads_tuple(grad_outputs, len(outputs))
+    whole = inputs
+    if distributed := _distributed((*outputs, *inputs)):
+        outputs, given, inputs = _parts(outputs, given, inputs)
     if is_grads_batched:
         result = _batched_grad(
             outputs, inputs, given, retain_graph, create_graph, allow_unused
@@ -214,6 +219,9 @@ def grad(
             else g
             for g, i in zip(result, inputs)
         )
+    if distributed:
+        pairs = zip(result, whole)
+        result = tuple(g if g is None else _like(i, g) for g, i in pairs)
     return result
 
 
@@ -224,6 +232,30 @@ def is_checkpoint_valid() -> bool:
 
 
 _chosen: list[bool] = []  # of each pass under way: whether it has `inputs`
+
+
+def _distributed(tensors: tuple) -> bool:
+    """Whether some are DTensors: their parts have the history."""
+    return _C._has_torch_function(tensors) and any(
+        hasattr(t, "_local_tensor") for t in tensors
+    )
+
+
+def _parts(outputs: tuple, grads: tuple, inputs: tuple) -> tuple:
+    """Outputs, their gradients and inputs, by the parts of this process."""
+    from ember.distributed.tensor._api import local_gradient
+
+    given = tuple(local_gradient(t, g) for t, g in zip(outputs, grads))
+    parts = (
+        [getattr(t, "_local_tensor", t) for t in many] for many in (outputs, inputs)
+    )
+    own, leaves = map(tuple, parts)
+    return own, given, leaves
+
+
+def _like(tensor, grad):
+    """A gradient that lies as its tensor does."""
+    return tensor._like(grad) if hasattr(tensor, "_local_tensor") else grad
 
 
 def _run_backward(*call):

@@ -329,6 +329,8 @@ def _makers(rank):
     d[0] = 7.0
     assert d.full_tensor()[0].tolist() == [7, 7]
     assert d[1:].tolist() == d.full_tensor()[1:].tolist()
+    assert d.T.stride() == (1, 2) and not d.T.is_contiguous() and d.is_contiguous()
+    assert d.T.contiguous().is_contiguous()
     assert len(d) == 5 and d.numel() == 10 and d.dim() == 2 and d.ndim == 2
     assert ember.zeros_like(d).placements == (Shard(0),)
     assert bool((d == d).all()) and ember.equal(d, d)
@@ -372,6 +374,18 @@ def _refusals(rank):
     assert grads == [(Shard(0),)] and d.grad.full_tensor().equal(ember.ones(4, 2))
     d.grad = None
     assert d.grad is None
+    for given in (None, d.detach() * 2, d.detach().redistribute(mesh, [Replicate()])):
+        (found,) = ember.autograd.grad(d * d, d, ember.ones_like(d) if given is None
+                                       else given)  # fmt: skip
+        assert found.placements == (Shard(0),)
+    assert found.full_tensor().equal(ember.full((4, 2), 2.0))
+    w = ember.ones(2, requires_grad=True)
+    whole = DTensor.from_local(w, mesh, [Replicate()])
+    assert ember.autograd.grad((d * whole).sum(), [w, d])[0].tolist() == [4.0, 4.0]
+    ember.autograd.backward([(d * 3).sum()], inputs=[d])
+    assert d.grad.full_tensor().equal(ember.full((4, 2), 3.0))
+    with pytest.raises(RuntimeError, match="full_tensor"):
+        d.numpy()
 
 
 def test_refusals_hooks_and_gradients():

@@ -14,6 +14,7 @@ from ember.distributed.fsdp import (
     register_fsdp_forward_method,
 )
 from ember.distributed.tensor import DTensor, Replicate, Shard, init_device_mesh
+from ember.distributed.tensor.parallel import parallelize_module
 from ember.utils.checkpoint import checkpoint
 from tests.distributed.models import (
     Block,
@@ -25,6 +26,7 @@ from tests.distributed.models import (
     train,
 )
 from tests.distributed.ranks import needs_mpi, run
+from tests.distributed.test_tensor_parallel import plan_of
 
 pytestmark = needs_mpi
 LAYERS = (Block, Residual, nn.Linear)
@@ -223,6 +225,30 @@ def _hybrid(rank):
 
 def test_copies_of_parts():
     run(_hybrid, 4)
+
+
+def _with_tensor_parallelism(rank):
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    plain, model = make("gpt"), make("gpt")
+    parallelize_module(model, mesh["tp"], plan_of("gpt"))
+    sharded(model, mesh=mesh["dp"])
+    up = model.blocks[0].up
+    assert up.weight.placements == (Shard(0), Shard(0)) and up.weight.shape == (32, 16)
+    assert up.weight.to_local().shape == (8, 16)
+    assert up.weight.full_tensor().equal(plain.blocks[0].up.weight.detach())
+    for one in (plain, model):
+        optimizer = ember.optim.SGD(one.parameters(), lr=0.05, momentum=0.9)
+        shard = (0, 1) if one is plain else (rank // 2, 2)
+        train(one, "gpt", optimizer, shard, accumulate=2, clip=0.5)
+    for p, q in zip(plain.parameters(), model.parameters()):
+        assert (whole(q) - p.detach()).abs().max().item() < 1e-6
+    return [whole(p) for p in model.parameters()]
+
+
+def test_with_tensor_parallelism():
+    answers = run(_with_tensor_parallelism, 4)
+    for other in answers[1:]:
+        assert all(a.equal(b) for a, b in zip(answers[0], other))
 
 
 def _refusals(rank):

@@ -57,10 +57,12 @@ def _as_one_process(rank, name, size, accumulate):
     mesh = init_device_mesh("cpu", (size,))
     plain, model = make(name), make(name)
     parallelize_module(model, mesh, plan_of(name))
+    norms = []
     for one in (plain, model):
         # Not Adam: it makes steps of the rounding errors in gradients that are zero.
         optimizer = ember.optim.SGD(one.parameters(), lr=0.05, momentum=0.9)
-        train(one, name, optimizer, accumulate=accumulate)
+        norms.append(train(one, name, optimizer, accumulate=accumulate, clip=0.5))
+    ember.testing.assert_close(norms[1], norms[0])
     for (key, p), q in zip(plain.named_parameters(), model.parameters()):
         difference = (whole(q) - p.detach()).abs().max().item()
         assert difference < 1e-6, (key, difference)

@@ -73,18 +73,6 @@ def _take_tensors(tensors: Any, size_limit: int) -> Any:
         yield found
 
 
-def try_import(module_name: str) -> Any:
-    """A module, or None if there is none of that name."""
-    import importlib.util
-
-    known = sys.modules.get(module_name)
-    if known is not None:
-        return known
-    if importlib.util.find_spec(module_name) is None:
-        return None
-    return importlib.import_module(module_name)
-
-
 def is_compiling() -> bool:
     """False: programs run op by op."""
     return False

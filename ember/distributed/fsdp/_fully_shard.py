@@ -10,7 +10,7 @@ that it ends; a callback at the end of the whole pass does what is left.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, wraps
+from functools import wraps
 from typing import Any
 
 import ember
@@ -253,7 +253,9 @@ def _all_states(modules: Sequence[Any]) -> list[State]:
     return [state for state in found if state is not None]
 
 
-@cache
+_kinds: dict[type, type] = {}
+
+
 def _kind(cls: type) -> type:
     """The class of a module after `fully_shard`."""
 
@@ -262,8 +264,10 @@ def _kind(cls: type) -> type:
             "FSDP does not support deepcopy. Please use state dict for serialization."
         )
 
-    return type(f"FSDP{cls.__name__}", (FSDPModule, cls),
-                {"__deepcopy__": __deepcopy__})  # fmt: skip
+    if cls not in _kinds:
+        space = {"__deepcopy__": __deepcopy__}
+        _kinds[cls] = type(f"FSDP{cls.__name__}", (FSDPModule, cls), space)
+    return _kinds[cls]
 
 
 def fully_shard(
@@ -281,8 +285,10 @@ def fully_shard(
     Apply it to the layers first and to the whole model last: each call takes the
     parameters that no call took before, and gathers them together. The optimizer is
     made afterwards, of parameters that are DTensors. `mesh` has one dimension, or two:
-    copies, and parts. `reshard_after_forward=False` keeps parameters between the passes
-    of each step, which is what the outermost module does anyway.
+    copies, and parts; with tensor parallelism it is the other dimension of the mesh
+    that the parameters lie on, `mesh["dp"]`. `reshard_after_forward=False` keeps
+    parameters between the passes of each step, which is what the outermost module does
+    anyway.
 
     >>> import ember, ember.distributed as dist
     >>> from ember.distributed.fsdp import fully_shard

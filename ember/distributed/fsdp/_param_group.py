@@ -20,6 +20,7 @@ from ember.distributed._work import Work
 from ember.distributed.device_mesh import DeviceMesh
 from ember.distributed.fsdp.api import MixedPrecisionPolicy
 from ember.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
+from ember.distributed.tensor._api import DParameter, wrap
 from ember.distributed.tensor.placement_types import cut, padded
 
 
@@ -30,18 +31,21 @@ class Param:
         self, param: nn.Parameter, owners: list[tuple[nn.Module, str]], dim: int,
         mesh: DeviceMesh, dtype: Any,
     ) -> None:  # fmt: skip
-        if isinstance(param, DTensor):
-            raise NotImplementedError(
-                "fully_shard(): parameters that are DTensors already (tensor "
-                "parallelism) cannot be cut once more; use one of the two"
-            )
         self.owners, self.dim = owners, dim
-        self.shape, self.requires_grad = tuple(param.shape), param.requires_grad
-        ways = [Replicate()] * (mesh.ndim - 1)
-        part = distribute_tensor(param, mesh, [*ways, Shard(dim)], src_data_rank=None)
-        self.sharded: Any = part
-        whole = ember.empty(self.shape, dtype=dtype or param.dtype, device=param.device)
+        self.requires_grad = param.requires_grad
+        given = param._local_tensor if isinstance(param, DTensor) else param
+        self.shape = tuple(given.shape)
+        whole = ember.empty(self.shape, dtype=dtype or param.dtype, device=given.device)
         self.whole = nn.Parameter(whole, requires_grad=param.requires_grad)
+        self.sharded: Any  # what the optimizer knows
+        self.shown: Any = self.whole  # what the module computes with
+        if isinstance(param, DTensor):
+            self._cut_further(param, mesh)
+        else:
+            ways = [Replicate()] * (mesh.ndim - 1)
+            self.sharded = distribute_tensor(
+                param, mesh, [*ways, Shard(dim)], src_data_rank=None
+            )
         self.memory = self.whole.data  # the same, with a version count of its own
         self.storage = whole.untyped_storage()
         self.bytes = self.storage.nbytes()
@@ -50,6 +54,25 @@ class Param:
         self.padded_shape = [*self.shape]
         self.padded_shape[dim] = self.rows
         self.numel = ember.Size(self.padded_shape).numel()
+
+    def _cut_further(self, param: DTensor, mesh: DeviceMesh) -> None:
+        """A parameter that tensor parallelism has cut: its parts lie in parts."""
+        group = mesh.get_group(mesh.ndim - 1)
+        part = cut(param._local_tensor.detach(), self.dim, group.size(), group.rank())
+        part = part.clone(memory_format=ember.contiguous_format)
+        part.requires_grad_(self.requires_grad)
+        placed = (*param._placements, Shard(self.dim))
+        both = _outer_and_inner(param._mesh, mesh)
+        self.sharded = wrap(
+            part.requires_grad_(self.requires_grad),
+            both,
+            placed,
+            param.shape,
+            DParameter,
+        )
+        self.shown = wrap(
+            self.whole, param._mesh, param._placements, param.shape, DParameter
+        )
 
     def part(self, dtype: Any) -> Tensor:
         """The part of this rank, padded, as one row."""
@@ -87,10 +110,30 @@ class Param:
         else:
             local.grad.add_(grad)
 
-    def use(self, param: nn.Parameter) -> None:
+    def use(self, param: Any) -> None:
         """Let the modules have this one."""
         for module, name in self.owners:
             module._parameters[name] = param
+
+
+def _outer_and_inner(outer: DeviceMesh, inner: DeviceMesh) -> DeviceMesh:
+    """The mesh of two of its dimensions, the one that cuts first before the other."""
+    root = outer._get_root_mesh()
+    names = [*(outer.mesh_dim_names or ()), *(inner.mesh_dim_names or ())]
+    if root is not inner._get_root_mesh() or len(names) != 2:
+        raise NotImplementedError(
+            "fully_shard(): parameters that are DTensors need a mesh of one dimension, "
+            'from the same mesh as theirs: mesh["tp"] for parallelize_module, '
+            f'mesh["dp"] for fully_shard; got {outer!r} and {inner!r}'
+        )
+    ordered = sorted(names, key=(root.mesh_dim_names or ()).index)
+    ranks = root[tuple(ordered)].mesh
+    return DeviceMesh(
+        outer.device_type,
+        ranks if ordered == names else ranks.T,
+        mesh_dim_names=names,
+        _groups=[outer.get_group(), inner.get_group()],
+    )
 
 
 class ParamGroup:
@@ -155,7 +198,7 @@ class ParamGroup:
                 p.storage.resize_(p.bytes)
                 p.fill(columns)
         for p in self.params:
-            p.use(p.whole)
+            p.use(p.shown)
         self.unsharded = True
 
     def reshard(self) -> None:

@@ -106,10 +106,7 @@ class DTensor(Tensor):
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
-        if isinstance(value, DTensor):
-            wanted = _gradient(self._placements)
-            value = value.redistribute(self._mesh, wanted)._local_tensor
-        self._local_tensor.grad = value
+        self._local_tensor.grad = local_gradient(self, value)
 
     @property
     def data(self) -> DTensor:  # type: ignore[override]
@@ -139,9 +136,7 @@ class DTensor(Tensor):
         inputs: Any = None,
     ) -> None:
         """Add the gradients of this tensor to those of the leaves."""
-        if isinstance(gradient, DTensor):
-            wanted = _gradient(self._placements)
-            gradient = gradient.redistribute(self._mesh, wanted)._local_tensor
+        gradient = local_gradient(self, gradient)
         if inputs is not None:
             many = inputs if isinstance(inputs, (list, tuple)) else [inputs]
             inputs = [t._local_tensor if isinstance(t, DTensor) else t for t in many]
@@ -151,11 +146,7 @@ class DTensor(Tensor):
         """Call `hook(grad)` when the gradient is there; it may return another."""
 
         def local_hook(grad: Tensor) -> Tensor | None:
-            made = hook(self._like(grad))
-            if isinstance(made, DTensor):
-                made = made.redistribute(self._mesh, _gradient(self._placements))
-                return made._local_tensor
-            return made
+            return local_gradient(self, hook(self._like(grad)))
 
         return self._local_tensor.register_hook(local_hook)
 
@@ -219,7 +210,7 @@ class DTensor(Tensor):
         if run_check:
             local_tensor = _same_everywhere(local_tensor, mesh, placed)
         local = local_tensor.view_as(local_tensor)
-        return wrap(local, mesh, placed, sizes)
+        return wrap(local, mesh, placed, sizes, stride=stride)
 
     def to_local(self, *, grad_placements: Sequence[Placement] | None = None) -> Tensor:
         """The part of this process; gradients flow back.
@@ -304,10 +295,11 @@ class DTensor(Tensor):
     def __format__(self, spec: str) -> str:
         return format(self.full_tensor(), spec) if spec else str(self)
 
-    # What torch.distributed.checkpoint asks of a tensor that it saves.
-
-    def __get_tensor_shard__(self, index: Any) -> Tensor:
-        return self._local_tensor
+    def numpy(self, *args: Any, **kwargs: Any) -> Any:
+        """Not possible: no process has all of it."""
+        raise RuntimeError(
+            "a DTensor has no array of its own: call full_tensor() or to_local() first"
+        )
 
 
 class DParameter(DTensor, Parameter):
@@ -334,8 +326,22 @@ def _gradient(placements: Sequence[Placement]) -> tuple[Placement, ...]:
     return tuple(Replicate() if p.is_partial() else p for p in placements)
 
 
-def _whole(shape: Sequence[int], local: Tensor) -> Tensor:
-    return _C.empty(tuple(shape), dtype=local.dtype, device="meta")
+def local_gradient(tensor: Tensor, grad: Tensor | None) -> Tensor | None:
+    """The part of this process of a gradient of `tensor`."""
+    if not isinstance(tensor, DTensor) or not isinstance(grad, DTensor):
+        return grad
+    wanted = _gradient(tensor._placements)
+    return grad.redistribute(tensor._mesh, wanted)._local_tensor
+
+
+def _whole(
+    shape: Sequence[int], local: Tensor, stride: Sequence[int] | None = None
+) -> Tensor:
+    if stride is None:
+        return _C.empty(tuple(shape), dtype=local.dtype, device="meta")
+    return ember.empty_strided(
+        tuple(shape), tuple(stride), dtype=local.dtype, device="meta"
+    )
 
 
 def wrap(
@@ -344,11 +350,12 @@ def wrap(
     placements: Sequence[Placement],
     shape: Sequence[int],
     kind: type[DTensor] = DTensor,
+    stride: Sequence[int] | None = None,
 ) -> DTensor:
     """The DTensor of this shape of which `local` is the part of this process."""
     before = _C._switch_overrides(True, True)
     try:
-        made = Tensor._make_subclass(kind, _whole(shape, local), False)
+        made = Tensor._make_subclass(kind, _whole(shape, local, stride), False)
     finally:
         _C._switch_overrides(*before)
     made._local_tensor, made._mesh = local, mesh

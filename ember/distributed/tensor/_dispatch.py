@@ -229,7 +229,9 @@ def _wrapped(call: Call, made: Any, out: list[list[Placement]]) -> Any:
     wholes = tree_flatten(call.whole)[0]
     rows = out if len(out) == len(parts) else out * len(parts)
     found = [
-        wrap(part, call.mesh, row, whole.shape) if isinstance(part, Tensor) else part
+        wrap(part, call.mesh, row, whole.shape, stride=whole.stride())
+        if isinstance(part, Tensor)
+        else part
         for part, whole, row in zip(parts, wholes, rows)
     ]
     return tree_unflatten(found, tree)

@@ -14,6 +14,12 @@ def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
     return [p.grad for p in _listed(parameters) if p.grad is not None]
 
 
+def _everywhere(norm: Tensor) -> Tensor:
+    """A norm as a plain tensor, also that of a DTensor."""
+    full = getattr(norm, "full_tensor", None)
+    return norm if full is None else full()
+
+
 @ember.no_grad()
 def get_total_norm(
     tensors: Tensor | Iterable[Tensor],
@@ -33,6 +39,8 @@ def get_total_norm(
         return ember.tensor(0.0)
     device = tensors[0].device
     norms = [t.norm(float(norm_type)).to(device) for t in tensors]
+    if len({getattr(norm, "device_mesh", None) for norm in norms}) > 1:
+        norms = [_everywhere(norm) for norm in norms]
     total = ember.stack(norms).norm(float(norm_type))
     if error_if_nonfinite and not bool(total.isfinite()):
         raise RuntimeError(
@@ -53,7 +61,7 @@ def clip_grads_with_norm_(
 ) -> None:
     """Scale gradients, whose norm is `total_norm`, down to `max_norm`."""
     # Never above 1; multiplying by 1 is cheaper than asking the device.
-    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+    factor = (float(max_norm) / (_everywhere(total_norm) + 1e-6)).clamp(max=1.0)
     for grad in _gradients(parameters):
         grad.mul_(factor.to(grad.device))
 
