@@ -381,6 +381,7 @@ TITLES = {
     "conv": "Convolutions and pooling",
     "allocator": "Memory taken and given back",
     "data": "A pass over a dataset, two workers",
+    "distributed": "Collectives and data parallel steps, beside gloo",
     "opencl": "OpenCL kernels and those written by hand",
     "import": "Import, in fresh interpreters",
     "size": "Installed size, with dependencies",
@@ -388,4 +389,4 @@ TITLES = {
     "train_memory": "Peak memory of training small models",
     "models_memory": "Peak memory of training large models",
 }
-SLOW = {"models", "models_memory"}  # minutes: only when they are named
+SLOW = {"distributed", "models", "models_memory"}  # minutes: only when they are named
