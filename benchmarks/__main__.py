@@ -12,12 +12,21 @@ from typing import Any
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks import data, generation, models, opencl, processes, report
+from benchmarks import (
+    data,
+    distributed,
+    generation,
+    models,
+    opencl,
+    processes,
+    report,
+)
 from benchmarks.cases import GROUPS, SLOW, TITLES
 from benchmarks.timing import Result, measure
 
 OWN_PROCESS = {
     "data": (data.loading, 0.8),
+    "distributed": (distributed.among_ranks, 1.0),
     "opencl": (opencl.against_hand, 1.4),
     "import": (processes.import_time, 0.1),
     "size": (processes.size, 0.25),

@@ -381,6 +381,7 @@ TITLES = {
     "conv": "Convolutions and pooling",
     "allocator": "Memory taken and given back",
     "data": "A pass over a dataset, two workers",
+    "distributed": "Collectives and data parallel steps, beside gloo",
     "opencl": "OpenCL kernels and those written by hand",
     "import": "Import, in fresh interpreters",
     "size": "Installed size, with dependencies",
@@ -391,4 +392,10 @@ TITLES = {
     "transformers_memory": "Memory of models of the library transformers",
 }
 # Minutes, or other packages: only when they are named.
-SLOW = {"models", "models_memory", "transformers", "transformers_memory"}
+SLOW = {
+    "distributed",
+    "models",
+    "models_memory",
+    "transformers",
+    "transformers_memory",
+}

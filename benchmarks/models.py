@@ -11,6 +11,12 @@ from itertools import pairwise
 from typing import Any
 
 Step = Callable[[], Any]
+Wrap = Callable[[Any], Any]  # what a model is put into
+
+
+def unchanged(model: Any) -> Any:
+    """As it is."""
+    return model
 
 
 def training(model: Any, optimizer: Any, loss: Callable[[], Any]) -> Step:
@@ -152,7 +158,7 @@ def ncf(t: Any) -> Step:
     return training(model, update, lambda: entropy(model(user, item), liked))
 
 
-def gpt(t: Any) -> Step:
+def gpt(t: Any, batch: int = 8, wrap: Wrap = unchanged) -> Step:
     """GPT, 6 layers of 384, batch 8 x 256"""
     nn, functional, symbols, width, heads = t.nn, t.nn.functional, 65, 384, 6
 
@@ -191,7 +197,7 @@ def gpt(t: Any) -> Step:
                 x = block(x)
             return self.head(self.norm(x))
 
-    return _language(t, Model(), symbols, 8, 256, t.optim.AdamW)
+    return _language(t, wrap(Model()), symbols, batch, 256, t.optim.AdamW)
 
 
 # --- slow -----------------------------------------------------------------------------
@@ -237,7 +243,7 @@ def _conv(
     return nn.Sequential(conv, nn.BatchNorm2d(o), *([act] if act else []))
 
 
-def resnet50(t: Any) -> Step:
+def resnet50(t: Any, batch: int = 8, wrap: Wrap = unchanged) -> Step:
     """ResNet-50, batch 8 x 224 x 224"""
     nn = t.nn
 
@@ -263,7 +269,8 @@ def resnet50(t: Any) -> Step:
             layers.append(Bottleneck(width, size, 1 if i else stride))
             width = 4 * size
     head = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, 1000)]
-    return classifier(t, nn.Sequential(*layers, *head), _images(t, 8), 1000)
+    model = wrap(nn.Sequential(*layers, *head))
+    return classifier(t, model, _images(t, batch), 1000)
 
 
 def mobilenet(t: Any) -> Step:
@@ -341,7 +348,7 @@ TRAIN = [tiny_sgd, tiny_adam, policy, digits_mlp, lenet, characters, ncf, gpt]
 MODELS = [alexnet, vgg19, resnet50, mobilenet, translation]
 
 
-def make(t: Any, name: str) -> Step:
+def make(t: Any, name: str, **options: Any) -> Step:
     """The step of a model by the name of its function; weights are always the same."""
     t.manual_seed(0)
-    return globals()[name](t)
+    return globals()[name](t, **options)

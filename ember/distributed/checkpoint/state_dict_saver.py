@@ -194,5 +194,6 @@ def _background() -> ThreadPoolExecutor:
 def _own_group(group: Any) -> Any:
     """Another group of the same ranks, made once."""
     if not hasattr(group, "_of_checkpoints"):
-        group._of_checkpoints = dist.new_group(dist.get_process_group_ranks(group))
+        ranks = dist.get_process_group_ranks(group)
+        group._of_checkpoints = dist.new_group(ranks, use_local_synchronization=True)
     return group._of_checkpoints
