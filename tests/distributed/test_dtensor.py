@@ -365,6 +365,11 @@ def _refusals(rank):
         DTensor.from_local(ember.ones(3), mesh, [Shard(0)], shape=(3,))
     with pytest.raises(TypeError, match="cannot be called"):
         DTensor()
+    for name, args in (("t_", ()), ("unsqueeze_", (0,)), ("squeeze_", ())):
+        with pytest.raises(NotImplementedError, match="shape in place"):
+            getattr(d, name)(*args)
+    with pytest.raises(NotImplementedError, match="shape in place"):
+        d.detach().resize_(2, 2)
     with pytest.raises(NotImplementedError, match="out="):
         ember.add(d, d, out=d)
     d.requires_grad_()

@@ -12,6 +12,7 @@ What gradients mean then is in Note [Gradients of placements].
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import ember
@@ -32,6 +33,16 @@ from ember.distributed.tensor.placement_types import (
 from ember.nn import Parameter
 
 
+@cache
+def _dispatch() -> Callable[..., Any]:
+    """What runs ops, with its rules, which are loaded when the first op is run."""
+    from ember.distributed.tensor import _rules
+    from ember.distributed.tensor._dispatch import dispatch
+
+    assert _rules.RULES
+    return dispatch
+
+
 class DTensor(Tensor):
     """A tensor that lies on the processes of a mesh; `distribute_tensor` and
     `from_local` make it. See Note [Distributed tensors]."""
@@ -39,6 +50,7 @@ class DTensor(Tensor):
     _local_tensor: Tensor
     _mesh: DeviceMesh
     _placements: tuple[Placement, ...]
+    _size: ember.Size  # of the whole, to be read without a dispatch
 
     def __new__(cls, *args: Any, **kwargs: Any) -> DTensor:
         raise TypeError(
@@ -47,9 +59,7 @@ class DTensor(Tensor):
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):  # type: ignore
-        from ember.distributed.tensor._dispatch import dispatch
-
-        return dispatch(func, args, kwargs or {})
+        return _dispatch()(func, args, kwargs or {})
 
     # --- what it is ---
 
@@ -68,6 +78,8 @@ class DTensor(Tensor):
         meta = TensorMeta(tuple(self.shape), self.stride(), self.dtype)
         return DTensorSpec(self._mesh, self._placements, meta)
 
+    shape = property(lambda self: self._size)
+    ndim = property(lambda self: len(self._size))
     device = property(lambda self: self._local_tensor.device)
     is_cpu = property(lambda self: self._local_tensor.is_cpu)
     is_cuda = property(lambda self: self._local_tensor.is_cuda)
@@ -79,6 +91,18 @@ class DTensor(Tensor):
     mT = property(lambda self: self.transpose(-2, -1))
     H = property(lambda self: self.transpose(0, 1).conj())
     mH = property(lambda self: self.transpose(-2, -1).conj())
+
+    def dim(self) -> int:
+        """Number of dimensions."""
+        return len(self._size)
+
+    def size(self, dim: int | None = None) -> Any:  # type: ignore[override]
+        """The sizes of the whole, or one of them."""
+        return self._size if dim is None else self._size[dim]
+
+    def numel(self) -> int:
+        """Number of elements of the whole."""
+        return self._size.numel()
 
     @property
     def requires_grad(self) -> bool:  # type: ignore[override]
@@ -123,6 +147,7 @@ class DTensor(Tensor):
             Tensor.data.__set__(self, whole)  # type: ignore[attr-defined]
         finally:
             _C._switch_overrides(*before)
+        self._size = value._size
         self._local_tensor.data = value._local_tensor.detach()
         self._mesh, self._placements = value._mesh, value._placements
 
@@ -359,6 +384,7 @@ def wrap(
     finally:
         _C._switch_overrides(*before)
     made._local_tensor, made._mesh = local, mesh
+    made._size = ember.Size(shape)
     made._placements = tuple(placements)
     return made
 

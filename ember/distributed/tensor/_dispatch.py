@@ -134,8 +134,6 @@ def place(t: DTensor, placements: Sequence[Placement]) -> Tensor:
 
 def dispatch(func: Callable, args: tuple, kwargs: dict) -> Any:
     """Run an op on distributed tensors."""
-    import ember.distributed.tensor._rules  # noqa: F401 (fills the tables)
-
     name = getattr(func, "__name__", str(func))
     if name in ON_META:
         before = _C._switch_overrides(True, True)
@@ -258,6 +256,10 @@ def _replicated(call: Call) -> Any:
     with ember.no_grad():
         whole = args[0].clone()
         made = call.func(whole, *args[1:], **kwargs)
+        if whole.shape != own.shape:
+            raise NotImplementedError(
+                f"{call.name}(): a DTensor cannot change its shape in place"
+            )
         keep = redistribute(whole, own.shape, own._mesh, everywhere, own._placements)
         own._local_tensor.copy_(keep)
     return own if made is whole else made

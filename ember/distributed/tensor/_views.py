@@ -17,6 +17,11 @@ _RESHAPES = set("view reshape flatten unflatten ravel view_as reshape_as".split(
 def viewed(call: Call) -> Names | None:
     """Labels of a view; None where indices are tensors."""
     x = call.tensors[0]
+    if call.in_place:
+        raise NotImplementedError(
+            f"{call.name}(): a DTensor cannot change its shape in place; use "
+            f"{call.name[:-1]}()"
+        )
     if call.name in _RESHAPES:
         return _reshape_names(call, x)
     rest = [[None] * t.dim() for t in call.tensors[1:]]
