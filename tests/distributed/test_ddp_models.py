@@ -212,6 +212,9 @@ def rank_order(rank):
         net.zero_grad()
         (ddp(ember.ones(1, 2) * rank) + ddp(ember.ones(1, 2))).sum().backward()
         weights.append(net.weight.grad.tolist())
+    twice = DDP(DDP(nn.Linear(2, 2, bias=False)))
+    twice(ember.ones(1, 2) * rank).sum().backward()
+    assert twice.module.module.weight.grad.tolist() == [[0.5] * 2] * 2
     two = nn.ModuleList([nn.Linear(2, 1), nn.Linear(2, 1)])
     two.forward = lambda x: [layer(x) for layer in two]
     ddp = DDP(two)
@@ -258,8 +261,9 @@ def rank_errs(rank):
         ddp(x).sum().backward()
     with pytest.raises(RuntimeError, match="only Embedding"):
         DDP(OddlySparse())(x).sum().backward()
-    with pytest.raises(ValueError, match="give one"):
-        DDP(nn.Linear(2, 2), broadcast_buffers=True, forward_sync_buffers=True)
+    with pytest.warns(UserWarning, match="is ignored"):
+        both = DDP(nn.Linear(2, 2), broadcast_buffers=True, forward_sync_buffers=False)
+    assert not both.broadcast_buffers
     other = DDP(nn.Linear(2, 2), process_group=dist.new_group([0, 1]))
     with pytest.raises(RuntimeError, match="default process group"):
         copy.deepcopy(other)

@@ -90,10 +90,12 @@ class DistributedDataParallel(Module, Joinable):
                 "parameter that requires a gradient."
             )
         if broadcast_buffers is not None and forward_sync_buffers is not None:
-            raise ValueError(
-                "DistributedDataParallel(): forward_sync_buffers replaces "
-                "broadcast_buffers; give one of them"
+            warnings.warn(
+                "Both `broadcast_buffers` and `forward_sync_buffers` were specified. "
+                "`broadcast_buffers` is ignored.",
+                stacklevel=2,
             )
+            broadcast_buffers = None
         if device_ids is not None and len(device_ids) > 1:
             raise ValueError(
                 "device_ids can only be None or contain a single element, got "
@@ -104,7 +106,7 @@ class DistributedDataParallel(Module, Joinable):
         self.device_ids, self.output_device = device_ids, output_device
         self.device = next(module.parameters()).device
         self._buffers_at_first = broadcast_buffers is not False
-        self.broadcast_buffers = (
+        self.forward_sync_buffers = (
             self._buffers_at_first
             if forward_sync_buffers is None
             else forward_sync_buffers
@@ -143,6 +145,15 @@ class DistributedDataParallel(Module, Joinable):
             self.gradient_as_bucket_view,
             _with_sparse_gradients(self.module, self._trained),
         )
+
+    @property
+    def broadcast_buffers(self) -> bool:
+        """`forward_sync_buffers`, by its old name."""
+        return self.forward_sync_buffers
+
+    @broadcast_buffers.setter
+    def broadcast_buffers(self, value: bool) -> None:
+        self.forward_sync_buffers = value
 
     # --- the same state everywhere ---
 
@@ -188,7 +199,7 @@ class DistributedDataParallel(Module, Joinable):
         if self._join_config.enable:
             Join.notify_join_context(self)
             self._tell_whether_gradients_sync(trains)
-        if self.broadcast_buffers and self.require_forward_param_sync:
+        if self.forward_sync_buffers and self.require_forward_param_sync:
             self._send(self._buffers_to_send)
         output = self.module(*inputs, **kwargs)
         if trains:
@@ -262,7 +273,7 @@ class DistributedDataParallel(Module, Joinable):
             "find_unused_parameters": self.find_unused_parameters,
             "gradient_as_bucket_view": self.gradient_as_bucket_view,
             "static_graph": self.static_graph,
-            "broadcast_buffers": self.broadcast_buffers,
+            "broadcast_buffers": self.forward_sync_buffers,
             "num_parameter_tensors": len(self._trained),
             "iteration": self.reducer.iterations,
         }
@@ -358,7 +369,7 @@ class _Shadow(JoinHook):
         """One step of the others."""
         ddp = self.ddp
         syncing = ddp._tell_whether_gradients_sync(False)
-        if ddp.broadcast_buffers and ddp.require_forward_param_sync:
+        if ddp.forward_sync_buffers and ddp.require_forward_param_sync:
             ddp._send(ddp._buffers_to_send)
         ddp.require_forward_param_sync = bool(syncing)
         if syncing:
