@@ -70,7 +70,7 @@ def test_make_tensor():
     x = make_tensor(2, 3, dtype=ember.float32, device="cpu", noncontiguous=True)
     assert not x.is_contiguous()
     with pytest.raises(ValueError, match="below"):
-        make_tensor(2, dtype=ember.float32, device="cpu", low=3, high=3)
+        make_tensor(2, dtype=ember.float32, device="cpu", low=4, high=3)
     with pytest.raises(ValueError, match="requires_grad"):
         make_tensor(2, dtype=ember.int32, device="cpu", requires_grad=True)
 

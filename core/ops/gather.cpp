@@ -213,7 +213,8 @@ struct ReduceRule {
       Tensor dx =
           where(single, gather(g * conj(others), d, index),
                 gather(g * conj(product), d, index) / conj(masked_fill(src, zero, Scalar(1))));
-      bool meeting = grad_needed(dx) && item(any(zeros_met > Scalar(1))).to<bool>();
+      bool meeting =
+          grad_needed(dx) && item(any(bitwise_and(zero, logical_not(single)))).to<bool>();
       return meeting ? once_only(dx) : dx;
     }
     Tensor hit = to(src == gather(result, d, index), g.dtype());

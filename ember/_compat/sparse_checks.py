@@ -17,7 +17,12 @@ def _validate_sparse_compressed_tensor_args(
 ) -> None:
     """RuntimeError unless the parts make a tensor of a compressed layout."""
     ember.sparse_compressed_tensor(
-        compressed_indices, plain_indices, values, size, layout=layout
+        compressed_indices,
+        plain_indices,
+        values,
+        size,
+        layout=layout,
+        check_invariants=True,
     )
 
 

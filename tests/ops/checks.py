@@ -143,8 +143,12 @@ def promotion(case: Case) -> None:
 
             given = first.map(build)
             expected = numeric.result_dtype(entry.result, given)
-            got = bridge.name_of(bridge.outputs(case.call(given))[0].dtype)
             where = f"{case.name} of {a}{list(shapes[0])} and {b}{list(shapes[1])}"
+            try:
+                got = bridge.name_of(bridge.outputs(case.call(given))[0].dtype)
+            except NotImplementedError:  # few ops compute in it
+                assert expected == "complex32", where
+                continue
             assert got == expected, f"{where}: dtype {got}, expected {expected}"
 
 

@@ -266,7 +266,8 @@ def meet(values: list[Any]) -> str | None:
             result = joint
         elif _category(joint) > _category(result):
             if _category(joint) == 3 and _category(result) == 2:
-                result = "complex128" if result == "float64" else "complex64"
+                wide = {"float64": "complex128", "float16": "complex32"}
+                result = wide.get(result, "complex64")
             else:
                 result = joint
     return result
