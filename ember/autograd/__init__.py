@@ -2,6 +2,7 @@
 functions and checks. The tape and the engine are in the core (core/autograd/).
 """
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -228,10 +229,10 @@ def grad(
 def is_checkpoint_valid() -> bool:
     """Whether the running backward pass, if any, is for all leaves: a reentrant
     checkpoint cannot tell which of its own are asked for."""
-    return not _chosen or not _chosen[-1]
+    return not getattr(_pass, "chosen", False)
 
 
-_chosen: list[bool] = []  # of each pass under way: whether it has `inputs`
+_pass = threading.local()  # .chosen: whether the one under way has `inputs`
 
 
 def _distributed(tensors: tuple) -> bool:
@@ -260,11 +261,12 @@ def _like(tensor, grad):
 
 def _run_backward(*call):
     """Run a pass, and know meanwhile what it is for."""
-    _chosen.append(bool(call[4]))
+    outer = getattr(_pass, "chosen", False)
+    _pass.chosen = bool(call[4])
     try:
         return _run_pass(*call)
     finally:
-        _chosen.pop()
+        _pass.chosen = outer
 
 
 def _run_pass(*call):
