@@ -10,7 +10,9 @@ namespace ember::distributed {
 
 namespace {
 
-// A silent peer is lost after this long, though its connection still stands.
+// A silent peer is lost after this long, though its connection still stands. First asked before
+// there is a thread: who reads the environment while another thread adds to it, as `begin` does,
+// may crash.
 double silence() {
   static const double seconds = [] {
     const char* text = std::getenv("EMBER_DISTRIBUTED_HEARTBEAT");
@@ -55,6 +57,7 @@ struct Server::Connection {
 
 Server::Server(Socket listening, std::string secret)
     : listening_(std::move(listening)), secret_(std::move(secret)), port_(port_of(listening_)) {
+  silence();
   acceptor_ = std::thread([this] { accept(); });
 }
 
@@ -225,6 +228,7 @@ std::vector<std::string> Client::keys() {
 Presence::Presence(const std::string& host, int port, std::string_view secret, int rank,
                    Deadline deadline, Gone gone)
     : socket_(connect_to(host, port, deadline)), gone_(std::move(gone)) {
+  silence();
   prove(socket_, secret, false, deadline);
   socket_.send("P" + std::to_string(rank), deadline);
   thread_ = std::thread([this] { listen(); });
