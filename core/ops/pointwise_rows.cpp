@@ -314,12 +314,20 @@ static void check_subtraction(const Operand& a, const Operand& b) {
         "instead.");
 }
 
+static bool takes_numbers_alone(Binary f) {
+  return f == Binary::add || f == Binary::sub || f == Binary::mul || f == Binary::div ||
+         f == Binary::floor_divide;
+}
+
 Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest dest) {
   if (row.f == Binary::sub) check_subtraction(a, b);
   if (row.f == Binary::pow)
     if (Tensor y = simple_power(a, b, dest)) return y;
-  if (__builtin_expect(!a.is_tensor() && !b.is_tensor(), 0))  // add(1, 2) is a tensor, too
+  if (__builtin_expect(!a.is_tensor() && !b.is_tensor(), 0)) {  // add(1, 2) is a tensor, too
+    check(takes_numbers_alone(row.f), Kind::Type, row.name,
+          "(): one of the operands must be a Tensor");
     return binary(row, scalar_tensor(a.scalar(), dtype_of_scalar(a.scalar()), Device()), b, dest);
+  }
   Dtype dtype;
   Tensor out;
   bool alike = a.is_tensor() && b.is_tensor() && a.tensor().dtype() == b.tensor().dtype() &&

@@ -27,6 +27,10 @@ def test_numbers_alone_make_a_tensor():
         (ember.sub(5, 7), ember.tensor(-2)),
     ):
         assert made.dtype == expected.dtype and made.item() == expected.item()
+    for name in "pow remainder maximum eq bitwise_and xlogy special.zeta".split():
+        function = operator.attrgetter(name)(ember)
+        with pytest.raises(TypeError):
+            function(1, 2)
 
 
 @pytest.mark.parametrize("dtype", [ember.float16, ember.float64, ember.complex64])

@@ -54,7 +54,7 @@ class FxGraphDrawer:
     def get_dot_graph(self, submod_name: str | None = None) -> Any:
         """The picture as an object of pydot, which has to be installed."""
         try:
-            import pydot  # type: ignore[import-not-found]
+            import pydot
         except ImportError as error:
             raise RuntimeError(
                 "FXGraphDrawer requires the pydot package to be installed. Please "
