@@ -2,6 +2,7 @@
 what is left when a process is killed."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import ember.distributed as dist
 import ember.distributed.checkpoint as dcp
 from ember import nn
 from ember.distributed.checkpoint import format_utils
+from ember.distributed.checkpoint import metadata as checkpoint_metadata
 from ember.distributed.checkpoint.metadata import MetadataIndex
 from tests.distributed.ranks import needs_mpi, run
 
@@ -311,3 +313,36 @@ def test_one_file_and_back(tmp_path):
     assert ember.equal(found["net"]["weight"], net.weight)
     assert found["steps"][0] == 1 and found["steps"][1]["t"].tolist() == [1, 1]
     assert found["n"] == 4
+
+
+def enumerations_by_getattr(self, protocol):
+    """As Python 3.11.0 to 3.11.3 reduce members."""
+    return getattr, (type(self), self.name)
+
+
+def test_enumerations_of_every_python(tmp_path, monkeypatch):
+    encoding = checkpoint_metadata._MEM_FORMAT_ENCODING
+    monkeypatch.setattr(encoding, "__reduce_ex__", enumerations_by_getattr)
+    dcp.save({"x": ember.ones(3)}, checkpoint_id=tmp_path, no_dist=True)
+    assert b"getattr" in (tmp_path / ".metadata").read_bytes()
+    found = {"x": ember.zeros(3)}
+    dcp.load(found, checkpoint_id=tmp_path, no_dist=True)
+    assert ember.equal(found["x"], ember.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [
+        (b"torch.distributed.checkpoint.metadata\nMetadata", b"__init__"),
+        (
+            b"torch.distributed.checkpoint.metadata\n_MEM_FORMAT_ENCODING",
+            b"__class__",
+        ),
+    ],
+)
+def test_getattr_gives_members_alone(tmp_path, owner, name):
+    (tmp_path / ".metadata").write_bytes(
+        b"cbuiltins\ngetattr\n(c" + owner + b"\nS'" + name + b"'\ntR."
+    )
+    with pytest.raises(pickle.UnpicklingError, match="do not need"):
+        dcp.FileSystemReader(tmp_path).read_metadata()

@@ -354,6 +354,16 @@ def _known(names: Iterable[type]) -> dict[tuple[str, str], Any]:
     }
 
 
+def _member(kind: type, name: str) -> Enum:
+    """The member of an enumeration, which Python 3.11.0 to 3.11.3 pickle as a call of
+    `getattr`. Anything else that a file could ask for by that name is refused."""
+    if isinstance(kind, type) and issubclass(kind, Enum) and name in kind.__members__:
+        return kind.__members__[name]
+    raise pickle.UnpicklingError(
+        f"{_METADATA} asks for {name!r} of {kind!r}, which checkpoints do not need"
+    )
+
+
 class _MetadataUnpickler(pickle.Unpickler):
     """Knows the classes of a `.metadata`, and refuses all others."""
 
@@ -382,6 +392,7 @@ class _MetadataUnpickler(pickle.Unpickler):
         ]
         cls.names.update(known_names())
         cls.names.update(_known([*kinds, _StorageInfo, _StoragePrefix]))
+        cls.names["builtins", "getattr"] = _member
         for name in ("PosixPath", "PurePosixPath", "WindowsPath", "PureWindowsPath"):
             cls.names["pathlib", name] = pathlib.PurePath
             cls.names["pathlib._local", name] = pathlib.PurePath
