@@ -47,7 +47,9 @@ ecosystem: build ## Run programs of libraries for PyTorch; writes docs/ecosystem
 # and libstdc++ with them, or they miss C++ exceptions. Python's and numpy's allocations at exit are
 # no leaks of ours. dlopen is called from within the sanitizer, which hides the rpath of _C. pytest
 # must not capture file descriptor 2, where the report of an error goes. ARGS="-n 2" runs two
-# processes; the report of one that dies is above the line that says so.
+# processes; the report of one that dies is above the line that says so. The processes that tests start
+# must not find ember/ of the checkout first, where another build is or none: hence the safe path and
+# the import mode.
 runtime = $(shell $${CXX:-g++} -print-file-name=$(1))
 
 asan: $(VENV)/.build $(VENV)/.test ## Run the tests under ASan and UBSan (build/asan)
@@ -57,8 +59,8 @@ asan: $(VENV)/.build $(VENV)/.test ## Run the tests under ASan and UBSan (build/
 	    LD_LIBRARY_PATH="$$("$(BIN)/python" tools/library_path.py)" \
 	    ASAN_OPTIONS="detect_leaks=0:detect_stack_use_after_return=0:allocator_may_return_null=1:$$ASAN_OPTIONS" \
 	    UBSAN_OPTIONS="print_stacktrace=1:$$UBSAN_OPTIONS" \
-	    PYTHONMALLOC=malloc PYTHONPATH="$(CURDIR)/build/asan/site:$(CURDIR)" \
-	    "$(BIN)/pytest" -o pythonpath="build/asan/site ." --capture=sys --timeout=1800 $(ARGS)
+	    PYTHONMALLOC=malloc PYTHONSAFEPATH=1 PYTHONPATH="$(CURDIR)/build/asan/site:$(CURDIR)" \
+	    "$(BIN)/pytest" -o pythonpath="build/asan/site ." --import-mode=append --capture=sys --timeout=1800 $(ARGS)
 
 # The tests that use threads. Blocks of Python's own allocator pass from thread to thread unseen, hence
 # malloc. A forked child goes on, as workers of a DataLoader do. Addresses of the sanitizer must not be
@@ -73,8 +75,8 @@ tsan: $(VENV)/.build $(VENV)/.test ## Run the tests that use threads under TSan 
 	env LD_PRELOAD="$(call runtime,libtsan.so) $(call runtime,libstdc++.so.6)" \
 	    LD_LIBRARY_PATH="$$("$(BIN)/python" tools/library_path.py)" \
 	    TSAN_OPTIONS="suppressions='$(CURDIR)/tools/tsan.supp':die_after_fork=0:halt_on_error=1:$$TSAN_OPTIONS" \
-	    PYTHONMALLOC=malloc PYTHONPATH="$(CURDIR)/build/tsan/site:$(CURDIR)" \
-	    "$(BIN)/pytest" -o pythonpath="build/tsan/site ." --capture=sys --timeout=1800 \
+	    PYTHONMALLOC=malloc PYTHONSAFEPATH=1 PYTHONPATH="$(CURDIR)/build/tsan/site:$(CURDIR)" \
+	    "$(BIN)/pytest" -o pythonpath="build/tsan/site ." --import-mode=append --capture=sys --timeout=1800 \
 	    $(if $(filter tests/%,$(ARGS)),,$(THREAD_TESTS)) $(ARGS)
 
 # --- Source -------------------------------------------------------------------------------------
