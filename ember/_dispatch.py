@@ -98,7 +98,7 @@ def call(func: Any, args: tuple, kwargs: dict) -> Any:
     if name in _NUMBERS:
         return _NUMBERS[name](_run("_local_scalar_dense", Tensor.item, args[:1], {}))
     if name == "tolist":
-        return _bare(func, (_plain(args[0]),), kwargs)
+        return _bare(func, (_readable(args[0]),), kwargs)
     if name in ("__repr__", "__format__"):
         if _wrappers.dispatches(type(args[0])):
             return _text(args[0])
@@ -155,10 +155,12 @@ def _text(tensor: Any) -> str:
     return f"{kind}(shape={shape}, dtype={tensor.dtype}, device={tensor.device})"
 
 
-def _plain(tensor: Any) -> Any:
-    raise RuntimeError(
-        f"tolist() of a {type(tensor).__name__}: only the subclass knows its values"
-    )
+def _readable(tensor: Any) -> Any:
+    if _wrappers.dispatches(type(tensor)):
+        raise RuntimeError(
+            f"tolist() of a {type(tensor).__name__}: only the subclass knows its values"
+        )
+    return tensor
 
 
 def _aten_name(func: Any) -> str:

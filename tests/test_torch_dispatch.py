@@ -239,6 +239,14 @@ def test_modes_see_ops_on_plain_tensors():
     assert outer.names == ["mul", "sum"]
 
 
+def test_plain_tensors_are_read_in_a_mode():
+    with Names() as mode:
+        assert ember.arange(2).tolist() == [0, 1]
+        with pytest.raises(RuntimeError, match="only the subclass knows"):
+            Logged(ember.ones(2)).tolist()
+    assert mode.names[0] == "arange"
+
+
 def test_a_mode_is_asked_before_a_subclass():
     with Names() as mode:
         Logged(ember.ones(2)).neg()

@@ -28,7 +28,7 @@ Tensor extreme(const char* op, bool most, const Tensor& self, const Dims& dim, b
         "(): Expected reduction dim to be "
         "specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
   check_not_empty(op, self, dims);
-  Tensor full = empty(reduced_shape(self.shape(), dims, true), self.dtype(), self.device());
+  Tensor full = reduced_like(self, dims, self.dtype());
   backend_of(self).reduce(most ? Reduction::Max : Reduction::Min, full, self, dims);
   Tensor out = drop_dims(full, dims, keepdim);
   if (!grad_needed(self)) return out;
@@ -50,9 +50,8 @@ std::tuple<Tensor, Tensor> extreme_along(const char* op, bool most, const Tensor
   check_ordered(op, self);
   Shape dims = self.dim() ? Shape{d} : Shape{};
   check_not_empty(op, self, dims);
-  Shape shape = reduced_shape(self.shape(), dims, true);
-  Tensor values = empty(shape, self.dtype(), self.device()),
-         indices = empty(shape, Dtype::Int64, self.device());
+  Tensor values = reduced_like(self, dims, self.dtype()),
+         indices = reduced_like(self, dims, Dtype::Int64);
   backend_of(self).extremes(values, indices, self, d, most);
   values = drop_dims(values, dims, keepdim);
   indices = drop_dims(indices, dims, keepdim);
@@ -82,7 +81,7 @@ Tensor arg_extreme(const char* op, bool most, const Tensor& self, std::optional<
   int d = wrap_dim(op, *dim, self.dim());
   Shape dims = self.dim() ? Shape{d} : Shape{};
   check_not_empty(op, self, dims);
-  Tensor index = empty(reduced_shape(self.shape(), dims, true), Dtype::Int64, self.device());
+  Tensor index = reduced_like(self, dims, Dtype::Int64);
   backend_of(self).extremes(Tensor(), index, self, d, most);
   return drop_dims(index, dims, keepdim);
 }

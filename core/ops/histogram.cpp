@@ -30,7 +30,7 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
   if (self.numel() == 0) return zeros({minlength}, Dtype::Int64, self.device());
   check(item(amin(self)).to<int64_t>() >= 0, Kind::Runtime,
         "bincount only supports 1-d non-negative integral inputs.");
-  int64_t n = std::max(minlength, item(amax(self)).to<int64_t>() + 1);
+  int64_t n = std::max(minlength, size_sum("bincount", item(amax(self)).to<int64_t>(), 1));
   return counted(to(self, Dtype::Int64), weights, n, dtype);
 }
 
@@ -175,9 +175,10 @@ EMBER_OP(
             " for dimension 0");
       check(!range || range->size() == 2, Kind::Runtime,
             "histogram(): range should have 2 elements, got ", range ? range->size() : 0);
-      check(!range || !((*range)[0] > (*range)[1]), Kind::Runtime,
-            "torch.histogramdd: min should not exceed max, but got min ", (*range)[0], " max ",
-            (*range)[1], " for dimension 0");
+      if (range)  // the parts of a message are looked at in any case
+        check(!((*range)[0] > (*range)[1]), Kind::Runtime,
+              "torch.histogramdd: min should not exceed max, but got min ", (*range)[0], " max ",
+              (*range)[1], " for dimension 0");
       Range r{0, 1};
       if (range)
         r = range_of(empty({0}, self.dtype()), {(*range)[0], (*range)[1]}, 0.5);

@@ -47,7 +47,7 @@ Tensor norm_over(const char* op, const Tensor& self, double p, const Dims& dim, 
             numel_of(reduced_shape(x.shape(), dims, true)) == 0,
         Kind::Runtime, op, " cannot compute the norm of order ", p,
         " on an empty tensor as it has no identity");
-  Tensor full = empty(reduced_shape(x.shape(), dims, true), real_of(x.dtype()), x.device());
+  Tensor full = reduced_like(x, dims, real_of(x.dtype()));
   backend_of(x).reduce(Reduction::Norm, full, x, dims, p);
   Tensor out = drop_dims(full, dims, keepdim);
   if (!grad_needed(x)) return out;

@@ -37,6 +37,11 @@ Shape reduced_shape(const Shape& shape, const Shape& dims, bool keepdim) {
   return out;
 }
 
+Tensor reduced_like(const Tensor& self, const Shape& dims, Dtype dtype) {
+  byte_count(self.shape(), self.numel(), item_size(dtype) > self.item_size() ? dtype : self.dtype());
+  return empty(reduced_shape(self.shape(), dims, true), dtype, self.device());
+}
+
 Tensor drop_dims(const Tensor& full, const Shape& dims, bool keepdim) {
   if (keepdim || dims.empty()) return full;
   Shape shape = reduced_shape(full.shape(), dims, false);
@@ -62,7 +67,7 @@ namespace {
 
 Tensor reduce(Reduction f, const Tensor& self, const Shape& dims, bool keepdim, Dtype dtype,
               double p = 2) {
-  Tensor full = empty(reduced_shape(self.shape(), dims, true), dtype, self.device());
+  Tensor full = reduced_like(self, dims, dtype);
   backend_of(self).reduce(f, full, self, dims, p);
   return drop_dims(full, dims, keepdim);
 }
@@ -262,9 +267,8 @@ Spread spread(const char* op, const Tensor& self, const Dims& dim, double correc
     return {root ? sqrt(value) : value,
             want_mean ? mean(self, Dims(dims), keepdim, std::nullopt) : Tensor()};
   }
-  Shape shape = reduced_shape(self.shape(), dims, true);
-  Tensor value = empty(shape, self.dtype(), self.device());
-  Tensor average = empty(shape, self.dtype(), self.device());
+  Tensor value = reduced_like(self, dims, self.dtype());
+  Tensor average = empty(value.shape(), value.dtype(), value.device());
   backend_of(self).variance(value, average, self, dims, correction, root);
   value = drop_dims(value, dims, keepdim);
   average = drop_dims(average, dims, keepdim);

@@ -75,7 +75,7 @@ Tensor lines_over(const Tensor& x, const Shape& dims) {
 Tensor logsumexp_over(const Tensor& x, const Shape& dims) {
   NoGrad guard;
   if (is_complex(x.dtype()) || dims.empty()) return logsumexp_in_steps(x, dims);
-  Tensor out = empty(reduced_shape(x.shape(), dims, true), x.dtype(), x.device());
+  Tensor out = reduced_like(x, dims, x.dtype());
   if (dims.size() == 1) {
     backend_of(x).logsumexp(out, x, int(dims[0]));
   } else {

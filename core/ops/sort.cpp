@@ -94,9 +94,8 @@ Pair pick(const char* op, Rank rank, int64_t k, const Tensor& self, int64_t dim,
   Shape dims = self.dim() ? Shape{d} : Shape{};
   check(self.dim() == 0 || self.size(d) > 0, Kind::Index, op, "(): Expected reduction dim ", d,
         " to have non-zero size.");
-  Shape shape = reduced_shape(self.shape(), dims, true);
-  Tensor values = empty(shape, self.dtype(), self.device()),
-         indices = empty(shape, Dtype::Int64, self.device());
+  Tensor values = reduced_like(self, dims, self.dtype()),
+         indices = reduced_like(self, dims, Dtype::Int64);
   backend_of(self).pick(values, indices, self, d, rank, k);
   values = drop_dims(values, dims, keepdim);
   indices = drop_dims(indices, dims, keepdim);

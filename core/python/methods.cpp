@@ -146,7 +146,8 @@ PyObject* element(Dtype d, const char* at) {
 
 Object nested(const Tensor& t, const char* at, int dim) {
   if (dim == t.dim()) return checked(element(t.dtype(), at));
-  int64_t n = t.shape()[dim], step = t.strides()[dim] * t.item_size();
+  // The stride of an axis that is not walked may be anything.
+  int64_t n = t.shape()[dim], step = n > 1 ? t.strides()[dim] * t.item_size() : 0;
   Object list = checked(PyList_New(n));
   for (int64_t i = 0; i < n; i++)
     PyList_SET_ITEM(list.get(), i, nested(t, at + i * step, dim + 1).release());

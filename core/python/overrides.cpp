@@ -274,6 +274,8 @@ PyObject* switch_overrides(PyObject*, PyObject* args) {
 PyObject* switch_dispatch(PyObject*, PyObject* args) {
   int off, modes;
   if (!PyArg_ParseTuple(args, "pi", &off, &modes)) return nullptr;
+  if (modes < 0)
+    return PyErr_Format(PyExc_ValueError, "_switch_dispatch(): %d modes: there are none", modes);
   Overrides& s = override_state;
   PyObject* before = Py_BuildValue("(Ni)", PyBool_FromLong(s.dispatch_off), s.dispatch_modes);
   s.dispatch_off = off;

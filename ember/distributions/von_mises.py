@@ -74,7 +74,8 @@ class VonMises(Distribution):
             r = self._proposal_r
             x = ember.empty(tuple(shape), dtype=ember.float64, device=self.loc.device)
             x.zero_()
-            done = ember.zeros(tuple(shape), dtype=ember.bool, device=self.loc.device)
+            # Concentrations without end leave nothing to draw: all lies at loc.
+            done = (~r.isfinite() & (kappa > 1)).expand(tuple(shape))
             while not done.all():
                 u = ember.rand((3, *shape), dtype=x.dtype, device=x.device)
                 u1, u2, u3 = u.unbind()

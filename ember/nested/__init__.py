@@ -42,6 +42,11 @@ def nested_tensor(
     >>> ember.nested.nested_tensor([[1.0, 2.0], [3.0]]).is_nested
     True
     """
+    if not isinstance(requires_grad, bool):
+        raise TypeError(
+            "nested_tensor(): argument 'requires_grad' must be bool, not "
+            f"{type(requires_grad).__name__}"
+        )
     if pin_memory:
         raise RuntimeError("Cannot access accelerator device when none is available.")
     with ember.no_grad():

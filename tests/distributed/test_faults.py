@@ -63,3 +63,8 @@ def test_a_rank_that_does_not_come(tmp_path):
             timeout=timedelta(seconds=0.3),
         )
     assert time.monotonic() - start < 5 and not dist.is_initialized()
+
+
+def test_no_group_without_a_world():
+    with pytest.raises(RuntimeError, match="MPI has not begun"):
+        ember._C._dist_comm([0, 99], 1e9)

@@ -177,3 +177,8 @@ def test_samples_of_tiny_concentrations_are_numbers():
     assert D.Beta(tiny, tiny).sample((8,)).isfinite().all()
     rows = D.Dirichlet(tiny.expand(3)).sample((8,))
     assert ember.allclose(rows.sum(-1), ember.ones(8))
+
+
+def test_von_mises_without_end_is_its_location():
+    law = ember.distributions.VonMises(ember.tensor([0.0, 1.0, -2.0]), float("inf"))
+    assert ember.allclose(law.sample((2,)), law.loc.expand(2, 3))

@@ -228,6 +228,11 @@ def meets(p: dict[str, Any]) -> bool:
     return any(set(first) & set(other) and first != other for other in others)
 
 
+def dense(name: str) -> str:
+    """A view without gaps for one that has some."""
+    return "whole" if name in ("rows", "columns") else name
+
+
 def _places(name: str) -> tuple[int, ...]:
     """Which elements of the block a view shows."""
     block = range(SIZE)

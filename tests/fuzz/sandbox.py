@@ -81,7 +81,15 @@ class State:
             lib.is_anomaly_enabled(),
             lib._C._len_torch_function_stack(),
             lib._C._is_torch_function_enabled(),
+            self.dispatch(),
         )
+
+    def dispatch(self) -> tuple:
+        """Whether `__torch_dispatch__` is off, and how many modes there are."""
+        switch = self.lib._C._switch_dispatch
+        found = switch(True, 0)
+        switch(*found)
+        return found
 
     def sane(self) -> str | None:
         """A training step whose numbers are known, or what is wrong with it."""

@@ -88,3 +88,14 @@ def test_parameters_of_a_dict_come_by_name():
 def test_cosine_of_mixed_dtypes():
     x = ember.tensor([3.0, 4.0])
     assert F.cosine_similarity(x.to(ember.int8), x, dim=-1).item() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("stack", [nn.TransformerEncoder, nn.TransformerDecoder])
+def test_only_modules_are_stacked(stack):
+    with pytest.raises(TypeError, match="Generator is not a Module"):
+        stack(ember.Generator(), 2**62)
+
+
+def test_only_modules_are_replicated():
+    with pytest.raises(TypeError, match="int is no Module"):
+        nn.parallel.replicate(3, range(2**62))

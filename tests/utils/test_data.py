@@ -206,3 +206,10 @@ def test_large_samples_follow_the_functions_for_types():
         assert [t.shape[1] for t in batch] == [100, 101, 102, 103]
     finally:
         default_collate_fn_map[ember.Tensor] = before
+
+
+def test_a_batch_of_numpys_numbers_is_an_array():
+    numbers = np.broadcast_to(np.float32(0.5), (3,))
+    assert ember.utils.data.default_collate(numbers.copy()).tolist() == [0.5] * 3
+    zero_dim = [np.array(1.0), np.array(2.0)]
+    assert ember.utils.data.default_collate(zero_dim).tolist() == [1.0, 2.0]

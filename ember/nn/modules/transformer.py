@@ -24,6 +24,8 @@ def _activation(given: str | Callable) -> Callable:
 
 
 def _copies(module: Module, count: int) -> ModuleList:
+    if not isinstance(module, Module):
+        raise TypeError(f"{type(module).__name__} is not a Module subclass")
     return ModuleList([copy.deepcopy(module) for _ in range(count)])
 
 

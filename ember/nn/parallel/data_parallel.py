@@ -95,6 +95,8 @@ def gather(outputs: Sequence, target_device, dim: int = 0):
 
 def replicate(network: Module, devices: Sequence, detach: bool = False) -> list:
     """The module once for each device. They share memory: it is one device."""
+    if not isinstance(network, Module):
+        raise TypeError(f"replicate(): {type(network).__name__} is no Module")
     return [network for _ in devices]
 
 

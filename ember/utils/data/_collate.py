@@ -132,7 +132,7 @@ def _collate_numpy(batch: list):
             "default_collate: batch must contain tensors, numpy arrays, numbers, dicts "
             f"or lists; found {first.dtype}"
         )
-    if first.shape == () and not hasattr(first, "setflags"):
+    if type(first).__name__ != "ndarray":  # one of NumPy's numbers
         return ember.as_tensor(batch)
     return _stack([ember.as_tensor(array) for array in batch])
 
