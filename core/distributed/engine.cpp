@@ -258,8 +258,7 @@ void begin(const std::string& library, const World& world, const std::string& ho
 int make_comm(const std::vector<int>& ranks, double timeout) {
   Engine& e = engine();
   check(e.begun, Kind::Runtime, "a group of ranks needs a world: MPI has not begun");
-  for (int rank : ranks)
-    check(rank >= 0, Kind::Value, "a group of ranks: ", rank, " is no rank");
+  for (int rank : ranks) check(rank >= 0, Kind::Value, "a group of ranks: ", rank, " is no rank");
   auto made = std::make_shared<std::unique_ptr<Comm>>(new Comm{nullptr, ranks, 0, {}, {}, ""});
   on_thread(timeout, "a new group", [made] {
     const mpi::Library& m = mpi::library();

@@ -38,7 +38,8 @@ Shape reduced_shape(const Shape& shape, const Shape& dims, bool keepdim) {
 }
 
 Tensor reduced_like(const Tensor& self, const Shape& dims, Dtype dtype) {
-  byte_count(self.shape(), self.numel(), item_size(dtype) > self.item_size() ? dtype : self.dtype());
+  byte_count(self.shape(), self.numel(),
+             item_size(dtype) > self.item_size() ? dtype : self.dtype());
   return empty(reduced_shape(self.shape(), dims, true), dtype, self.device());
 }
 
