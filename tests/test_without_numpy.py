@@ -72,11 +72,11 @@ def test_program(program, tmp_path):
     absent = tmp_path / "absent" / "numpy.py"
     absent.parent.mkdir()
     absent.write_text("raise ModuleNotFoundError(\"No module named 'numpy'\")\n")
-    paths = [str(absent.parent), os.getcwd(), os.environ.get("PYTHONPATH", "")]
+    paths = [str(absent.parent), os.environ["PYTHONPATH"]]
     done = subprocess.run(
         [sys.executable, "-c", "import ember\n" + textwrap.dedent(program)],
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
         capture_output=True,
         text=True,
         timeout=120,

@@ -64,6 +64,7 @@ def launch(*words, **more):
     return subprocess.Popen(
         [sys.executable, "-m", "ember.distributed.run", *map(str, words)],
         env={**os.environ, "PYTHONPATH": ROOT, "PYTHONSAFEPATH": "", **more},
+        cwd=ROOT,  # which -m looks at first
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
@@ -220,7 +221,7 @@ def test_functions():
 
 
 def test_the_example_prints_the_losses_of_one_process(tmp_path):
-    path = str(Path(ROOT) / "examples" / "gpt_parallel.py")
+    path = str(Path(__file__).parents[2] / "examples" / "gpt_parallel.py")
     words = [path, "--steps", "50", "--save", tmp_path / "state.pt"]
     code, out, errors = finish(launch("--standalone", "--nproc-per-node=2", *words))
     assert code == 0, errors
