@@ -49,7 +49,7 @@ ecosystem: build ## Run programs of libraries for PyTorch; writes docs/ecosystem
 # must not capture file descriptor 2, where the report of an error goes. ARGS="-n 2" runs two
 # processes; the report of one that dies is above the line that says so. The processes that tests start
 # must not find ember/ of the checkout first, where another build is or none: hence the safe path and
-# the import mode.
+# the import mode. The address sanitizer maps terabytes, which the limit of OpenCL builds must allow.
 runtime = $(shell $${CXX:-g++} -print-file-name=$(1))
 
 asan: $(VENV)/.build $(VENV)/.test ## Run the tests under ASan and UBSan (build/asan)
@@ -58,7 +58,7 @@ asan: $(VENV)/.build $(VENV)/.test ## Run the tests under ASan and UBSan (build/
 	env LD_PRELOAD="$(call runtime,libasan.so) $(call runtime,libubsan.so) $(call runtime,libstdc++.so.6)" \
 	    LD_LIBRARY_PATH="$$("$(BIN)/python" tools/library_path.py)" \
 	    ASAN_OPTIONS="detect_leaks=0:detect_stack_use_after_return=0:allocator_may_return_null=1:$$ASAN_OPTIONS" \
-	    UBSAN_OPTIONS="print_stacktrace=1:$$UBSAN_OPTIONS" \
+	    UBSAN_OPTIONS="print_stacktrace=1:$$UBSAN_OPTIONS" EMBER_OPENCL_BUILD_MEMORY=100000000 \
 	    PYTHONMALLOC=malloc PYTHONSAFEPATH=1 PYTHONPATH="$(CURDIR)/build/asan/site:$(CURDIR)" \
 	    "$(BIN)/pytest" -o pythonpath="build/asan/site ." --import-mode=append --capture=sys --timeout=1800 $(ARGS)
 
