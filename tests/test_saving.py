@@ -79,7 +79,7 @@ def test_what_cannot_be_pickled_changes_nothing(path, bad):
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, MemoryError])
 @pytest.mark.parametrize("where", ["write", "close"])
 def test_an_error_in_the_middle_changes_nothing(path, monkeypatch, error, where):
-    from ember._archive import ArchiveWriter
+    from ember.serialization._archive import ArchiveWriter
 
     ember.save(1, path)
 
@@ -153,7 +153,7 @@ def test_errors_are_those_of_pytorch_and_of_python(tmp_path):
 def test_a_failed_save_to_a_file_object_does_not_look_whole(monkeypatch):
     import io
 
-    from ember._archive import ArchiveWriter
+    from ember.serialization._archive import ArchiveWriter
 
     file = io.BytesIO()
     with monkeypatch.context() as patch:
