@@ -1,27 +1,36 @@
+// The defaults of primitives that decompose into others (those along one dimension:
+// backend_lines.cpp; of sparse products: ops/sparse.cpp), and the list of devices.
 #include "backend.h"
 
 namespace ember {
 
+const char* name_of(Primitive p) {
+  static constexpr const char* names[] = {
+#define PRIMITIVE(need, result, name, ...) #name,
+#include "primitives.h"
+  };
+  return names[int(p)];
+}
+
+void Backend::refuse(const char* primitive) const {
+  fail(Kind::NotImplemented, "Could not run '", primitive, "' on device '", name_,
+       "': it has no such primitive");
+}
+
+// The defaults of rows that have none, by their need.
+#define EMBER_DEFINE_Default(result, name, ...)
+#define EMBER_DEFINE_Required(result, name, ...)        \
+  result Backend::name(EMBER_PARAMETERS(__VA_ARGS__)) { \
+    ignore(EMBER_NAMES(__VA_ARGS__));                   \
+    refuse(#name);                                      \
+  }
+#define EMBER_DEFINE_Fused EMBER_DEFINE_Required
 namespace {
-
-[[noreturn]] void missing(const Backend& b, const char* primitive) {
-  fail(Kind::NotImplemented, "Could not run '", primitive, "' on device '", b.name(), "'");
-}
-
+template <class... T>
+void ignore(const T&...) {}
 }  // namespace
-
-void Backend::index_get(const Tensor&, const Tensor&, const Indexing&) {
-  missing(*this, "index_get");
-}
-void Backend::index_put(const Tensor&, const Indexing&, const Tensor&, ScatterMode) {
-  missing(*this, "index_put");
-}
-void Backend::gather(const Tensor&, const Tensor&, int, const Tensor&) { missing(*this, "gather"); }
-void Backend::scatter(const Tensor&, int, const Tensor&, const Tensor&, ScatterMode) {
-  missing(*this, "scatter");
-}
-Tensor Backend::nonzero(const Tensor&) { missing(*this, "nonzero"); }
-Tensor Backend::repeated_positions(const Tensor&) { missing(*this, "repeat_interleave"); }
+#define PRIMITIVE(need, result, name, ...) EMBER_DEFINE_##need(result, name, __VA_ARGS__)
+#include "primitives.h"
 
 namespace {
 
@@ -79,8 +88,22 @@ void Backend::join(const Tensor& out, const TensorList& parts, int dim) {
   }
 }
 
-void register_backend(const std::string& name, Backend* backend) {
+std::vector<double> count_steps(const TensorList& steps) {
+  std::vector<double> counts;
+  counts.reserve(steps.size());
+  for (const Tensor& step : steps) {
+    Backend& b = backend_of(step);
+    alignas(16) char value[16];
+    b.copy_to_host(value, step);
+    counts.push_back(Scalar::load(step.dtype(), value).to<double>() + 1);
+    b.fill(step, Scalar(counts.back()));
+  }
+  return counts;
+}
+
+void register_backend(const std::string& name, Backend* backend, Primitives has) {
   uint8_t kind = register_device_kind(name);
+  backend->has_ = has;
   backend->name_ = name;
   backend->kind_ = kind;
   backends[kind] = backend;
@@ -140,9 +163,37 @@ void Backend::triangle(const Tensor& out, const Tensor& x, int64_t diagonal, boo
           {nullptr, nullptr, Scalar(0)}, {});
 }
 
-void Backend::cholesky(const Tensor&, const Tensor&) { missing(*this, "cholesky"); }
-void Backend::solve_triangular(const Tensor&, const Tensor&, bool, bool, bool) {
-  missing(*this, "solve_triangular");
+void Backend::lu_inverse(const Tensor& lu, const Tensor& pivots, const Tensor& out) {
+  fill(out, Scalar(0));
+  const int n = out.dim();
+  Shape shape = out.shape(), strides = out.strides();
+  shape.resize(n - 1);
+  strides[n - 2] += strides[n - 1];
+  strides.resize(n - 1);
+  fill(alias(out, shape, strides, out.offset()), Scalar(1));
+  lu_solve(lu, pivots, out, Apply::Plain);
+}
+
+void Backend::list_pointwise(ListRow f, const TensorList& out, const TensorList& a,
+                             const TensorList& b, const TensorList& c,
+                             const std::vector<double>& numbers) {
+  const TensorList* lists[] = {&a, &b, &c};
+  for (size_t i = 0; i < out.size(); i++) {
+    const double number = numbers.empty() ? 1 : numbers[numbers.size() == 1 ? 0 : i];
+    Input in[3];
+    bool repeats = false;
+    for (int k = 0; k < f.inputs; k++) {
+      if (lists[k]->empty())
+        in[k].scalar = Scalar(number), repeats = true;
+      else
+        in[k].tensor = &(*lists[k])[i];
+    }
+    const Params params{repeats ? 1 : number};
+    const Dtype d = out[i].dtype();
+    if (f.inputs == 1) unary(Unary(f.row), d, out[i], in[0], params);
+    if (f.inputs == 2) binary(Binary(f.row), d, out[i], in[0], in[1]);
+    if (f.inputs == 3) ternary(Ternary(f.row), d, out[i], in[0], in[1], in[2], params);
+  }
 }
 
 }  // namespace ember

@@ -1,68 +1,42 @@
-// The contract between ops and devices: the primitives a device provides.                 Read this
-// first.
-//
-// Every op ends in calls of these methods; a backend never sees a gradient, a type promotion or a
-// Python object. Outputs come allocated, with their final shape and dtype; operands are already
-// broadcast to the output's shape (stride 0 where repeated). A primitive converts operands to
-// `compute` as it reads them and to the output's dtype as it writes. Methods marked (required) must
-// be there; the others have defaults that decompose into them, and a device overrides what it can
-// fuse.
+// Devices. A device is a Backend: memory, and the primitives of primitives.h. Read that table
+// first; every row is a method here.
 #pragma once
 
-#include <optional>
+#include <bitset>
+#include <concepts>
 #include <string>
 
-#include "functions.h"
-#include "random/draw.h"
-#include "tensor/tensor.h"
+#include "operands.h"
 
 namespace ember {
 
-enum class Reduction : uint8_t { Sum, Mean, Prod, Min, Max, Any, All, CountNonzero, Norm, NanSum };
-enum class Scan : uint8_t { Sum, Prod, LogSumExp, Max, Min };
-enum class Rank : uint8_t { Kth, Median, NanMedian, Mode };
-enum class ScatterMode : uint8_t { Set, Add, Mul, Max, Min };
-
-// An operand of a pointwise primitive: a tensor broadcast to the output's shape, or a number.
-struct Input {
-  const Tensor* tensor = nullptr;
-  const Shape* strides =
-      nullptr;  // broadcast strides in elements, if they differ from the tensor's own
-  Scalar scalar;
+// Every primitive by name, how many there are, and the type of each as a function.
+enum class Primitive : uint8_t {
+#define PRIMITIVE(need, result, name, ...) name,
+#include "primitives.h"
 };
+constexpr int kPrimitives = 0
+#define PRIMITIVE(...) +1
+#include "primitives.h"
+    ;
+using Primitives = std::bitset<kPrimitives>;
+const char* name_of(Primitive p);
 
-// Positions picked out of a tensor: index tensors (int64, all of one shape I) for its dimensions
-// first, first + 1 ... The result has I in the place of these dimensions.
-struct Indexing {
-  TensorList indices;
-  int first = 0;
-  Shape dims;        // what to call the dimensions in error messages, if not first, first + 1 ...
-  bool wrap = true;  // negative positions count from the end
-};
-
-// Fused work that a few ops each need, as interfaces of their own: core/families/<name>.h.
-class AttentionKernels;
-class ConvKernels;
-class FftKernels;
-class LinalgKernels;
-class LossKernels;
-class NormKernels;
-class OptimKernels;
-class PoolKernels;
-class RecurrentKernels;
-class SegmentKernels;
+namespace primitive {
+#define PRIMITIVE(need, result, name, ...) using name = result(EMBER_PARAMETERS(__VA_ARGS__));
+#include "primitives.h"
+}  // namespace primitive
 
 class Backend {
  public:
   virtual ~Backend() = default;
 
   // --- memory ---------------------------------------------------------------------------------
-  virtual void* allocate(int64_t bytes) = 0;                               // (required)
-  virtual void deallocate(void* data, int64_t bytes) = 0;                  // (required)
-  virtual void copy_bytes(void* to, const void* from, int64_t bytes) = 0;  // (required)
-  virtual void copy_from_host(const Tensor& to,
-                              const void* from) = 0;            // (required) `to` is contiguous
-  virtual void copy_to_host(void* to, const Tensor& from) = 0;  // (required) `from` is contiguous
+  virtual void* allocate(int64_t bytes) = 0;
+  virtual void deallocate(void* data, int64_t bytes) = 0;
+  virtual void copy_bytes(void* to, const void* from, int64_t bytes) = 0;
+  virtual void copy_from_host(const Tensor& to, const void* from) = 0;  // `to` is contiguous
+  virtual void copy_to_host(void* to, const Tensor& from) = 0;          // `from` is contiguous
   // As these two, but may return before the copy is done; it comes in order with other work of the
   // device. `host` is contiguous, nobody changes it meanwhile, and the backend keeps it that long.
   virtual void send(const Tensor& to, const Tensor& host) { copy_from_host(to, host.data()); }
@@ -74,132 +48,58 @@ class Backend {
   // The calls that follow in this thread are for this device; backend_of() says so.
   virtual void select(int /*index*/) {}
 
-  // --- pointwise (required) -------------------------------------------------------------------
-  virtual void copy(const Tensor& out,
-                    const Tensor& x) = 0;  // same device, any strides and dtypes, same shape
-  virtual void fill(const Tensor& out, const Scalar& value) = 0;
-  virtual void unary(Unary f, Dtype compute, const Tensor& out, const Input& x,
-                     const Params& params) = 0;
-  virtual void binary(Binary f, Dtype compute, const Tensor& out, const Input& a,
-                      const Input& b) = 0;
-  virtual void predicate(Predicate f, Dtype compute, const Tensor& out, const Input& x) = 0;
-  virtual void compare(Compare f, Dtype compute, const Tensor& out, const Input& a, const Input& b,
-                       const Params& params) = 0;
-  virtual void ternary(Ternary f, Dtype compute, const Tensor& out, const Input& a, const Input& b,
-                       const Input& c, const Params& params) = 0;
-  // out = g * conj(derivative of f), from what the row keeps (x or y). False: the op must do it in
-  // several steps.
-  virtual bool unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g,
-                          const Input& keep, const Params& params) = 0;
+  // --- primitives -------------------------------------------------------------------------------
+  // Here is the default of each: it decomposes into others, or raises refuse(). A kernel that does
+  // not take a case (a dtype, a layout) calls it.
+#define PRIMITIVE(need, result, name, ...) virtual result name(EMBER_PARAMETERS(__VA_ARGS__));
+#include "primitives.h"
 
-  // --- reductions (required) ------------------------------------------------------------------
-  // `out` has size 1 along the reduced dimensions.
-  // `p` is the order of Norm. Min and Max have something to reduce, and let NaN win.
-  virtual void reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims,
-                      double p = 2) = 0;
-  // The largest (or smallest) element along `dim` and its place, the first on ties; either output
-  // may be undefined.
-  virtual void extremes(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
-                        bool most) = 0;
-  // Variance of real floats, divided by count - correction; its root if wanted; and the mean.
-  virtual void variance(const Tensor& out, const Tensor& mean, const Tensor& x, const Shape& dims,
-                        double correction, bool root) = 0;
+  // Whether the device has a primitive of its own: for ops that keep other things for the backward
+  // pass if it has not. With a dtype: for tensors of this dtype.
+  template <std::same_as<Primitive>... P>
+  bool has(P... all) const {
+    return (has_[size_t(all)] && ...);
+  }
+  bool has(Primitive p, Dtype dtype) const { return has(p) && takes(p, dtype); }
+  // "Could not run 'sort' on device 'x'"
+  [[noreturn]] void refuse(const char* primitive) const;
 
-  // --- indexing (required) --------------------------------------------------------------------
-  // A position out of bounds is an IndexError, in gather and scatter a RuntimeError: "index 5 is
-  // out of bounds for dimension 0 with size 3". Where positions repeat, later ones win or add up,
-  // in order.
-  virtual void index_get(const Tensor& out, const Tensor& x,
-                         const Indexing& at);  // out is contiguous
-  virtual void index_put(const Tensor& self, const Indexing& at, const Tensor& values,
-                         ScatterMode mode);
-  // out and index (int64) have one shape, no larger than x's but along `dim`.
-  virtual void gather(const Tensor& out, const Tensor& x, int dim, const Tensor& index);
-  virtual void scatter(const Tensor& self, int dim, const Tensor& index, const Tensor& src,
-                       ScatterMode mode);
-  virtual Tensor nonzero(const Tensor& x);  // int64, (elements, dimensions)
-
-  // --- moves with a default -------------------------------------------------------------------
-  virtual Tensor masked_select(const Tensor& x, const Tensor& mask);  // operands have one shape
-  virtual void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& src);
-  virtual void flip(const Tensor& out, const Tensor& x, const Shape& dims);
-  virtual Tensor repeated_positions(const Tensor& counts);  // i, counts[i] times, for each i
-  virtual void join(const Tensor& out, const TensorList& parts, int dim);  // cat
-
-  // --- sequences and triangles, with a default --------------------------------------------------
-  virtual void arange(const Tensor& out, const Scalar& start,
-                      const Scalar& step);  // out (n): start + i * step
-  // out and x (..., M, N): x on and below (or above) a diagonal, 0 elsewhere.
-  virtual void triangle(const Tensor& out, const Tensor& x, int64_t diagonal, bool upper);
-
-  // --- matrix products (required) -------------------------------------------------------------
-  // out = beta * out + alpha * (a @ b): out (..., M, N), a (..., M, K), b (..., K, N), any strides;
-  // the batch dimensions agree (stride 0 where a matrix is repeated).
-  virtual void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha,
-                      const Scalar& beta) = 0;
-
-  // --- along one dimension --------------------------------------------------------------------
-  // What lies up to each element, folded; computed in the dtype of `out`. Max and Min also give its
-  // place (`indices`; the latest of equals), and NaN stays.
-  virtual void scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int dim);
-  // Stable; NaN counts as the largest. Here and in topk, either output may be undefined.
-  virtual void sort(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
-                    bool descending);
-  // As many of the largest (or smallest) as the outputs have room for; if not `sorted`, in any
-  // order.
-  virtual void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
-                    bool largest, bool sorted);
-  // The element of rank k (from 0) along `dim`, the lower median (of all, where one NaN decides, or
-  // of what is not NaN), or the most frequent element.
-  virtual void pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
-                    Rank rank, int64_t k);
-  // How many elements of a sorted line are less than each value (`right`: not greater). `sorted`
-  // has one line, or one for each line of `values`; it may be sorted only when read in the order of
-  // `sorter`.
-  virtual void search(const Tensor& out, const Tensor& sorted, const Tensor& values,
-                      const Tensor& sorter, bool right);
-  // These have defaults. `y` is the softmax; logsumexp's output has size 1 along `dim`.
-  virtual void softmax(const Tensor& out, const Tensor& x, int dim, bool log);
-  virtual void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim, bool log);
-  virtual void logsumexp(const Tensor& out, const Tensor& x, int dim);
-
-  // --- linear algebra: batches of contiguous matrices, changed in place ------------------------
-  // The lower triangle becomes the Cholesky factor; info (int32) is 0, or the order of the minor
-  // that fails.
-  virtual void cholesky(const Tensor& matrices, const Tensor& info);
-  // b becomes the solution x of a x = b (or x a = b), a being triangular.
-  virtual void solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unit);
-
-  // --- random numbers -------------------------------------------------------------------------
-  // Fills `out` in the order of its memory. The default draws on the host and copies, so that a
-  // seed gives the same numbers on every device.
-  virtual void random(const Tensor& out, Generator& g, const Draw& draw);
-
-  // --- families (optional) --------------------------------------------------------------------
-  // nullptr: the device has none of this family, and an op decomposes into the methods above or
-  // says that it cannot.
-  virtual AttentionKernels* attention() { return nullptr; }
-  virtual ConvKernels* conv() { return nullptr; }
-  virtual FftKernels* fft() { return nullptr; }
-  virtual LinalgKernels* linalg() { return nullptr; }
-  virtual LossKernels* loss() { return nullptr; }
-  virtual NormKernels* norm() { return nullptr; }
-  virtual OptimKernels* optim() { return nullptr; }
-  virtual PoolKernels* pool() { return nullptr; }
-  virtual RecurrentKernels* recurrent() { return nullptr; }
-  virtual SegmentKernels* segment() { return nullptr; }
-
+  // The device behind a recorder (recorder.h).
+  virtual Backend& innermost() { return *this; }
   const std::string& name() const { return name_; }
   uint8_t kind() const { return kind_; }
 
+ protected:
+  virtual bool takes(Primitive, Dtype) const { return true; }
+
  private:
-  friend void register_backend(const std::string& name, Backend* backend);
+  friend void register_backend(const std::string& name, Backend* backend, Primitives has);
+  friend class Recorder;
   std::string name_;
   uint8_t kind_ = 0;
+  Primitives has_;
 };
 
+// Counts one more step in each of `steps`; the numbers of these steps, from 1.
+std::vector<double> count_steps(const TensorList& steps);
+
+// The primitives that a class of devices overrides.
+template <class Device>
+Primitives primitives_of() {
+  Primitives found;
+#define PRIMITIVE(need, result, name, ...) \
+  found[size_t(Primitive::name)] =         \
+      !std::is_same_v<decltype(&Device::name), decltype(&Backend::name)>;
+#include "primitives.h"
+  return found;
+}
+
 // Makes `backend` the device named `name`; it lives for ever.
-void register_backend(const std::string& name, Backend* backend);
+void register_backend(const std::string& name, Backend* backend, Primitives has);
+template <class Device>
+void register_backend(const std::string& name, Device* backend) {
+  register_backend(name, backend, primitives_of<Device>());
+}
 inline Backend* backends[256] = {};
 // Raises what says why nothing can be done on this device, and what to do.
 [[noreturn]] void refuse_device(Device device);

@@ -5,10 +5,6 @@ namespace ember {
 
 namespace {
 
-[[noreturn]] void missing(const Backend& b, const char* primitive) {
-  fail(Kind::NotImplemented, "Could not run '", primitive, "' on device '", b.name(), "'");
-}
-
 // `t`, which has size 1 along the reduced dimension, repeated to `shape`.
 struct Repeated {
   Shape strides;
@@ -40,16 +36,6 @@ Tensor part(const Tensor& t, int dim, int64_t start, int64_t n) {
 
 }  // namespace
 
-void Backend::scan(Scan, const Tensor&, const Tensor&, const Tensor&, int) {
-  missing(*this, "scan");
-}
-void Backend::sort(const Tensor&, const Tensor&, const Tensor&, int, bool) {
-  missing(*this, "sort");
-}
-void Backend::search(const Tensor&, const Tensor&, const Tensor&, const Tensor&, bool) {
-  missing(*this, "searchsorted");
-}
-
 void Backend::topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
                    bool largest, bool) {
   Tensor v = empty(x.shape(), x.dtype(), x.device()),
@@ -61,7 +47,7 @@ void Backend::topk(const Tensor& values, const Tensor& indices, const Tensor& x,
 
 void Backend::pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, Rank rank,
                    int64_t k) {
-  if (rank != Rank::Kth) missing(*this, rank == Rank::Mode ? "mode" : "median");
+  if (rank != Rank::Kth) refuse(rank == Rank::Mode ? "mode" : "median");
   Tensor v = empty(x.shape(), x.dtype(), x.device()),
          at = empty(x.shape(), Dtype::Int64, x.device());
   sort(v, at, x, dim, false);
@@ -75,11 +61,11 @@ void Backend::softmax(const Tensor& out, const Tensor& x, int dim, bool log) {
   Tensor each = empty(x.shape(), d, x.device()),
          line = empty(without(x.shape(), dim), d, x.device());
   copy(each, x);
-  reduce(Reduction::Max, line, each, dims_of(x, dim));
+  reduce(Reduction::Max, line, each, dims_of(x, dim), 2);
   binary(Binary::sub, d, each, whole(each), Repeated(line, x.shape()).input);
   Tensor exps = log ? empty(x.shape(), d, x.device()) : each;
   unary(Unary::exp, d, exps, whole(each), {});
-  reduce(Reduction::Sum, line, exps, dims_of(x, dim));
+  reduce(Reduction::Sum, line, exps, dims_of(x, dim), 2);
   if (log) unary(Unary::log, d, line, whole(line), {});
   binary(log ? Binary::sub : Binary::div, d, out, whole(each), Repeated(line, x.shape()).input);
 }
@@ -90,13 +76,13 @@ void Backend::softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, 
   Tensor each = empty(y.shape(), d, y.device()),
          line = empty(without(y.shape(), dim), d, y.device());
   if (log) {  // g - exp(y) * sum(g)
-    reduce(Reduction::Sum, line, g, dims_of(y, dim));
+    reduce(Reduction::Sum, line, g, dims_of(y, dim), 2);
     unary(Unary::exp, d, each, whole(y), {});
     binary(Binary::mul, d, each, whole(each), Repeated(line, y.shape()).input);
     binary(Binary::sub, d, out, whole(g), whole(each));
   } else {  // (g - sum(g * y)) * y
     binary(Binary::mul, d, each, whole(g), whole(y));
-    reduce(Reduction::Sum, line, each, dims_of(y, dim));
+    reduce(Reduction::Sum, line, each, dims_of(y, dim), 2);
     binary(Binary::sub, d, each, whole(g), Repeated(line, y.shape()).input);
     binary(Binary::mul, d, out, whole(each), whole(y));
   }
@@ -110,13 +96,13 @@ void Backend::logsumexp(const Tensor& out, const Tensor& x, int dim) {
   copy(each, x);
   if (x.numel()) {
     Tensor infinite = empty(out.shape(), Dtype::Bool, x.device());
-    reduce(Reduction::Max, line, each, dims_of(x, dim));
+    reduce(Reduction::Max, line, each, dims_of(x, dim), 2);
     predicate(Predicate::isinf, d, infinite, whole(line));
     ternary(Ternary::where, d, shift, whole(infinite), whole(shift), whole(line), {});
     binary(Binary::sub, d, each, whole(each), Repeated(shift, x.shape()).input);
   }
   unary(Unary::exp, d, each, whole(each), {});
-  reduce(Reduction::Sum, line, each, dims_of(x, dim));
+  reduce(Reduction::Sum, line, each, dims_of(x, dim), 2);
   unary(Unary::log, d, line, whole(line), {});
   binary(Binary::add, d, out, whole(line), whole(shift));
 }

@@ -1,4 +1,5 @@
-// The meta device: shapes and dtypes without data. Every primitive does nothing.
+// The meta device: shapes and dtypes without data. Every primitive does nothing, but those whose
+// result has a size that depends on data.
 #include "backend.h"
 
 namespace ember {
@@ -14,41 +15,11 @@ class MetaBackend final : public Backend {
   void copy_to_host(void*, const Tensor&) override {
     fail(Kind::NotImplemented, "Cannot copy out of meta tensor; no data!");
   }
-  void copy(const Tensor&, const Tensor&) override {}
-  void fill(const Tensor&, const Scalar&) override {}
-  void unary(Unary, Dtype, const Tensor&, const Input&, const Params&) override {}
-  void binary(Binary, Dtype, const Tensor&, const Input&, const Input&) override {}
-  void predicate(Predicate, Dtype, const Tensor&, const Input&) override {}
-  void compare(Compare, Dtype, const Tensor&, const Input&, const Input&, const Params&) override {}
-  void ternary(Ternary, Dtype, const Tensor&, const Input&, const Input&, const Input&,
-               const Params&) override {}
-  bool unary_grad(Unary, Dtype, const Tensor&, const Input&, const Input&, const Params&) override {
-    return true;
+#define PRIMITIVE(need, result, name, ...)                                                 \
+  result name(EMBER_PARAMETERS(__VA_ARGS__)) override {                                    \
+    if constexpr (!std::is_void_v<result>) return Backend::name(EMBER_NAMES(__VA_ARGS__)); \
   }
-  void cholesky(const Tensor&, const Tensor&) override {}
-  void solve_triangular(const Tensor&, const Tensor&, bool, bool, bool) override {}
-  void index_get(const Tensor&, const Tensor&, const Indexing&) override {}
-  void index_put(const Tensor&, const Indexing&, const Tensor&, ScatterMode) override {}
-  void gather(const Tensor&, const Tensor&, int, const Tensor&) override {}
-  void scatter(const Tensor&, int, const Tensor&, const Tensor&, ScatterMode) override {}
-  void masked_scatter(const Tensor&, const Tensor&, const Tensor&) override {}
-  void flip(const Tensor&, const Tensor&, const Shape&) override {}
-  void join(const Tensor&, const TensorList&, int) override {}
-  void reduce(Reduction, const Tensor&, const Tensor&, const Shape&, double) override {}
-  void extremes(const Tensor&, const Tensor&, const Tensor&, int, bool) override {}
-  void variance(const Tensor&, const Tensor&, const Tensor&, const Shape&, double, bool) override {}
-  void arange(const Tensor&, const Scalar&, const Scalar&) override {}
-  void triangle(const Tensor&, const Tensor&, int64_t, bool) override {}
-  void random(const Tensor&, Generator&, const Draw&) override {}
-  void matmul(const Tensor&, const Tensor&, const Tensor&, const Scalar&, const Scalar&) override {}
-  void scan(Scan, const Tensor&, const Tensor&, const Tensor&, int) override {}
-  void sort(const Tensor&, const Tensor&, const Tensor&, int, bool) override {}
-  void topk(const Tensor&, const Tensor&, const Tensor&, int, bool, bool) override {}
-  void pick(const Tensor&, const Tensor&, const Tensor&, int, Rank, int64_t) override {}
-  void search(const Tensor&, const Tensor&, const Tensor&, const Tensor&, bool) override {}
-  void softmax(const Tensor&, const Tensor&, int, bool) override {}
-  void softmax_grad(const Tensor&, const Tensor&, const Tensor&, int, bool) override {}
-  void logsumexp(const Tensor&, const Tensor&, int) override {}
+#include "primitives.h"
 };
 
 const bool registered = (register_backend("meta", new MetaBackend), true);

@@ -1,45 +1,54 @@
 """A device in plain Python: subclass `Backend`, register it, use its name as a device.
 
-Every op ends in the primitives below (`core/backend.h` has the same list in C++).
-Outputs come allocated; operands are tensors already broadcast to the output's shape,
-or Python numbers. `memory_of(t)` is the object that `allocate` returned for the
-tensor's storage; together with `t.shape`, `t.stride()`, `t.storage_offset()` and
-`t.dtype` it says where the elements are. `tests/test_python_device.py` brings up a
-whole device on NumPy in about a hundred lines.
+Every op ends in primitives: `core/primitives.h` is their table and says what each does,
+`primitives()` lists them with their arguments. A device has those that its class has a
+method for. Of the others some decompose into what it has; the rest are errors that name
+the primitive, but for ops that can do without (``"Fused"``).
+
+What a method is called with, in the order of the row:
+
+- Tensors, allocated, and broadcast to the output's shape where that is how they are
+  used; None for one that is not there, or not wanted. Lists of tensors as lists.
+- Operands of pointwise primitives: tensors, or Python numbers.
+- `f`, `mode` and other choices by name, such as ``"mul"``, ``"sum"`` or ``"set"``.
+- `compute`: the dtype to calculate in; results are cast to the dtype of `out`.
+- `params`: three floats. `at`, the positions of an index, is two arguments: the index
+  tensors, and the first dimension that they are for. A position below 0 counts from
+  the end. `g`: a 64-bit key, to make random numbers of. Other structs are dicts by
+  the names of their fields (`core/operands.h`).
+
+`memory_of(t)` is the object that `allocate` returned for the tensor's storage; together
+with `t.shape`, `t.stride()`, `t.storage_offset()` and `t.dtype` it says where the
+elements are. `tests/test_python_device.py` brings up a whole device on NumPy in about a
+hundred lines.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 from ember import _C
 from ember._C import Tensor
 
-__all__ = ["Backend", "memory_of", "register_backend"]
-
-Number = bool | int | float | complex
-Operand = Tensor | Number
-Params = tuple[float, float, float]
+__all__ = [
+    "Backend",
+    "Place",
+    "Step",
+    "memory_of",
+    "primitives",
+    "record",
+    "register_backend",
+]
 
 
 class Backend:
-    """The primitives a device provides; those that raise here are required.
-
-    `f` is the name of a function of the pointwise table, such as ``"mul"``. `compute`
-    is the dtype to calculate in; results are cast to the dtype of `out`.
-    """
-
-    def _missing(self, primitive: str) -> Any:
-        name = type(self).__name__
-        raise NotImplementedError(
-            f"{name} does not provide the primitive '{primitive}'"
-        )
-
-    # -- memory
+    """The memory of a device; its methods besides are primitives (`primitives()`)."""
 
     def allocate(self, nbytes: int) -> Any:
         """An object that stands for `nbytes` bytes of memory."""
-        return self._missing("allocate")
+        self._missing("allocate")
 
     def copy_bytes(self, to: Any, source: Any, nbytes: int) -> None:
         """Copies between two objects returned by `allocate`."""
@@ -56,155 +65,62 @@ class Backend:
     def synchronize(self) -> None:
         """Waits until everything asked for is done."""
 
-    # -- pointwise
+    def _missing(self, method: str) -> None:
+        raise NotImplementedError(f"{type(self).__name__} does not provide '{method}'")
 
-    def copy(self, out: Tensor, x: Tensor) -> None:
-        """Copies with conversion; same shape, any strides."""
-        self._missing("copy")
 
-    def fill(self, out: Tensor, value: Number) -> None:
-        """Sets every element to a number."""
-        self._missing("fill")
+def primitives() -> dict[str, str]:
+    """What a device may provide: ``{"flip": "Default (out, x, dims)", ...}``.
 
-    def unary(
-        self, f: str, compute: _C.dtype, out: Tensor, x: Operand, params: Params
-    ) -> None:
-        """out = f(x), with up to three parameters."""
-        self._missing("unary")
+    ``Required`` ones have no default, ``Default`` ones decompose into others, and ops
+    do without the ``Fused`` ones that a device lacks.
 
-    def binary(
-        self, f: str, compute: _C.dtype, out: Tensor, a: Operand, b: Operand
-    ) -> None:
-        """out = f(a, b)."""
-        self._missing("binary")
+    >>> import ember
+    >>> ember.backend.primitives()["matmul"]
+    'Required (out, a, b, alpha, beta)'
+    """
+    return {name: f"{need} ({given})" for name, need, given in _C._primitives()}
 
-    def predicate(self, f: str, compute: _C.dtype, out: Tensor, x: Operand) -> None:
-        """out = f(x), a bool."""
-        self._missing("predicate")
 
-    def compare(
-        self,
-        f: str,
-        compute: _C.dtype,
-        out: Tensor,
-        a: Operand,
-        b: Operand,
-        params: Params,
-    ) -> None:
-        """out = f(a, b), a bool."""
-        self._missing("compare")
+class Place(NamedTuple):
+    """Where a tensor lies. Storages are numbered as they come in a recording."""
 
-    def ternary(
-        self,
-        f: str,
-        compute: _C.dtype,
-        out: Tensor,
-        a: Operand,
-        b: Operand,
-        c: Operand,
-        params: Params,
-    ) -> None:
-        """out = f(a, b, c); for ``"where"``, a is the condition."""
-        self._missing("ternary")
+    storage: int
+    offset: int
+    dtype: _C.dtype
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
 
-    # -- reductions: `out` has size 1 along the reduced dimensions
 
-    def reduce(
-        self, f: str, out: Tensor, x: Tensor, dims: tuple[int, ...], p: float
-    ) -> None:
-        """sum, mean, prod, min, max, any, all, count_nonzero, norm (of order p)."""
-        self._missing("reduce")
+class Step(NamedTuple):
+    """A primitive that a device was asked for; `attributes` are all else, as text."""
 
-    def extremes(
-        self,
-        values: Tensor | None,
-        indices: Tensor | None,
-        x: Tensor,
-        dim: int,
-        most: bool,
-    ) -> None:
-        """The largest (or smallest) element along `dim`, and its place."""
-        self._missing("extremes")
+    primitive: str
+    reads: tuple[Place, ...]
+    writes: tuple[Place, ...]
+    attributes: str
 
-    def variance(
-        self,
-        out: Tensor,
-        mean: Tensor,
-        x: Tensor,
-        dims: tuple[int, ...],
-        correction: float,
-        root: bool,
-    ) -> None:
-        """Variance over `dims` (or its root), and the mean."""
-        self._missing("variance")
 
-    # -- indexing: `mode` is set, add, mul, max or min
+@contextmanager
+def record(device: Any = "cpu") -> Iterator[list[Step]]:
+    """Writes down what a device is asked for; the list is filled at the end.
 
-    def index_get(
-        self, out: Tensor, x: Tensor, indices: list[Tensor], first: int
-    ) -> None:
-        """out = x at positions, for its dimensions first, first + 1 ..."""
-        self._missing("index_get")
-
-    def index_put(
-        self,
-        out: Tensor,
-        indices: list[Tensor],
-        first: int,
-        values: Tensor,
-        mode: str,
-    ) -> None:
-        """Writes `values` at such positions."""
-        self._missing("index_put")
-
-    def gather(self, out: Tensor, x: Tensor, dim: int, index: Tensor) -> None:
-        """out = x at the positions `index` along `dim`."""
-        self._missing("gather")
-
-    def scatter(
-        self, out: Tensor, dim: int, index: Tensor, source: Tensor, mode: str
-    ) -> None:
-        """Writes `source` at the positions `index` along `dim`."""
-        self._missing("scatter")
-
-    # -- along one dimension
-
-    def scan(
-        self, f: str, out: Tensor, indices: Tensor | None, x: Tensor, dim: int
-    ) -> None:
-        """What lies up to each element: sum, prod, logsumexp, max, min."""
-        self._missing("scan")
-
-    def sort(
-        self,
-        values: Tensor | None,
-        indices: Tensor | None,
-        x: Tensor,
-        dim: int,
-        descending: bool,
-    ) -> None:
-        """Sorts, equals in their order; NaN counts as the largest."""
-        self._missing("sort")
-
-    def topk(
-        self,
-        values: Tensor | None,
-        indices: Tensor | None,
-        x: Tensor,
-        dim: int,
-        largest: bool,
-        ordered: bool,
-    ) -> None:
-        """As many of the largest as the outputs have room for."""
-        self._missing("topk")
-
-    # -- matrix products
-
-    def matmul(
-        self, out: Tensor, a: Tensor, b: Tensor, alpha: Number, beta: Number
-    ) -> None:
-        """out = beta * out + alpha * (a @ b), with equal batch dimensions."""
-        self._missing("matmul")
+    >>> import ember
+    >>> x = ember.ones(3)
+    >>> with ember.backend.record() as steps:
+    ...     y = (x * 2).sum()
+    >>> [(step.primitive, step.attributes) for step in steps]
+    [('binary', 'f=mul compute=float32 b=2'), ('reduce', 'f=sum dims=[0] p=2')]
+    """
+    device = _C.device(device)
+    steps: list[Step] = []
+    _C._start_recording(device)
+    try:
+        yield steps
+    finally:
+        for name, reads, writes, attributes in _C._stop_recording(device):
+            read, written = (tuple(Place(*p) for p in part) for part in (reads, writes))
+            steps.append(Step(name, read, written, attributes))
 
 
 def register_backend(name: str, backend: Backend) -> None:

@@ -153,7 +153,7 @@ def test_convolutions_decompose(transposed):
 
 def test_a_missing_primitive_is_named():
     x = ember.ones(3).to("numpy")
-    with pytest.raises(NotImplementedError, match=r"NumpyBackend.*'variance'"):
+    with pytest.raises(NotImplementedError, match=r"'variance' on device 'numpy'"):
         x.var()
 
 

@@ -27,8 +27,8 @@ LONG_FILES = {
 # header and source of one name directly in core/. A new part is added here, which is
 # the moment to think about where it stands.
 BASE = {"check", "runtime", "profile"}
-TABLE = BASE | {"functions", "scalar_functions"}
-CONTRACT = TABLE | {"tensor", "random", "backend", "families"}
+TABLE = BASE | {"functions", "scalar_functions", "optim_steps", "expand"}
+CONTRACT = TABLE | {"tensor", "random", "backend", "operands", "primitives"}
 DEVICES = {"cpu", "meta", "meta_backend", "sparse_backend", "opencl", "recorder"}
 DEVICE_HELPS = {"special_functions", "recurrences", "disk"}
 MAY_INCLUDE = {
@@ -43,8 +43,11 @@ MAY_INCLUDE = {
     "functions": TABLE,
     "tensor": BASE,
     "random": BASE | {"tensor", "cpu"},  # its streams are the CPU's on every device
-    "backend": TABLE | {"tensor", "random"},
-    "families": TABLE | {"tensor", "random", "backend"},
+    "optim_steps": set(),
+    "expand": set(),
+    "operands": TABLE | {"tensor", "random"},
+    "primitives": set(),
+    "backend": TABLE | {"tensor", "random", "operands", "primitives"},
     "backend_lines": TABLE | {"tensor", "random", "backend"},
     **dict.fromkeys(DEVICES, CONTRACT | DEVICE_HELPS),
     "autograd": CONTRACT,

@@ -1,11 +1,11 @@
 // Attention in blocks: a block of queries meets the keys a block at a time, so that scores stay in
 // the L2 cache. Keys are transposed once for each head, which lets the matrix products read them in
 // place.
-#include "cpu/attention.h"
 
 #include <limits>
 #include <memory>
 
+#include "cpu/cpu_backend.h"
 #include "cpu/dispatch.h"
 #include "cpu/gemm.h"
 #include "cpu/kernels/attention_kernels.h"
@@ -211,40 +211,33 @@ void backward_of(const Problem<T>& p, const Heads<const T>& g, const Heads<const
   });
 }
 
-class CpuAttention final : public AttentionKernels {
- public:
-  void forward(const Tensor& out, const Tensor& logsumexp, const Tensor& q, const Tensor& k,
-               const Tensor& v, const AttentionOptions& options) override {
-    for_type(q, [&](auto type) {
-      using T = decltype(type);
-      const Problem<T> problem(q, k, v, options);
-      const Heads<T> to = room_for<T>(out);
-      Result<T> sums(logsumexp);
-      forward_of<T>(problem, to, sums.data);
-      deliver(out, to);
-      sums.store();
-    });
-  }
-
-  void backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& g,
-                const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out,
-                const Tensor& logsumexp, const AttentionOptions& options) override {
-    for_type(q, [&](auto type) {
-      using T = decltype(type);
-      const Problem<T> problem(q, k, v, options);
-      const Source<T> sums(logsumexp);
-      const Heads<T> to_q = room_for<T>(dq), to_k = room_for<T>(dk), to_v = room_for<T>(dv);
-      backward_of<T>(problem, heads_of<T>(g), heads_of<T>(out), sums.data, to_q, to_k, to_v);
-      deliver(dq, to_q), deliver(dk, to_k), deliver(dv, to_v);
-    });
-  }
-};
-
 }  // namespace
 
-AttentionKernels* attention_family() {
-  static CpuAttention family;
-  return &family;
+void CpuBackend::attention(const Tensor& out, const Tensor& logsumexp, const Tensor& q,
+                           const Tensor& k, const Tensor& v, const AttentionOptions& options) {
+  for_type(q, [&](auto type) {
+    using T = decltype(type);
+    const Problem<T> problem(q, k, v, options);
+    const Heads<T> to = room_for<T>(out);
+    Result<T> sums(logsumexp);
+    forward_of<T>(problem, to, sums.data);
+    deliver(out, to);
+    sums.store();
+  });
+}
+
+void CpuBackend::attention_grad(const Tensor& dq, const Tensor& dk, const Tensor& dv,
+                                const Tensor& g, const Tensor& q, const Tensor& k, const Tensor& v,
+                                const Tensor& out, const Tensor& logsumexp,
+                                const AttentionOptions& options) {
+  for_type(q, [&](auto type) {
+    using T = decltype(type);
+    const Problem<T> problem(q, k, v, options);
+    const Source<T> sums(logsumexp);
+    const Heads<T> to_q = room_for<T>(dq), to_k = room_for<T>(dk), to_v = room_for<T>(dv);
+    backward_of<T>(problem, heads_of<T>(g), heads_of<T>(out), sums.data, to_q, to_k, to_v);
+    deliver(dq, to_q), deliver(dk, to_k), deliver(dv, to_v);
+  });
 }
 
 }  // namespace ember::cpu

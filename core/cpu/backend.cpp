@@ -1,43 +1,21 @@
 // The CPU backend: hands each primitive to its kernels.
-#include "backend.h"
+#include "cpu/cpu_backend.h"
 
 #include <cstring>
 
-#include "cpu/attention.h"
-#include "cpu/conv.h"
 #include "cpu/create.h"
-#include "cpu/fft.h"
 #include "cpu/gemm.h"
 #include "cpu/index.h"
 #include "cpu/index_support.h"
-#include "cpu/lapack.h"
 #include "cpu/lines.h"
-#include "cpu/loss.h"
-#include "cpu/norm.h"
-#include "cpu/optim.h"
 #include "cpu/parallel.h"
 #include "cpu/pointwise.h"
-#include "cpu/pool.h"
-#include "cpu/recurrent.h"
 #include "cpu/reduce.h"
-#include "cpu/segment.h"
 #include "tensor/allocator.h"
 
 namespace ember::cpu {
 
 namespace {
-
-// Ops check that their operands are on one device; what one of them missed must not be read here.
-template <class... T>
-void on_cpu(const T&... tensors) {
-  auto one = [](const Tensor& t) {
-    if (!t || t.device().is_cpu()) return;
-    fail(Kind::Runtime,
-         "Expected all tensors to be on the same device, but found at least two devices, cpu and ",
-         t.device(), "!");
-  };
-  (one(tensors), ...);
-}
 
 // A primitive's operand as raw memory. A number becomes one element, repeated.
 class Raw {
@@ -92,220 +70,200 @@ void combined(const Tensor& self, const Tensor& values, ScatterMode mode, const 
   backend_of(self).copy(self, wide);
 }
 
-class CpuBackend final : public Backend {
- public:
-  void* allocate(int64_t bytes) override { return ember::allocate(size_t(bytes)); }
-  void deallocate(void* data, int64_t bytes) override { ember::deallocate(data, size_t(bytes)); }
-  void copy_bytes(void* to, const void* from, int64_t bytes) override {
-    std::memcpy(to, from, size_t(bytes));
-  }
-  void copy_from_host(const Tensor& to, const void* from) override {
-    copy_bytes(to.data(), from, to.numel() * to.item_size());
-  }
-  void copy_to_host(void* to, const Tensor& from) override {
-    copy_bytes(to, from.data(), from.numel() * from.item_size());
-  }
+// Of the dtypes that are only stored, PyTorch multiplies matrices of the float8 with digits.
+void matmul_of_bytes(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha,
+                     const Scalar& beta) {
+  const Dtype d = out.dtype();
+  if (out.dim() > 2 || !is_float8(d) || d == Dtype::Float8_e8m0fnu) fail_dtype("matmul", d);
+  Tensor wide = beta.equal(0) ? empty(out.shape(), Dtype::Float32) : dense(out, Dtype::Float32);
+  backend_of(out).matmul(wide, dense(a, Dtype::Float32), dense(b, Dtype::Float32), alpha, beta);
+  backend_of(out).copy(out, wide);
+}
 
-  void copy(const Tensor& out, const Tensor& x) override {
-    cpu::copy(out.dim(), out.shape().data(), raw(out), raw(x));
-  }
-  void fill(const Tensor& out, const Scalar& value) override {
-    alignas(16) char v[16];
-    value.store(out.dtype(), v);
-    cpu::fill(out.dim(), out.shape().data(), raw(out), v, out.dtype());
-  }
-  void unary(Unary f, Dtype compute, const Tensor& out, const Input& x, const Params& p) override {
-    cpu::unary(f, compute_of(compute), out.dim(), out.shape().data(), raw(out), Raw(x, compute), p);
-  }
-  void binary(Binary f, Dtype compute, const Tensor& out, const Input& a, const Input& b) override {
-    const Dtype number = compute_of(compute);
-    cpu::binary(f, compute, out.dim(), out.shape().data(), raw(out), Raw(a, number),
-                Raw(b, number));
-  }
-  void predicate(Predicate f, Dtype compute, const Tensor& out, const Input& x) override {
-    compute = compute_of(compute);
-    cpu::predicate(f, compute, out.dim(), out.shape().data(), raw(out), Raw(x, compute));
-  }
-  void compare(Compare f, Dtype compute, const Tensor& out, const Input& a, const Input& b,
-               const Params& p) override {
-    compute = compute_of(compute);
-    cpu::compare(f, compute, out.dim(), out.shape().data(), raw(out), Raw(a, compute),
-                 Raw(b, compute), p);
-  }
-  void ternary(Ternary f, Dtype compute, const Tensor& out, const Input& a, const Input& b,
-               const Input& c, const Params& p) override {
-    compute = compute_of(compute);
-    cpu::ternary(f, compute, out.dim(), out.shape().data(), raw(out),
-                 Raw(a, f == Ternary::where ? Dtype::Bool : compute), Raw(b, compute),
-                 Raw(c, compute), p);
-  }
-  bool unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g, const Input& keep,
-                  const Params& p) override {
-    compute = compute_of(compute);
-    cpu::unary_grad(f, compute, out.dim(), out.shape().data(), raw(out), Raw(g, compute),
-                    Raw(keep, compute), p);
-    return true;
-  }
-  void reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims,
-              double p) override {
-    static constexpr Reduce kinds[] = {
-        Reduce::Sum, Reduce::Mean, Reduce::Prod,         Reduce::Min,  Reduce::Max,
-        Reduce::Any, Reduce::All,  Reduce::CountNonzero, Reduce::Norm, Reduce::NanSum};
-    static constexpr const char* names[] = {"sum", "mean", "prod",          "min",  "max",
-                                            "any", "all",  "count_nonzero", "norm", "nansum"};
-    refuse_stored_only(names[int(f)], out.dtype());
-    const Tensor wide = widened(x);
-    cpu::reduce(kinds[int(f)], reduced(wide ? wide : x, dims), result(out), p);
-  }
-  void extremes(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
-                bool most) override {
-    refuse_stored_only(most ? "max" : "min", x.dtype());
-    cpu::extremes(most, reduced(x, x.dim() ? Shape{dim} : Shape{}), dim, result(values),
-                  result(indices));
-  }
-  void variance(const Tensor& out, const Tensor& mean, const Tensor& x, const Shape& dims,
-                double correction, bool root) override {
-    refuse_stored_only(root ? "std" : "var", out.dtype());
-    const Tensor wide = widened(x);
-    cpu::variance(reduced(wide ? wide : x, dims), correction, root, result(out), result(mean));
-  }
-  void index_get(const Tensor& out, const Tensor& x, const Indexing& at) override {
-    on_cpu(x);
-    for (const Tensor& i : at.indices) on_cpu(i);
-    cpu::index_get(out, x, at);
-  }
-  void index_put(const Tensor& self, const Indexing& at, const Tensor& values,
-                 ScatterMode mode) override {
-    on_cpu(values);
-    for (const Tensor& i : at.indices) on_cpu(i);
-    combined(self, values, mode,
-             [&](const Tensor& to, const Tensor& from) { cpu::index_put(to, at, from, mode); });
-  }
-  void gather(const Tensor& out, const Tensor& x, int dim, const Tensor& index) override {
-    on_cpu(x, index);
-    cpu::gather(out, x, dim, index);
-  }
-  void scatter(const Tensor& self, int dim, const Tensor& index, const Tensor& src,
-               ScatterMode mode) override {
-    on_cpu(self, index, src);
-    combined(self, src, mode, [&](const Tensor& to, const Tensor& from) {
-      cpu::scatter(to, dim, index, from, mode);
-    });
-  }
-  Tensor nonzero(const Tensor& x) override { return cpu::nonzero(x); }
-  Tensor masked_select(const Tensor& x, const Tensor& mask) override {
-    on_cpu(mask);
-    return cpu::masked_select(x, mask);
-  }
-  void masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& src) override {
-    on_cpu(mask, src);
-    cpu::masked_scatter(self, mask, src);
-  }
-  void flip(const Tensor& out, const Tensor& x, const Shape& dims) override {
-    cpu::flip(out, x, dims);
-  }
-  void join(const Tensor& out, const TensorList& parts, int dim) override {
-    for (const Tensor& t : parts) on_cpu(t);
-    cpu::join(out, parts, dim);
-  }
-  Tensor repeated_positions(const Tensor& counts) override {
-    return cpu::repeated_positions(counts);
-  }
-  void arange(const Tensor& out, const Scalar& start, const Scalar& step) override {
-    cpu::arange(out.dtype(), out.data(), out.numel(), out.dim() ? out.stride(0) : 1, start, step);
-  }
-  void triangle(const Tensor& out, const Tensor& x, int64_t diagonal, bool upper) override {
-    if (!out.is_contiguous() || !x.is_contiguous() || out.dtype() != x.dtype() ||
-        x.data() == out.data())
-      return Backend::triangle(out, x, diagonal, upper);
-    cpu::triangle(out.data(), x.data(), x.numel(), x.size(-2), x.size(-1), x.item_size(), diagonal,
-                  upper);
-  }
+}  // namespace
 
-  void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha,
-              const Scalar& beta) override {
-    on_cpu(out, a, b);
-    int batch = out.dim() - 2;
-    if (is_stored_only(out.dtype())) return matmul_of_bytes(out, a, b, alpha, beta);
-    int64_t m = out.size(-2), n = out.size(-1), k = a.size(-1);
-    Matrix x{a.data(), a.stride(-2), a.stride(-1)}, y{b.data(), b.stride(-2), b.stride(-1)};
-    MatrixOut z{out.data(), out.stride(-2), out.stride(-1)};
-    complex128 by = alpha.to<complex128>(), keep = beta.to<complex128>();
-    if (batch == 0) return gemm(out.dtype(), m, n, k, x, y, z, by, keep);
-    Batch over{batch, out.shape().data(), a.strides().data(), b.strides().data(),
-               out.strides().data()};
-    gemm(out.dtype(), over, m, n, k, x, y, z, by, keep);
-  }
-  void cholesky(const Tensor& matrices, const Tensor& info) override {
-    cpu::cholesky(matrices, info);
-  }
-  void solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left,
-                        bool unit) override {
-    on_cpu(a, b);
-    cpu::solve_triangular(a, b, upper, left, unit);
-  }
-  void scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int dim) override {
-    refuse_stored_only("scan", out.dtype());
-    cpu::scan(f, out, indices, x, dim);
-  }
-  void sort(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
-            bool descending) override {
-    refuse_stored_only("sort", x.dtype());
-    cpu::sort(values, indices, x, dim, descending);
-  }
-  void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool largest,
-            bool sorted) override {
-    refuse_stored_only("topk", x.dtype());
-    cpu::topk(values, indices, x, dim, largest, sorted);
-  }
-  void pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, Rank rank,
-            int64_t k) override {
-    refuse_stored_only("select", x.dtype());
-    cpu::pick(values, indices, x, dim, rank, k);
-  }
-  void search(const Tensor& out, const Tensor& sorted, const Tensor& values, const Tensor& sorter,
-              bool right) override {
-    on_cpu(sorted, values, sorter);
-    cpu::search(out, sorted, values, sorter, right);
-  }
-  void softmax(const Tensor& out, const Tensor& x, int dim, bool log) override {
-    refuse_stored_only("softmax", out.dtype());
-    cpu::softmax(out, x, dim, log);
-  }
-  void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim,
-                    bool log) override {
-    refuse_stored_only("softmax", out.dtype());
-    cpu::softmax_grad(out, g, y, dim, log);
-  }
-  void logsumexp(const Tensor& out, const Tensor& x, int dim) override {
-    refuse_stored_only("logsumexp", out.dtype());
-    cpu::logsumexp(out, x, dim);
-  }
-  OptimKernels* optim() override { return optim_kernels(); }
-  RecurrentKernels* recurrent() override { return recurrent_kernels(); }
-  LinalgKernels* linalg() override { return &linalg_; }
-  FftKernels* fft() override { return &cpu::fft_kernels(); }
-  ConvKernels* conv() override { return conv_kernels(); }
-  AttentionKernels* attention() override { return attention_family(); }
-  LossKernels* loss() override { return loss_family(); }
-  SegmentKernels* segment() override { return segment_kernels(); }
-  NormKernels* norm() override { return norm_family(); }
-  PoolKernels* pool() override { return pool_kernels(); }
+void* CpuBackend::allocate(int64_t bytes) { return ember::allocate(size_t(bytes)); }
+void CpuBackend::deallocate(void* data, int64_t bytes) { ember::deallocate(data, size_t(bytes)); }
+void CpuBackend::copy_bytes(void* to, const void* from, int64_t bytes) {
+  std::memcpy(to, from, size_t(bytes));
+}
+void CpuBackend::copy_from_host(const Tensor& to, const void* from) {
+  copy_bytes(to.data(), from, to.numel() * to.item_size());
+}
+void CpuBackend::copy_to_host(void* to, const Tensor& from) {
+  copy_bytes(to, from.data(), from.numel() * from.item_size());
+}
 
- private:
-  // Of the dtypes that are only stored, PyTorch multiplies matrices of the float8 with digits.
-  void matmul_of_bytes(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha,
-                       const Scalar& beta) {
-    const Dtype d = out.dtype();
-    if (out.dim() > 2 || !is_float8(d) || d == Dtype::Float8_e8m0fnu) fail_dtype("matmul", d);
-    Tensor wide = beta.equal(0) ? empty(out.shape(), Dtype::Float32) : dense(out, Dtype::Float32);
-    matmul(wide, dense(a, Dtype::Float32), dense(b, Dtype::Float32), alpha, beta);
-    copy(out, wide);
-  }
+void CpuBackend::copy(const Tensor& out, const Tensor& x) {
+  cpu::copy(out.dim(), out.shape().data(), raw(out), raw(x));
+}
+void CpuBackend::fill(const Tensor& out, const Scalar& value) {
+  alignas(16) char v[16];
+  value.store(out.dtype(), v);
+  cpu::fill(out.dim(), out.shape().data(), raw(out), v, out.dtype());
+}
+void CpuBackend::unary(Unary f, Dtype compute, const Tensor& out, const Input& x, const Params& p) {
+  cpu::unary(f, compute_of(compute), out.dim(), out.shape().data(), raw(out), Raw(x, compute), p);
+}
+void CpuBackend::binary(Binary f, Dtype compute, const Tensor& out, const Input& a,
+                        const Input& b) {
+  const Dtype number = compute_of(compute);
+  cpu::binary(f, compute, out.dim(), out.shape().data(), raw(out), Raw(a, number), Raw(b, number));
+}
+void CpuBackend::predicate(Predicate f, Dtype compute, const Tensor& out, const Input& x) {
+  compute = compute_of(compute);
+  cpu::predicate(f, compute, out.dim(), out.shape().data(), raw(out), Raw(x, compute));
+}
+void CpuBackend::compare(Compare f, Dtype compute, const Tensor& out, const Input& a,
+                         const Input& b, const Params& p) {
+  compute = compute_of(compute);
+  cpu::compare(f, compute, out.dim(), out.shape().data(), raw(out), Raw(a, compute),
+               Raw(b, compute), p);
+}
+void CpuBackend::ternary(Ternary f, Dtype compute, const Tensor& out, const Input& a,
+                         const Input& b, const Input& c, const Params& p) {
+  compute = compute_of(compute);
+  cpu::ternary(f, compute, out.dim(), out.shape().data(), raw(out),
+               Raw(a, f == Ternary::where ? Dtype::Bool : compute), Raw(b, compute),
+               Raw(c, compute), p);
+}
+void CpuBackend::unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g,
+                            const Input& keep, const Params& p) {
+  compute = compute_of(compute);
+  cpu::unary_grad(f, compute, out.dim(), out.shape().data(), raw(out), Raw(g, compute),
+                  Raw(keep, compute), p);
+}
+void CpuBackend::reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims,
+                        double p) {
+  static constexpr Reduce kinds[] = {
+      Reduce::Sum, Reduce::Mean, Reduce::Prod,         Reduce::Min,  Reduce::Max,
+      Reduce::Any, Reduce::All,  Reduce::CountNonzero, Reduce::Norm, Reduce::NanSum};
+  refuse_stored_only(name_of(f), out.dtype());
+  const Tensor wide = widened(x);
+  cpu::reduce(kinds[int(f)], reduced(wide ? wide : x, dims), result(out), p);
+}
+void CpuBackend::extremes(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
+                          bool most) {
+  refuse_stored_only(most ? "max" : "min", x.dtype());
+  cpu::extremes(most, reduced(x, x.dim() ? Shape{dim} : Shape{}), dim, result(values),
+                result(indices));
+}
+void CpuBackend::variance(const Tensor& out, const Tensor& mean, const Tensor& x, const Shape& dims,
+                          double correction, bool root) {
+  refuse_stored_only(root ? "std" : "var", out.dtype());
+  const Tensor wide = widened(x);
+  cpu::variance(reduced(wide ? wide : x, dims), correction, root, result(out), result(mean));
+}
+void CpuBackend::index_get(const Tensor& out, const Tensor& x, const Indexing& at) {
+  on_cpu(x);
+  for (const Tensor& i : at.indices) on_cpu(i);
+  cpu::index_get(out, x, at);
+}
+void CpuBackend::index_put(const Tensor& self, const Indexing& at, const Tensor& values,
+                           ScatterMode mode) {
+  on_cpu(values);
+  for (const Tensor& i : at.indices) on_cpu(i);
+  combined(self, values, mode,
+           [&](const Tensor& to, const Tensor& from) { cpu::index_put(to, at, from, mode); });
+}
+void CpuBackend::gather(const Tensor& out, const Tensor& x, int dim, const Tensor& index) {
+  on_cpu(x, index);
+  cpu::gather(out, x, dim, index);
+}
+void CpuBackend::scatter(const Tensor& self, int dim, const Tensor& index, const Tensor& src,
+                         ScatterMode mode) {
+  on_cpu(self, index, src);
+  combined(self, src, mode,
+           [&](const Tensor& to, const Tensor& from) { cpu::scatter(to, dim, index, from, mode); });
+}
+Tensor CpuBackend::nonzero(const Tensor& x) { return cpu::nonzero(x); }
+Tensor CpuBackend::masked_select(const Tensor& x, const Tensor& mask) {
+  on_cpu(mask);
+  return cpu::masked_select(x, mask);
+}
+void CpuBackend::masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& src) {
+  on_cpu(mask, src);
+  cpu::masked_scatter(self, mask, src);
+}
+void CpuBackend::flip(const Tensor& out, const Tensor& x, const Shape& dims) {
+  cpu::flip(out, x, dims);
+}
+void CpuBackend::join(const Tensor& out, const TensorList& parts, int dim) {
+  for (const Tensor& t : parts) on_cpu(t);
+  cpu::join(out, parts, dim);
+}
+Tensor CpuBackend::repeated_positions(const Tensor& counts) {
+  return cpu::repeated_positions(counts);
+}
+void CpuBackend::arange(const Tensor& out, const Scalar& start, const Scalar& step) {
+  cpu::arange(out.dtype(), out.data(), out.numel(), out.dim() ? out.stride(0) : 1, start, step);
+}
+void CpuBackend::triangle(const Tensor& out, const Tensor& x, int64_t diagonal, bool upper) {
+  if (!out.is_contiguous() || !x.is_contiguous() || out.dtype() != x.dtype() ||
+      x.data() == out.data())
+    return Backend::triangle(out, x, diagonal, upper);
+  cpu::triangle(out.data(), x.data(), x.numel(), x.size(-2), x.size(-1), x.item_size(), diagonal,
+                upper);
+}
 
-  CpuLinalg linalg_;
-};
+void CpuBackend::matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha,
+                        const Scalar& beta) {
+  on_cpu(out, a, b);
+  int batch = out.dim() - 2;
+  if (is_stored_only(out.dtype())) return matmul_of_bytes(out, a, b, alpha, beta);
+  int64_t m = out.size(-2), n = out.size(-1), k = a.size(-1);
+  Matrix x{a.data(), a.stride(-2), a.stride(-1)}, y{b.data(), b.stride(-2), b.stride(-1)};
+  MatrixOut z{out.data(), out.stride(-2), out.stride(-1)};
+  complex128 by = alpha.to<complex128>(), keep = beta.to<complex128>();
+  if (batch == 0) return gemm(out.dtype(), m, n, k, x, y, z, by, keep);
+  Batch over{batch, out.shape().data(), a.strides().data(), b.strides().data(),
+             out.strides().data()};
+  gemm(out.dtype(), over, m, n, k, x, y, z, by, keep);
+}
+void CpuBackend::scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int dim) {
+  refuse_stored_only("scan", out.dtype());
+  cpu::scan(f, out, indices, x, dim);
+}
+void CpuBackend::sort(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
+                      bool descending) {
+  refuse_stored_only("sort", x.dtype());
+  cpu::sort(values, indices, x, dim, descending);
+}
+void CpuBackend::topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
+                      bool largest, bool sorted) {
+  refuse_stored_only("topk", x.dtype());
+  cpu::topk(values, indices, x, dim, largest, sorted);
+}
+void CpuBackend::pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
+                      Rank rank, int64_t k) {
+  refuse_stored_only("select", x.dtype());
+  cpu::pick(values, indices, x, dim, rank, k);
+}
+void CpuBackend::search(const Tensor& out, const Tensor& sorted, const Tensor& values,
+                        const Tensor& sorter, bool right) {
+  on_cpu(sorted, values, sorter);
+  cpu::search(out, sorted, values, sorter, right);
+}
+void CpuBackend::softmax(const Tensor& out, const Tensor& x, int dim, bool log) {
+  refuse_stored_only("softmax", out.dtype());
+  cpu::softmax(out, x, dim, log);
+}
+void CpuBackend::softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim,
+                              bool log) {
+  refuse_stored_only("softmax", out.dtype());
+  cpu::softmax_grad(out, g, y, dim, log);
+}
+void CpuBackend::logsumexp(const Tensor& out, const Tensor& x, int dim) {
+  refuse_stored_only("logsumexp", out.dtype());
+  cpu::logsumexp(out, x, dim);
+}
 
+bool CpuBackend::takes(Primitive p, Dtype dtype) const {
+  if (p != Primitive::recurrent) return true;
+  return dtype == Dtype::Float32 || dtype == Dtype::Float64;
+}
+
+namespace {
 const bool registered = (register_backend("cpu", new CpuBackend), true);
 
 }  // namespace

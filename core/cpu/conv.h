@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cpu/planes.h"
-#include "families/conv.h"
+#include "operands.h"
 
 namespace ember::cpu {
 
@@ -47,7 +47,5 @@ void backward_weights(Dtype dtype, const ConvSizes& s, const void* g, const void
 void unfold(Dtype dtype, const ConvSizes& s, const void* x, void* columns);
 void fold(Dtype dtype, const ConvSizes& s, const void* columns, void* x);
 }  // namespace column_conv
-
-ConvKernels* conv_kernels();
 
 }  // namespace ember::cpu

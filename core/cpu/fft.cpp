@@ -1,14 +1,13 @@
 // Fourier transforms of all lines of a tensor along one dimension: several lines at a time, one in
 // each lane of a vector, or, where they are long or few, one line after another (fft_lines.h).
-#include "cpu/fft.h"
 
 #include <algorithm>
 
+#include "cpu/cpu_backend.h"
 #include "cpu/fft_lines.h"
 #include "cpu/index_support.h"
 #include "cpu/lines.h"
 #include "cpu/parallel.h"
-#include "families/fft.h"
 
 namespace ember::cpu {
 
@@ -212,24 +211,16 @@ void transform(Kind kind, const Tensor& out, const Tensor& x, int dim, bool inve
     transform<float>(kind, out, x, dim, inverse, scale);
 }
 
-class CpuFft final : public FftKernels {
-  void complex_to_complex(const Tensor& out, const Tensor& x, int dim, bool inverse,
-                          double scale) override {
-    transform(Kind::Complex, out, x, dim, inverse, scale);
-  }
-  void real_to_complex(const Tensor& out, const Tensor& x, int dim, double scale) override {
-    transform(Kind::Forward, out, x, dim, false, scale);
-  }
-  void complex_to_real(const Tensor& out, const Tensor& x, int dim, double scale) override {
-    transform(Kind::Inverse, out, x, dim, true, scale);
-  }
-};
-
 }  // namespace
 
-FftKernels& fft_kernels() {
-  static CpuFft kernels;
-  return kernels;
+void CpuBackend::fft_c2c(const Tensor& out, const Tensor& x, int dim, bool inverse, double scale) {
+  transform(Kind::Complex, out, x, dim, inverse, scale);
+}
+void CpuBackend::fft_r2c(const Tensor& out, const Tensor& x, int dim, double scale) {
+  transform(Kind::Forward, out, x, dim, false, scale);
+}
+void CpuBackend::fft_c2r(const Tensor& out, const Tensor& x, int dim, double scale) {
+  transform(Kind::Inverse, out, x, dim, true, scale);
 }
 
 }  // namespace ember::cpu

@@ -2,10 +2,9 @@
 // threads as if they were one row.
 #include <algorithm>
 
+#include "cpu/cpu_backend.h"
 #include "cpu/dispatch.h"
-#include "cpu/optim.h"
 #include "cpu/parallel.h"
-#include "families/optim.h"
 
 namespace ember::cpu {
 
@@ -19,6 +18,12 @@ struct Item {
   int64_t end;  // elements of this tensor and of those before it
 };
 
+struct ListCall {
+  ListRow f;
+  const TensorList &out, *lists[3];  // null: numbers
+  const std::vector<double>& numbers;
+};
+
 // The kernel of a row, and how to give it a number as its last input.
 struct ListKernel {
   int inputs;
@@ -26,12 +31,12 @@ struct ListKernel {
   Kernel2 two = nullptr, number = nullptr;
   Kernel3 three = nullptr;
 
-  ListKernel(const ListCall& call, Dtype dtype) : inputs(call.inputs) {
+  ListKernel(ListRow f, Dtype dtype) : inputs(f.inputs) {
     const Kernels& k = kernels();
-    if (inputs == 1) one = k.unary[call.row][int(dtype)];
-    if (inputs == 2) two = k.binary[call.row][int(dtype)];
-    if (inputs == 2) number = k.binary_number[call.row][int(dtype)];
-    if (inputs == 3) three = k.ternary[call.row][int(dtype)];
+    if (inputs == 1) one = k.unary[f.row][int(dtype)];
+    if (inputs == 2) two = k.binary[f.row][int(dtype)];
+    if (inputs == 2) number = k.binary_number[f.row][int(dtype)];
+    if (inputs == 3) three = k.ternary[f.row][int(dtype)];
   }
   bool exists() const { return one || two || three; }
   void run(const char* const (&in)[3], char* out, int64_t n, const Params& p) const {
@@ -43,7 +48,7 @@ struct ListKernel {
 
 template <class T>
 void run_lists(const ListCall& call, const ListKernel& kernel, const std::vector<Item>& items) {
-  const bool repeats = !call.lists[call.inputs - 1];
+  const bool repeats = !call.lists[call.f.inputs - 1];
   const auto& numbers = call.numbers;
   parallel_for(items.back().end, kGrain, [&](int64_t begin, int64_t end) {
     auto after = [](int64_t at, const Item& item) { return at < item.end; };
@@ -66,12 +71,12 @@ void run_lists(const ListCall& call, const ListKernel& kernel, const std::vector
         kernel.run(in, out, left, p);
       } else {
         std::fill_n(repeated, std::min(left, kChunk), T(number));
-        in[call.inputs - 1] = reinterpret_cast<const char*>(repeated);
+        in[call.f.inputs - 1] = reinterpret_cast<const char*>(repeated);
         for (int64_t n; left > 0; left -= n) {
           n = std::min(left, kChunk);
           kernel.run(in, out, n, p);
           const int64_t bytes = n * int64_t(sizeof(T));
-          for (int j = 0; j < call.inputs - 1; j++) in[j] += bytes;
+          for (int j = 0; j < call.f.inputs - 1; j++) in[j] += bytes;
           out += bytes;
         }
       }
@@ -82,11 +87,15 @@ void run_lists(const ListCall& call, const ListKernel& kernel, const std::vector
 
 }  // namespace
 
-bool list_pointwise(const ListCall& call) {
-  const Dtype dtype = call.out[0].dtype();
-  if (dtype != Dtype::Float32 && dtype != Dtype::Float64) return false;
-  const ListKernel kernel(call, dtype);
-  if (!kernel.exists()) return false;
+void CpuBackend::list_pointwise(ListRow f, const TensorList& out, const TensorList& a,
+                                const TensorList& b, const TensorList& c,
+                                const std::vector<double>& numbers) {
+  const Dtype dtype = out[0].dtype();
+  const bool has_loops = dtype == Dtype::Float32 || dtype == Dtype::Float64;
+  const ListKernel kernel(f, has_loops ? dtype : Dtype::Float32);
+  if (!has_loops || !kernel.exists()) return Backend::list_pointwise(f, out, a, b, c, numbers);
+  auto given = [](const TensorList& list) { return list.empty() ? nullptr : &list; };
+  const ListCall call{f, out, {given(a), given(b), given(c)}, numbers};
   std::vector<Item> items(call.out.size());
   int64_t total = 0;
   for (size_t i = 0; i < items.size(); i++) {
@@ -96,10 +105,9 @@ bool list_pointwise(const ListCall& call) {
       item.in[j] = call.lists[j] ? (*call.lists[j])[i].data<char>() : nullptr;
     item.end = total += call.out[i].numel();
   }
-  if (total == 0) return true;
+  if (total == 0) return;
   dtype == Dtype::Float32 ? run_lists<float>(call, kernel, items)
                           : run_lists<double>(call, kernel, items);
-  return true;
 }
 
 }  // namespace ember::cpu

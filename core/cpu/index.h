@@ -1,4 +1,4 @@
-// Indexing on the CPU: what CpuBackend calls for the index primitives of backend.h.
+// Indexing on the CPU: what CpuBackend calls for the index primitives of primitives.h.
 #pragma once
 
 #include "backend.h"

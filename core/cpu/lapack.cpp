@@ -4,7 +4,7 @@
 
 namespace ember::cpu {
 
-void cholesky(const Tensor& matrices, const Tensor& info) {
+void CpuBackend::cholesky(const Tensor& matrices, const Tensor& info) {
   const int64_t n = matrices.size(-1), count = info.numel();
   with_lapack_dtype("linalg.cholesky", matrices.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -21,7 +21,9 @@ void cholesky(const Tensor& matrices, const Tensor& info) {
   });
 }
 
-void solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unit) {
+void CpuBackend::solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left,
+                                  bool unit) {
+  on_cpu(a, b);
   const int64_t n = a.size(-1), rows = b.size(-2), columns = b.size(-1);
   const int64_t count = b.numel() ? b.numel() / (rows * columns) : 0;
   constexpr int kRowMajor = 101, kLeft = 141, kRight = 142, kUpper = 121, kLower = 122, kUnit = 132,

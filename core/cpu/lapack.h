@@ -5,38 +5,10 @@
 #include <vector>
 
 #include "cpu/blas.h"
+#include "cpu/cpu_backend.h"
 #include "cpu/parallel.h"
-#include "families/linalg.h"
 
 namespace ember::cpu {
-
-// Replaces the lower triangle of each matrix by its Cholesky factor; the upper triangle is left as
-// it is. info (int32, one per matrix) is 0, or the order of the minor that is not positive.
-void cholesky(const Tensor& matrices, const Tensor& info);
-// Replaces b by the solution x of a x = b (or x a = b), a being triangular.
-void solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unit);
-
-class CpuLinalg final : public LinalgKernels {
- public:
-  void lu(const Tensor& a, const Tensor& pivots, const Tensor& info) override;
-  void lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, Apply op) override;
-  bool lu_inverse(const Tensor& lu, const Tensor& pivots, const Tensor& out) override;
-  void pivot_order(const Tensor& pivots, const Tensor& rows) override;
-  void ldl(const Tensor& a, const Tensor& pivots, const Tensor& info, bool hermitian) override;
-  void ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool hermitian) override;
-  void qr(const Tensor& a, const Tensor& tau) override;
-  void reflect_identity(const Tensor& a, const Tensor& tau) override;
-  void reflect(const Tensor& a, const Tensor& tau, const Tensor& c, bool left,
-               bool adjoint) override;
-  void eigh(const Tensor& a, const Tensor& values, const Tensor& info, bool upper,
-            bool vectors) override;
-  void eig(const Tensor& a, const Tensor& values, const Tensor& vectors,
-           const Tensor& info) override;
-  void svd(const Tensor& a, const Tensor& s, const Tensor& u, const Tensor& vh,
-           const Tensor& info) override;
-  void least_squares(LeastSquares driver, const Tensor& a, const Tensor& b, double rcond,
-                     const Tensor& rank, const Tensor& s, const Tensor& info) override;
-};
 
 // --- calling LAPACK -----------------------------------------------------------------------------
 

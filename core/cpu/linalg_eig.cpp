@@ -3,8 +3,8 @@
 
 namespace ember::cpu {
 
-void CpuLinalg::eigh(const Tensor& a, const Tensor& values, const Tensor& info, bool upper,
-                     bool vectors) {
+void CpuBackend::eigh(const Tensor& a, const Tensor& values, const Tensor& info, bool upper,
+                      bool vectors) {
   const int n = lapack_int("linalg.eigh", a.size(-1));
   const char *job = vectors ? "V" : "N", *part = upper ? "U" : "L";
   with_lapack_dtype("linalg.eigh", a.dtype(), [&](auto tag) {
@@ -65,8 +65,8 @@ void join_pairs(int n, const R* re, const R* im, const R* v, std::complex<R>* w,
 
 }  // namespace
 
-void CpuLinalg::eig(const Tensor& a, const Tensor& values, const Tensor& vectors,
-                    const Tensor& info) {
+void CpuBackend::eig(const Tensor& a, const Tensor& values, const Tensor& vectors,
+                     const Tensor& info) {
   const int n = lapack_int("linalg.eig", a.size(-1)), one = 1;
   const char* job = vectors ? "V" : "N";
   with_lapack_dtype("linalg.eig", a.dtype(), [&](auto tag) {

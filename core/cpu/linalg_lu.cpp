@@ -85,7 +85,7 @@ void small_lu_solve(int n, const T* a, const int* pivots, T* x) {
 
 }  // namespace
 
-void CpuLinalg::lu(const Tensor& a, const Tensor& pivots, const Tensor& info) {
+void CpuBackend::lu(const Tensor& a, const Tensor& pivots, const Tensor& info) {
   const int m = lapack_int("linalg.lu", a.size(-2)), n = lapack_int("linalg.lu", a.size(-1));
   const int64_t k = std::min(m, n), step = int64_t(m) * n;
   with_lapack_dtype("linalg.lu", a.dtype(), [&](auto tag) {
@@ -112,7 +112,7 @@ void CpuLinalg::lu(const Tensor& a, const Tensor& pivots, const Tensor& info) {
   });
 }
 
-void CpuLinalg::lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, Apply op) {
+void CpuBackend::lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, Apply op) {
   const int n = lapack_int("linalg.lu_solve", lu.size(-1)),
             columns = lapack_int("linalg.lu_solve", b.size(-1));
   const char* how = op == Apply::Plain ? "N" : op == Apply::Transpose ? "T" : "C";
@@ -155,7 +155,7 @@ void CpuLinalg::lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b
   });
 }
 
-bool CpuLinalg::lu_inverse(const Tensor& lu, const Tensor& pivots, const Tensor& out) {
+void CpuBackend::lu_inverse(const Tensor& lu, const Tensor& pivots, const Tensor& out) {
   const int64_t n = lu.size(-1);
   auto invert = [&]<class T>(Tag<T>) {
     over_batch(
@@ -164,17 +164,13 @@ bool CpuLinalg::lu_inverse(const Tensor& lu, const Tensor& pivots, const Tensor&
             cpu::lu_inverse<T>(n, {lu.data<T>() + i * n * n, 1, n}, pivots.data<int32_t>() + i * n,
                                {out.data<T>() + i * n * n, 1, n});
         });
-    return true;
   };
-  if (n < kLarge) return false;
-  switch (lu.dtype()) {
-    case Dtype::Float32: return invert(Tag<float>{});
-    case Dtype::Float64: return invert(Tag<double>{});
-    default: return false;
-  }
+  if (n >= kLarge && lu.dtype() == Dtype::Float32) return invert(Tag<float>{});
+  if (n >= kLarge && lu.dtype() == Dtype::Float64) return invert(Tag<double>{});
+  Backend::lu_inverse(lu, pivots, out);
 }
 
-void CpuLinalg::pivot_order(const Tensor& pivots, const Tensor& rows) {
+void CpuBackend::pivot_order(const Tensor& pivots, const Tensor& rows) {
   const int64_t k = pivots.size(-1), m = rows.size(-1), count = rows.numel() / m;
   const int32_t* swaps = pivots.data<int32_t>();
   int64_t* order = rows.data<int64_t>();
@@ -190,7 +186,7 @@ void CpuLinalg::pivot_order(const Tensor& pivots, const Tensor& rows) {
   }
 }
 
-void CpuLinalg::ldl(const Tensor& a, const Tensor& pivots, const Tensor& info, bool hermitian) {
+void CpuBackend::ldl(const Tensor& a, const Tensor& pivots, const Tensor& info, bool hermitian) {
   const int n = lapack_int("linalg.ldl_factor", a.size(-1));
   with_lapack_dtype("linalg.ldl_factor", a.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -212,7 +208,8 @@ void CpuLinalg::ldl(const Tensor& a, const Tensor& pivots, const Tensor& info, b
   });
 }
 
-void CpuLinalg::ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool hermitian) {
+void CpuBackend::ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b,
+                           bool hermitian) {
   const int n = lapack_int("linalg.ldl_solve", ld.size(-1)),
             columns = lapack_int("linalg.ldl_solve", b.size(-1));
   with_lapack_dtype("linalg.ldl_solve", b.dtype(), [&](auto tag) {

@@ -3,7 +3,7 @@
 
 namespace ember::cpu {
 
-void CpuLinalg::qr(const Tensor& a, const Tensor& tau) {
+void CpuBackend::qr(const Tensor& a, const Tensor& tau) {
   const int m = lapack_int("linalg.qr", a.size(-2)), n = lapack_int("linalg.qr", a.size(-1));
   const int64_t k = std::min(m, n), step = int64_t(m) * n;
   with_lapack_dtype("linalg.qr", a.dtype(), [&](auto tag) {
@@ -23,7 +23,7 @@ void CpuLinalg::qr(const Tensor& a, const Tensor& tau) {
   });
 }
 
-void CpuLinalg::reflect_identity(const Tensor& a, const Tensor& tau) {
+void CpuBackend::reflect_identity(const Tensor& a, const Tensor& tau) {
   const char* op = "linalg.householder_product";
   const int m = lapack_int(op, a.size(-2)), n = lapack_int(op, a.size(-1)),
             k = lapack_int(op, tau.size(-1));
@@ -47,8 +47,8 @@ void CpuLinalg::reflect_identity(const Tensor& a, const Tensor& tau) {
   });
 }
 
-void CpuLinalg::reflect(const Tensor& a, const Tensor& tau, const Tensor& c, bool left,
-                        bool adjoint) {
+void CpuBackend::reflect(const Tensor& a, const Tensor& tau, const Tensor& c, bool left,
+                         bool adjoint) {
   const char* op = "ormqr";
   const int m = lapack_int(op, c.size(-2)), n = lapack_int(op, c.size(-1)),
             rows = lapack_int(op, a.size(-2)), k = lapack_int(op, tau.size(-1));

@@ -3,8 +3,8 @@
 
 namespace ember::cpu {
 
-void CpuLinalg::svd(const Tensor& a, const Tensor& s, const Tensor& u, const Tensor& vh,
-                    const Tensor& info) {
+void CpuBackend::svd(const Tensor& a, const Tensor& s, const Tensor& u, const Tensor& vh,
+                     const Tensor& info) {
   const int m = lapack_int("linalg.svd", a.size(-2)), n = lapack_int("linalg.svd", a.size(-1)),
             k = std::min(m, n), ldv = u ? int(vh.size(-2)) : 1;
   const char* job = !u ? "N" : u.size(-1) == m && vh.size(-2) == n ? "A" : "S";
@@ -121,8 +121,8 @@ struct LeastSquaresCall {
 
 }  // namespace
 
-void CpuLinalg::least_squares(LeastSquares driver, const Tensor& a, const Tensor& b, double rcond,
-                              const Tensor& rank, const Tensor& s, const Tensor& info) {
+void CpuBackend::least_squares(LeastSquares driver, const Tensor& a, const Tensor& b, double rcond,
+                               const Tensor& rank, const Tensor& s, const Tensor& info) {
   const char* op = "linalg.lstsq";
   const int m = lapack_int(op, a.size(-2)), n = lapack_int(op, a.size(-1)),
             columns = lapack_int(op, b.size(-1)), rows = lapack_int(op, b.size(-2)),

@@ -1,5 +1,5 @@
 // Primitives along one dimension: scans, softmax, sorting, searching. Raw loops and how they are
-// shared out to threads; what they mean is said in backend.h.
+// shared out to threads; what they mean is said in primitives.h.
 #pragma once
 
 #include "backend.h"

@@ -1,6 +1,6 @@
 // Drives the kernels of kernels/loss.cpp: checks targets, shares lines out to threads.
-#include "cpu/loss.h"
 
+#include "cpu/cpu_backend.h"
 #include "cpu/dispatch.h"
 #include "cpu/kernels/loss_kernels.h"
 #include "cpu/parallel.h"
@@ -95,46 +95,38 @@ struct Problem {
   }
 };
 
-class CpuLoss final : public LossKernels {
- public:
-  void classes(const Tensor& loss, const Tensor& count, const Tensor& logsumexp, const Tensor& x,
-               const ClassLoss& l) override {
-    for_type(x, [&](auto type) {
-      using T = decltype(type);
-      const Problem<T> p(x, logsumexp, l);
-      Result<T> to(loss), counts(count);
-      auto run = p.s == 1 ? kernels_for<T>().rows : kernels_for<T>().across;
-      p.each(logsumexp.defined() || l.smoothing != 0,
-             [&](const ClassLines<T>& lines, int64_t line, int64_t) {
-               run(lines, to.data + line, counts.data + line);
-             });
-      to.store(), counts.store(), p.sums.store();
-    });
-  }
-
-  void classes_grad(const Tensor& dx, const Tensor& g, const Tensor& logsumexp, const Tensor& x,
-                    const ClassLoss& l) override {
-    for_type(x, [&](auto type) {
-      using T = decltype(type);
-      const Problem<T> p(x, logsumexp, l);
-      const Source<T> up(g);
-      Result<T> to(dx);
-      if (logsumexp && p.sums.kept.data() != logsumexp.data())
-        backend_of(logsumexp).copy(p.sums.kept, logsumexp);
-      auto run = p.s == 1 ? kernels_for<T>().rows_grad : kernels_for<T>().across_grad;
-      p.each(true, [&](const ClassLines<T>& lines, int64_t line, int64_t at) {
-        run(lines, up.data + line, to.data + at);
-      });
-      to.store();
-    });
-  }
-};
-
 }  // namespace
 
-LossKernels* loss_family() {
-  static CpuLoss family;
-  return &family;
+void CpuBackend::class_loss(const Tensor& loss, const Tensor& count, const Tensor& logsumexp,
+                            const Tensor& x, const ClassLoss& l) {
+  for_type(x, [&](auto type) {
+    using T = decltype(type);
+    const Problem<T> p(x, logsumexp, l);
+    Result<T> to(loss), counts(count);
+    auto run = p.s == 1 ? kernels_for<T>().rows : kernels_for<T>().across;
+    p.each(logsumexp.defined() || l.smoothing != 0,
+           [&](const ClassLines<T>& lines, int64_t line, int64_t) {
+             run(lines, to.data + line, counts.data + line);
+           });
+    to.store(), counts.store(), p.sums.store();
+  });
+}
+
+void CpuBackend::class_loss_grad(const Tensor& dx, const Tensor& g, const Tensor& logsumexp,
+                                 const Tensor& x, const ClassLoss& l) {
+  for_type(x, [&](auto type) {
+    using T = decltype(type);
+    const Problem<T> p(x, logsumexp, l);
+    const Source<T> up(g);
+    Result<T> to(dx);
+    if (logsumexp && p.sums.kept.data() != logsumexp.data())
+      backend_of(logsumexp).copy(p.sums.kept, logsumexp);
+    auto run = p.s == 1 ? kernels_for<T>().rows_grad : kernels_for<T>().across_grad;
+    p.each(true, [&](const ClassLines<T>& lines, int64_t line, int64_t at) {
+      run(lines, up.data + line, to.data + at);
+    });
+    to.store();
+  });
 }
 
 }  // namespace ember::cpu

@@ -1,9 +1,9 @@
 // Shares the elements of all parameters out to threads as if they were one row, so that a few large
 // ones among many small ones keep every thread busy.
-#include "cpu/optim.h"
 
 #include <algorithm>
 
+#include "cpu/cpu_backend.h"
 #include "cpu/dispatch.h"
 #include "cpu/kernels/optim_kernels.h"
 #include "cpu/parallel.h"
@@ -63,47 +63,40 @@ void over_all(const TensorList* const (&lists)[kOptimRows], F run) {
   });
 }
 
-class CpuOptimKernels final : public OptimKernels {
- public:
-  void sgd(const TensorList& params, const TensorList& grads, const TensorList& buffers,
-           const SgdStep& step) override {
-    const auto& loops = loops_here().sgd;
-    over_all({&params, &grads, &buffers}, [&](OptimType type, int64_t n, OptimRows rows, size_t) {
-      loops[type](n, rows, step);
-    });
-  }
-  void adam(const TensorList& params, const TensorList& grads, const TensorList& means,
-            const TensorList& squares, const TensorList& largest, const std::vector<double>& counts,
-            const AdamStep& step) override {
-    const auto& loops = loops_here().adam;
-    over_all({&params, &grads, &means, &squares, &largest},
-             [&](OptimType type, int64_t n, OptimRows rows, size_t i) {
-               loops[type](n, rows, counts[i], step);
-             });
-  }
-  void rmsprop(const TensorList& params, const TensorList& grads, const TensorList& squares,
-               const TensorList& means, const TensorList& buffers,
-               const RmspropStep& step) override {
-    const auto& loops = loops_here().rmsprop;
-    over_all(
-        {&params, &grads, &squares, &means, &buffers},
-        [&](OptimType type, int64_t n, OptimRows rows, size_t) { loops[type](n, rows, step); });
-  }
-  void adagrad(const TensorList& params, const TensorList& grads, const TensorList& sums,
-               const std::vector<double>& counts, const AdagradStep& step) override {
-    const auto& loops = loops_here().adagrad;
-    over_all({&params, &grads, &sums}, [&](OptimType type, int64_t n, OptimRows rows, size_t i) {
-      loops[type](n, rows, counts[i], step);
-    });
-  }
-  bool pointwise(const ListCall& call) override { return list_pointwise(call); }
-};
-
 }  // namespace
 
-OptimKernels* optim_kernels() {
-  static CpuOptimKernels kernels;
-  return &kernels;
+void CpuBackend::sgd(const TensorList& params, const TensorList& grads, const TensorList& buffers,
+                     const SgdStep& step) {
+  const auto& loops = loops_here().sgd;
+  over_all({&params, &grads, &buffers},
+           [&](OptimType type, int64_t n, OptimRows rows, size_t) { loops[type](n, rows, step); });
+}
+void CpuBackend::adam(const TensorList& params, const TensorList& grads, const TensorList& means,
+                      const TensorList& squares, const TensorList& largest, const TensorList& steps,
+                      const AdamStep& step) {
+  const std::vector<double> counts = count_steps(steps);
+  const auto& loops = loops_here().adam;
+  over_all({&params, &grads, &means, &squares, &largest},
+           [&](OptimType type, int64_t n, OptimRows rows, size_t i) {
+             loops[type](n, rows, counts[i], step);
+           });
+}
+void CpuBackend::rmsprop(const TensorList& params, const TensorList& grads,
+                         const TensorList& squares, const TensorList& means,
+                         const TensorList& buffers, const TensorList& steps,
+                         const RmspropStep& step) {
+  count_steps(steps);
+  const auto& loops = loops_here().rmsprop;
+  over_all({&params, &grads, &squares, &means, &buffers},
+           [&](OptimType type, int64_t n, OptimRows rows, size_t) { loops[type](n, rows, step); });
+}
+void CpuBackend::adagrad(const TensorList& params, const TensorList& grads, const TensorList& sums,
+                         const TensorList& steps, const AdagradStep& step) {
+  const std::vector<double> counts = count_steps(steps);
+  const auto& loops = loops_here().adagrad;
+  over_all({&params, &grads, &sums}, [&](OptimType type, int64_t n, OptimRows rows, size_t i) {
+    loops[type](n, rows, counts[i], step);
+  });
 }
 
 }  // namespace ember::cpu

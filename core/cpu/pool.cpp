@@ -1,10 +1,9 @@
 // Pooling: tensors as the kernels read them, plans, and planes (or samples) shared out to threads.
 // float16 and bfloat16 are pooled as float32, small integers as int32.
-#include "cpu/pool.h"
 
 #include <algorithm>
 
-#include "backend.h"
+#include "cpu/cpu_backend.h"
 #include "cpu/dispatch.h"
 #include "cpu/index_support.h"
 #include "cpu/layout.h"
@@ -140,176 +139,166 @@ void each_sample(const Plan& p, int64_t reads, F body) {
   });
 }
 
-class CpuPool final : public PoolKernels {
- public:
-  void max(const Tensor& y, const Tensor& indices, const Tensor& x,
-           const PoolWindows& windows) override {
-    const Dtype dtype = pooled_as(x.dtype());
-    const int64_t size = item_size(dtype);
-    const PoolKernelsOf& k = kernels_of(dtype);
-    const Plan p(x.shape(), windows, 0);
-    // Places go through 32 bits there.
-    const bool last = is_channels_last(y) && p.inputs() < (int64_t(1) << 31);
-    const Tensor in = laid_out(x, dtype, last);
-    const Output to(y, dtype, last), places(indices, Dtype::Int64, last);
-    auto* where = static_cast<int64_t*>(places.data());
-    auto where_at = [&](int64_t i) { return where ? where + i : nullptr; };
-    const int64_t reads = p.places() * p.taps;
-    if (last) {
-      each_sample(p, reads, [&](int64_t n, int64_t begin, int64_t end, void* scratch) {
-        const int64_t i = n * p.inputs() * p.channels, o = n * p.places() * p.channels;
-        k.max_last(p, begin, end, at(in.data(), i * size), at(to.data(), o * size), where_at(o),
-                   scratch);
-      });
-    } else if (slides(windows)) {
-      const Slide s = slide_of(p, windows);
-      const Planes plan(s, k.lanes, false);
-      const Places list(p, s);
-      each_plane(p, reads, [&](int64_t begin, int64_t end) {
-        Scratch copy(plan.size() * size);
-        k.fill(copy.data, plan.size());
-        for (int64_t i = begin; i < end; i++) {
-          k.copy_in(plan, at(in.data(), i * p.inputs() * size), copy.data);
-          k.max_sliding(plan, list, copy.data, at(to.data(), i * p.places() * size),
-                        where_at(i * p.places()));
-        }
-      });
-    } else {
-      each_plane(p, reads, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; i++)
-          k.max(p, at(in.data(), i * p.inputs() * size), at(to.data(), i * p.places() * size),
-                where_at(i * p.places()));
-      });
-    }
-    to.store();
-    places.store();
+// One window that holds everything.
+bool is_whole(const Plan& p) {
+  int64_t count = 1;
+  for (int i = 0; i < 3; i++) {
+    if (p.out[i] != 1 || p.first[i][0] != 0 || p.last[i][0] != p.in[i]) return false;
+    count *= p.count[i][0];
   }
-
-  void max_grad(const Tensor& dx, const Tensor& g, const Tensor& indices) override {
-    const Dtype dtype = pooled_as(g.dtype());
-    const int64_t size = item_size(dtype);
-    const PoolKernelsOf& k = kernels_of(dtype);
-    const bool last = is_channels_last(indices);
-    const Tensor from = laid_out(g, dtype, last), where = laid_out(indices, Dtype::Int64, last);
-    const Output to(dx, dtype, last);
-    PoolWindows sizes;
-    for (int i = 2; i < g.dim(); i++) {
-      sizes.emplace_back();
-      sizes.back().first.resize(size_t(g.size(i)));
-      sizes.back().last.resize(size_t(g.size(i)));
-    }
-    const Plan p(dx.shape(), sizes, 0);
-    const int64_t reads = p.places() + p.inputs();
-    if (last) {
-      each_sample(p, reads, [&](int64_t n, int64_t begin, int64_t end, void*) {
-        const int64_t i = n * p.inputs() * p.channels, o = n * p.places() * p.channels;
-        k.max_grad_last(p, begin, end, at(from.data(), o * size), where.data<int64_t>() + o,
-                        at(to.data(), i * size));
-      });
-    } else {
-      each_plane(p, reads, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; i++)
-          k.max_grad(p.inputs(), p.places(), at(from.data(), i * p.places() * size),
-                     where.data<int64_t>() + i * p.places(), at(to.data(), i * p.inputs() * size));
-      });
-    }
-    to.store();
-  }
-
-  void mean(const Tensor& y, const Tensor& x, const PoolWindows& windows,
-            int64_t divisor) override {
-    const Plan p(x.shape(), windows, divisor);
-    const bool whole = is_whole(p);
-    if (whole && is_channels_last(x) && is_floating(x.dtype())) return mean_of_planes(y, x);
-    const Dtype dtype = pooled_as(x.dtype());
-    const int64_t size = item_size(dtype);
-    const PoolKernelsOf& k = kernels_of(dtype);
-    const bool last = is_channels_last(y);
-    const Tensor in = laid_out(x, dtype, last);
-    const Output to(y, dtype, last);
-    const int64_t reads = p.places() * p.taps;
-    if (last) {
-      each_sample(p, reads, [&](int64_t n, int64_t begin, int64_t end, void*) {
-        const int64_t i = n * p.inputs() * p.channels, o = n * p.places() * p.channels;
-        k.mean_last(p, begin, end, at(in.data(), i * size), at(to.data(), o * size));
-      });
-    } else {
-      each_plane(p, reads, [&](int64_t begin, int64_t end) {
-        Scratch scratch(mean_scratch(p) * size);
-        for (int64_t i = begin; i < end && whole; i++)
-          k.mean_of_all(p.inputs(), at(in.data(), i * p.inputs() * size), at(to.data(), i * size));
-        for (int64_t i = begin; i < end && !whole; i++)
-          k.mean(p, at(in.data(), i * p.inputs() * size), at(to.data(), i * p.places() * size),
-                 scratch.data);
-      });
-    }
-    to.store();
-  }
-
-  void mean_grad(const Tensor& dx, const Tensor& g, const PoolWindows& windows,
-                 int64_t divisor) override {
-    const Plan p(dx.shape(), windows, divisor);
-    if (is_whole(p)) return spread_over_planes(dx, g, p.inputs());
-    const Dtype dtype = pooled_as(g.dtype());
-    const int64_t size = item_size(dtype);
-    const PoolKernelsOf& k = kernels_of(dtype);
-    const bool last = is_channels_last(dx);
-    const Tensor from = laid_out(g, dtype, last);
-    const Output to(dx, dtype, last);
-    const int64_t reads = p.places() * p.taps;
-    if (last) {
-      each_sample(p, reads, [&](int64_t n, int64_t begin, int64_t end, void* scratch) {
-        const int64_t i = n * p.inputs() * p.channels, o = n * p.places() * p.channels;
-        k.mean_grad_last(p, begin, end, at(from.data(), o * size), at(to.data(), i * size),
-                         scratch);
-      });
-    } else {
-      each_plane(p, reads, [&](int64_t begin, int64_t end) {
-        Scratch scratch(mean_scratch(p) * size);
-        for (int64_t i = begin; i < end; i++)
-          k.mean_grad(p, at(from.data(), i * p.places() * size),
-                      at(to.data(), i * p.inputs() * size), scratch.data);
-      });
-    }
-    to.store();
-  }
-
-  void blend(const Tensor& y, const Tensor& x, int dim, const Taps& taps) override {
-    cpu::blend(y, x, dim, taps);
-  }
-  void blend_grad(const Tensor& dx, const Tensor& g, int dim, const Taps& taps) override {
-    cpu::blend_grad(dx, g, dim, taps);
-  }
-
- private:
-  // One window that holds everything.
-  static bool is_whole(const Plan& p) {
-    int64_t count = 1;
-    for (int i = 0; i < 3; i++) {
-      if (p.out[i] != 1 || p.first[i][0] != 0 || p.last[i][0] != p.in[i]) return false;
-      count *= p.count[i][0];
-    }
-    return (p.divisor ? p.divisor : count) == p.inputs();
-  }
-  static void mean_of_planes(const Tensor& y, const Tensor& x) {
-    Shape dims;
-    for (int i = 2; i < x.dim(); i++) dims.push_back(i);
-    backend_of(x).reduce(Reduction::Mean, y, x, dims);
-  }
-  static void spread_over_planes(const Tensor& dx, const Tensor& g, int64_t size) {
-    const Tensor each = empty(g.shape(), g.dtype(), g.device());
-    backend_of(g).binary(Binary::div, g.dtype(), each, {&g, nullptr, Scalar()},
-                         {nullptr, nullptr, Scalar(size)});
-    const Shape strides = broadcast_strides(each.shape(), each.strides(), dx.shape());
-    backend_of(g).copy(dx, alias(each, dx.shape(), strides, 0));
-  }
-};
+  return (p.divisor ? p.divisor : count) == p.inputs();
+}
+void mean_of_planes(const Tensor& y, const Tensor& x) {
+  Shape dims;
+  for (int i = 2; i < x.dim(); i++) dims.push_back(i);
+  backend_of(x).reduce(Reduction::Mean, y, x, dims, 2);
+}
+void spread_over_planes(const Tensor& dx, const Tensor& g, int64_t size) {
+  const Tensor each = empty(g.shape(), g.dtype(), g.device());
+  backend_of(g).binary(Binary::div, g.dtype(), each, {&g, nullptr, Scalar()},
+                       {nullptr, nullptr, Scalar(size)});
+  const Shape strides = broadcast_strides(each.shape(), each.strides(), dx.shape());
+  backend_of(g).copy(dx, alias(each, dx.shape(), strides, 0));
+}
 
 }  // namespace
 
-PoolKernels* pool_kernels() {
-  static CpuPool kernels;
-  return &kernels;
+void CpuBackend::max_pool(const Tensor& y, const Tensor& indices, const Tensor& x,
+                          const PoolWindows& windows) {
+  const Dtype dtype = pooled_as(x.dtype());
+  const int64_t size = item_size(dtype);
+  const PoolKernelsOf& k = kernels_of(dtype);
+  const Plan p(x.shape(), windows, 0);
+  // Places go through 32 bits there.
+  const bool last = is_channels_last(y) && p.inputs() < (int64_t(1) << 31);
+  const Tensor in = laid_out(x, dtype, last);
+  const Output to(y, dtype, last), places(indices, Dtype::Int64, last);
+  auto* where = static_cast<int64_t*>(places.data());
+  auto where_at = [&](int64_t i) { return where ? where + i : nullptr; };
+  const int64_t reads = p.places() * p.taps;
+  if (last) {
+    each_sample(p, reads, [&](int64_t n, int64_t begin, int64_t end, void* scratch) {
+      const int64_t i = n * p.inputs() * p.channels, o = n * p.places() * p.channels;
+      k.max_last(p, begin, end, at(in.data(), i * size), at(to.data(), o * size), where_at(o),
+                 scratch);
+    });
+  } else if (slides(windows)) {
+    const Slide s = slide_of(p, windows);
+    const Planes plan(s, k.lanes, false);
+    const Places list(p, s);
+    each_plane(p, reads, [&](int64_t begin, int64_t end) {
+      Scratch copy(plan.size() * size);
+      k.fill(copy.data, plan.size());
+      for (int64_t i = begin; i < end; i++) {
+        k.copy_in(plan, at(in.data(), i * p.inputs() * size), copy.data);
+        k.max_sliding(plan, list, copy.data, at(to.data(), i * p.places() * size),
+                      where_at(i * p.places()));
+      }
+    });
+  } else {
+    each_plane(p, reads, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; i++)
+        k.max(p, at(in.data(), i * p.inputs() * size), at(to.data(), i * p.places() * size),
+              where_at(i * p.places()));
+    });
+  }
+  to.store();
+  places.store();
+}
+
+void CpuBackend::max_pool_grad(const Tensor& dx, const Tensor& g, const Tensor& indices) {
+  const Dtype dtype = pooled_as(g.dtype());
+  const int64_t size = item_size(dtype);
+  const PoolKernelsOf& k = kernels_of(dtype);
+  const bool last = is_channels_last(indices);
+  const Tensor from = laid_out(g, dtype, last), where = laid_out(indices, Dtype::Int64, last);
+  const Output to(dx, dtype, last);
+  PoolWindows sizes;
+  for (int i = 2; i < g.dim(); i++) {
+    sizes.emplace_back();
+    sizes.back().first.resize(size_t(g.size(i)));
+    sizes.back().last.resize(size_t(g.size(i)));
+  }
+  const Plan p(dx.shape(), sizes, 0);
+  const int64_t reads = p.places() + p.inputs();
+  if (last) {
+    each_sample(p, reads, [&](int64_t n, int64_t begin, int64_t end, void*) {
+      const int64_t i = n * p.inputs() * p.channels, o = n * p.places() * p.channels;
+      k.max_grad_last(p, begin, end, at(from.data(), o * size), where.data<int64_t>() + o,
+                      at(to.data(), i * size));
+    });
+  } else {
+    each_plane(p, reads, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; i++)
+        k.max_grad(p.inputs(), p.places(), at(from.data(), i * p.places() * size),
+                   where.data<int64_t>() + i * p.places(), at(to.data(), i * p.inputs() * size));
+    });
+  }
+  to.store();
+}
+
+void CpuBackend::mean_pool(const Tensor& y, const Tensor& x, const PoolWindows& windows,
+                           int64_t divisor) {
+  const Plan p(x.shape(), windows, divisor);
+  const bool whole = is_whole(p);
+  if (whole && is_channels_last(x) && is_floating(x.dtype())) return mean_of_planes(y, x);
+  const Dtype dtype = pooled_as(x.dtype());
+  const int64_t size = item_size(dtype);
+  const PoolKernelsOf& k = kernels_of(dtype);
+  const bool last = is_channels_last(y);
+  const Tensor in = laid_out(x, dtype, last);
+  const Output to(y, dtype, last);
+  const int64_t reads = p.places() * p.taps;
+  if (last) {
+    each_sample(p, reads, [&](int64_t n, int64_t begin, int64_t end, void*) {
+      const int64_t i = n * p.inputs() * p.channels, o = n * p.places() * p.channels;
+      k.mean_last(p, begin, end, at(in.data(), i * size), at(to.data(), o * size));
+    });
+  } else {
+    each_plane(p, reads, [&](int64_t begin, int64_t end) {
+      Scratch scratch(mean_scratch(p) * size);
+      for (int64_t i = begin; i < end && whole; i++)
+        k.mean_of_all(p.inputs(), at(in.data(), i * p.inputs() * size), at(to.data(), i * size));
+      for (int64_t i = begin; i < end && !whole; i++)
+        k.mean(p, at(in.data(), i * p.inputs() * size), at(to.data(), i * p.places() * size),
+               scratch.data);
+    });
+  }
+  to.store();
+}
+
+void CpuBackend::mean_pool_grad(const Tensor& dx, const Tensor& g, const PoolWindows& windows,
+                                int64_t divisor) {
+  const Plan p(dx.shape(), windows, divisor);
+  if (is_whole(p)) return spread_over_planes(dx, g, p.inputs());
+  const Dtype dtype = pooled_as(g.dtype());
+  const int64_t size = item_size(dtype);
+  const PoolKernelsOf& k = kernels_of(dtype);
+  const bool last = is_channels_last(dx);
+  const Tensor from = laid_out(g, dtype, last);
+  const Output to(dx, dtype, last);
+  const int64_t reads = p.places() * p.taps;
+  if (last) {
+    each_sample(p, reads, [&](int64_t n, int64_t begin, int64_t end, void* scratch) {
+      const int64_t i = n * p.inputs() * p.channels, o = n * p.places() * p.channels;
+      k.mean_grad_last(p, begin, end, at(from.data(), o * size), at(to.data(), i * size), scratch);
+    });
+  } else {
+    each_plane(p, reads, [&](int64_t begin, int64_t end) {
+      Scratch scratch(mean_scratch(p) * size);
+      for (int64_t i = begin; i < end; i++)
+        k.mean_grad(p, at(from.data(), i * p.places() * size), at(to.data(), i * p.inputs() * size),
+                    scratch.data);
+    });
+  }
+  to.store();
+}
+
+void CpuBackend::blend(const Tensor& y, const Tensor& x, int dim, const Taps& taps) {
+  cpu::blend(y, x, dim, taps);
+}
+void CpuBackend::blend_grad(const Tensor& dx, const Tensor& g, int dim, const Taps& taps) {
+  cpu::blend_grad(dx, g, dim, taps);
 }
 
 }  // namespace ember::cpu

@@ -2,10 +2,10 @@
 // have one row for each sequence; a step changes the first rows of them, as many as it has. So a
 // sequence that ends early keeps its last state, one that joins late (in reverse) has its first,
 // and after the last step the states are what the layer returns.
-#include "cpu/recurrent.h"
 
 #include <cstring>
 
+#include "cpu/cpu_backend.h"
 #include "cpu/dispatch.h"
 #include "cpu/gemm.h"
 #include "cpu/kernels/recurrent_kernels.h"
@@ -236,23 +236,13 @@ void backward(const Steps& steps, const RecurrentBackward& b) {
   bias_h.finish(b.dbias_h, loops);
 }
 
-class CpuRecurrentKernels final : public RecurrentKernels {
- public:
-  bool can(Dtype dtype) override { return dtype == Dtype::Float32 || dtype == Dtype::Float64; }
-  void forward(const Steps& steps, const RecurrentForward& r) override {
-    r.y.dtype() == Dtype::Float32 ? cpu::forward<float>(steps, r) : cpu::forward<double>(steps, r);
-  }
-  void backward(const Steps& steps, const RecurrentBackward& r) override {
-    r.dy.dtype() == Dtype::Float32 ? cpu::backward<float>(steps, r)
-                                   : cpu::backward<double>(steps, r);
-  }
-};
-
 }  // namespace
 
-RecurrentKernels* recurrent_kernels() {
-  static CpuRecurrentKernels kernels;
-  return &kernels;
+void CpuBackend::recurrent(const Steps& steps, const RecurrentForward& r) {
+  r.y.dtype() == Dtype::Float32 ? cpu::forward<float>(steps, r) : cpu::forward<double>(steps, r);
+}
+void CpuBackend::recurrent_grad(const Steps& steps, const RecurrentBackward& r) {
+  r.dy.dtype() == Dtype::Float32 ? cpu::backward<float>(steps, r) : cpu::backward<double>(steps, r);
 }
 
 }  // namespace ember::cpu

@@ -1,7 +1,7 @@
-// Resampling along one axis (families/pool.h); the kernels are kernels/resample.cpp.
+// Resampling along one axis (primitives.h); the kernels are kernels/resample.cpp.
 #pragma once
 
-#include "families/pool.h"
+#include "operands.h"
 
 namespace ember::cpu {
 

@@ -1,10 +1,10 @@
 // Products with sparse matrices: checks of the positions, dtypes and threads around the loops of
 // kernels/segment.cpp.
-#include "cpu/segment.h"
 
 #include <cstring>
 
 #include "check.h"
+#include "cpu/cpu_backend.h"
 #include "cpu/dispatch.h"
 #include "cpu/kernels/segment_kernels.h"
 #include "cpu/parallel.h"
@@ -64,36 +64,27 @@ void sample(const SegmentLoops<T>& loops, const Tensor& out, const Csr& at, cons
                [&](int64_t begin, int64_t end) { loops.sample(at, x, y, to, n, begin, end); });
 }
 
-class CpuSegment final : public SegmentKernels {
- public:
-  bool sparse_mm(const Tensor& out, const CsrRows& a, const Tensor& values, const Tensor& dense,
-                 bool transposed) override {
-    Csr rows = checked(a);
-    if (out.dtype() == Dtype::Float32)
-      multiply(table().floats, out, rows, values, dense, transposed);
-    else if (out.dtype() == Dtype::Float64)
-      multiply(table().doubles, out, rows, values, dense, transposed);
-    else
-      return false;
-    return true;
-  }
-  bool sampled_mm(const Tensor& out, const CsrRows& at, const Tensor& a, const Tensor& b) override {
-    Csr rows = checked(at);
-    if (out.dtype() == Dtype::Float32)
-      sample(table().floats, out, rows, a, b);
-    else if (out.dtype() == Dtype::Float64)
-      sample(table().doubles, out, rows, a, b);
-    else
-      return false;
-    return true;
-  }
-};
-
 }  // namespace
 
-SegmentKernels* segment_kernels() {
-  static CpuSegment kernels;
-  return &kernels;
+void CpuBackend::sparse_mm(const Tensor& out, const CsrRows& a, const Tensor& values,
+                           const Tensor& dense, bool transposed) {
+  Csr rows = checked(a);
+  if (out.dtype() == Dtype::Float32)
+    multiply(table().floats, out, rows, values, dense, transposed);
+  else if (out.dtype() == Dtype::Float64)
+    multiply(table().doubles, out, rows, values, dense, transposed);
+  else
+    Backend::sparse_mm(out, a, values, dense, transposed);
+}
+void CpuBackend::sampled_mm(const Tensor& out, const CsrRows& at, const Tensor& a,
+                            const Tensor& b) {
+  Csr rows = checked(at);
+  if (out.dtype() == Dtype::Float32)
+    cpu::sample(table().floats, out, rows, a, b);
+  else if (out.dtype() == Dtype::Float64)
+    cpu::sample(table().doubles, out, rows, a, b);
+  else
+    Backend::sampled_mm(out, at, a, b);
 }
 
 }  // namespace ember::cpu

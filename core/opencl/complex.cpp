@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cctype>
 
-#include "opencl/kernels.h"
 #include "opencl/launch.h"
+#include "opencl/opencl_backend.h"
 #include "opencl/sources.h"
 
 namespace ember::opencl {
@@ -171,13 +171,14 @@ void product(const Tensor& out, const Tensor& x, const Shape& dims) {
         if (pass == 0) kept.push_back(out.strides()[d]);
       }
   const int64_t n = numel_of(order) / std::max<int64_t>(out.numel(), 1);
-  if (n == 0) return fill(out, Scalar(1));
+  if (n == 0) return own().fill(out, Scalar(1));
   Tensor lines = empty({out.numel(), n}, x.dtype(), x.device());
-  copy(alias(lines, order, contiguous_strides(order), 0), alias(x, order, strides, x.offset()));
-  scan(Scan::Prod, lines, {}, lines, 1);
+  own().copy(alias(lines, order, contiguous_strides(order), 0),
+             alias(x, order, strides, x.offset()));
+  own().scan(Scan::Prod, lines, {}, lines, 1);
   Shape first(order.data(), kept.size()), steps = contiguous_strides(first);
   for (int64_t& s : steps) s *= n;
-  copy(alias(out, first, kept, out.offset()), alias(lines, first, steps, n - 1));
+  own().copy(alias(out, first, kept, out.offset()), alias(lines, first, steps, n - 1));
 }
 }  // namespace
 
@@ -187,28 +188,28 @@ void complex_reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape
   check_holds("reduce", out.dtype());
   if (is_complex(out.dtype()) && x.dtype() != out.dtype()) {
     Tensor same = empty(x.shape(), out.dtype(), x.device());
-    copy(same, x);
+    own().copy(same, x);
     return complex_reduce(f, out, same, dims, p);
   }
   switch (f) {
     case Reduction::Sum:
     case Reduction::Mean:
-      for (int i = 0; i < 2; i++) reduce(f, part(out, i), part(x, i), dims, p);
+      for (int i = 0; i < 2; i++) own().reduce(f, part(out, i), part(x, i), dims, p);
       return;
     case Reduction::Prod: return product(out, x, dims);
     case Reduction::Any:
     case Reduction::All:
     case Reduction::CountNonzero: {
       Tensor truth = empty(x.shape(), Dtype::Bool, x.device());
-      copy(truth, x);
-      return reduce(f, out, truth, dims, p);
+      own().copy(truth, x);
+      return own().reduce(f, out, truth, dims, p);
     }
     case Reduction::Norm: {
       Tensor size = empty(x.shape(), real_of(x.dtype()), x.device());
       Input in;
       in.tensor = &x;
-      unary(Unary::abs, x.dtype(), size, in, {});
-      return reduce(f, out, size, dims, p);
+      own().unary(Unary::abs, x.dtype(), size, in, {});
+      return own().reduce(f, out, size, dims, p);
     }
     default: check_computes("reduce", x.dtype());
   }
@@ -224,23 +225,23 @@ void complex_matmul(const Tensor& out, const Tensor& a, const Tensor& b, const S
     Tensor apart = empty(out.shape(), out.dtype(), out.device());
     complex_matmul(apart, a, b, Scalar(1), Scalar(0));
     product.tensor = &apart, factor.scalar = alpha;
-    binary(Binary::mul, out.dtype(), apart, product, factor);
-    if (keep == 0.0) return copy(out, apart);
+    own().binary(Binary::mul, out.dtype(), apart, product, factor);
+    if (keep == 0.0) return own().copy(out, apart);
     old.tensor = &out, factor.scalar = beta;
-    binary(Binary::mul, out.dtype(), out, old, factor);
-    return binary(Binary::add, out.dtype(), out, old, product);
+    own().binary(Binary::mul, out.dtype(), out, old, factor);
+    return own().binary(Binary::add, out.dtype(), out, old, product);
   }
   Scalar scale(keep.real());
   if (keep.imag() != 0) {
     old.tensor = &out, factor.scalar = beta;
-    binary(Binary::mul, out.dtype(), out, old, factor);
+    own().binary(Binary::mul, out.dtype(), out, old, factor);
     scale = Scalar(1);
   }
   const Scalar plus(by.real()), minus(-by.real());
-  matmul(part(out, 0), part(a, 0), part(b, 0), plus, scale);
-  matmul(part(out, 0), part(a, 1), part(b, 1), minus, Scalar(1));
-  matmul(part(out, 1), part(a, 0), part(b, 1), plus, scale);
-  matmul(part(out, 1), part(a, 1), part(b, 0), plus, Scalar(1));
+  own().matmul(part(out, 0), part(a, 0), part(b, 0), plus, scale);
+  own().matmul(part(out, 0), part(a, 1), part(b, 1), minus, Scalar(1));
+  own().matmul(part(out, 1), part(a, 0), part(b, 1), plus, scale);
+  own().matmul(part(out, 1), part(a, 1), part(b, 0), plus, Scalar(1));
 }
 
 }  // namespace ember::opencl

@@ -1,14 +1,13 @@
 // Convolutions: the three products as one kernel without a matrix of columns (implicit GEMM), which
 // only differ in what its rows, columns and depth are. Strided input gradients are as many products
 // as the stride has phases, none of which meets a place that no output saw.
-#include "families/conv.h"
 
 #include <numeric>
 
 #include "opencl/complex.h"
 #include "opencl/device.h"
-#include "opencl/kernels.h"
 #include "opencl/launch.h"
+#include "opencl/opencl_backend.h"
 #include "opencl/sources.h"
 #include "opencl/text.h"
 
@@ -137,10 +136,11 @@ void multiply(const Tensor& out, const Tensor& from, const Tensor& left, const T
   Tensor parts = alias(partial, shape, contiguous_strides(shape), 0);
   Shape to = shape;
   to[0] = 1;
-  reduce(Reduction::Sum,
-         alias(out, to, {0, s.out_group, s.out_row, s.out_a, s.out_u[0], s.out_u[1], s.out_u[2]},
-               s.out_at),
-         parts, {0}, 2);
+  own().reduce(
+      Reduction::Sum,
+      alias(out, to, {0, s.out_group, s.out_row, s.out_a, s.out_u[0], s.out_u[1], s.out_u[2]},
+            s.out_at),
+      parts, {0}, 2);
 }
 
 // What forward and the gradient of the weights have in common, which is all but the roles: `out`
@@ -259,7 +259,7 @@ void by_parts(const Tensor& out, const Tensor& a, const Tensor& b, F product) {
   auto add = [&](Binary f, const Tensor& to) {
     Input x, y;
     x.tensor = &to, y.tensor = &term;
-    binary(f, term.dtype(), to, x, y);
+    own().binary(f, term.dtype(), to, x, y);
   };
   product(part(out, 0), ar, br, 0);
   product(term, ai, bi, -1);
@@ -269,80 +269,73 @@ void by_parts(const Tensor& out, const Tensor& a, const Tensor& b, F product) {
   add(Binary::add, part(out, 1));
 }
 
-class OpenClConv final : public ConvKernels {
- public:
-  void forward(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
-               const Moves& moves) override {
-    check_holds("convolution", x.dtype());
-    by_parts(y, x, w, [&](const Tensor& out, const Tensor& a, const Tensor& b, int which) {
-      Tensor start = which < 0 ? Tensor() : bias;
-      if (start && is_complex(start.dtype())) start = part(start, which);
-      forward_product(out, a, b, start, moves);
-    });
-  }
-  void backward(const Tensor& dx, const Tensor& dw, const Tensor& dbias, const Tensor& g,
-                const Tensor& x, const Tensor& w, const Moves& moves) override {
-    check_holds("convolution", g.dtype());
-    if (dx)
-      by_parts(dx, g, w, [&](const Tensor& out, const Tensor& a, const Tensor& b, int) {
-        data_product(out, a, b, moves);
-      });
-    if (dw)
-      by_parts(dw, g, x, [&](const Tensor& out, const Tensor& a, const Tensor& b, int) {
-        weight_product(out, a, b, moves);
-      });
-    if (!dbias) return;
-    Shape dims{0}, shape = Shape::filled(g.dim(), 1), strides = Shape::filled(g.dim(), 0);
-    for (int d = 2; d < g.dim(); d++) dims.push_back(d);
-    shape[1] = dbias.size(0);
-    strides[1] = dbias.stride(0);
-    const Tensor sums = alias(dbias, shape, strides, dbias.offset());
-    if (is_complex(g.dtype()))
-      complex_reduce(Reduction::Sum, sums, g, dims, 2);
-    else
-      reduce(Reduction::Sum, sums, g, dims, 2);
-  }
-  void unfold(const Tensor& columns, const Tensor& x, const Shape& kernel, const Shape& size,
-              const Moves& moves) override {
-    check_holds("im2col", x.dtype());
-    if (is_complex(x.dtype())) {
-      for (int k : {0, 1}) unfold(part(columns, k), part(x, k), kernel, size, moves);
-      return;
-    }
-    Conv s = windows(x, kernel, size, moves);
-    s.rows = columns.numel();
-    s.from_at = x.offset(), s.from_a = x.stride(0), s.from_b = x.stride(1);
-    last_axes(s.from_axis, x.strides());
-    s.out_at = columns.offset(), s.out_u[2] = columns.stride(2);
-    Launch launch(key_of("unfold:", columns, x, 0), "unfold",
-                  [&] { return types(x.dtype(), x.dtype()) + define("FOLDS", 1) + sources::conv; });
-    launch.tensor(columns).tensor(x).value(s).value(x.size(1)).run(s.rows, kItems);
-  }
-  void fold(const Tensor& x, const Tensor& columns, const Shape& kernel, const Shape& size,
-            const Moves& moves) override {
-    check_holds("col2im", x.dtype());
-    if (is_complex(x.dtype())) {
-      for (int k : {0, 1}) fold(part(x, k), part(columns, k), kernel, size, moves);
-      return;
-    }
-    Conv s = windows(x, kernel, size, moves);
-    s.rows = x.numel();
-    s.from_at = columns.offset(), s.from_a = columns.stride(0), s.from_b = columns.stride(1);
-    s.from_group = columns.stride(2);
-    s.out_at = x.offset(), s.out_a = x.stride(0), s.out_row = x.stride(1);
-    last_axes(s.out_u, x.strides());
-    Launch launch(key_of("fold:", x, columns, 0), "fold", [&] {
-      return types(columns.dtype(), x.dtype()) + define("FOLDS", 1) + sources::conv;
-    });
-    launch.tensor(x).tensor(columns).value(s).value(x.size(1)).run(s.rows, kItems);
-  }
-};
-
 }  // namespace
 
-ConvKernels* conv_kernels() {
-  static OpenClConv kernels;
-  return &kernels;
+void OpenClBackend::conv(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
+                         const Moves& moves) {
+  check_holds("convolution", x.dtype());
+  by_parts(y, x, w, [&](const Tensor& out, const Tensor& a, const Tensor& b, int which) {
+    Tensor start = which < 0 ? Tensor() : bias;
+    if (start && is_complex(start.dtype())) start = part(start, which);
+    forward_product(out, a, b, start, moves);
+  });
+}
+void OpenClBackend::conv_grad(const Tensor& dx, const Tensor& dw, const Tensor& dbias,
+                              const Tensor& g, const Tensor& x, const Tensor& w,
+                              const Moves& moves) {
+  check_holds("convolution", g.dtype());
+  if (dx)
+    by_parts(dx, g, w, [&](const Tensor& out, const Tensor& a, const Tensor& b, int) {
+      data_product(out, a, b, moves);
+    });
+  if (dw)
+    by_parts(dw, g, x, [&](const Tensor& out, const Tensor& a, const Tensor& b, int) {
+      weight_product(out, a, b, moves);
+    });
+  if (!dbias) return;
+  Shape dims{0}, shape = Shape::filled(g.dim(), 1), strides = Shape::filled(g.dim(), 0);
+  for (int d = 2; d < g.dim(); d++) dims.push_back(d);
+  shape[1] = dbias.size(0);
+  strides[1] = dbias.stride(0);
+  const Tensor sums = alias(dbias, shape, strides, dbias.offset());
+  if (is_complex(g.dtype()))
+    complex_reduce(Reduction::Sum, sums, g, dims, 2);
+  else
+    own().reduce(Reduction::Sum, sums, g, dims, 2);
+}
+void OpenClBackend::unfold(const Tensor& columns, const Tensor& x, const Shape& kernel,
+                           const Shape& size, const Moves& moves) {
+  check_holds("im2col", x.dtype());
+  if (is_complex(x.dtype())) {
+    for (int k : {0, 1}) unfold(part(columns, k), part(x, k), kernel, size, moves);
+    return;
+  }
+  Conv s = windows(x, kernel, size, moves);
+  s.rows = columns.numel();
+  s.from_at = x.offset(), s.from_a = x.stride(0), s.from_b = x.stride(1);
+  last_axes(s.from_axis, x.strides());
+  s.out_at = columns.offset(), s.out_u[2] = columns.stride(2);
+  Launch launch(key_of("unfold:", columns, x, 0), "unfold",
+                [&] { return types(x.dtype(), x.dtype()) + define("FOLDS", 1) + sources::conv; });
+  launch.tensor(columns).tensor(x).value(s).value(x.size(1)).run(s.rows, kItems);
+}
+void OpenClBackend::fold(const Tensor& x, const Tensor& columns, const Shape& kernel,
+                         const Shape& size, const Moves& moves) {
+  check_holds("col2im", x.dtype());
+  if (is_complex(x.dtype())) {
+    for (int k : {0, 1}) fold(part(x, k), part(columns, k), kernel, size, moves);
+    return;
+  }
+  Conv s = windows(x, kernel, size, moves);
+  s.rows = x.numel();
+  s.from_at = columns.offset(), s.from_a = columns.stride(0), s.from_b = columns.stride(1);
+  s.from_group = columns.stride(2);
+  s.out_at = x.offset(), s.out_a = x.stride(0), s.out_row = x.stride(1);
+  last_axes(s.out_u, x.strides());
+  Launch launch(key_of("fold:", x, columns, 0), "fold", [&] {
+    return types(columns.dtype(), x.dtype()) + define("FOLDS", 1) + sources::conv;
+  });
+  launch.tensor(x).tensor(columns).value(s).value(x.size(1)).run(s.rows, kItems);
 }
 
 }  // namespace ember::opencl

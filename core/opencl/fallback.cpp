@@ -26,8 +26,7 @@ Tensor span_of(const Tensor& t) {
     (t.stride(d) < 0 ? first : last) += (t.size(d) - 1) * t.stride(d);
   return alias(t, {t.numel() ? last - first + 1 : 0}, {1}, first);
 }
-}  // namespace
-
+// With the same layout, as all memory between the first element and the last is copied.
 Tensor to_host(const Tensor& t) {
   Tensor there = span_of(t), here = empty(there.shape(), t.dtype());
   backend_of(t).copy_to_host(here.data(), there);
@@ -36,10 +35,29 @@ Tensor to_host(const Tensor& t) {
 void to_device(const Tensor& t, const Tensor& host) {
   backend_of(t).copy_from_host(span_of(t), span_of(host).data());
 }
+}  // namespace
 
-Backend& host() { return backend_of(empty({0}, Dtype::Float32)); }
-Tensor home(const Tensor& t, Device device) {
-  Tensor out = empty_strided(t.shape(), t.strides(), t.dtype(), device);
+Backend& host() { return backend_of(Device()); }
+
+void Journey::move(Role role, Tensor& t) {
+  if (!t) return;
+  Tensor here = to_host(t);
+  if (role != Role::In) written_.emplace_back(t, here);
+  t = here;
+}
+void Journey::move(Role role, TensorList& list) {
+  for (Tensor& t : list) move(role, t);
+}
+void Journey::move(Role, Input& in) {
+  if (!in.tensor) return;
+  in.tensor = &inputs_.emplace_back(to_host(in.spread(first_.shape())));
+  in.strides = nullptr;
+}
+void Journey::bring_back() const {
+  for (const auto& [there, here] : written_) to_device(there, here);
+}
+Tensor Journey::home(const Tensor& t) const {
+  Tensor out = empty_strided(t.shape(), t.strides(), t.dtype(), first_.device());
   to_device(out, t);
   return out;
 }

@@ -1,5 +1,4 @@
 // Fourier transforms along one dimension, of any length; see kernels/fft.cl.
-#include "families/fft.h"
 
 #include <utility>
 
@@ -97,26 +96,18 @@ void run(const Tensor& out, const Tensor& x, int dim, int64_t n, double scale, i
   run_items(launch, count * kept);
 }
 
-class OpenClFft final : public FftKernels {
- public:
-  void complex_to_complex(const Tensor& out, const Tensor& x, int dim, bool inverse,
-                          double scale) override {
-    const int32_t how = inverse ? kInverse : 0;
-    run(out, x, dim, x.size(dim), scale, how, how);
-  }
-  void real_to_complex(const Tensor& out, const Tensor& x, int dim, double scale) override {
-    run(out, x, dim, x.size(dim), scale, kReal, 0);
-  }
-  void complex_to_real(const Tensor& out, const Tensor& x, int dim, double scale) override {
-    run(out, x, dim, out.size(dim), scale, kHalf | kInverse, kReal | kInverse);
-  }
-};
-
 }  // namespace
 
-FftKernels& fft_kernels() {
-  static OpenClFft instance;
-  return instance;
+void OpenClBackend::fft_c2c(const Tensor& out, const Tensor& x, int dim, bool inverse,
+                            double scale) {
+  const int32_t how = inverse ? kInverse : 0;
+  run(out, x, dim, x.size(dim), scale, how, how);
+}
+void OpenClBackend::fft_r2c(const Tensor& out, const Tensor& x, int dim, double scale) {
+  run(out, x, dim, x.size(dim), scale, kReal, 0);
+}
+void OpenClBackend::fft_c2r(const Tensor& out, const Tensor& x, int dim, double scale) {
+  run(out, x, dim, out.size(dim), scale, kHalf | kInverse, kReal | kInverse);
 }
 
 }  // namespace ember::opencl

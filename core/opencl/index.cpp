@@ -4,8 +4,8 @@
 
 #include "opencl/complex.h"
 #include "opencl/device.h"
-#include "opencl/kernels.h"
 #include "opencl/lines.h"
+#include "opencl/opencl_backend.h"
 #include "opencl/sources.h"
 
 namespace ember::opencl {
@@ -87,7 +87,7 @@ void combine_in_order(const Tensor& self, const Tensor& values, const Tensor& of
       .tensor(offsets)
       .value(g)
       .run(g.n, 64);
-  sort(sorted, order, to, 0, false);
+  own().sort(sorted, order, to, 0, false);
   Launch launch("put_runs" + std::to_string(int(mode)) + dtype_ids({d}), "put_runs", [&] {
     return (complex ? complex_functions(d) : "") + "#define RUNS 1\n#define COMBINE(a, b) " +
            formula(mode, complex) + "\n" +
@@ -156,7 +156,7 @@ Dtype atomic_type(Dtype d) {
 }
 Tensor converted(const Tensor& t, Dtype d) {
   Tensor out = empty(t.shape(), d, t.device());
-  copy(out, t);
+  own().copy(out, t);
   return out;
 }
 
@@ -170,7 +170,7 @@ Tensor cut_strides(const Tensor& x, const Tensor& like, int dim) {  // stride 0 
 
 }  // namespace
 
-void index_get(const Tensor& out, const Tensor& x, const Indexing& at) {
+void OpenClBackend::index_get(const Tensor& out, const Tensor& x, const Indexing& at) {
   if (at.indices[0].numel() == 0) return;
   Tensor offsets = offsets_of("index", axes_of(x, at), at.wrap, Kind::Index);
   if (out.numel() == 0) return;
@@ -182,13 +182,14 @@ void index_get(const Tensor& out, const Tensor& x, const Indexing& at) {
   move("take", out, x, offsets, walk.geometry());
 }
 
-void index_put(const Tensor& self, const Indexing& at, const Tensor& values, ScatterMode mode) {
+void OpenClBackend::index_put(const Tensor& self, const Indexing& at, const Tensor& values,
+                              ScatterMode mode) {
   if (at.indices[0].numel() == 0) return;
   const Dtype d = mode == ScatterMode::Set ? self.dtype() : atomic_type(self.dtype());
   if (d != self.dtype()) {
     Tensor wide = converted(self, d);
-    index_put(wide, at, converted(values, d), mode);
-    return copy(self, wide);
+    own().index_put(wide, at, converted(values, d), mode);
+    return own().copy(self, wide);
   }
   Tensor offsets = offsets_of("index_put", axes_of(self, at), at.wrap, Kind::Index);
   if (values.numel() == 0) return;
@@ -200,7 +201,7 @@ void index_put(const Tensor& self, const Indexing& at, const Tensor& values, Sca
   put(self, values, offsets, walk.geometry(), mode);
 }
 
-void gather(const Tensor& out_, const Tensor& x_, int dim, const Tensor& index_) {
+void OpenClBackend::gather(const Tensor& out_, const Tensor& x_, int dim, const Tensor& index_) {
   if (index_.numel() == 0) return;
   Tensor out = as_line(out_), x = as_line(x_), index = as_line(index_);
   Tensor offsets =
@@ -212,15 +213,15 @@ void gather(const Tensor& out_, const Tensor& x_, int dim, const Tensor& index_)
   move("take", out, x, offsets, walk.geometry());
 }
 
-void scatter(const Tensor& self_, int dim, const Tensor& index_, const Tensor& src_,
-             ScatterMode mode) {
+void OpenClBackend::scatter(const Tensor& self_, int dim, const Tensor& index_, const Tensor& src_,
+                            ScatterMode mode) {
   if (index_.numel() == 0) return;
   Tensor self = as_line(self_), src = as_line(src_), index = as_line(index_);
   const Dtype d = mode == ScatterMode::Set ? self.dtype() : atomic_type(self.dtype());
   if (d != self.dtype()) {
     Tensor wide = converted(self, d);
-    scatter(wide, dim, index, converted(src, d), mode);
-    return copy(self, wide);
+    own().scatter(wide, dim, index, converted(src, d), mode);
+    return own().copy(self, wide);
   }
   Tensor offsets = offsets_of("scatter", {{index, self.shape()[dim], self.strides()[dim], dim}},
                               false, Kind::Runtime);
@@ -231,15 +232,15 @@ void scatter(const Tensor& self_, int dim, const Tensor& index_, const Tensor& s
   put(self, src, offsets, walk.geometry(), mode);
 }
 
-Tensor nonzero(const Tensor& x) {
+Tensor OpenClBackend::nonzero(const Tensor& x) {
   const int64_t n = x.numel();
   if (n == 0) return empty({0, x.dim()}, Dtype::Int64, x.device());
   Tensor truth = empty(x.shape(), Dtype::Bool, x.device());
   Tensor flags = empty({n}, Dtype::Int64, x.device());
   Tensor running = empty({n}, Dtype::Int64, x.device());
-  copy(truth, x);
-  copy(alias(flags, x.shape(), contiguous_strides(x.shape()), 0), truth);
-  scan(Scan::Sum, running, {}, flags, 0);
+  own().copy(truth, x);
+  own().copy(alias(flags, x.shape(), contiguous_strides(x.shape()), 0), truth);
+  own().scan(Scan::Sum, running, {}, flags, 0);
   int64_t total = 0;
   backend_of(x).copy_to_host(&total, alias(running, {1}, {1}, n - 1));
   Tensor out = empty({total, x.dim()}, Dtype::Int64, x.device());
@@ -256,13 +257,13 @@ Tensor nonzero(const Tensor& x) {
   return out;
 }
 
-Tensor repeated_positions(const Tensor& counts) {
+Tensor OpenClBackend::repeated_positions(const Tensor& counts) {
   const int64_t n = counts.numel();
   if (n == 0) return empty({0}, Dtype::Int64, counts.device());
   Tensor line = converted(counts, Dtype::Int64), least = empty({1}, Dtype::Int64, counts.device());
   Tensor running = empty({n}, Dtype::Int64, counts.device());
-  reduce(Reduction::Min, least, line, {0}, 2);
-  scan(Scan::Sum, running, {}, line, 0);
+  own().reduce(Reduction::Min, least, line, {0}, 2);
+  own().scan(Scan::Sum, running, {}, line, 0);
   int64_t lowest = 0, total = 0;
   Backend& b = backend_of(counts);
   b.copy_to_host(&lowest, least);
@@ -271,7 +272,7 @@ Tensor repeated_positions(const Tensor& counts) {
   Tensor out = empty({total}, Dtype::Int64, counts.device());
   Tensor places = empty({total}, Dtype::Int64, counts.device());
   b.arange(places, Scalar(0), Scalar(1));
-  search(out, running, places, {}, true);
+  own().search(out, running, places, {}, true);
   return out;
 }
 

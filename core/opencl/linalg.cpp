@@ -34,14 +34,9 @@ void run_items(Launch& launch, int64_t items) {
   launch.run(items, std::min<int64_t>(16, int64_t(context().properties.group_size)));
 }
 
-LinalgKernels& linalg_kernels() {
-  static OpenClLinalg instance;
-  return instance;
-}
-
-void cholesky(const Tensor& matrices, const Tensor& info) {
+void OpenClBackend::cholesky(const Tensor& matrices, const Tensor& info) {
   const int64_t n = matrices.size(-1);
-  if (n == 0) return fill(info, Scalar(0));
+  if (n == 0) return own().fill(info, Scalar(0));
   if (matrices.numel() == 0) return;
   Launch launch = number_kernel("cholesky", "cholesky", sources::linalg, matrices.dtype());
   launch.tensor(matrices).value(matrices.offset()).tensor(info).value(info.offset()).value(n);
@@ -49,7 +44,8 @@ void cholesky(const Tensor& matrices, const Tensor& info) {
   launch.run(matrices.numel() / (n * n) * group, group);
 }
 
-void solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unit) {
+void OpenClBackend::solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left,
+                                     bool unit) {
   if (b.numel() == 0) return;
   const int64_t n = a.size(-1), sides = left ? b.size(-1) : b.size(-2);
   const int64_t total = b.numel() / n;

@@ -19,7 +19,7 @@ void solve(const char* op, const char* kernel, const char* text, const Tensor& f
 
 }  // namespace
 
-void OpenClLinalg::lu(const Tensor& a, const Tensor& pivots, const Tensor& info) {
+void OpenClBackend::lu(const Tensor& a, const Tensor& pivots, const Tensor& info) {
   const int64_t m = a.size(-2), n = a.size(-1), group = group_for(std::max(m, n));
   Launch launch = number_kernel("linalg.lu", "lu", sources::lu, a.dtype());
   launch.tensor(a).value(a.offset()).tensor(pivots).value(pivots.offset());
@@ -27,11 +27,11 @@ void OpenClLinalg::lu(const Tensor& a, const Tensor& pivots, const Tensor& info)
   launch.run(batch_count(a) * group, group);
 }
 
-void OpenClLinalg::lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, Apply op) {
+void OpenClBackend::lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, Apply op) {
   solve("linalg.lu_solve", "lu_solve", sources::lu, lu, pivots, b, int32_t(op));
 }
 
-void OpenClLinalg::pivot_order(const Tensor& pivots, const Tensor& rows) {
+void OpenClBackend::pivot_order(const Tensor& pivots, const Tensor& rows) {
   const int64_t k = pivots.size(-1), m = rows.size(-1), total = rows.numel() / m;
   Launch launch = number_kernel("lu_unpack", "pivot_order", sources::lu, Dtype::Float32);
   launch.tensor(pivots).value(pivots.offset()).tensor(rows).value(rows.offset());
@@ -39,7 +39,7 @@ void OpenClLinalg::pivot_order(const Tensor& pivots, const Tensor& rows) {
   run_items(launch, total);
 }
 
-void OpenClLinalg::ldl(const Tensor& a, const Tensor& pivots, const Tensor& info, bool hermitian) {
+void OpenClBackend::ldl(const Tensor& a, const Tensor& pivots, const Tensor& info, bool hermitian) {
   const int64_t n = a.size(-1), group = group_for(n);
   Launch launch = number_kernel("linalg.ldl_factor", "ldl", sources::ldl, a.dtype());
   launch.tensor(a).value(a.offset()).tensor(pivots).value(pivots.offset());
@@ -47,19 +47,19 @@ void OpenClLinalg::ldl(const Tensor& a, const Tensor& pivots, const Tensor& info
   launch.run(batch_count(a) * group, group);
 }
 
-void OpenClLinalg::ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b,
-                             bool hermitian) {
+void OpenClBackend::ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b,
+                              bool hermitian) {
   solve("linalg.ldl_solve", "ldl_solve", sources::ldl, ld, pivots, b, int32_t(hermitian));
 }
 
-void OpenClLinalg::qr(const Tensor& a, const Tensor& tau) {
+void OpenClBackend::qr(const Tensor& a, const Tensor& tau) {
   const int64_t m = a.size(-2), n = a.size(-1), group = group_for(std::max(m, n));
   Launch launch = number_kernel("linalg.qr", "qr", sources::qr, a.dtype());
   launch.tensor(a).value(a.offset()).tensor(tau).value(tau.offset()).value(m).value(n);
   launch.run(batch_count(a) * group, group);
 }
 
-void OpenClLinalg::reflect_identity(const Tensor& a, const Tensor& tau) {
+void OpenClBackend::reflect_identity(const Tensor& a, const Tensor& tau) {
   const int64_t m = a.size(-2), n = a.size(-1), group = group_for(std::max(m, n));
   Launch launch =
       number_kernel("linalg.householder_product", "reflect_identity", sources::qr, a.dtype());
@@ -67,8 +67,8 @@ void OpenClLinalg::reflect_identity(const Tensor& a, const Tensor& tau) {
   launch.value(tau.size(-1)).run(batch_count(a) * group, group);
 }
 
-void OpenClLinalg::reflect(const Tensor& a, const Tensor& tau, const Tensor& c, bool left,
-                           bool adjoint) {
+void OpenClBackend::reflect(const Tensor& a, const Tensor& tau, const Tensor& c, bool left,
+                            bool adjoint) {
   const int64_t m = a.size(-2), others = c.size(left ? -1 : -2), total = batch_count(c) * others;
   Launch launch = number_kernel("ormqr", "reflect", sources::qr, c.dtype());
   launch.tensor(a).value(a.offset()).tensor(tau).value(tau.offset()).tensor(c).value(c.offset());

@@ -38,8 +38,8 @@ void rotate(const char* op, const Tensor& w, int64_t rows, int64_t n, const Tens
 
 }  // namespace
 
-void OpenClLinalg::eigh(const Tensor& a, const Tensor& values, const Tensor& info, bool upper,
-                        bool vectors) {
+void OpenClBackend::eigh(const Tensor& a, const Tensor& values, const Tensor& info, bool upper,
+                         bool vectors) {
   const char* op = "linalg.eigh";
   const int64_t n = a.size(-1), batch = batch_count(a), group = group_for(n);
   Tensor w = scratch({batch, n, n}, a.dtype(), a), v = scratch({batch, n, n}, a.dtype(), a);
@@ -62,8 +62,8 @@ void OpenClLinalg::eigh(const Tensor& a, const Tensor& values, const Tensor& inf
   run_items(launch, batch * n);
 }
 
-void OpenClLinalg::eig(const Tensor& a, const Tensor& values, const Tensor& vectors,
-                       const Tensor& info) {
+void OpenClBackend::eig(const Tensor& a, const Tensor& values, const Tensor& vectors,
+                        const Tensor& info) {
   const char* op = "linalg.eig";
   const int64_t n = a.size(-1), batch = batch_count(a), group = group_for(n);
   const Dtype d = values.dtype(), own = a.dtype();
@@ -72,7 +72,7 @@ void OpenClLinalg::eig(const Tensor& a, const Tensor& values, const Tensor& vect
   auto room = [&](Dtype dtype) { return scratch({batch, n, n}, dtype, a); };
   Tensor h = room(own), z = wanted ? room(own) : Tensor(),
          scales = scratch({batch}, real_of(own), a);
-  copy(h, alias(a, {batch, n, n}, {n * n, n, 1}, a.offset()));
+  opencl::own().copy(h, alias(a, {batch, n, n}, {n * n, n, 1}, a.offset()));
   {
     Launch launch = number_kernel(op, "hessenberg", sources::hessenberg, own);
     launch.tensor(h).tensor(z).tensor(scales).value(n).value(wants).run(batch * group, group);
@@ -106,8 +106,8 @@ void OpenClLinalg::eig(const Tensor& a, const Tensor& values, const Tensor& vect
   run_items(launch, batch * n);
 }
 
-void OpenClLinalg::svd(const Tensor& a, const Tensor& s, const Tensor& u, const Tensor& vh,
-                       const Tensor& info) {
+void OpenClBackend::svd(const Tensor& a, const Tensor& s, const Tensor& u, const Tensor& vh,
+                        const Tensor& info) {
   const char* op = "linalg.svd";
   const int64_t m = a.size(-2), n = a.size(-1), batch = batch_count(a);
   const bool wide = m < n, vectors = bool(u);
@@ -126,9 +126,9 @@ void OpenClLinalg::svd(const Tensor& a, const Tensor& s, const Tensor& u, const 
   Tensor q = scratch({batch, columns, rows}, a.dtype(), a), tau = scratch({batch, k}, a.dtype(), a);
   auto first = [&](const Tensor& t) { return alias(t, {batch, k, rows}, t.strides(), t.offset()); };
   Tensor factors = scratch({batch, k, rows}, a.dtype(), a);
-  copy(factors, first(side));
+  own().copy(factors, first(side));
   qr(as_columns(factors), tau);
-  copy(first(q), factors);
+  own().copy(first(q), factors);
   reflect_identity(as_columns(q), tau);
   {
     Launch launch = number_kernel(op, "complete", sources::svd, a.dtype());
@@ -137,15 +137,15 @@ void OpenClLinalg::svd(const Tensor& a, const Tensor& s, const Tensor& u, const 
     run_items(launch, batch * columns);
   }
   auto put = [&](const Tensor& to, const Tensor& from) {
-    copy(alias(to, from.shape(), contiguous_strides(from.shape()), to.offset()), from);
+    own().copy(alias(to, from.shape(), contiguous_strides(from.shape()), to.offset()), from);
   };
   put(u, wide ? shorter : side);
   put(vh, adjoint_of(op, as_columns(wide ? side : shorter)));
 }
 
-void OpenClLinalg::least_squares(LeastSquares driver, const Tensor& a, const Tensor& b,
-                                 double rcond, const Tensor& rank, const Tensor& s,
-                                 const Tensor& info) {
+void OpenClBackend::least_squares(LeastSquares driver, const Tensor& a, const Tensor& b,
+                                  double rcond, const Tensor& rank, const Tensor& s,
+                                  const Tensor& info) {
   const char* op = "linalg.lstsq";
   const int64_t m = a.size(-2), n = a.size(-1), k = std::min(m, n), batch = batch_count(a);
   const int64_t rows = b.size(-2), columns = b.size(-1), lines = batch * columns;

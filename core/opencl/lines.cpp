@@ -1,7 +1,7 @@
 // Primitives along one dimension: search; scan.cpp, sort.cpp and softmax.cpp hold
 // the others.
 #include "opencl/lines.h"
-#include "opencl/kernels.h"
+#include "opencl/opencl_backend.h"
 #include "opencl/sources.h"
 
 namespace ember::opencl {
@@ -45,14 +45,14 @@ namespace {
 Tensor contiguous(const Tensor& t, Dtype d) {
   if (t.is_contiguous() && t.dtype() == d) return t;
   Tensor out = empty(t.shape(), d, t.device());
-  copy(out, t);
+  own().copy(out, t);
   return out;
 }
 
 }  // namespace
 
-void search(const Tensor& out, const Tensor& sorted, const Tensor& values, const Tensor& sorter,
-            bool right) {
+void OpenClBackend::search(const Tensor& out, const Tensor& sorted, const Tensor& values,
+                           const Tensor& sorter, bool right) {
   if (values.numel() == 0) return;
   check_computes("searchsorted", sorted.dtype());
   const Dtype d = sorted.dtype();
@@ -70,7 +70,7 @@ void search(const Tensor& out, const Tensor& sorted, const Tensor& values, const
   launch.tensor(found).tensor(lines).tensor(wanted).tensor(order).value(total).value(per_line);
   launch.value(n).value(shared ? int64_t(0) : n).value(int32_t(right)).value(int32_t(bool(sorter)));
   launch.run(total, 64);
-  if (!found.same(out)) copy(out, found);
+  if (!found.same(out)) own().copy(out, found);
 }
 
 }  // namespace ember::opencl

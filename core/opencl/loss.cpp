@@ -1,9 +1,8 @@
 // Losses over classes: lines shared by work-groups if they are long and dense, else one an item.
-#include "families/loss.h"
 
 #include "opencl/device.h"
-#include "opencl/kernels.h"
 #include "opencl/launch.h"
+#include "opencl/opencl_backend.h"
 #include "opencl/sources.h"
 #include "opencl/text.h"
 
@@ -23,7 +22,7 @@ struct Lines {  // ClassLoss of kernels/loss.cl
 Tensor dense(const Tensor& t, Dtype d) {
   if (!t || (t.dtype() == d && t.is_contiguous())) return t;
   Tensor out = empty(t.shape(), d, t.device());
-  copy(out, t);
+  own().copy(out, t);
   return out;
 }
 
@@ -53,39 +52,31 @@ struct Problem {
   }
 };
 
-class OpenClLoss final : public LossKernels {
- public:
-  void classes(const Tensor& loss, const Tensor& count, const Tensor& logsumexp, const Tensor& x,
-               const ClassLoss& l) override {
-    check_computes("cross_entropy", x.dtype());
-    Problem p(x, logsumexp, l);
-    p.s.loss_at = loss.offset(), p.s.count_at = count.offset();
-    Launch launch = p.start("class_loss", x.dtype());
-    launch.tensor(loss).tensor(count).tensor(logsumexp).tensor(x).tensor(p.target);
-    launch.tensor(p.weight).faults("cross_entropy", Kind::Index, "Target").value(p.s);
-    launch.scalar(compute_of(x.dtype()), Scalar(l.smoothing));
-    p.run(launch);
-  }
-  void classes_grad(const Tensor& dx, const Tensor& g, const Tensor& logsumexp, const Tensor& x,
-                    const ClassLoss& l) override {
-    check_computes("cross_entropy", x.dtype());
-    Problem p(x, logsumexp, l);
-    Tensor up = g;
-    if (g.dtype() != compute_of(x.dtype())) up = dense(g, compute_of(x.dtype()));
-    p.s.dx_at = dx.offset(), p.s.g_at = up.offset();
-    p.s.g_sample = up.stride(0), p.s.g_step = up.stride(1);
-    Launch launch = p.start("class_loss_grad", x.dtype());
-    launch.tensor(dx).tensor(up).tensor(logsumexp).tensor(x).tensor(p.target).tensor(p.weight);
-    launch.value(p.s).scalar(compute_of(x.dtype()), Scalar(l.smoothing));
-    p.run(launch);
-  }
-};
-
 }  // namespace
 
-LossKernels* loss_kernels() {
-  static OpenClLoss kernels;
-  return &kernels;
+void OpenClBackend::class_loss(const Tensor& loss, const Tensor& count, const Tensor& logsumexp,
+                               const Tensor& x, const ClassLoss& l) {
+  check_computes("cross_entropy", x.dtype());
+  Problem p(x, logsumexp, l);
+  p.s.loss_at = loss.offset(), p.s.count_at = count.offset();
+  Launch launch = p.start("class_loss", x.dtype());
+  launch.tensor(loss).tensor(count).tensor(logsumexp).tensor(x).tensor(p.target);
+  launch.tensor(p.weight).faults("cross_entropy", Kind::Index, "Target").value(p.s);
+  launch.scalar(compute_of(x.dtype()), Scalar(l.smoothing));
+  p.run(launch);
+}
+void OpenClBackend::class_loss_grad(const Tensor& dx, const Tensor& g, const Tensor& logsumexp,
+                                    const Tensor& x, const ClassLoss& l) {
+  check_computes("cross_entropy", x.dtype());
+  Problem p(x, logsumexp, l);
+  Tensor up = g;
+  if (g.dtype() != compute_of(x.dtype())) up = dense(g, compute_of(x.dtype()));
+  p.s.dx_at = dx.offset(), p.s.g_at = up.offset();
+  p.s.g_sample = up.stride(0), p.s.g_step = up.stride(1);
+  Launch launch = p.start("class_loss_grad", x.dtype());
+  launch.tensor(dx).tensor(up).tensor(logsumexp).tensor(x).tensor(p.target).tensor(p.weight);
+  launch.value(p.s).scalar(compute_of(x.dtype()), Scalar(l.smoothing));
+  p.run(launch);
 }
 
 }  // namespace ember::opencl

@@ -5,9 +5,9 @@
 
 #include "opencl/complex.h"
 #include "opencl/device.h"
-#include "opencl/kernels.h"
 #include "opencl/launch.h"
 #include "opencl/lines.h"
+#include "opencl/opencl_backend.h"
 #include "opencl/sources.h"
 
 namespace ember::opencl {
@@ -225,7 +225,7 @@ void dots(const Product& given) {
     for (int64_t v : {columns, p.k}) shape.push_back(v);
     for (int64_t v : {p.b.line_step, p.b.step}) from.push_back(v);
     const Tensor dense = empty(shape, p.acc, p.out.device());
-    copy(dense, alias(p.b.tensor, shape, from, p.b.offset));
+    own().copy(dense, alias(p.b.tensor, shape, from, p.b.offset));
     p.b.tensor = dense;
     p.b.offset = 0;
     p.b.batch = Shape(dense.strides().data(), p.shape.size());
@@ -246,8 +246,8 @@ void dots(const Product& given) {
 
 }  // namespace
 
-void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha,
-            const Scalar& beta) {
+void OpenClBackend::matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha,
+                           const Scalar& beta) {
   if (is_complex(out.dtype())) return complex_matmul(out, a, b, alpha, beta);
   if (out.numel() == 0) return;
   for (const Tensor* t : {&out, &a, &b}) check_computes("matmul", t->dtype());

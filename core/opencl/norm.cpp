@@ -1,10 +1,9 @@
 // Normalization: statistics by work-groups (rows and planes) or by items across columns (channels
 // last), everything else in one pass.
-#include "families/norm.h"
 
 #include "opencl/device.h"
-#include "opencl/kernels.h"
 #include "opencl/launch.h"
+#include "opencl/opencl_backend.h"
 #include "opencl/sources.h"
 #include "opencl/text.h"
 
@@ -56,7 +55,7 @@ struct Call {
 Tensor vector(const Tensor& t, Dtype d) {
   if (!t || (t.dtype() == d && t.is_contiguous())) return t;
   Tensor out = empty(t.shape(), d, t.device());
-  copy(out, t);
+  own().copy(out, t);
   return out;
 }
 
@@ -64,7 +63,7 @@ Tensor vector(const Tensor& t, Dtype d) {
 Tensor laid_out(const Tensor& t, const Tensor& like) {
   if (t.dtype() == like.dtype() && t.strides() == like.strides()) return t;
   Tensor out = empty_strided(like.shape(), like.strides(), like.dtype(), like.device());
-  copy(out, t);
+  own().copy(out, t);
   return out;
 }
 
@@ -83,7 +82,7 @@ int64_t chunk_of(int64_t rows, int64_t n) {
 
 // Sums (parts, n) over the parts, into a vector of any dtype.
 void add_parts(const Tensor& out, const Tensor& parts) {
-  reduce(Reduction::Sum, alias(out, {1, out.numel()}, {0, 1}, out.offset()), parts, {0}, 2);
+  own().reduce(Reduction::Sum, alias(out, {1, out.numel()}, {0, 1}, out.offset()), parts, {0}, 2);
 }
 
 // x (N, C, S): planes of a channel, or rows of all channels.
@@ -150,143 +149,135 @@ void combine(const Tensor& out, const Tensor& g, const Tensor& x, const Tensor& 
   call.value(has_x).launch.run((total + by.run - 1) / by.run, by.run > 1 ? 1 : kItems);
 }
 
-class OpenClNorm final : public NormKernels {
- public:
-  void rows(const Tensor& out, const Tensor& mean, const Tensor& rstd, const Tensor& x,
-            const Tensor& weight, const Tensor& bias, double eps) override {
-    statistics(out, mean, rstd, x, x.size(0), x.size(1), weight, bias, eps);
-  }
-
-  void rows_grad(const Tensor& dx, const Tensor& dweight, const Tensor& dbias, const Tensor& g,
-                 const Tensor& x, const Tensor& mean, const Tensor& rstd,
-                 const Tensor& weight) override {
-    check_computes("layer_norm", x.dtype());
-    const int64_t m = x.size(0), n = x.size(1);
-    const Dtype acc = compute_of(x.dtype());
-    const Tensor up = laid_out(g, x);
-    const int32_t has_mean = mean ? 1 : 0, has_w = weight ? 1 : 0;
-    const Sharing by;
-    if (dx) {
-      Call call("norm_rows_grad", "LINES", x.dtype(), weight_dtype(weight, {}, x));
-      call.at(dx).at(up).at(x).at(mean).at(rstd).at(weight).value(n).value(has_mean).value(has_w);
-      call.launch.run(m * by.group, by.group);
-    }
-    if (!dweight && !dbias) return;
-    const int64_t chunk = chunk_of(m, n), parts = (m + chunk - 1) / chunk;
-    Tensor dw = empty({parts, n}, acc, x.device()), db = empty({parts, n}, acc, x.device());
-    {
-      Call call("norm_weights", "COLUMNS", x.dtype(), x.dtype());
-      call.all(dw).all(db).at(up).at(x).at(mean).at(rstd).value(m).value(n).value(chunk);
-      call.value(has_mean).launch.run((n + by.lanes - 1) / by.lanes * parts, by.group);
-    }
-    if (dweight) add_parts(dweight, dw);
-    if (dbias) add_parts(dbias, db);
-  }
-
-  void groups(const Tensor& out, const Tensor& mean, const Tensor& rstd, const Tensor& x,
-              const Tensor& weight, const Tensor& bias, double eps) override {
-    const int64_t n = x.size(0), c = x.size(1), s = x.size(2), planes = n * c;
-    const int64_t each = planes / mean.numel();
-    statistics({}, mean, rstd, x, mean.numel(), each * s, {}, {}, eps);
-    const Dtype acc = compute_of(x.dtype()), type = weight_dtype(weight, bias, x);
-    const Tensor w = vector(weight, type), b = vector(bias, type);
-    Tensor scale = empty({planes}, acc, x.device()), shift = empty({planes}, acc, x.device());
-    {
-      const int32_t has_w = weight ? 1 : 0, has_b = bias ? 1 : 0;
-      Call call("group_scale", "VECTORS", x.dtype(), type);
-      call.all(scale).all(shift).all(mean).all(rstd).at(w).at(b).value(planes).value(c);
-      call.value(each).value(has_w).value(has_b).launch.run(planes, kItems);
-    }
-    combine(as_planes(out, planes, s), as_planes(x, planes, s), {}, scale, {}, shift);
-  }
-
-  void groups_grad(const Tensor& dx, const Tensor& dweight, const Tensor& dbias, const Tensor& g,
-                   const Tensor& x, const Tensor& mean, const Tensor& rstd,
-                   const Tensor& weight) override {
-    check_computes("group_norm", x.dtype());
-    const int64_t n = x.size(0), c = x.size(1), s = x.size(2), planes = n * c;
-    const int64_t groups = mean.numel(), each = planes / groups;
-    const Dtype acc = compute_of(x.dtype()), type = weight_dtype(weight, dweight, x);
-    const Tensor w = vector(weight, type), m = vector(mean, acc), r = vector(rstd, acc);
-    const Tensor up = laid_out(g, x);
-    Tensor sums = empty({planes}, acc, x.device()), dots = empty({planes}, acc, x.device());
-    {
-      const Sharing by;
-      const int32_t moments = 0;
-      Call call("channel_planes", "PLANES", x.dtype(), x.dtype());
-      call.all(sums).all(dots).at(up).at(x).at(m).value(s).value(planes).value(each);
-      call.value(moments).launch.run(planes * by.group, by.group);
-    }
-    if (dx) {
-      Tensor by_g = empty({planes}, acc, x.device()), by_x = empty({planes}, acc, x.device());
-      Tensor rest = empty({planes}, acc, x.device());
-      {
-        const int32_t has_w = weight ? 1 : 0;
-        Call call("group_terms", "VECTORS", x.dtype(), type);
-        call.all(by_g).all(by_x).all(rest).all(sums).all(dots).at(m).at(r).at(w).value(groups);
-        call.value(c).value(each).value(s).value(has_w).launch.run(groups, kItems);
-      }
-      combine(as_planes(dx, planes, s), as_planes(up, planes, s), as_planes(x, planes, s), by_g,
-              by_x, rest);
-    }
-    if (!dweight && !dbias) return;
-    const int32_t wants = (dweight ? 1 : 0) | (dbias ? 2 : 0);
-    Call call("group_weights", "VECTORS", x.dtype(), type);
-    call.at(dweight).at(dbias).all(sums).all(dots).at(r).value(n).value(c).value(each);
-    call.value(wants).launch.run(c, kItems);
-  }
-
-  void channel_moments(const Tensor& mean, const Tensor& variance, const Tensor& x) override {
-    check_computes("batch_norm", x.dtype());
-    const Parts p = fold_channels(x, x, {}, true);
-    Call call("join_moments", "VECTORS", x.dtype(), x.dtype());
-    call.at(mean).at(variance).all(p.sums).all(p.dots).value(p.count).value(x.size(1));
-    call.value(p.each).value(p.last).launch.run(x.size(1), kItems);
-  }
-  void channel_scale(const Tensor& out, const Tensor& x, const Tensor& scale,
-                     const Tensor& shift) override {
-    check_computes("batch_norm", x.dtype());
-    combine(out, laid_out(x, out), {}, scale, {}, shift);
-  }
-  void channel_dots(const Tensor& sum, const Tensor& dot, const Tensor& g, const Tensor& x,
-                    const Tensor& mean) override {
-    check_computes("batch_norm", x.dtype());
-    const Parts p = fold_channels(laid_out(g, x), x, vector(mean, compute_of(x.dtype())), false);
-    add_parts(sum, p.sums);
-    add_parts(dot, p.dots);
-  }
-  void channel_combine(const Tensor& dx, const Tensor& g, const Tensor& x, const Tensor& by_g,
-                       const Tensor& by_x, const Tensor& rest) override {
-    combine(dx, laid_out(g, dx), laid_out(x, dx), by_g, by_x, rest);
-  }
-
- private:
-  static Tensor as_planes(const Tensor& t, int64_t planes, int64_t s) {
-    return alias(t, {1, planes, s}, {planes * s, s, 1}, t.offset());
-  }
-  // Of m rows of n elements; written scaled if `out` is defined.
-  static void statistics(const Tensor& out, const Tensor& mean, const Tensor& rstd, const Tensor& x,
-                         int64_t m, int64_t n, const Tensor& weight, const Tensor& bias,
-                         double eps) {
-    check_computes("layer_norm", x.dtype());
-    const Dtype type = weight_dtype(weight, bias, x);
-    const Tensor w = vector(weight, type), b = vector(bias, type);
-    const int32_t has_mean = mean ? 1 : 0, has_w = weight ? 1 : 0, has_b = bias ? 1 : 0,
-                  writes = out ? 1 : 0;
-    Call call("norm_rows", "LINES", x.dtype(), type);
-    call.at(out).all(mean).all(rstd).at(x).at(w).at(b).value(n);
-    call.launch.scalar(compute_of(x.dtype()), Scalar(eps));
-    call.value(has_mean).value(has_w).value(has_b).value(writes);
-    const Sharing by;
-    call.launch.run(m * by.group, by.group);
-  }
-};
+Tensor as_planes(const Tensor& t, int64_t planes, int64_t s) {
+  return alias(t, {1, planes, s}, {planes * s, s, 1}, t.offset());
+}
+// Of m rows of n elements; written scaled if `out` is defined.
+void statistics(const Tensor& out, const Tensor& mean, const Tensor& rstd, const Tensor& x,
+                int64_t m, int64_t n, const Tensor& weight, const Tensor& bias, double eps) {
+  check_computes("layer_norm", x.dtype());
+  const Dtype type = weight_dtype(weight, bias, x);
+  const Tensor w = vector(weight, type), b = vector(bias, type);
+  const int32_t has_mean = mean ? 1 : 0, has_w = weight ? 1 : 0, has_b = bias ? 1 : 0,
+                writes = out ? 1 : 0;
+  Call call("norm_rows", "LINES", x.dtype(), type);
+  call.at(out).all(mean).all(rstd).at(x).at(w).at(b).value(n);
+  call.launch.scalar(compute_of(x.dtype()), Scalar(eps));
+  call.value(has_mean).value(has_w).value(has_b).value(writes);
+  const Sharing by;
+  call.launch.run(m * by.group, by.group);
+}
 
 }  // namespace
 
-NormKernels* norm_kernels() {
-  static OpenClNorm kernels;
-  return &kernels;
+void OpenClBackend::norm_rows(const Tensor& out, const Tensor& mean, const Tensor& rstd,
+                              const Tensor& x, const Tensor& weight, const Tensor& bias,
+                              double eps) {
+  statistics(out, mean, rstd, x, x.size(0), x.size(1), weight, bias, eps);
+}
+
+void OpenClBackend::norm_rows_grad(const Tensor& dx, const Tensor& dweight, const Tensor& dbias,
+                                   const Tensor& g, const Tensor& x, const Tensor& mean,
+                                   const Tensor& rstd, const Tensor& weight) {
+  check_computes("layer_norm", x.dtype());
+  const int64_t m = x.size(0), n = x.size(1);
+  const Dtype acc = compute_of(x.dtype());
+  const Tensor up = laid_out(g, x);
+  const int32_t has_mean = mean ? 1 : 0, has_w = weight ? 1 : 0;
+  const Sharing by;
+  if (dx) {
+    Call call("norm_rows_grad", "LINES", x.dtype(), weight_dtype(weight, {}, x));
+    call.at(dx).at(up).at(x).at(mean).at(rstd).at(weight).value(n).value(has_mean).value(has_w);
+    call.launch.run(m * by.group, by.group);
+  }
+  if (!dweight && !dbias) return;
+  const int64_t chunk = chunk_of(m, n), parts = (m + chunk - 1) / chunk;
+  Tensor dw = empty({parts, n}, acc, x.device()), db = empty({parts, n}, acc, x.device());
+  {
+    Call call("norm_weights", "COLUMNS", x.dtype(), x.dtype());
+    call.all(dw).all(db).at(up).at(x).at(mean).at(rstd).value(m).value(n).value(chunk);
+    call.value(has_mean).launch.run((n + by.lanes - 1) / by.lanes * parts, by.group);
+  }
+  if (dweight) add_parts(dweight, dw);
+  if (dbias) add_parts(dbias, db);
+}
+
+void OpenClBackend::norm_groups(const Tensor& out, const Tensor& mean, const Tensor& rstd,
+                                const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                double eps) {
+  const int64_t n = x.size(0), c = x.size(1), s = x.size(2), planes = n * c;
+  const int64_t each = planes / mean.numel();
+  statistics({}, mean, rstd, x, mean.numel(), each * s, {}, {}, eps);
+  const Dtype acc = compute_of(x.dtype()), type = weight_dtype(weight, bias, x);
+  const Tensor w = vector(weight, type), b = vector(bias, type);
+  Tensor scale = empty({planes}, acc, x.device()), shift = empty({planes}, acc, x.device());
+  {
+    const int32_t has_w = weight ? 1 : 0, has_b = bias ? 1 : 0;
+    Call call("group_scale", "VECTORS", x.dtype(), type);
+    call.all(scale).all(shift).all(mean).all(rstd).at(w).at(b).value(planes).value(c);
+    call.value(each).value(has_w).value(has_b).launch.run(planes, kItems);
+  }
+  combine(as_planes(out, planes, s), as_planes(x, planes, s), {}, scale, {}, shift);
+}
+
+void OpenClBackend::norm_groups_grad(const Tensor& dx, const Tensor& dweight, const Tensor& dbias,
+                                     const Tensor& g, const Tensor& x, const Tensor& mean,
+                                     const Tensor& rstd, const Tensor& weight) {
+  check_computes("group_norm", x.dtype());
+  const int64_t n = x.size(0), c = x.size(1), s = x.size(2), planes = n * c;
+  const int64_t groups = mean.numel(), each = planes / groups;
+  const Dtype acc = compute_of(x.dtype()), type = weight_dtype(weight, dweight, x);
+  const Tensor w = vector(weight, type), m = vector(mean, acc), r = vector(rstd, acc);
+  const Tensor up = laid_out(g, x);
+  Tensor sums = empty({planes}, acc, x.device()), dots = empty({planes}, acc, x.device());
+  {
+    const Sharing by;
+    const int32_t moments = 0;
+    Call call("channel_planes", "PLANES", x.dtype(), x.dtype());
+    call.all(sums).all(dots).at(up).at(x).at(m).value(s).value(planes).value(each);
+    call.value(moments).launch.run(planes * by.group, by.group);
+  }
+  if (dx) {
+    Tensor by_g = empty({planes}, acc, x.device()), by_x = empty({planes}, acc, x.device());
+    Tensor rest = empty({planes}, acc, x.device());
+    {
+      const int32_t has_w = weight ? 1 : 0;
+      Call call("group_terms", "VECTORS", x.dtype(), type);
+      call.all(by_g).all(by_x).all(rest).all(sums).all(dots).at(m).at(r).at(w).value(groups);
+      call.value(c).value(each).value(s).value(has_w).launch.run(groups, kItems);
+    }
+    combine(as_planes(dx, planes, s), as_planes(up, planes, s), as_planes(x, planes, s), by_g, by_x,
+            rest);
+  }
+  if (!dweight && !dbias) return;
+  const int32_t wants = (dweight ? 1 : 0) | (dbias ? 2 : 0);
+  Call call("group_weights", "VECTORS", x.dtype(), type);
+  call.at(dweight).at(dbias).all(sums).all(dots).at(r).value(n).value(c).value(each);
+  call.value(wants).launch.run(c, kItems);
+}
+
+void OpenClBackend::channel_moments(const Tensor& mean, const Tensor& variance, const Tensor& x) {
+  check_computes("batch_norm", x.dtype());
+  const Parts p = fold_channels(x, x, {}, true);
+  Call call("join_moments", "VECTORS", x.dtype(), x.dtype());
+  call.at(mean).at(variance).all(p.sums).all(p.dots).value(p.count).value(x.size(1));
+  call.value(p.each).value(p.last).launch.run(x.size(1), kItems);
+}
+void OpenClBackend::channel_scale(const Tensor& out, const Tensor& x, const Tensor& scale,
+                                  const Tensor& shift) {
+  check_computes("batch_norm", x.dtype());
+  combine(out, laid_out(x, out), {}, scale, {}, shift);
+}
+void OpenClBackend::channel_dots(const Tensor& sum, const Tensor& dot, const Tensor& g,
+                                 const Tensor& x, const Tensor& mean) {
+  check_computes("batch_norm", x.dtype());
+  const Parts p = fold_channels(laid_out(g, x), x, vector(mean, compute_of(x.dtype())), false);
+  add_parts(sum, p.sums);
+  add_parts(dot, p.dots);
+}
+void OpenClBackend::channel_combine(const Tensor& dx, const Tensor& g, const Tensor& x,
+                                    const Tensor& by_g, const Tensor& by_x, const Tensor& rest) {
+  combine(dx, laid_out(g, dx), laid_out(x, dx), by_g, by_x, rest);
 }
 
 }  // namespace ember::opencl

@@ -1,12 +1,11 @@
 // Optimizer steps, one launch for each parameter. Programs differ by what a step consists of, so
 // that nothing is decided for each element.
-#include "families/optim.h"
 
 #include <cmath>
 
 #include "opencl/device.h"
-#include "opencl/kernels.h"
 #include "opencl/launch.h"
+#include "opencl/opencl_backend.h"
 #include "opencl/sources.h"
 #include "opencl/text.h"
 
@@ -53,65 +52,62 @@ void run(const Step& step, size_t i, std::initializer_list<const TensorList*> li
 
 double sign_of(bool maximize) { return maximize ? -1 : 1; }
 
-class OpenClOptim final : public OptimKernels {
- public:
-  void sgd(const TensorList& params, const TensorList& grads, const TensorList& buffers,
-           const SgdStep& s) override {
-    const Step step{"sgd", "SGD",
-                    define("DECAY", s.weight_decay != 0) + define("MOMENTUM", s.momentum != 0) +
-                        define("NESTEROV", s.nesterov) + define("FIRST", s.first)};
-    const Numbers numbers{s.lr, 0, s.weight_decay, sign_of(s.maximize), s.momentum, 1 - s.dampening,
-                          0,    0};
-    for (size_t i = 0; i < params.size(); i++) run(step, i, {&params, &grads, &buffers}, numbers);
-  }
-  void adam(const TensorList& params, const TensorList& grads, const TensorList& means,
-            const TensorList& squares, const TensorList& largest, const std::vector<double>& counts,
-            const AdamStep& s) override {
-    const Step step{
-        "adam", "ADAM",
-        define("DECAY", s.weight_decay != 0 && !s.decoupled) + define("AMSGRAD", s.amsgrad)};
-    const double fresh = 1 - s.beta2;
-    for (size_t i = 0; i < params.size(); i++) {
-      const double left1 = 1 - std::pow(s.beta1, counts[i]);
-      const double left2 = 1 - std::pow(s.beta2, counts[i]);
-      const Numbers numbers{
-          s.lr / left1, s.eps,   s.weight_decay,   sign_of(s.maximize),
-          1 - s.beta1,  s.beta2, std::sqrt(left2), s.decoupled ? 1 - s.lr * s.weight_decay : 1};
-      run(step, i, {&params, &grads, &means, &squares, &largest}, numbers, &fresh);
-    }
-  }
-  void rmsprop(const TensorList& params, const TensorList& grads, const TensorList& squares,
-               const TensorList& means, const TensorList& buffers, const RmspropStep& s) override {
-    const Step step{"rmsprop", "RMSPROP",
-                    define("DECAY", s.weight_decay != 0) + define("CENTERED", s.centered) +
-                        define("MOMENTUM", s.momentum > 0)};
-    const Numbers numbers{s.lr,    s.eps,       s.weight_decay, sign_of(s.maximize),
-                          s.alpha, 1 - s.alpha, s.momentum,     0};
-    for (size_t i = 0; i < params.size(); i++)
-      run(step, i, {&params, &grads, &squares, &means, &buffers}, numbers);
-  }
-  void adagrad(const TensorList& params, const TensorList& grads, const TensorList& sums,
-               const std::vector<double>& counts, const AdagradStep& s) override {
-    const Step step{"adagrad", "ADAGRAD", define("DECAY", s.weight_decay != 0)};
-    for (size_t i = 0; i < params.size(); i++) {
-      const Numbers numbers{s.lr / (1 + (counts[i] - 1) * s.lr_decay),
-                            s.eps,
-                            s.weight_decay,
-                            sign_of(s.maximize),
-                            0,
-                            0,
-                            0,
-                            0};
-      run(step, i, {&params, &grads, &sums}, numbers);
-    }
-  }
-};
-
 }  // namespace
 
-OptimKernels* optim_kernels() {
-  static OpenClOptim kernels;
-  return &kernels;
+void OpenClBackend::sgd(const TensorList& params, const TensorList& grads,
+                        const TensorList& buffers, const SgdStep& s) {
+  const Step step{"sgd", "SGD",
+                  define("DECAY", s.weight_decay != 0) + define("MOMENTUM", s.momentum != 0) +
+                      define("NESTEROV", s.nesterov) + define("FIRST", s.first)};
+  const Numbers numbers{s.lr, 0, s.weight_decay, sign_of(s.maximize), s.momentum, 1 - s.dampening,
+                        0,    0};
+  for (size_t i = 0; i < params.size(); i++) run(step, i, {&params, &grads, &buffers}, numbers);
+}
+void OpenClBackend::adam(const TensorList& params, const TensorList& grads, const TensorList& means,
+                         const TensorList& squares, const TensorList& largest,
+                         const TensorList& steps, const AdamStep& s) {
+  const std::vector<double> counts = count_steps(steps);
+  const Step step{
+      "adam", "ADAM",
+      define("DECAY", s.weight_decay != 0 && !s.decoupled) + define("AMSGRAD", s.amsgrad)};
+  const double fresh = 1 - s.beta2;
+  for (size_t i = 0; i < params.size(); i++) {
+    const double left1 = 1 - std::pow(s.beta1, counts[i]);
+    const double left2 = 1 - std::pow(s.beta2, counts[i]);
+    const Numbers numbers{
+        s.lr / left1, s.eps,   s.weight_decay,   sign_of(s.maximize),
+        1 - s.beta1,  s.beta2, std::sqrt(left2), s.decoupled ? 1 - s.lr * s.weight_decay : 1};
+    run(step, i, {&params, &grads, &means, &squares, &largest}, numbers, &fresh);
+  }
+}
+void OpenClBackend::rmsprop(const TensorList& params, const TensorList& grads,
+                            const TensorList& squares, const TensorList& means,
+                            const TensorList& buffers, const TensorList& steps,
+                            const RmspropStep& s) {
+  count_steps(steps);
+  const Step step{"rmsprop", "RMSPROP",
+                  define("DECAY", s.weight_decay != 0) + define("CENTERED", s.centered) +
+                      define("MOMENTUM", s.momentum > 0)};
+  const Numbers numbers{s.lr,    s.eps,       s.weight_decay, sign_of(s.maximize),
+                        s.alpha, 1 - s.alpha, s.momentum,     0};
+  for (size_t i = 0; i < params.size(); i++)
+    run(step, i, {&params, &grads, &squares, &means, &buffers}, numbers);
+}
+void OpenClBackend::adagrad(const TensorList& params, const TensorList& grads,
+                            const TensorList& sums, const TensorList& steps, const AdagradStep& s) {
+  const std::vector<double> counts = count_steps(steps);
+  const Step step{"adagrad", "ADAGRAD", define("DECAY", s.weight_decay != 0)};
+  for (size_t i = 0; i < params.size(); i++) {
+    const Numbers numbers{s.lr / (1 + (counts[i] - 1) * s.lr_decay),
+                          s.eps,
+                          s.weight_decay,
+                          sign_of(s.maximize),
+                          0,
+                          0,
+                          0,
+                          0};
+    run(step, i, {&params, &grads, &sums}, numbers);
+  }
 }
 
 }  // namespace ember::opencl

@@ -5,8 +5,8 @@
 
 #include "opencl/complex.h"
 #include "opencl/device.h"
-#include "opencl/kernels.h"
 #include "opencl/launch.h"
+#include "opencl/opencl_backend.h"
 #include "opencl/sources.h"
 
 namespace ember::opencl {
@@ -225,47 +225,48 @@ void check_divisor(Binary f, Dtype compute, const Input& b) {
 
 }  // namespace
 
-void copy(const Tensor& out, const Tensor& x) {
+void OpenClBackend::copy(const Tensor& out, const Tensor& x) {
   Input in;
   in.tensor = &x;
   run({"copy:", "copy", "x", {"x"}}, compute_of(x.dtype()), out, {&in}, nullptr);
 }
 
-void fill(const Tensor& out, const Scalar& value) {
+void OpenClBackend::fill(const Tensor& out, const Scalar& value) {
   Input in;
   in.scalar = value;
   run({"fill:", "fill", "x", {"x"}}, compute_of(out.dtype()), out, {&in}, nullptr);
 }
 
-void unary(Unary f, Dtype compute, const Tensor& out, const Input& x, const Params& p) {
+void OpenClBackend::unary(Unary f, Dtype compute, const Tensor& out, const Input& x,
+                          const Params& p) {
   run({"unary:", name_of(f), formula_of(f), {"x"}}, compute, out, {&x}, &p);
 }
 
-void binary(Binary f, Dtype compute, const Tensor& out, const Input& a, const Input& b) {
+void OpenClBackend::binary(Binary f, Dtype compute, const Tensor& out, const Input& a,
+                           const Input& b) {
   check_divisor(f, compute, b);
   run({"binary:", name_of(f), formula_of(f), {"a", "b"}}, compute, out, {&a, &b}, nullptr);
 }
 
-void predicate(Predicate f, Dtype compute, const Tensor& out, const Input& x) {
+void OpenClBackend::predicate(Predicate f, Dtype compute, const Tensor& out, const Input& x) {
   run({"predicate:", name_of(f), std::string("(") + formula_of(f) + ") != 0", {"x"}, true}, compute,
       out, {&x}, nullptr);
 }
 
-void compare(Compare f, Dtype compute, const Tensor& out, const Input& a, const Input& b,
-             const Params& p) {
+void OpenClBackend::compare(Compare f, Dtype compute, const Tensor& out, const Input& a,
+                            const Input& b, const Params& p) {
   run({"compare:", name_of(f), std::string("(") + formula_of(f) + ") != 0", {"a", "b"}, true},
       compute, out, {&a, &b}, &p);
 }
 
-void ternary(Ternary f, Dtype compute, const Tensor& out, const Input& a, const Input& b,
-             const Input& c, const Params& p) {
+void OpenClBackend::ternary(Ternary f, Dtype compute, const Tensor& out, const Input& a,
+                            const Input& b, const Input& c, const Params& p) {
   run({"ternary:", name_of(f), formula_of(f), {"a", "b", "c"}}, compute, out, {&a, &b, &c}, &p);
 }
 
-bool unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g, const Input& keep,
-                const Params& p) {
+void OpenClBackend::unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g,
+                               const Input& keep, const Params& p) {
   const Keep k = keep_of(f);
-  if (k == Keep::never) return false;
   const std::string formula =
       std::string(is_complex(compute) ? "g * conj(" : "g * (T)(") + derivative_of(f) + ")";
   const char* name = k == Keep::y ? "y" : "x";
@@ -273,7 +274,6 @@ bool unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g, const
     run({"grad:", name_of(f), formula, {"g"}}, compute, out, {&g}, &p);
   else
     run({"grad:", name_of(f), formula, {"g", name}}, compute, out, {&g, &keep}, &p);
-  return true;
 }
 
 }  // namespace ember::opencl

@@ -1,12 +1,11 @@
 // Pooling and resampling. Gradients are gathered: every element of the input asks which windows
 // held it.
-#include "families/pool.h"
 
 #include <list>
 
 #include "opencl/device.h"
-#include "opencl/kernels.h"
 #include "opencl/launch.h"
+#include "opencl/opencl_backend.h"
 #include "opencl/sources.h"
 #include "opencl/text.h"
 
@@ -187,79 +186,71 @@ void blend_lines(const Tensor& out, const Tensor& x, int dim, const Taps& taps, 
   launch.run(g.n * size, kItems);
 }
 
-class OpenClPool final : public PoolKernels {
- public:
-  void max(const Tensor& y, const Tensor& indices, const Tensor& x,
-           const PoolWindows& windows) override {
-    check_computes("max_pool", x.dtype());
-    Pool s = pool_of(x, y, indices);
-    add_windows(s, windows);
-    s.n = y.numel();
-    const int32_t wants = indices ? 1 : 0;
-    Launch launch = start("pool_max", x.dtype(), s);
-    launch.tensor(y).tensor(indices ? indices : y).tensor(x).value(s).value(wants);
-    run(launch, s.n);
-  }
-  void max_grad(const Tensor& dx, const Tensor& g, const Tensor& indices) override {
-    check_computes("max_pool", g.dtype());
-    const Dtype acc = accumulator(g.dtype());
-    Tensor sums = dx;
-    if (acc != dx.dtype()) sums = empty(dx.shape(), acc, dx.device());
-    fill(sums, Scalar(0));
-    Pool s = pool_of(sums, g, indices);
-    s.n = dx.size(0) * dx.size(1);
-    Launch launch = start("pool_max_grad", g.dtype(), s);
-    launch.tensor(sums).tensor(g).tensor(indices).value(s).run(s.n, s.n > 1024 ? kItems : 8);
-    if (!sums.same(dx)) copy(dx, sums);
-  }
-  void mean(const Tensor& y, const Tensor& x, const PoolWindows& windows,
-            int64_t divisor) override {
-    check_computes("avg_pool", x.dtype());
-    if (!divisor && is_floating(x.dtype()) && is_whole(x, windows)) {
-      Shape dims;
-      for (int d = 2; d < x.dim(); d++) dims.push_back(d);
-      return reduce(Reduction::Mean, y, x, dims, 2);
-    }
-    Pool s = pool_of(x, y, {});
-    add_windows(s, windows);
-    s.divisor = divisor;
-    s.n = y.numel();
-    Launch launch = start("pool_mean", x.dtype(), s);
-    launch.tensor(y).tensor(x).value(s);
-    run(launch, s.n);
-  }
-  void mean_grad(const Tensor& dx, const Tensor& g, const PoolWindows& windows,
-                 int64_t divisor) override {
-    check_computes("avg_pool", g.dtype());
-    if (!divisor && is_whole(dx, windows)) {  // the same for all
-      Shape strides = g.strides();
-      for (int d = 2; d < g.dim(); d++) strides[d] = 0;
-      Input up, by;
-      up.tensor = &g, up.strides = &strides;
-      by.scalar = Scalar(double(dx.numel() / (dx.size(0) * dx.size(1))));
-      return binary(Binary::div, compute_of(dx.dtype()), dx, up, by);
-    }
-    Pool s = pool_of(dx, g, {});
-    add_windows(s, windows);
-    s.divisor = divisor;
-    s.n = dx.numel();
-    Launch launch = start("pool_mean_grad", g.dtype(), s);
-    launch.tensor(dx).tensor(g).value(s);
-    run(launch, s.n);
-  }
-  void blend(const Tensor& y, const Tensor& x, int dim, const Taps& taps) override {
-    blend_lines(y, x, dim, taps, false);
-  }
-  void blend_grad(const Tensor& dx, const Tensor& g, int dim, const Taps& taps) override {
-    blend_lines(dx, g, dim, taps, true);
-  }
-};
-
 }  // namespace
 
-PoolKernels* pool_kernels() {
-  static OpenClPool kernels;
-  return &kernels;
+void OpenClBackend::max_pool(const Tensor& y, const Tensor& indices, const Tensor& x,
+                             const PoolWindows& windows) {
+  check_computes("max_pool", x.dtype());
+  Pool s = pool_of(x, y, indices);
+  add_windows(s, windows);
+  s.n = y.numel();
+  const int32_t wants = indices ? 1 : 0;
+  Launch launch = start("pool_max", x.dtype(), s);
+  launch.tensor(y).tensor(indices ? indices : y).tensor(x).value(s).value(wants);
+  run(launch, s.n);
+}
+void OpenClBackend::max_pool_grad(const Tensor& dx, const Tensor& g, const Tensor& indices) {
+  check_computes("max_pool", g.dtype());
+  const Dtype acc = accumulator(g.dtype());
+  Tensor sums = dx;
+  if (acc != dx.dtype()) sums = empty(dx.shape(), acc, dx.device());
+  own().fill(sums, Scalar(0));
+  Pool s = pool_of(sums, g, indices);
+  s.n = dx.size(0) * dx.size(1);
+  Launch launch = start("pool_max_grad", g.dtype(), s);
+  launch.tensor(sums).tensor(g).tensor(indices).value(s).run(s.n, s.n > 1024 ? kItems : 8);
+  if (!sums.same(dx)) own().copy(dx, sums);
+}
+void OpenClBackend::mean_pool(const Tensor& y, const Tensor& x, const PoolWindows& windows,
+                              int64_t divisor) {
+  check_computes("avg_pool", x.dtype());
+  if (!divisor && is_floating(x.dtype()) && is_whole(x, windows)) {
+    Shape dims;
+    for (int d = 2; d < x.dim(); d++) dims.push_back(d);
+    return own().reduce(Reduction::Mean, y, x, dims, 2);
+  }
+  Pool s = pool_of(x, y, {});
+  add_windows(s, windows);
+  s.divisor = divisor;
+  s.n = y.numel();
+  Launch launch = start("pool_mean", x.dtype(), s);
+  launch.tensor(y).tensor(x).value(s);
+  run(launch, s.n);
+}
+void OpenClBackend::mean_pool_grad(const Tensor& dx, const Tensor& g, const PoolWindows& windows,
+                                   int64_t divisor) {
+  check_computes("avg_pool", g.dtype());
+  if (!divisor && is_whole(dx, windows)) {  // the same for all
+    Shape strides = g.strides();
+    for (int d = 2; d < g.dim(); d++) strides[d] = 0;
+    Input up, by;
+    up.tensor = &g, up.strides = &strides;
+    by.scalar = Scalar(double(dx.numel() / (dx.size(0) * dx.size(1))));
+    return own().binary(Binary::div, compute_of(dx.dtype()), dx, up, by);
+  }
+  Pool s = pool_of(dx, g, {});
+  add_windows(s, windows);
+  s.divisor = divisor;
+  s.n = dx.numel();
+  Launch launch = start("pool_mean_grad", g.dtype(), s);
+  launch.tensor(dx).tensor(g).value(s);
+  run(launch, s.n);
+}
+void OpenClBackend::blend(const Tensor& y, const Tensor& x, int dim, const Taps& taps) {
+  blend_lines(y, x, dim, taps, false);
+}
+void OpenClBackend::blend_grad(const Tensor& dx, const Tensor& g, int dim, const Taps& taps) {
+  blend_lines(dx, g, dim, taps, true);
 }
 
 }  // namespace ember::opencl

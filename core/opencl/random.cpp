@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "opencl/kernels.h"
 #include "opencl/launch.h"
+#include "opencl/opencl_backend.h"
 #include "opencl/sources.h"
 
 namespace ember::opencl {
@@ -77,7 +77,7 @@ Generator& device_generator() {
   return instance;
 }
 
-void random(const Tensor& out, Generator& g, const Draw& draw) {
+void OpenClBackend::random(const Tensor& out, Generator& g, const Draw& draw) {
   if (out.numel() == 0) return;
   check_holds("random", out.dtype());
   Generator& source = &g == &default_generator() ? device_generator() : g;
@@ -90,8 +90,8 @@ void random(const Tensor& out, Generator& g, const Draw& draw) {
     Tensor keys = empty({n}, Dtype::Int64, out.device()),
            order = empty({n}, Dtype::Int64, out.device());
     fill_line(keys, 0, n, Dtype::Int64, key, {Distribution::Integers});
-    sort({}, order, keys, 0, false);
-    copy(out, order);
+    own().sort({}, order, keys, 0, false);
+    own().copy(out, order);
     return;
   }
   Draw drawn = draw;
@@ -100,7 +100,7 @@ void random(const Tensor& out, Generator& g, const Draw& draw) {
   if (complex && draw.kind == Distribution::Normal) drawn.b /= std::sqrt(2.0);
   fill_line(line, line.offset() * (complex ? 2 : 1), line.numel() * (complex ? 2 : 1),
             real_of(out.dtype()), key, drawn);
-  if (!line.same(ordered)) copy(ordered, line);
+  if (!line.same(ordered)) own().copy(ordered, line);
 }
 
 }  // namespace ember::opencl

@@ -8,6 +8,5 @@ namespace ember::opencl {
 // The generator that the device's numbers come from when none is named: each draw takes 64 bits
 // of it as the key of a Philox sequence.
 Generator& device_generator();
-void random(const Tensor& out, Generator& g, const Draw& draw);
 
 }  // namespace ember::opencl

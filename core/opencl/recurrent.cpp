@@ -1,10 +1,9 @@
 // Recurrent layers: two launches a step, the product with the recurrent weights and the gates. The
 // states have one row for each sequence; a step changes the first of them, as many as it has.
-#include "families/recurrent.h"
 
 #include "opencl/device.h"
-#include "opencl/kernels.h"
 #include "opencl/launch.h"
+#include "opencl/opencl_backend.h"
 #include "opencl/sources.h"
 #include "opencl/text.h"
 
@@ -66,11 +65,11 @@ void forward_steps(const Steps& steps, const RecurrentForward& f) {
   each_step(steps, false, [&](int64_t first, int64_t n) {
     const Tensor gates = rows_of(f.gates, first, n), y = rows_of(f.y, first, n);
     const Tensor h = rows_of(f.h, 0, n), hidden = rows_of(f.hidden, first, n);
-    if (f.before_h) copy(rows_of(f.before_h, first, n), h);
+    if (f.before_h) own().copy(rows_of(f.before_h, first, n), h);
     if (sums)
-      matmul(rows_of(sums, 0, n), h, weight, Scalar(1.0), Scalar(0.0));
+      own().matmul(rows_of(sums, 0, n), h, weight, Scalar(1.0), Scalar(0.0));
     else
-      matmul(gates, h, weight, Scalar(1.0), Scalar(1.0));
+      own().matmul(gates, h, weight, Scalar(1.0), Scalar(1.0));
     const Tensor before = rows_of(f.before, first, n), c = rows_of(f.c, 0, n);
     switch (steps.cell) {
       case Cell::Lstm: {
@@ -94,8 +93,8 @@ void forward_steps(const Steps& steps, const RecurrentForward& f) {
       }
     }
     if (!f.projection) return;
-    matmul(y, hidden, transposed(f.projection), Scalar(1.0), Scalar(0.0));
-    copy(h, y);
+    own().matmul(y, hidden, transposed(f.projection), Scalar(1.0), Scalar(0.0));
+    own().copy(h, y);
   });
 }
 
@@ -114,7 +113,7 @@ void backward_steps(const Steps& steps, const RecurrentBackward& b) {
         call.at(dh).at(dy).at(rows_of(b.dprojected, first, n)).size(n, dh.size(1));
         call.launch.run(dh.numel(), kItems);
       }
-      matmul(above, dh, b.projection, Scalar(1.0), Scalar(0.0));
+      own().matmul(above, dh, b.projection, Scalar(1.0), Scalar(0.0));
     }
     switch (steps.cell) {
       case Cell::Lstm: {
@@ -137,28 +136,19 @@ void backward_steps(const Steps& steps, const RecurrentBackward& b) {
       }
     }
     const bool gru = steps.cell == Cell::Gru;
-    matmul(dh, gru ? dsums : dgates, b.weight, Scalar(1.0), Scalar(gru ? 1.0 : 0.0));
+    own().matmul(dh, gru ? dsums : dgates, b.weight, Scalar(1.0), Scalar(gru ? 1.0 : 0.0));
   });
-  if (b.dbias) reduce(Reduction::Sum, b.dbias, b.dgates, Shape{0}, 0);
-  if (b.dbias_h) reduce(Reduction::Sum, b.dbias_h, b.dgates_h, Shape{0}, 0);
+  if (b.dbias) own().reduce(Reduction::Sum, b.dbias, b.dgates, Shape{0}, 0);
+  if (b.dbias_h) own().reduce(Reduction::Sum, b.dbias_h, b.dgates_h, Shape{0}, 0);
 }
-
-class OpenClRecurrent final : public RecurrentKernels {
- public:
-  bool can(Dtype dtype) override {
-    return dtype == Dtype::Float32 || (dtype == Dtype::Float64 && context().properties.has_double);
-  }
-  void forward(const Steps& steps, const RecurrentForward& r) override { forward_steps(steps, r); }
-  void backward(const Steps& steps, const RecurrentBackward& r) override {
-    backward_steps(steps, r);
-  }
-};
 
 }  // namespace
 
-RecurrentKernels* recurrent_kernels() {
-  static OpenClRecurrent kernels;
-  return &kernels;
+void OpenClBackend::recurrent(const Steps& steps, const RecurrentForward& r) {
+  forward_steps(steps, r);
+}
+void OpenClBackend::recurrent_grad(const Steps& steps, const RecurrentBackward& r) {
+  backward_steps(steps, r);
 }
 
 }  // namespace ember::opencl

@@ -6,9 +6,9 @@
 
 #include "opencl/complex.h"
 #include "opencl/device.h"
-#include "opencl/kernels.h"
 #include "opencl/launch.h"
 #include "opencl/lines.h"
+#include "opencl/opencl_backend.h"
 #include "opencl/sources.h"
 
 namespace ember::opencl {
@@ -159,7 +159,8 @@ Dtype accumulates(Reduction f, Dtype out, Dtype x) {
 
 }  // namespace
 
-void reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims, double p) {
+void OpenClBackend::reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims,
+                           double p) {
   if (is_complex(x.dtype()) || is_complex(out.dtype())) return complex_reduce(f, out, x, dims, p);
   if (out.numel() == 0) return;
   check_computes("reduce", x.dtype());
@@ -195,7 +196,8 @@ void reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims, 
   start(out, partial, again, second, false, true);
 }
 
-void extremes(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool most) {
+void OpenClBackend::extremes(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
+                             bool most) {
   const Tensor& some = values ? values : indices;
   if (some.numel() == 0) return;
   check_computes(most ? "max" : "min", x.dtype());
@@ -233,8 +235,8 @@ void extremes(const Tensor& values, const Tensor& indices, const Tensor& x, int 
   start(values, indices, best, at, again, rows, out, true);
 }
 
-void variance(const Tensor& out, const Tensor& mean, const Tensor& x, const Shape& dims,
-              double correction, bool root) {
+void OpenClBackend::variance(const Tensor& out, const Tensor& mean, const Tensor& x,
+                             const Shape& dims, double correction, bool root) {
   const Tensor& some = out ? out : mean;
   if (some.numel() == 0) return;
   check_computes("var", x.dtype());

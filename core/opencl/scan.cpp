@@ -2,8 +2,8 @@
 // scan of these, then the elements.
 #include "opencl/complex.h"
 #include "opencl/device.h"
-#include "opencl/kernels.h"
 #include "opencl/lines.h"
+#include "opencl/opencl_backend.h"
 #include "opencl/sources.h"
 
 namespace ember::opencl {
@@ -73,7 +73,8 @@ void run(const Plan& plan, const Tensor& out, const Tensor& indices, const Tenso
 
 }  // namespace
 
-void scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int dim) {
+void OpenClBackend::scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x,
+                         int dim) {
   if (x.numel() == 0) return;
   check_holds("scan", x.dtype());
   check_holds("scan", out.dtype());

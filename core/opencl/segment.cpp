@@ -1,9 +1,8 @@
 // Sums over segments: an item adds up what belongs to its elements, so that nothing is written by
 // two of them. Transposed products are left to ordered scatters.
-#include "families/segment.h"
 
-#include "opencl/kernels.h"
 #include "opencl/launch.h"
+#include "opencl/opencl_backend.h"
 #include "opencl/sources.h"
 #include "opencl/text.h"
 
@@ -30,31 +29,24 @@ Launch start(const char* name, const Tensor& out, const CsrRows& at, const Tenso
   return launch;
 }
 
-class OpenClSegment final : public SegmentKernels {
- public:
-  bool sparse_mm(const Tensor& out, const CsrRows& a, const Tensor& values, const Tensor& dense,
-                 bool transposed) override {
-    if (transposed || is_complex(out.dtype()) || out.dtype() == Dtype::Bool) return false;
-    check_holds("sparse_mm", out.dtype());
-    if (out.numel() == 0) return true;
-    const int64_t each = columns_of_item();
-    Launch launch = start("sparse_mm", out, a, values, dense);
-    launch.run(out.size(0) * ((out.size(1) + each - 1) / each), kItems);
-    return true;
-  }
-  bool sampled_mm(const Tensor& out, const CsrRows& at, const Tensor& a, const Tensor& b) override {
-    if (is_complex(out.dtype()) || out.dtype() == Dtype::Bool) return false;
-    check_holds("sampled_mm", out.dtype());
-    if (out.numel()) start("sampled_mm", out, at, a, b).run(out.numel(), kItems);
-    return true;
-  }
-};
-
 }  // namespace
 
-SegmentKernels* segment_kernels() {
-  static OpenClSegment kernels;
-  return &kernels;
+void OpenClBackend::sparse_mm(const Tensor& out, const CsrRows& a, const Tensor& values,
+                              const Tensor& dense, bool transposed) {
+  if (transposed || is_complex(out.dtype()) || out.dtype() == Dtype::Bool)
+    return Backend::sparse_mm(out, a, values, dense, transposed);
+  check_holds("sparse_mm", out.dtype());
+  if (out.numel() == 0) return;
+  const int64_t each = columns_of_item();
+  Launch launch = start("sparse_mm", out, a, values, dense);
+  launch.run(out.size(0) * ((out.size(1) + each - 1) / each), kItems);
+}
+void OpenClBackend::sampled_mm(const Tensor& out, const CsrRows& at, const Tensor& a,
+                               const Tensor& b) {
+  if (is_complex(out.dtype()) || out.dtype() == Dtype::Bool)
+    return Backend::sampled_mm(out, at, a, b);
+  check_holds("sampled_mm", out.dtype());
+  if (out.numel()) start("sampled_mm", out, at, a, b).run(out.numel(), kItems);
 }
 
 }  // namespace ember::opencl

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "opencl/device.h"
-#include "opencl/kernels.h"
 #include "opencl/lines.h"
+#include "opencl/opencl_backend.h"
 #include "opencl/sources.h"
 
 namespace ember::opencl {
@@ -54,7 +54,7 @@ std::string text_of(const Form& form, Dtype in, Dtype y, Dtype out, bool log) {
 
 }  // namespace
 
-void softmax(const Tensor& out, const Tensor& x, int dim, bool log) {
+void OpenClBackend::softmax(const Tensor& out, const Tensor& x, int dim, bool log) {
   if (x.numel() == 0) return;
   check_computes("softmax", x.dtype());
   const Lines lines(x, dim, {&out, &x});
@@ -65,7 +65,8 @@ void softmax(const Tensor& out, const Tensor& x, int dim, bool log) {
   launch.value(lines.step[0]).value(lines.step[1]).run(form.groups * form.group, form.group);
 }
 
-void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim, bool log) {
+void OpenClBackend::softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim,
+                                 bool log) {
   if (y.numel() == 0) return;
   check_computes("softmax_backward", y.dtype());
   const Lines lines(y, dim, {&out, &g, &y});

@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "opencl/device.h"
-#include "opencl/kernels.h"
 #include "opencl/lines.h"
+#include "opencl/opencl_backend.h"
 #include "opencl/sources.h"
 
 namespace ember::opencl {
@@ -69,17 +69,19 @@ void order(const Tensor& values, const Tensor& indices, const Tensor& x, int dim
 
 }  // namespace
 
-void sort(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool descending) {
+void OpenClBackend::sort(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
+                         bool descending) {
   if (x.numel()) order(values, indices, x, dim, descending, x.dim() ? x.shape()[dim] : 1);
 }
 
-void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool largest) {
+void OpenClBackend::topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
+                         bool largest, bool) {
   const Tensor& some = values ? values : indices;
   if (some.numel()) order(values, indices, x, dim, largest, some.dim() ? some.shape()[dim] : 1);
 }
 
-void pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, Rank rank,
-          int64_t k) {
+void OpenClBackend::pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
+                         Rank rank, int64_t k) {
   const Tensor& some = values ? values : indices;
   if (some.numel() == 0) return;
   Shape shape = x.shape();
@@ -100,7 +102,7 @@ void pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
     }
     return alias(t, shape, strides, 0);
   };
-  sort(moved(sorted), moved(at), x, dim, false);
+  own().sort(moved(sorted), moved(at), x, dim, false);
   Lines lines(some, dim, {&values, &some, &indices});
   Launch launch("pick" + dtype_ids({x.dtype()}), "pick", [&] {
     return line_types(compute_of(x.dtype()), x.dtype(), x.dtype()) + "#define PICK 1\n" +

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "families/attention.h"
+#include "backend.h"
 #include "ops/ops.h"
 
 namespace ember {
@@ -66,8 +66,8 @@ struct AttentionGrad {
     Tensor qs = q.get(), ks = k.get(), vs = v.get();
     if (grad_enabled()) return in_ops(g, needed, qs, ks, vs, c);
     std::vector<Tensor> dx = {empty_like(qs), empty_like(ks), empty_like(vs)};
-    backend_of(qs).attention()->backward(dx[0], dx[1], dx[2], g, qs, ks, vs, out.get(),
-                                         logsumexp.get(), {c.mask, c.causal, c.scale});
+    backend_of(qs).attention_grad(dx[0], dx[1], dx[2], g, qs, ks, vs, out.get(), logsumexp.get(),
+                                  {c.mask, c.causal, c.scale});
     return dx;
   }
 
@@ -101,7 +101,7 @@ Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v, Call c, bool lik
   {
     NoGrad guard;
     if (c.mask) c.mask = expand(additive(c.mask, q.dtype()), {batch, heads, queries, k.size(2)});
-    backend_of(q).attention()->forward(out, logsumexp, q, k, v, {c.mask, c.causal, c.scale});
+    backend_of(q).attention(out, logsumexp, q, k, v, {c.mask, c.causal, c.scale});
   }
   if (!grad_needed(q, k, v)) return out;
   AttentionGrad rule{Saved(q),         Saved(k),      Saved(v), Saved::output(out),
@@ -111,7 +111,8 @@ Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v, Call c, bool lik
 }
 
 bool can_fuse(const Tensor& q, const Tensor& k, const Tensor& v, const Call& c, bool share) {
-  if (c.dropout > 0 || !backend_of(q).attention() || !is_floating(q.dtype())) return false;
+  if (!backend_of(q).has(Primitive::attention, Primitive::attention_grad)) return false;
+  if (c.dropout > 0 || !is_floating(q.dtype())) return false;
   if (c.mask && grad_needed(c.mask)) return false;
   if (q.dim() != k.dim() || q.dim() != v.dim() || !q.numel() || !k.numel() || !v.numel())
     return false;

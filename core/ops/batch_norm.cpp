@@ -88,7 +88,7 @@ struct ChannelGrad {
     Tensor from = x.get(), w = weight.get();
     if (grad_enabled()) return in_ops(g, needed, from, w);
     std::vector<Tensor> dx(3);
-    NormKernels& k = *backend_of(from).norm();
+    Backend& k = backend_of(from);
     Tensor m = mean.get(), r = rstd.get(), xs = dense_channels(from), gs = g;
     // The gradient in the layout of xs.
     const bool last = is_channels_last(from);
@@ -160,8 +160,10 @@ BatchNorm batch_norm_of(const Tensor& x, const Tensor& weight, const Tensor& bia
     Tensor out = affine(wide(x), per_channel(weight, x), per_channel(bias, x));
     return {to(out, x.dtype()), none, none};
   }
-  NormKernels* k = backend_of(x).norm();
-  if (!k) return in_steps(x, weight, bias, running_mean, running_var, s);
+  Backend& k = backend_of(x);
+  if (!k.has(Primitive::channel_moments, Primitive::channel_scale, Primitive::channel_dots,
+             Primitive::channel_combine))
+    return in_steps(x, weight, bias, running_mean, running_var, s);
   Tensor out = is_channels_last(x) ? empty_like(x) : empty(x.shape(), x.dtype(), x.device());
   Tensor mean, rstd;
   {
@@ -170,14 +172,14 @@ BatchNorm batch_norm_of(const Tensor& x, const Tensor& weight, const Tensor& bia
     if (s.training) {
       mean = empty({c}, statistics_dtype(x), x.device());
       variance = empty({c}, statistics_dtype(x), x.device());
-      k->channel_moments(mean, variance, xs);
+      k.channel_moments(mean, variance, xs);
       track_both(mean, variance, x.numel() / c, running_mean, running_var, s.momentum);
     } else {
       mean = wide(detach(running_mean)), variance = wide(running_var);
     }
     rstd = rsqrt(variance + Scalar(s.eps));
     Tensor scale = weight ? rstd * weight : rstd, shift = neg(mean * scale);
-    k->channel_scale(as_channels(out), xs, scale, bias ? shift + bias : shift);
+    k.channel_scale(as_channels(out), xs, scale, bias ? shift + bias : shift);
   }
   if (grad_needed(x, weight, bias))
     out = tape_list(

@@ -1,6 +1,6 @@
 // cross_entropy and nll_loss: with class indices fused where the device can; with probabilities,
 // and where the gradient itself must be differentiable, in ops.
-#include "families/loss.h"
+#include "backend.h"
 #include "ops/devices.h"
 #include "ops/ops.h"
 
@@ -119,7 +119,7 @@ struct ClassGrad {
     Tensor dx = empty({c.n, c.c, c.s}, from.dtype(), from.device());
     Tensor lines = alias(contiguous(from), {c.n, c.c, c.s}, {c.c * c.s, c.s, 1},
                          from.is_contiguous() ? from.offset() : 0);
-    backend_of(from).loss()->classes_grad(dx, up, sums.get(), lines, c.loss);
+    backend_of(from).class_loss_grad(dx, up, sums.get(), lines, c.loss);
     return alias(dx, from.shape(), contiguous_strides(from.shape()), 0);
   }
 
@@ -155,15 +155,16 @@ Tensor class_loss(const char* op, const Tensor& x, const Tensor& target, const T
     c.loss = {reshape(to(detach(target), Dtype::Int64), lines), weight ? detach(weight) : weight,
               ignored, smoothing};
   }
-  LossKernels* kernels = backend_of(x).loss();
-  if (!kernels || x.numel() == 0) return in_steps(x, c);
+  Backend& backend = backend_of(x);
+  if (!backend.has(Primitive::class_loss, Primitive::class_loss_grad) || x.numel() == 0)
+    return in_steps(x, c);
   const Dtype type = compute_of(x.dtype());
   Tensor loss = empty(lines, type, x.device()), count = empty(lines, type, x.device()), sums;
   if (logits) sums = empty({2, c.n, c.s}, type, x.device());
   Tensor out, total;
   {
     NoGrad guard;
-    kernels->classes(loss, count, sums, contiguous(c.as_lines(detach(x))), c.loss);
+    backend.class_loss(loss, count, sums, contiguous(c.as_lines(detach(x))), c.loss);
     if (reduced == Reduced::Mean) total = sum(count);
     out = reduced == Reduced::None  ? reshape(loss, c.shape)
           : reduced == Reduced::Sum ? sum(loss)

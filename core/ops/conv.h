@@ -2,7 +2,7 @@
 // that slide a window over axes share: convolution.cpp, conv.cpp, pool.cpp.
 #pragma once
 
-#include "families/conv.h"
+#include "backend.h"
 #include "ops/ops.h"
 
 namespace ember {

@@ -28,8 +28,10 @@ Tensor sum_channels(const Tensor& g) {
 }
 
 bool has_work(const Tensor& a, const Tensor& b, const Tensor& out) {
-  return a.numel() && b.numel() && out.numel() && !out.device().is_meta();
+  return a.numel() && b.numel() && out.numel();
 }
+
+bool fuses_convolution(const Backend& b) { return b.has(Primitive::conv, Primitive::conv_grad); }
 
 using Needed = std::vector<bool>;
 
@@ -44,7 +46,7 @@ std::vector<Tensor> all_gradients(const Tensor& g, const Tensor& x, const Tensor
   if (needed[0]) dx = empty_laid_out(x_shape, g.dtype(), g.device(), x_last);
   if (needed[1]) dw = empty_laid_out(w_shape, g.dtype(), g.device(), w_last);
   if (needed[2]) db = empty({w_shape[0]}, g.dtype(), g.device());
-  backend_of(g).conv()->backward(dx, dw, db, g, x, w, moves);
+  backend_of(g).conv_grad(dx, dw, db, g, x, w, moves);
   return {dx, dw, db};
 }
 
@@ -71,8 +73,7 @@ Tensor empty_laid_out(const Shape& shape, Dtype dtype, Device device, bool chann
 
 Tensor convolution(const Tensor& x, const Tensor& w, const Tensor& bias, const Shape& size,
                    const Moves& moves) {
-  ConvKernels* kernels = backend_of(x).conv();
-  if (!kernels && !x.device().is_meta()) {
+  if (!fuses_convolution(backend_of(x))) {
     Tensor y = convolution_in_steps(x, w, size, moves);
     return bias ? y + along_channels(bias, y.dim()) : y;
   }
@@ -81,7 +82,7 @@ Tensor convolution(const Tensor& x, const Tensor& w, const Tensor& bias, const S
       empty_laid_out(joined(x.size(0), w.size(0), size), x.dtype(), x.device(), x_last || w_last);
   const bool work = has_work(x, w, y);
   if (work) {
-    kernels->forward(y, x, w, bias, moves);
+    backend_of(y).conv(y, x, w, bias, moves);
   } else {
     NoGrad guard;
     if (bias)
@@ -106,8 +107,7 @@ Tensor convolution(const Tensor& x, const Tensor& w, const Tensor& bias, const S
 
 Tensor convolution_data(const Tensor& g, const Tensor& w, const Tensor& bias, const Shape& size,
                         const Moves& moves) {
-  ConvKernels* kernels = backend_of(g).conv();
-  if (!kernels && !g.device().is_meta()) {
+  if (!fuses_convolution(backend_of(g))) {
     Tensor x = convolution_data_in_steps(g, w, size, moves);
     return bias ? x + along_channels(bias, x.dim()) : x;
   }
@@ -116,7 +116,7 @@ Tensor convolution_data(const Tensor& g, const Tensor& w, const Tensor& bias, co
   {
     NoGrad guard;
     if (has_work(g, w, x))
-      kernels->backward(x, {}, {}, g, {}, w, moves);
+      backend_of(x).conv_grad(x, {}, {}, g, {}, w, moves);
     else
       backend_of(x).fill(x, Scalar(0.0));
     if (bias) add(x, along_channels(bias, x.dim()), {&x, true});
@@ -135,11 +135,9 @@ Tensor convolution_data(const Tensor& g, const Tensor& w, const Tensor& bias, co
 
 Tensor convolution_weights(const Tensor& g, const Tensor& x, const Shape& kernel,
                            const Moves& moves) {
-  ConvKernels* kernels = backend_of(g).conv();
-  internal_check(kernels || g.device().is_meta(), "convolution_weights needs kernels");
   Tensor w = empty(joined(g.size(1), x.size(1) / moves.groups, kernel), g.dtype(), g.device());
   if (has_work(g, x, w))
-    kernels->backward({}, w, {}, g, x, {}, moves);
+    backend_of(w).conv_grad({}, w, {}, g, x, {}, moves);
   else
     backend_of(w).fill(w, Scalar(0.0));
   if (!grad_needed(g, x)) return w;

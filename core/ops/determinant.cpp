@@ -46,6 +46,7 @@ Tensor det_rule_again(const Tensor& g, const Tensor& a, const Tensor& y) {
     return solve(adjoint_of(m), as_matrices(scale) * identity(m.size(-1), m));
   };
   Tensor singular = abs(detach(y)) < Scalar(100 * epsilon(a.dtype()));
+  // A look at the data: singular values are too dear to compute where no matrix needs them.
   if (a.device().is_meta() || !item(any(singular)).to<bool>()) return regular(g * conj(y), a);
   int64_t n = a.size(-1);
   Tensor mask = reshape(singular, {-1}), other = logical_not(mask);

@@ -49,7 +49,7 @@ Eigen eigh(const char* op, const Tensor& a, const std::string& uplo, bool vector
   bool upper = is_upper(op, uplo);
   vectors = vectors || grad_needed(a);
   Eigen e{empty(batch_of(a, 1), real_of(a.dtype()), a.device()), by_columns(a)};
-  if (LinalgKernels* kernels = kernels_for(op, a)) {
+  if (Backend* kernels = kernels_for(op, a)) {
     Tensor info = info_for(a);
     check_finite(op, upper ? triu(detach(a)) : tril(detach(a)));
     kernels->eigh(e.vectors, e.values, info, upper, vectors);
@@ -90,7 +90,7 @@ Eigen eig(const char* op, const Tensor& a, bool vectors) {
   Dtype dtype = complex_of(a.dtype());
   Eigen e{empty(batch_of(a, 1), dtype, a.device()), Tensor()};
   if (vectors) e.vectors = empty_by_columns(a.shape(), dtype, a.device());
-  if (LinalgKernels* kernels = kernels_for(op, a)) {
+  if (Backend* kernels = kernels_for(op, a)) {
     Tensor info = info_for(a);
     kernels->eig(by_columns(a), e.values, e.vectors, info);
     check_info(op, info, no_convergence);

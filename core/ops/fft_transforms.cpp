@@ -3,20 +3,12 @@
 #include <algorithm>
 #include <numeric>
 
-#include "families/fft.h"
-
+#include "backend.h"
 #include "ops/fft.h"
 
 namespace ember::fft {
 
 namespace {
-
-FftKernels* kernels(const Tensor& x) {
-  if (x.device().is_meta()) return nullptr;
-  FftKernels* k = backend_of(x).fft();
-  check(k, Kind::NotImplemented, "fft(): device '", x.device(), "' has no Fourier transforms");
-  return k;
-}
 
 // Note [Layout of transforms]
 // As in PyTorch, results are dense with the transformed dimensions innermost, where a library of
@@ -52,14 +44,12 @@ Tensor room_for(const Tensor& x, const Shape& shape, const Shape& dims, int fixe
 // Along all of `dims`; the result is `x` itself if `own`.
 Tensor run_complex(const Tensor& x, const Shape& dims, bool inverse, double scale, bool own) {
   Tensor out = own ? x : dims.empty() ? empty_like(x) : room_for(x, x.shape(), dims, 0, x.dtype());
-  FftKernels* k = kernels(x);
-  if (!k) return out;
   if (dims.empty()) {
     if (!own) backend_of(x).copy(out, x);
     return out;
   }
   for (int i = 0; i < dims.size(); i++)
-    k->complex_to_complex(out, i ? out : x, int(dims[i]), inverse, i ? 1.0 : scale);
+    backend_of(x).fft_c2c(out, i ? out : x, int(dims[i]), inverse, i ? 1.0 : scale);
   return out;
 }
 
@@ -97,10 +87,8 @@ Tensor complex_to_complex(const Tensor& x, const Shape& dims, bool inverse, doub
 Tensor real_to_complex(const Tensor& x, const Shape& dims, double scale) {
   const int64_t last = dims.back(), n = x.size(last);
   Tensor out = room_for(x, with_size(x.shape(), last, n / 2 + 1), dims, 1, complex_of(x.dtype()));
-  if (FftKernels* k = kernels(x)) {
-    k->real_to_complex(out, x, int(last), scale);
-    run_complex(out, but_last(dims), false, 1, true);
-  }
+  backend_of(x).fft_r2c(out, x, int(last), scale);
+  run_complex(out, but_last(dims), false, 1, true);
   if (!grad_needed(x)) return out;
   return tape(out, "fft_r2c", wrt(x, [dims, last, n, scale](const Tensor& g) {
                 return complex_to_real(scale_doubles(g, last, n, 0.5), dims, n, scale);
@@ -111,9 +99,7 @@ Tensor complex_to_real(const Tensor& x, const Shape& dims, int64_t n, double sca
   const int64_t last = dims.back();
   Tensor lines = dims.size() > 1 ? run_complex(x, but_last(dims), true, 1, false) : x;
   Tensor out = room_for(lines, with_size(x.shape(), last, n), {last}, 1, real_of(x.dtype()));
-  if (FftKernels* k = kernels(x)) {
-    k->complex_to_real(out, lines, int(last), scale);
-  }
+  backend_of(x).fft_c2r(out, lines, int(last), scale);
   if (!grad_needed(x)) return out;
   return tape(out, "fft_c2r", wrt(x, [dims, last, n, scale](const Tensor& g) {
                 return scale_doubles(real_to_complex(g, dims, scale), last, n, 2);

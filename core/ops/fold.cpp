@@ -7,11 +7,12 @@ namespace ember {
 
 Tensor unfold_windows(const Tensor& x, const Shape& kernel, const Shape& places,
                       const Moves& moves) {
-  ConvKernels* kernels = backend_of(x).conv();
-  if (!kernels && !x.device().is_meta()) return unfold_in_steps(x, kernel, places, moves);
+  Backend& backend = backend_of(x);
+  if (!backend.has(Primitive::unfold, Primitive::fold))
+    return unfold_in_steps(x, kernel, places, moves);
   Tensor columns =
       empty({x.size(0), x.size(1) * numel_of(kernel), numel_of(places)}, x.dtype(), x.device());
-  if (columns.numel() && !x.device().is_meta()) kernels->unfold(columns, x, kernel, places, moves);
+  if (columns.numel()) backend.unfold(columns, x, kernel, places, moves);
   if (!grad_needed(x)) return columns;
   const Shape size(x.shape().data() + 2, places.size());
   return tape(columns, "im2col", wrt(x, [size, kernel, places, moves](const Tensor& g) {
@@ -21,13 +22,13 @@ Tensor unfold_windows(const Tensor& x, const Shape& kernel, const Shape& places,
 
 Tensor fold_windows(const Tensor& columns, const Shape& size, const Shape& kernel,
                     const Shape& places, const Moves& moves) {
-  ConvKernels* kernels = backend_of(columns).conv();
-  if (!kernels && !columns.device().is_meta())
+  Backend& backend = backend_of(columns);
+  if (!backend.has(Primitive::unfold, Primitive::fold))
     return fold_in_steps(columns, size, kernel, places, moves);
   Shape shape{columns.size(0), columns.size(1) / numel_of(kernel)};
   for (int64_t n : size) shape.push_back(n);
   Tensor x = empty(shape, columns.dtype(), columns.device());
-  if (x.numel() && !x.device().is_meta()) kernels->fold(x, columns, kernel, places, moves);
+  if (x.numel()) backend.fold(x, columns, kernel, places, moves);
   if (!grad_needed(columns)) return x;
   return tape(x, "col2im", wrt(columns, [kernel, places, moves](const Tensor& u) {
                 return unfold_windows(u, kernel, places, moves);

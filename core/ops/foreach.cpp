@@ -1,7 +1,7 @@
-// Pointwise functions of lists of tensors by the device's fused loop. ember/_functions/foreach.py
-// holds the family of _foreach_* functions, and goes tensor by tensor where this says that it
-// cannot.
-#include "families/optim.h"
+// Pointwise functions of lists of tensors, by the device's fused loop if it has one.
+// ember/_functions/foreach.py holds the family of _foreach_* functions, and goes tensor by tensor
+// where this says that it cannot.
+#include "backend.h"
 #include "ops/disjoint.h"
 #include "ops/ops.h"
 
@@ -57,8 +57,6 @@ TensorList foreach_fused(const std::string& name, const TensorList& self, const 
   if (tensors != found.inputs && !repeats) return {};
   if (numbers.size() > 1 && numbers.size() != self.size()) return {};
   if (!is_floating(self[0].dtype())) return {};
-  OptimKernels* kernels = backend_of(self[0]).optim();
-  if (!kernels) return {};
   TensorList out;
   if (in_place) {
     if (!disjoint(self, second) || (lists[2] && !disjoint(self, third))) return {};
@@ -68,8 +66,7 @@ TensorList foreach_fused(const std::string& name, const TensorList& self, const 
     out.reserve(self.size());
     for (const Tensor& t : self) out.push_back(empty(t.shape(), t.dtype(), t.device()));
   }
-  if (!kernels->pointwise({found.inputs, found.row, out, {lists[0], lists[1], lists[2]}, numbers}))
-    return {};
+  backend_of(self[0]).list_pointwise({found.inputs, found.row}, out, self, second, third, numbers);
   if (in_place)
     for (const Tensor& t : self) bump_version(t);
   return out;

@@ -213,6 +213,7 @@ struct ReduceRule {
       Tensor dx =
           where(single, gather(g * conj(others), d, index),
                 gather(g * conj(product), d, index) / conj(masked_fill(src, zero, Scalar(1))));
+      // A look at the data, if this is to be differentiated again.
       bool meeting =
           grad_needed(dx) && item(any(bitwise_and(zero, logical_not(single)))).to<bool>();
       return meeting ? once_only(dx) : dx;

@@ -47,9 +47,9 @@ struct GroupGrad {
     dx[0] = room(needed[0], flat_shape, from.dtype());
     dx[1] = room(needed[1], {by.c}, type);
     dx[2] = room(needed[2], {by.c}, type);
-    backend_of(from).norm()->groups_grad(dx[0], dx[1], dx[2], flat(contiguous(g), flat_shape),
-                                         flat(contiguous(from), flat_shape), mean.get(), rstd.get(),
-                                         w);
+    backend_of(from).norm_groups_grad(dx[0], dx[1], dx[2], flat(contiguous(g), flat_shape),
+                                      flat(contiguous(from), flat_shape), mean.get(), rstd.get(),
+                                      w);
     if (dx[0]) dx[0] = flat(dx[0], from.shape());
     return dx;
   }
@@ -81,14 +81,15 @@ struct GroupGrad {
 GroupNorm group_norm_of(const Tensor& x, const Tensor& weight, const Tensor& bias,
                         const Grouped& by, double eps, bool with_statistics) {
   check_norm_dtypes("group_norm", x, weight, bias);
-  NormKernels* kernels = backend_of(x).norm();
-  if (!kernels || x.numel() == 0) return in_steps(x, weight, bias, by, eps);
+  Backend& backend = backend_of(x);
+  if (!backend.has(Primitive::norm_groups, Primitive::norm_groups_grad) || x.numel() == 0)
+    return in_steps(x, weight, bias, by, eps);
   const Shape flat_shape = {by.n, by.c, by.s};
   GroupNorm r{empty(x.shape(), x.dtype(), x.device()),
               empty({by.n, by.groups}, statistics_dtype(x), x.device()),
               empty({by.n, by.groups}, statistics_dtype(x), x.device())};
-  kernels->groups(flat(r.out, flat_shape), r.mean, r.rstd, flat(contiguous(detach(x)), flat_shape),
-                  weight, bias, eps);
+  backend.norm_groups(flat(r.out, flat_shape), r.mean, r.rstd,
+                      flat(contiguous(detach(x)), flat_shape), weight, bias, eps);
   if (!x.is_contiguous() && (x.dim() == 4 || x.dim() == 5) &&
       x.strides() == channels_last_strides(x.shape())) {
     Tensor last = empty_like(x);

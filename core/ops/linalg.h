@@ -1,7 +1,7 @@
 // What the files of linear algebra share. Matrices are the last two dimensions, the rest a batch.
 #pragma once
 
-#include "families/linalg.h"
+#include "backend.h"
 #include "ops/ops.h"
 
 namespace ember {
@@ -38,8 +38,7 @@ Tensor by_columns(const Tensor& t);
 Tensor transposed(const Tensor& t);
 // The device's kernels; nullptr if there is nothing to compute (meta, or no elements in `x`).
 // What else they read must be on the same device.
-LinalgKernels* kernels_for(const char* op, const Tensor& x,
-                           std::initializer_list<Tensor> others = {});
+Backend* kernels_for(const char* op, const Tensor& x, std::initializer_list<Tensor> others = {});
 inline Tensor info_for(const Tensor& a) { return zeros(batch_of(a), Dtype::Int32, a.device()); }
 
 // --- small matrices of ops ---------------------------------------------------------------------

@@ -42,7 +42,7 @@ Fit fit_value(const Tensor& a, const Tensor& b, double rcond, LeastSquares drive
   copy_(narrow(x, -2, 0, m), b);
   Tensor rank = zeros(ranked ? batch : Shape{0}, Dtype::Int32, a.device());
   Tensor values = zeros(valued ? with_sizes(batch, {k}) : Shape{0}, real_dtype, a.device());
-  if (LinalgKernels* kernels = columns ? kernels_for(op, a, {b}) : nullptr) {
+  if (Backend* kernels = columns ? kernels_for(op, a, {b}) : nullptr) {
     Tensor matrices = by_columns(spread_over(a, batch)), info = info_for(matrices);
     check_finite(op, a);
     check_finite(op, b);
@@ -141,7 +141,7 @@ LdlFactors ldl_factor(const char* op, const Tensor& a, bool hermitian, bool chec
   check_square(op, a);
   check_linalg_dtype(op, a);
   LdlFactors f{by_columns(a), zeros(batch_of(a, 1), Dtype::Int32, a.device()), info_for(a)};
-  if (LinalgKernels* kernels = kernels_for(op, a)) kernels->ldl(f.ld, f.pivots, f.info, hermitian);
+  if (Backend* kernels = kernels_for(op, a)) kernels->ldl(f.ld, f.pivots, f.info, hermitian);
   NoGrad guard;
   f.ld = by_columns(tril(f.ld));
   if (check_errors) check_info(op, f.info, no_diagonal);
@@ -166,7 +166,7 @@ Tensor ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool h
   NoGrad guard;
   Shape batch = common_batch(op, ld, b);
   Tensor x = by_columns(spread_over(b, batch));
-  if (LinalgKernels* kernels = kernels_for(op, x, {ld, pivots})) {
+  if (Backend* kernels = kernels_for(op, x, {ld, pivots})) {
     Tensor rows = contiguous(expand(pivots, with_sizes(batch, {ld.size(-1)})));
     kernels->ldl_solve(by_columns(spread_over(ld, batch)), rows, x, hermitian);
   }

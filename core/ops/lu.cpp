@@ -10,7 +10,7 @@ LuFactors lu_factors(const char* op, const Tensor& a) {
   LuFactors f{by_columns(a),
               zeros(with_sizes(batch_of(a), {smaller_size(a)}), Dtype::Int32, a.device()),
               info_for(a)};
-  if (LinalgKernels* kernels = kernels_for(op, a)) kernels->lu(f.lu, f.pivots, f.info);
+  if (Backend* kernels = kernels_for(op, a)) kernels->lu(f.lu, f.pivots, f.info);
   return f;
 }
 
@@ -24,7 +24,7 @@ Tensor solve_by_lu(const char* op, const Tensor& lu, const Tensor& pivots, const
   Tensor rhs = detach(spread_over(conjugate ? conj(b) : b, batch));
   if (!left) apply = apply == Apply::Plain ? Apply::Transpose : Apply::Plain;
   Tensor x = by_columns(left ? rhs : transposed(rhs));
-  if (LinalgKernels* kernels = kernels_for(op, x, {lu, pivots})) {
+  if (Backend* kernels = kernels_for(op, x, {lu, pivots})) {
     Shape columns = empty_by_columns(factors.shape(), Dtype::Bool, Device()).strides();
     if (!(factors.strides() == columns)) factors = by_columns(factors);
     Tensor rows = contiguous(expand(detach(pivots), with_sizes(batch, {pivots.size(-1)})));
@@ -37,7 +37,7 @@ Tensor solve_by_lu(const char* op, const Tensor& lu, const Tensor& pivots, const
 Tensor pivot_matrix(const Tensor& pivots, int64_t m, Dtype dtype) {
   NoGrad guard;
   Tensor rows = zeros(with_sizes(batch_of(pivots, 1), {m}), Dtype::Int64, pivots.device());
-  if (LinalgKernels* kernels = kernels_for("lu_unpack", rows))
+  if (Backend* kernels = kernels_for("lu_unpack", rows))
     kernels->pivot_order(contiguous(pivots), rows);
   Tensor places = arange(int64_t(0), m, int64_t(1), Dtype::Int64, pivots.device());
   return to(unsqueeze(rows, -2) == unsqueeze(places, -1), dtype);

@@ -99,16 +99,17 @@ struct RowGrad {
     }
     auto rows = [&](const Tensor& t) { return t ? flat(contiguous(t), {m, n}) : t; };
     auto line = [&](const Tensor& t) { return t ? flat(contiguous(t), {n}) : t; };
-    backend_of(from).norm()->rows_grad(rows(dx[0]), line(dx[1]), line(dx[2]), rows(g), rows(from),
-                                       mean.get(), rstd.get(), line(w));
+    backend_of(from).norm_rows_grad(rows(dx[0]), line(dx[1]), line(dx[2]), rows(g), rows(from),
+                                    mean.get(), rstd.get(), line(w));
     return dx;
   }
 };
 
 RowNorm row_norm(const char* op, const Tensor& x, const Shape& shape, const Tensor& weight,
                  const Tensor& bias, double eps, bool rms) {
-  NormKernels* kernels = backend_of(x).norm();
-  if (!kernels || !is_floating(x.dtype())) return in_steps(x, shape, weight, bias, eps, rms);
+  Backend& backend = backend_of(x);
+  if (!backend.has(Primitive::norm_rows, Primitive::norm_rows_grad) || !is_floating(x.dtype()))
+    return in_steps(x, shape, weight, bias, eps, rms);
   const int64_t n = numel_of(shape);
   Shape lead(x.shape().data(), x.dim() - shape.size());
   const int64_t m = numel_of(lead);
@@ -117,8 +118,8 @@ RowNorm row_norm(const char* op, const Tensor& x, const Shape& shape, const Tens
   if (!rms) r.mean = empty({m}, statistics_dtype(x), x.device());
   if (x.numel()) {
     auto line = [&](const Tensor& t) { return t ? flat(contiguous(detach(t)), {n}) : t; };
-    kernels->rows(flat(r.out, {m, n}), r.mean, r.rstd, flat(contiguous(detach(x)), {m, n}),
-                  line(weight), line(bias), eps);
+    backend.norm_rows(flat(r.out, {m, n}), r.mean, r.rstd, flat(contiguous(detach(x)), {m, n}),
+                      line(weight), line(bias), eps);
   } else {
     if (r.mean) backend_of(x).fill(r.mean, Scalar(0.0));
     backend_of(x).fill(r.rstd, Scalar(std::numeric_limits<double>::quiet_NaN()));

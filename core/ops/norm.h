@@ -1,8 +1,8 @@
-// Normalization step by step, in differentiable ops: for devices without NormKernels, and where the
+// Normalization step by step, in differentiable ops: for devices that do not fuse it, and where the
 // gradient itself must be differentiable.
 #pragma once
 
-#include "families/norm.h"
+#include "backend.h"
 #include "ops/ops.h"
 
 namespace ember {

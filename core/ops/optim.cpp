@@ -1,7 +1,7 @@
 // Optimizer steps over lists of tensors, by the device's fused kernels. Each returns whether there
 // was a kernel for just these tensors; if not, nothing has changed, and ember.optim goes on step by
 // step.
-#include "families/optim.h"
+#include "backend.h"
 
 #include "ops/disjoint.h"
 #include "ops/ops.h"
@@ -10,23 +10,21 @@ namespace ember {
 
 namespace {
 
-// The kernels for these lists (the first holds the parameters), or nullptr.
-OptimKernels* kernels_for(const char* op, std::initializer_list<const TensorList*> lists) {
+// Whether the device has this step for these lists, of which the first holds the parameters.
+bool fuses(Primitive step, const char* op, std::initializer_list<const TensorList*> lists) {
   const TensorList& params = **lists.begin();
   for (const TensorList* list : lists)
     check(list->empty() || list->size() == params.size(), Kind::Runtime, op, "(): expected ",
           params.size(), " tensors in each list, got ", list->size());
-  if (grad_enabled() || params.empty()) return nullptr;
-  OptimKernels* kernels = backend_of(params[0]).optim();
-  if (!kernels) return nullptr;
+  if (grad_enabled() || params.empty() || !backend_of(params[0]).has(step)) return false;
   for (const TensorList* list : lists)
     for (size_t i = 0; i < list->size(); i++) {
       const Tensor &t = (*list)[i], &p = params[i];
       if (t.device() != params[0].device() || t.dtype() != p.dtype() || t.numel() != p.numel() ||
           !t.is_contiguous() || !is_floating(t.dtype()))
-        return nullptr;
+        return false;
     }
-  return disjoint(params, **(lists.begin() + 1)) ? kernels : nullptr;
+  return disjoint(params, **(lists.begin() + 1));
 }
 
 void changed(const char* op, std::initializer_list<const TensorList*> lists) {
@@ -34,18 +32,12 @@ void changed(const char* op, std::initializer_list<const TensorList*> lists) {
     for (const Tensor& t : *list) check_in_place(op, t), bump_version(t);
 }
 
-// Counts a step of each parameter; the numbers of this step.
-std::vector<double> advance(const char* op, const TensorList& steps, const TensorList& params) {
+void check_steps(const char* op, const TensorList& steps, const TensorList& params) {
   check(steps.size() == params.size(), Kind::Runtime, op, "(): expected ", params.size(),
         " step counts, got ", steps.size());
-  std::vector<double> counts;
-  counts.reserve(steps.size());
-  for (const Tensor& step : steps) {
-    counts.push_back(item(step).to<double>() + 1);
-    backend_of(step).fill(step, counts.back());
-    bump_version(step);
-  }
-  return counts;
+  for (const Tensor& step : steps)
+    check(step.numel() == 1, Kind::Runtime, op, "(): expected step counts of one element, got ",
+          step.shape());
 }
 
 bool fused_sgd(const TensorList& params, const TensorList& grads, const TensorList& buffers,
@@ -54,11 +46,10 @@ bool fused_sgd(const TensorList& params, const TensorList& grads, const TensorLi
   const char* op = "_fused_sgd_";
   check(momentum == 0 || buffers.size() == params.size(), Kind::Runtime, op, "(): expected ",
         params.size(), " momentum buffers, got ", buffers.size());
-  OptimKernels* kernels = kernels_for(op, {&params, &grads, &buffers});
-  if (!kernels) return false;
+  if (!fuses(Primitive::sgd, op, {&params, &grads, &buffers})) return false;
   changed(op, {&params, &buffers});
-  kernels->sgd(params, grads, buffers,
-               {lr, momentum, dampening, weight_decay, nesterov, maximize, first});
+  backend_of(params[0]).sgd(params, grads, buffers,
+                            {lr, momentum, dampening, weight_decay, nesterov, maximize, first});
   return true;
 }
 EMBER_OP(
@@ -76,11 +67,11 @@ bool fused_adam(const TensorList& params, const TensorList& grads, const TensorL
   check(means.size() == params.size() && squares.size() == params.size() &&
             (!amsgrad || largest.size() == params.size()),
         Kind::Runtime, op, "(): expected ", params.size(), " tensors in each list of state");
-  OptimKernels* kernels = kernels_for(op, {&params, &grads, &means, &squares, &largest});
-  if (!kernels) return false;
-  changed(op, {&params, &means, &squares, &largest});
-  kernels->adam(params, grads, means, squares, largest, advance(op, steps, params),
-                {lr, beta1, beta2, eps, weight_decay, decoupled, amsgrad, maximize});
+  if (!fuses(Primitive::adam, op, {&params, &grads, &means, &squares, &largest})) return false;
+  check_steps(op, steps, params);
+  changed(op, {&params, &means, &squares, &largest, &steps});
+  backend_of(params[0]).adam(params, grads, means, squares, largest, steps,
+                             {lr, beta1, beta2, eps, weight_decay, decoupled, amsgrad, maximize});
   return true;
 }
 EMBER_OP(
@@ -99,12 +90,11 @@ bool fused_rmsprop(const TensorList& params, const TensorList& grads, const Tens
   check(squares.size() == params.size() && (!centered || means.size() == params.size()) &&
             (momentum <= 0 || buffers.size() == params.size()),
         Kind::Runtime, op, "(): expected ", params.size(), " tensors in each list of state");
-  OptimKernels* kernels = kernels_for(op, {&params, &grads, &squares, &means, &buffers});
-  if (!kernels) return false;
-  changed(op, {&params, &squares, &means, &buffers});
-  advance(op, steps, params);
-  kernels->rmsprop(params, grads, squares, means, buffers,
-                   {lr, alpha, eps, weight_decay, momentum, centered, maximize});
+  if (!fuses(Primitive::rmsprop, op, {&params, &grads, &squares, &means, &buffers})) return false;
+  check_steps(op, steps, params);
+  changed(op, {&params, &squares, &means, &buffers, &steps});
+  backend_of(params[0]).rmsprop(params, grads, squares, means, buffers, steps,
+                                {lr, alpha, eps, weight_decay, momentum, centered, maximize});
   return true;
 }
 EMBER_OP(
@@ -120,11 +110,11 @@ bool fused_adagrad(const TensorList& params, const TensorList& grads, const Tens
   const char* op = "_fused_adagrad_";
   check(sums.size() == params.size(), Kind::Runtime, op, "(): expected ", params.size(),
         " sums, got ", sums.size());
-  OptimKernels* kernels = kernels_for(op, {&params, &grads, &sums});
-  if (!kernels) return false;
-  changed(op, {&params, &sums});
-  kernels->adagrad(params, grads, sums, advance(op, steps, params),
-                   {lr, lr_decay, eps, weight_decay, maximize});
+  if (!fuses(Primitive::adagrad, op, {&params, &grads, &sums})) return false;
+  check_steps(op, steps, params);
+  changed(op, {&params, &sums, &steps});
+  backend_of(params[0]).adagrad(params, grads, sums, steps,
+                                {lr, lr_decay, eps, weight_decay, maximize});
   return true;
 }
 EMBER_OP(

@@ -234,13 +234,14 @@ Tensor unary(const UnaryRow& row, const Tensor& self, const Params& params, Dest
     Tensor k = kept.get();
     // Inputs that were promoted (integers cannot require a gradient) never get here, so g and k
     // agree.
-    if (grad_enabled()) return row->rule(g, k, params);
+    Backend& backend = backend_of(g);
+    if (grad_enabled() || !backend.has(Primitive::unary_grad)) return row->rule(g, k, params);
     Dtype dtype = k.dtype() == g.dtype() ? k.dtype() : promote(k.dtype(), g.dtype());
     Operand go(g), ko(k);
     Tensor dx = result_tensor(row->name, {}, meet(row->name, {&go, &ko}), dtype);
-    bool fused = backend_of(g).unary_grad(row->f, dtype, dx, Broadcast(go, dx.shape()).input,
-                                          Broadcast(ko, dx.shape()).input, params);
-    return fused ? dx : row->rule(g, k, params);
+    backend.unary_grad(row->f, dtype, dx, Broadcast(go, dx.shape()).input,
+                       Broadcast(ko, dx.shape()).input, params);
+    return dx;
   };
   if (!dest.in_place) return tape(out, row.name, wrt(self, std::move(rule)));
   tape_inplace(self, row.name, wrt(self, std::move(rule)));

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "families/pool.h"
+#include "backend.h"
 #include "ops/ops.h"
 
 namespace ember {

@@ -129,9 +129,9 @@ void check_gradient(const Tensor& g) {
 // g summed up at the positions of the maxima in a tensor of `shape`.
 Tensor max_gradient(const Tensor& g, const Tensor& indices, const Shape& shape) {
   Tensor dx = empty_laid_out(shape, g.dtype(), g.device(), prefers_channels_last(indices));
-  if (dx.numel() && !dx.device().is_meta()) {
+  if (dx.numel()) {
     check_gradient(g);
-    backend_of(g).pool()->max_grad(dx, g, indices);
+    backend_of(g).max_pool_grad(dx, g, indices);
   }
   if (!grad_needed(g)) return dx;
   return tape(dx, "max_pool_backward", wrt(g, [indices = Saved(indices)](const Tensor& u) {
@@ -143,9 +143,9 @@ Tensor max_gradient(const Tensor& g, const Tensor& indices, const Shape& shape) 
 Tensor mean_gradient(const char* op, const Tensor& g, const Windows& windows, int64_t divisor,
                      const Shape& shape, bool channels_last) {
   Tensor dx = empty_laid_out(shape, g.dtype(), g.device(), channels_last);
-  if (dx.numel() && !dx.device().is_meta()) {
+  if (dx.numel()) {
     check_gradient(g);
-    backend_of(g).pool()->mean_grad(dx, g, *windows, divisor);
+    backend_of(g).mean_pool_grad(dx, g, *windows, divisor);
   }
   if (!grad_needed(g)) return dx;
   return tape(dx, op, wrt(g, [op, windows, divisor](const Tensor& u) {
@@ -157,13 +157,14 @@ Tensor mean_gradient(const char* op, const Tensor& g, const Windows& windows, in
 
 std::tuple<Tensor, Tensor> max_of_windows(const char* op, const Tensor& x, const Windows& windows,
                                           bool with_indices) {
-  PoolKernels* kernels = backend_of(x).pool();
+  Backend& backend = backend_of(x);
   const Shape shape = pooled_shape(x, *windows);
-  if (!kernels && !x.device().is_meta() && numel_of(shape)) return max_in_steps(x, *windows);
+  if (!backend.has(Primitive::max_pool, Primitive::max_pool_grad) && numel_of(shape))
+    return max_in_steps(x, *windows);
   const bool last = prefers_channels_last(x), record = grad_needed(x);
   Tensor y = empty_laid_out(shape, x.dtype(), x.device(), last), indices;
   if (with_indices || record) indices = empty_laid_out(shape, Dtype::Int64, x.device(), last);
-  if (y.numel() && !y.device().is_meta()) kernels->max(y, indices, x, *windows);
+  if (y.numel()) backend.max_pool(y, indices, x, *windows);
   if (record)
     y = tape(y, op, wrt(x, [indices = Saved(indices), shape = x.shape()](const Tensor& g) {
                return max_gradient(g, indices.get(), shape);
@@ -172,13 +173,13 @@ std::tuple<Tensor, Tensor> max_of_windows(const char* op, const Tensor& x, const
 }
 
 Tensor mean_of_windows(const char* op, const Tensor& x, const Windows& windows, int64_t divisor) {
-  PoolKernels* kernels = backend_of(x).pool();
+  Backend& backend = backend_of(x);
   const Shape shape = pooled_shape(x, *windows);
-  if (!kernels && !x.device().is_meta() && numel_of(shape))
+  if (!backend.has(Primitive::mean_pool, Primitive::mean_pool_grad) && numel_of(shape))
     return mean_in_steps(x, *windows, divisor);
   const bool last = prefers_channels_last(x);
   Tensor y = empty_laid_out(shape, x.dtype(), x.device(), last);
-  if (y.numel() && !y.device().is_meta()) kernels->mean(y, x, *windows, divisor);
+  if (y.numel()) backend.mean_pool(y, x, *windows, divisor);
   if (!grad_needed(x)) return y;
   return tape(y, op, wrt(x, [op, windows, divisor, shape = x.shape(), last](const Tensor& g) {
                 return mean_gradient(op, g, windows, divisor, shape, last);

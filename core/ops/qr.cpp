@@ -15,7 +15,7 @@ Reflectors geqrf(const char* op, const Tensor& a) {
   check_matrix(op, a);
   Reflectors r{by_columns(a),
                zeros(with_sizes(batch_of(a), {smaller_size(a)}), a.dtype(), a.device())};
-  if (LinalgKernels* kernels = kernels_for(op, a)) kernels->qr(r.a, r.tau);
+  if (Backend* kernels = kernels_for(op, a)) kernels->qr(r.a, r.tau);
   return r;
 }
 
@@ -28,7 +28,7 @@ Tensor first_columns(const char* op, const Reflectors& r, int64_t columns) {
   if (r.a.numel() && have) copy_(narrow(q, -1, 0, have), narrow(r.a, -1, 0, have));
   if (r.tau.size(-1) == 0) {
     copy_(q, narrow(identity(m, q), -1, 0, columns));
-  } else if (LinalgKernels* kernels = kernels_for(op, q, {r.tau})) {
+  } else if (Backend* kernels = kernels_for(op, q, {r.tau})) {
     kernels->reflect_identity(q, r.tau);
   }
   return q;
@@ -228,7 +228,7 @@ Tensor ormqr(const Tensor& a, const Tensor& tau, const Tensor& c, bool left, boo
   check_ormqr(a, tau, c, left);
   Tensor y = by_columns(c);
   if (tau.numel())
-    if (LinalgKernels* kernels = kernels_for("ormqr", y, {a, tau}))
+    if (Backend* kernels = kernels_for("ormqr", y, {a, tau}))
       kernels->reflect(by_columns(a), contiguous(detach(tau)), y, left, adjoint);
   if (!grad_needed(a, tau, c)) return y;
   return tape_list(y, "ormqr", {a, tau, c},

@@ -1,7 +1,7 @@
 // One direction of one recurrent layer; recurrent.cpp stacks them.
 #pragma once
 
-#include "families/recurrent.h"
+#include "backend.h"
 #include "ops/ops.h"
 
 namespace ember {

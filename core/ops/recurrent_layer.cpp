@@ -139,7 +139,7 @@ struct Recorded {
     if (hr) b.dprojected = fresh(y_shape);
     if (needed[kBih] || (needed[kBhh] && !gru)) b.dbias = fresh({1, w.size(0)});
     if (needed[kBhh] && gru) b.dbias_h = fresh({1, w.size(0)});
-    backend_of(x).recurrent()->backward({cell, reverse, sizes}, b);
+    backend_of(x).recurrent_grad({cell, reverse, sizes}, b);
 
     const Tensor& recurrent = gru ? b.dgates_h : b.dgates;
     std::vector<Tensor> result(kInputs);
@@ -158,9 +158,8 @@ struct Recorded {
   }
 };
 
-LayerResult run_fused(RecurrentKernels& kernels, const char* op, Cell cell, const Tensor& x,
-                      const Sizes& sizes, const Tensor& h, const Tensor& c, const LayerWeights& w,
-                      bool reverse) {
+LayerResult run_fused(const char* op, Cell cell, const Tensor& x, const Sizes& sizes,
+                      const Tensor& h, const Tensor& c, const LayerWeights& w, bool reverse) {
   const bool record = grad_needed(TensorList{x, h, c, w.ih, w.hh, w.b_ih, w.b_hh, w.hr});
   const int64_t rows = x.size(0), units = w.hh.size(0) / gates_of(cell);
   RecurrentForward f;
@@ -181,7 +180,7 @@ LayerResult run_fused(RecurrentKernels& kernels, const char* op, Cell cell, cons
   if (record && (cell == Cell::Gru || w.hh.requires_grad()))
     f.before_h = empty({rows, h.size(1)}, x.dtype(), x.device());
   if (w.hr || (cell == Cell::Gru && record)) f.hidden = empty({rows, units}, x.dtype(), x.device());
-  kernels.forward({cell, reverse, sizes}, f);
+  backend_of(x).recurrent({cell, reverse, sizes}, f);
   LayerResult result{f.y, f.h, f.c};
   if (!record) return result;
 
@@ -208,9 +207,9 @@ LayerResult run_fused(RecurrentKernels& kernels, const char* op, Cell cell, cons
 
 LayerResult run_layer(const char* op, Cell cell, const Tensor& x, const Sizes& sizes,
                       const Tensor& h, const Tensor& c, const LayerWeights& w, bool reverse) {
-  RecurrentKernels* kernels = backend_of(x).recurrent();
-  if (kernels && kernels->can(x.dtype()))
-    return run_fused(*kernels, op, cell, x, sizes, h, c, w, reverse);
+  const Backend& backend = backend_of(x);
+  if (backend.has(Primitive::recurrent, x.dtype()) && backend.has(Primitive::recurrent_grad))
+    return run_fused(op, cell, x, sizes, h, c, w, reverse);
   return run_in_steps(cell, x, sizes, h, c, w, reverse);
 }
 

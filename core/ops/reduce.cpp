@@ -158,6 +158,8 @@ EMBER_OP("nanmean(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtyp
 
 namespace {
 
+Tensor prod_over(const Tensor& self, const Shape& dims, bool keepdim, MaybeDtype dtype);
+
 // The product of all other elements along `dim`, for each element; no division, so zeros are fine.
 Tensor product_of_others(const Tensor& x, int64_t dim) {
   Tensor one = ones_like(narrow(detach(x), dim, 0, 1));
@@ -167,10 +169,15 @@ Tensor product_of_others(const Tensor& x, int64_t dim) {
   return before * after;
 }
 
+// Without a look at the data. Where just one element is zero, it alone gets the product of the
+// others; y / x is zero for those. That has the right value, but not the right derivative.
 Tensor prod_rule(const Tensor& g, const Tensor& x, const Tensor& y, const Shape& dims) {
   if (x.numel() == 0) return g * x;  // nothing, but recorded
-  bool has_zero = !x.device().is_meta() && item(any(detach(x) == Scalar(0))).to<bool>();
-  if (!has_zero) return g * conj(y / x);
+  if (!grad_enabled()) {
+    Tensor zero = x == Scalar(0), alone = sum(zero, Dims(dims), true) == Scalar(1);
+    Tensor others = prod_over(masked_fill(x, zero, Scalar(1)), dims, true, x.dtype());
+    return g * conj(where(zero, others * alone, y / x));
+  }
   if (dims.size() == 1) return g * conj(product_of_others(x, dims[0]));
   Tensor flat = reshape(x, {-1});
   return reshape(reshape(g, {-1}) * conj(product_of_others(flat, 0)), x.shape());

@@ -151,14 +151,14 @@ Tensor blended_in_steps(const Tensor& x, int dim, const Taps& taps) {
 Tensor blended_back(const Tensor& g, int dim, const TapsPtr& taps, const Shape& shape, bool last);
 
 Tensor blended(const Tensor& x, int dim, const TapsPtr& taps) {
-  PoolKernels* kernels = backend_of(x).pool();
-  if (!is_floating(x.dtype()) || (!kernels && !x.device().is_meta()))
+  Backend& backend = backend_of(x);
+  if (!is_floating(x.dtype()) || !backend.has(Primitive::blend, Primitive::blend_grad))
     return blended_in_steps(x, dim, *taps);
   const bool last = prefers_channels_last(x);
   Shape shape = x.shape();
   shape[dim] = taps->size();
   Tensor y = empty_laid_out(shape, x.dtype(), x.device(), last);
-  if (y.numel() && !y.device().is_meta()) kernels->blend(y, x, dim, *taps);
+  if (y.numel()) backend.blend(y, x, dim, *taps);
   if (!grad_needed(x)) return y;
   return tape(y, "interpolate", wrt(x, [dim, taps, shape = x.shape(), last](const Tensor& g) {
                 return blended_back(g, dim, taps, shape, last);
@@ -167,7 +167,7 @@ Tensor blended(const Tensor& x, int dim, const TapsPtr& taps) {
 
 Tensor blended_back(const Tensor& g, int dim, const TapsPtr& taps, const Shape& shape, bool last) {
   Tensor dx = empty_laid_out(shape, g.dtype(), g.device(), last);
-  if (dx.numel() && !dx.device().is_meta()) backend_of(g).pool()->blend_grad(dx, g, dim, *taps);
+  if (dx.numel()) backend_of(g).blend_grad(dx, g, dim, *taps);
   if (!grad_needed(g)) return dx;
   return tape(dx, "interpolate",
               wrt(g, [dim, taps](const Tensor& u) { return blended(u, dim, taps); }));

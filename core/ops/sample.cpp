@@ -1,14 +1,8 @@
 // Draws with a tensor of parameters: normal, bernoulli, poisson, binomial, gamma, dirichlet,
-// multinomial. On the CPU they are torch's, number for number; on other devices they are made of
-// ops (sample_device.cpp).
-#include <algorithm>
-#include <cmath>
-#include <numeric>
-
+// multinomial. On the CPU they are torch's, number for number.
+#include "backend.h"
 #include "ops/overlap.h"
 #include "ops/pointwise.h"
-#include "ops/sample_device.h"
-#include "random/reparametrize.h"
 
 namespace ember {
 
@@ -16,24 +10,11 @@ namespace {
 
 Generator& or_default(Generator* g) { return g ? *g : default_generator(); }
 
-// Whether a draw is made of ops, on the device of `t`.
-bool composes(const Tensor& t) {
-  return !t.device().is_cpu() && !t.device().is_meta() && t.numel() > 0;
-}
-
-// Contiguous host memory with the elements of `t`.
-Tensor on_host(const Tensor& t) {
+// `out`, filled by the device.
+Tensor sampled(Sampler f, const Tensor& out, const Tensor& a, const Tensor& b, Generator* g) {
   NoGrad guard;
-  return contiguous(t.device().is_cpu() ? t : to(t, Device(), t.dtype()));
-}
-
-// A new tensor of `shape` that fill(memory) writes, on the device of `like`.
-template <class F>
-Tensor sampled(const Tensor& like, const Shape& shape, Dtype dtype, F&& fill) {
-  if (like.device().is_meta()) return empty(shape, dtype, like.device());
-  Tensor out = empty(shape, dtype);
-  fill(out.data());
-  return like.device().is_cpu() ? out : to(out, like.device(), dtype);
+  if (out.numel()) backend_of(out).sample(f, out, a, b, or_default(g));
+  return out;
 }
 
 // The result of a draw hangs in the graph, but nothing flows through it.
@@ -61,13 +42,10 @@ namespace {
 void check_std(const Tensor& std) {
   check(!is_complex(std.dtype()), Kind::Runtime,
         "normal expects standard deviation to be non-complex");
-  if (std.device().is_meta()) return;
-  if (composes(std))
-    return by_ops::check_all(detach(std) >= Scalar(0), "normal expects all elements of std >= 0.0");
-  Tensor host = to(on_host(std), Dtype::Float64);
-  for (int64_t i = 0; i < host.numel(); i++)
-    check(!(host.data<double>()[i] < 0.0), Kind::Runtime,
-          "normal expects all elements of std >= 0.0");
+  if (std.device().is_meta() || std.numel() == 0) return;
+  // A look at the data: a negative one is an error.
+  check(!item(any(detach(std) < Scalar(0))).to<bool>(), Kind::Runtime,
+        "normal expects all elements of std >= 0.0");
 }
 
 Tensor standard_normal(const Tensor& like, const Shape& shape, Generator* g, double std) {
@@ -124,21 +102,7 @@ void fill_bernoulli(const Tensor& out, const Tensor& p, Generator* g) {
   check_floating("bernoulli_tensor_cpu_p_", p);
   check(!is_complex(out.dtype()), Kind::NotImplemented,
         "\"bernoulli_tensor_cpu_self_\" not implemented for '", type_name(out.dtype()), "'");
-  if (out.device().is_meta()) return;
-  if (composes(out)) return by_ops::bernoulli(out, p, g);
-  Tensor ordered = random::in_memory_order(out, out);
-  Tensor chance = on_host(random::in_memory_order(expand(p, out.shape()), out));
-  Tensor wide = to(chance, Dtype::Float64);
-  for (int64_t i = 0; i < wide.numel(); i++) {
-    double each = wide.data<double>()[i];
-    check(each >= 0.0 && each <= 1.0, Kind::Runtime,
-          "bernoulli(): Expected p_in >= 0 && p_in <= 1 to be true, got ", each);
-  }
-  bool direct = out.device().is_cpu() && ordered.is_contiguous();
-  Tensor drawn = direct ? ordered : empty(ordered.shape(), out.dtype());
-  random::bernoulli(or_default(g), drawn.data(), drawn.numel(), out.dtype(), chance.data(),
-                    chance.dtype());
-  if (!direct) copy_(ordered, drawn);
+  sampled(Sampler::Bernoulli, out, expand(p, out.shape()), {}, g);
 }
 
 }  // namespace
@@ -183,11 +147,8 @@ EMBER_OP("bernoulli_(Tensor self, float p=0.5, *, Generator? generator=None) -> 
 EMBER_OP("poisson(Tensor self, Generator? generator=None) -> Tensor",
          ([](const Tensor& self, Generator* g) {
            check_floating("poisson_cpu", self);
-           if (composes(self)) return without_gradient(by_ops::poisson(self, g), "poisson", self);
-           Tensor out = sampled(self, self.shape(), self.dtype(), [&](void* data) {
-             random::poisson(or_default(g), data, on_host(self).data(), self.numel(), self.dtype());
-           });
-           return without_gradient(out, "poisson", self);
+           Tensor out = empty(self.shape(), self.dtype(), self.device());
+           return without_gradient(sampled(Sampler::Poisson, out, self, {}, g), "poisson", self);
          }),
          Function, "Poisson numbers with the rates in `input`.");
 
@@ -202,21 +163,8 @@ EMBER_OP("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tens
            const Operand given[2] = {count, prob};
            const auto met = pointwise::meet("binomial", {&given[0], &given[1]});
            const Shape shape = met.shape;
-           if (composes(count) && numel_of(shape))
-             return without_gradient(by_ops::binomial(expand(count, shape), expand(prob, shape), g),
-                                     "binomial", prob);
            Tensor out = pointwise::result_tensor("binomial", {}, met, count.dtype());
-           if (!out.device().is_meta() && out.numel()) {
-             NoGrad guard;
-             Tensor ordered = random::in_memory_order(out, out);
-             auto given_to = [&](const Tensor& t) {
-               return on_host(random::in_memory_order(expand(t, shape), out));
-             };
-             copy_(ordered, sampled(count, ordered.shape(), count.dtype(), [&](void* data) {
-                     random::binomial(or_default(g), data, given_to(count).data(),
-                                      given_to(prob).data(), out.numel(), count.dtype());
-                   }));
-           }
+           sampled(Sampler::Binomial, out, expand(count, shape), expand(prob, shape), g);
            return without_gradient(out, "binomial", prob);
          }),
          Function, "How many of `count` tries succeed with probability `prob`.");
@@ -224,41 +172,23 @@ EMBER_OP("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tens
 EMBER_OP("_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor",
          ([](const Tensor& self, Generator* g) {
            check_floating("dirichlet", self);
-           if (composes(self)) return by_ops::dirichlet(self, g);
-           int64_t k = self.dim() ? self.size(-1) : 1;
-           return sampled(self, self.shape(), self.dtype(), [&](void* data) {
-             random::dirichlet(or_default(g), data, on_host(self).data(), k ? self.numel() / k : 0,
-                               k, self.dtype());
-           });
+           Tensor out = empty(self.shape(), self.dtype(), self.device());
+           return sampled(Sampler::Dirichlet, out, self, {}, g);
          }),
          Function, "Points of the simplex, with concentrations along the last dimension.");
 namespace {
 
-// f(a, b, c) for each element, in double precision.
-template <class F>
-Tensor each(const Tensor& a, const Tensor& b, const Tensor& c, F f) {
-  check_floating("_standard_gamma_grad", a);
-  check(!composes(a), Kind::NotImplemented,
-        "gradients of gamma numbers: not implemented for device ", a.device(),
-        "; move the parameters to the CPU first");
+Tensor sample_grad(Sampler f, const Tensor& x, const Tensor& alpha, const Tensor& total) {
+  check_floating("_standard_gamma_grad", x);
   NoGrad guard;
-  auto wide = [&](const Tensor& t) { return to(on_host(expand(t, a.shape())), Dtype::Float64); };
-  Tensor out = sampled(a, a.shape(), a.dtype(), [&](void* data) {
-    Tensor x = wide(a), y = wide(b), z = wide(c);
-    with_dtype(a.dtype(), [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      if constexpr (!is_complex_type<T>)
-        for (int64_t i = 0; i < a.numel(); i++)
-          static_cast<T*>(data)[i] =
-              convert<T>(f(x.data<double>()[i], y.data<double>()[i], z.data<double>()[i]));
-    });
-  });
+  Tensor out = empty(x.shape(), x.dtype(), x.device());
+  auto spread = [&](const Tensor& t) { return t ? expand(t, x.shape()) : t; };
+  if (out.numel()) backend_of(out).sample_grad(f, out, x, spread(alpha), spread(total));
   return out;
 }
 
 Tensor standard_gamma_grad(const Tensor& self, const Tensor& output) {
-  return each(self, output, output,
-              [](double alpha, double x, double) { return random::gamma_grad(alpha, x); });
+  return sample_grad(Sampler::Gamma, expand(output, self.shape()), self, {});
 }
 
 }  // namespace
@@ -266,14 +196,8 @@ Tensor standard_gamma_grad(const Tensor& self, const Tensor& output) {
 EMBER_OP("_standard_gamma(Tensor self, Generator? generator=None) -> Tensor",
          ([](const Tensor& self, Generator* g) {
            check_floating("gamma_cpu", self);
-           Tensor out;
-           if (composes(self))
-             out = by_ops::standard_gamma(self, g);
-           else
-             out = sampled(self, self.shape(), self.dtype(), [&](void* data) {
-               random::standard_gamma(or_default(g), data, on_host(self).data(), self.numel(),
-                                      self.dtype());
-             });
+           Tensor out = empty(self.shape(), self.dtype(), self.device());
+           sampled(Sampler::Gamma, out, self, {}, g);
            if (!grad_needed(self)) return out;
            return tape(out, "standard_gamma",
                        wrt(self, [alpha = Saved(self), x = Saved::output(out)](const Tensor& grad) {
@@ -285,58 +209,12 @@ EMBER_OP("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", &standard
          Function, "How the gamma numbers `output` move with their shapes `input`.");
 EMBER_OP("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor",
          ([](const Tensor& x, const Tensor& alpha, const Tensor& total) {
-           return each(x, alpha, total, [](double v, double a, double sum) {
-             return random::dirichlet_grad(v, a, sum);
-           });
+           return sample_grad(Sampler::Dirichlet, x, alpha, total);
          }),
          Function, "How points of the simplex move with their concentrations.");
 
 // -- multinomial
 // -------------------------------------------------------------------------------------------
-
-namespace {
-
-// Raises unless each row can be drawn from.
-void check_weights(const Tensor& weights, int64_t k) {
-  Tensor wide = to(weights, Dtype::Float64);
-  for (int64_t row = 0; row < (k ? wide.numel() / k : 0); row++) {
-    double sum = 0.0;
-    for (int64_t i = 0; i < k; i++) {
-      double w = wide.data<double>()[row * k + i];
-      check(std::isfinite(w) && w >= 0.0, Kind::Runtime,
-            "probability tensor contains either `inf`, `nan` or element < 0");
-      sum += w;
-    }
-    check(sum > 0.0, Kind::Runtime, "invalid multinomial distribution (sum of probabilities <= 0)");
-  }
-}
-
-// The indices of the `samples` largest w / q of each row, largest first: each w / q is the inverse
-// time of an event of rate w, so that this is drawing without replacement (Efraimidis and Spirakis,
-// 2006).
-void first_events(int64_t* out, const Tensor& w, const Tensor& q, int64_t n, int64_t k,
-                  int64_t samples) {
-  with_dtype(w.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    if constexpr (!is_complex_type<T>) {
-      std::vector<T> key(static_cast<size_t>(k));
-      std::vector<int64_t> order(static_cast<size_t>(k));
-      for (int64_t row = 0; row < n; row++) {
-        for (int64_t i = 0; i < k; i++)
-          key[size_t(i)] = convert<T>(w.data<T>()[row * k + i] / q.data<T>()[row * k + i]);
-        std::iota(order.begin(), order.end(), 0);
-        std::partial_sort(order.begin(), order.begin() + samples, order.end(),
-                          [&](int64_t i, int64_t j) {
-                            return key[size_t(i)] > key[size_t(j)] ||
-                                   (!(key[size_t(i)] < key[size_t(j)]) && i < j);
-                          });
-        std::copy(order.begin(), order.begin() + samples, out + row * samples);
-      }
-    }
-  });
-}
-
-}  // namespace
 
 Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement,
                    Generator* generator) {
@@ -353,20 +231,11 @@ Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement,
         num_samples, " of ", k);
   Shape shape = self.shape();
   shape.back() = num_samples;
-  if (composes(self)) return by_ops::multinomial(self, num_samples, replacement, generator);
-  return sampled(self, shape, Dtype::Int64, [&](void* data) {
-    NoGrad guard;
-    Tensor weights = on_host(self);
-    check_weights(weights, k);
-    int64_t n = k ? weights.numel() / k : 0;
-    auto* out = static_cast<int64_t*>(data);
-    if (replacement && num_samples > 1)
-      return random::multinomial(or_default(generator), out, weights.data(), n, k, num_samples,
-                                 self.dtype());
-    Tensor q = draw(empty_like(self.device().is_cpu() ? self : weights), generator,
-                    {Distribution::Exponential, 1.0});
-    first_events(out, weights, contiguous(q), n, k, num_samples);
-  });
+  Tensor out = empty(shape, Dtype::Int64, self.device());
+  if (replacement && num_samples > 1)
+    return sampled(Sampler::Multinomial, out, self, {}, generator);
+  Tensor times = draw(empty_like(self), generator, {Distribution::Exponential, 1.0});
+  return sampled(Sampler::FirstEvents, out, self, times, generator);
 }
 EMBER_OP(
     "multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? "

@@ -1,8 +1,10 @@
-// Draws made of ops, so that a device needs no kernels for them. Rejection goes on for all elements
-// until the last one is accepted; that takes a few rounds, each of which waits for the device.
-#include "ops/sample_device.h"
+// The default of Backend::sample: draws made of ops, so that a device needs no kernels for them.
+// Rejection goes on for all elements until the last one is accepted; that takes a few rounds, each
+// of which waits for the device.
+#include "backend.h"
+#include "ops/ops.h"
 
-namespace ember::by_ops {
+namespace ember {
 
 namespace {
 
@@ -53,8 +55,7 @@ Tensor stirling_rest(const Tensor& k) {
   return either(n < Scalar(10), exact, series);
 }
 
-}  // namespace
-
+// What raises unless `flags` (a bool tensor) are all true.
 void check_all(const Tensor& flags, const char* message) {
   check(item(all(flags)).to<bool>(), Kind::Runtime, message);
 }
@@ -67,19 +68,18 @@ void bernoulli(const Tensor& out, const Tensor& p, Generator* g) {
   copy_(out, u < p);
 }
 
-// By the first events of all weights (Efraimidis and Spirakis, 2006), or by looking uniform numbers
-// up in their running sum.
-Tensor multinomial(const Tensor& weights, int64_t samples, bool replacement, Generator* g) {
-  NoGrad guard;
-  Tensor w = to(weights, compute_of(weights.dtype()));
+void check_weights(const Tensor& w) {
   check_all(isfinite(w) & (w >= Scalar(0)),
             "probability tensor contains either `inf`, `nan` or element < 0");
+  check_all(sum(w, Dims(-1)) > Scalar(0),
+            "invalid multinomial distribution (sum of probabilities <= 0)");
+}
+
+// By looking uniform numbers up in the running sum.
+Tensor multinomial_by_sums(const Tensor& weights, int64_t samples, Generator* g) {
+  Tensor w = to(weights, compute_of(weights.dtype()));
+  check_weights(w);
   Tensor running = cumsum(w, -1), total = narrow(running, -1, w.size(-1) - 1, 1);
-  check_all(total > Scalar(0), "invalid multinomial distribution (sum of probabilities <= 0)");
-  if (!replacement || samples == 1) {
-    Tensor q = draw(empty(w.shape(), w.dtype(), w.device()), g, {Distribution::Exponential, 1.0});
-    return std::get<1>(topk(w / q, samples, -1));
-  }
   Shape shape = w.shape();
   shape.back() = samples;
   Tensor u = uniform(empty(shape, w.dtype(), w.device()), g);
@@ -88,9 +88,15 @@ Tensor multinomial(const Tensor& weights, int64_t samples, bool replacement, Gen
   return searchsorted(running, contiguous(below), true);
 }
 
+// By the first events of all weights (Efraimidis and Spirakis, 2006).
+Tensor first_events(const Tensor& weights, const Tensor& times, int64_t samples) {
+  Tensor w = to(weights, compute_of(weights.dtype()));
+  check_weights(w);
+  return std::get<1>(topk(w / times, samples, -1));
+}
+
 // Marsaglia and Tsang, "A simple method for generating gamma variables", 2000.
 Tensor standard_gamma(const Tensor& given, Generator* g) {
-  NoGrad guard;
   Tensor alpha = to(given, compute_of(given.dtype()));
   Tensor small = alpha < Scalar(1);
   Tensor d = either(small, alpha + Scalar(1), alpha) - Scalar(1.0 / 3),
@@ -107,7 +113,6 @@ Tensor standard_gamma(const Tensor& given, Generator* g) {
 }
 
 Tensor dirichlet(const Tensor& alpha, Generator* g) {
-  NoGrad guard;
   Tensor gamma = to(standard_gamma(alpha, g), compute_of(alpha.dtype()));
   return to(gamma / (alpha.dim() ? sum(gamma, Dims{-1}, true) : gamma), alpha.dtype());
 }
@@ -115,7 +120,6 @@ Tensor dirichlet(const Tensor& alpha, Generator* g) {
 // Inversion below a mean of 10, else Hoermann's PTRS ("The transformed rejection method for
 // generating Poisson random variables", 1993).
 Tensor poisson(const Tensor& given, Generator* g) {
-  NoGrad guard;
   Tensor rate = to(given, compute_of(given.dtype()));
   check_all(rate >= Scalar(0), "invalid Poisson rate, expected rate to be non-negative");
   Tensor few = rate < Scalar(10), low = minimum(rate, Scalar(10)), mu = maximum(rate, Scalar(10));
@@ -142,7 +146,6 @@ Tensor poisson(const Tensor& given, Generator* g) {
 // Inversion below a mean of 10, else Hoermann's BTRS ("The generation of binomial random variates",
 // 1993); a chance above one half counts failures.
 Tensor binomial(const Tensor& count, const Tensor& p, Generator* g) {
-  NoGrad guard;
   const Dtype compute = compute_of(count.dtype());
   Tensor n = to(count, compute), chance = to(p, compute), turned = chance > Scalar(0.5);
   Tensor q = either(turned, Scalar(1) - chance, chance), few = n * q < Scalar(10);
@@ -179,4 +182,21 @@ Tensor binomial(const Tensor& count, const Tensor& p, Generator* g) {
   return to(either(turned, n - out, out), count.dtype());
 }
 
-}  // namespace ember::by_ops
+}  // namespace
+
+void Backend::sample(Sampler f, const Tensor& out, const Tensor& a, const Tensor& b, Generator& g) {
+  auto drawn = [&] {
+    switch (f) {
+      case Sampler::Poisson: return poisson(a, &g);
+      case Sampler::Binomial: return binomial(a, b, &g);
+      case Sampler::Gamma: return standard_gamma(a, &g);
+      case Sampler::Dirichlet: return dirichlet(a, &g);
+      case Sampler::Multinomial: return multinomial_by_sums(a, out.size(-1), &g);
+      default: return first_events(a, b, out.size(-1));
+    }
+  };
+  if (f == Sampler::Bernoulli) return bernoulli(out, a, &g);
+  copy(out, drawn());
+}
+
+}  // namespace ember

@@ -64,9 +64,20 @@ Tensor cumprod_rule_with_zeros(const Tensor& g, const Tensor& x, int dim) {
 
 Tensor cumprod_rule(const Tensor& g, const Tensor& x, const Tensor& y, int dim) {
   if (x.numel() <= 1 || x.dim() == 0 || x.size(dim) == 1) return g;
-  bool has_zero = !x.device().is_meta() && item(any(detach(x) == Scalar(0))).to<bool>();
-  if (has_zero) return cumprod_rule_with_zeros(g, x, dim);
-  return sum_from(conj(y) * g, dim) / conj(x);
+  if (grad_enabled()) {
+    // To be differentiated again, which asks for a look at the data: the way that is right where
+    // there are zeros has as many steps as there are elements.
+    bool has_zero = !x.device().is_meta() && item(any(detach(x) == Scalar(0))).to<bool>();
+    if (has_zero) return cumprod_rule_with_zeros(g, x, dim);
+    return sum_from(conj(y) * g, dim) / conj(x);
+  }
+  // The products are 0 from the first zero on: what comes after has no gradient, and the zero
+  // itself that of the products without it.
+  Tensor zero = x == Scalar(0), zeros = cumsum(zero, dim);
+  Tensor first = zero & (zeros == Scalar(1));
+  Tensor others = cumprod(masked_fill(x, first, Scalar(1)), dim);
+  Tensor at_zero = where(first, sum_from(conj(others) * g, dim), Scalar(0));
+  return where(zeros == Scalar(0), sum_from(conj(y) * g, dim) / conj(x), at_zero);
 }
 
 }  // namespace

@@ -65,9 +65,8 @@ Solved inv_ex(const char* op, const Tensor& a, bool check_errors) {
   check_square(op, a);
   LuFactors f = lu_factors(op, a);
   Tensor y = empty_by_columns(a.shape(), a.dtype(), a.device());
-  LinalgKernels* kernels = kernels_for(op, f.lu);
-  if (kernels && !kernels->lu_inverse(f.lu, f.pivots, y))
-    y = solve_by_lu(op, f.lu, f.pivots, identity(a.size(-1), a), true, Apply::Plain);
+  Backend* kernels = kernels_for(op, f.lu);
+  if (kernels) kernels->lu_inverse(f.lu, f.pivots, y);
   if (check_errors) check_info(op, f.info, singular_inverse);
   if (grad_needed(a))
     y = tape(y, "linalg_inv_ex", wrt(a, [y = Saved::output(y)](const Tensor& g) {

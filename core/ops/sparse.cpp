@@ -4,7 +4,6 @@
 // The two ops are each other's gradients: that of a product with respect to the values samples a
 // product of dense matrices at their positions, and the other way round.
 #include "backend.h"
-#include "families/segment.h"
 #include "ops/devices.h"
 #include "ops/ops.h"
 
@@ -24,12 +23,29 @@ void check_rows(const char* op, const Tensor& start, const Tensor& columns) {
         columns.shape());
 }
 
-// The row of each element, for the composite forms.
+// The row of each element.
 Tensor row_of_each(const Tensor& start) {
   Tensor rows = arange(Scalar(int64_t(0)), Scalar(start.numel() - 1), Scalar(int64_t(1)),
                        Dtype::Int64, start.device());
   return repeat_interleave(rows, diff(start), std::nullopt);
 }
+
+}  // namespace
+
+void Backend::sparse_mm(const Tensor& out, const CsrRows& a, const Tensor& values,
+                        const Tensor& dense, bool transposed) {
+  Tensor line = row_of_each(a.start);
+  Tensor terms = unsqueeze(values, 1) * index_select(dense, 0, transposed ? line : a.columns);
+  Tensor sums = zeros(out.shape(), out.dtype(), out.device());
+  copy(out, index_add(sums, 0, transposed ? a.columns : line, terms));
+}
+
+void Backend::sampled_mm(const Tensor& out, const CsrRows& at, const Tensor& a, const Tensor& b) {
+  Tensor terms = index_select(a, 0, row_of_each(at.start)) * index_select(b, 0, at.columns);
+  copy(out, sum(terms, Dims(Shape{1}), false, a.dtype()));
+}
+
+namespace {
 
 Tensor csr_mm(const Tensor& start, const Tensor& columns, const Tensor& values, const Tensor& dense,
               int64_t width, bool transposed) {
@@ -48,17 +64,9 @@ Tensor csr_mm(const Tensor& start, const Tensor& columns, const Tensor& values, 
     NoGrad guard;
     Shape shape{transposed ? width : rows, dense.size(1)};
     Tensor at = contiguous(start), to = contiguous(columns);
-    SegmentKernels* kernels = backend_of(dense).segment();
     out = empty(shape, dense.dtype(), dense.device());
-    bool done = out.device().is_meta() ||
-                (kernels && kernels->sparse_mm(out, {at, to, width}, contiguous(values),
-                                               contiguous(dense), transposed));
-    if (!done) {
-      Tensor line = row_of_each(at);
-      Tensor terms = unsqueeze(values, 1) * index_select(dense, 0, transposed ? line : to);
-      out =
-          index_add(zeros(shape, dense.dtype(), dense.device()), 0, transposed ? to : line, terms);
-    }
+    backend_of(out).sparse_mm(out, {at, to, width}, contiguous(values), contiguous(dense),
+                              transposed);
   }
   if (!grad_needed(values, dense)) return out;
   return tape(out, "_csr_mm",
@@ -87,15 +95,8 @@ Tensor csr_sample(const Tensor& start, const Tensor& columns, const Tensor& a, c
   {
     NoGrad guard;
     Tensor at = contiguous(start), to = contiguous(columns);
-    SegmentKernels* kernels = backend_of(a).segment();
     out = empty(columns.shape(), a.dtype(), a.device());
-    bool done =
-        out.device().is_meta() ||
-        (kernels && kernels->sampled_mm(out, {at, to, b.size(0)}, contiguous(a), contiguous(b)));
-    if (!done) {
-      Tensor terms = index_select(a, 0, row_of_each(at)) * index_select(b, 0, to);
-      out = sum(terms, Dims(Shape{1}), false, a.dtype());
-    }
+    backend_of(out).sampled_mm(out, {at, to, b.size(0)}, contiguous(a), contiguous(b));
   }
   if (!grad_needed(a, b)) return out;
   return tape(

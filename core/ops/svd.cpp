@@ -22,7 +22,7 @@ Svd svd_value(const char* op, const Tensor& a, bool full, bool vectors) {
     d.u = empty_by_columns(with_sizes(batch, {m, full ? m : k}), a.dtype(), a.device());
     d.vh = empty_by_columns(with_sizes(batch, {full ? n : k, n}), a.dtype(), a.device());
   }
-  if (LinalgKernels* kernels = kernels_for(op, a)) {
+  if (Backend* kernels = kernels_for(op, a)) {
     Tensor info = info_for(a);
     check_finite(op, a);
     kernels->svd(by_columns(a), d.s, d.u, d.vh, info);

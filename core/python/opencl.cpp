@@ -2,7 +2,7 @@
 // events.
 #include "backend.h"
 #include "opencl/device.h"
-#include "opencl/kernels.h"
+#include "opencl/opencl_backend.h"
 #include "opencl/memory.h"
 #include "opencl/program.h"
 #include "opencl/register.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "cpu/kernels/levels.h"
-#include "families/optim_steps.h"
+#include "optim_steps.h"
 
 namespace ember::cpu {
 

@@ -43,7 +43,7 @@ struct DepthwiseKernels {
   void (*weights)(const PlanePlan& p, const void* copy, const void* g, void* dw);
 };
 
-// Windows of any kind on three axes, as lists (families/pool.h).
+// Windows of any kind on three axes, as lists (primitives.h).
 struct PoolPlan {
   int64_t in[3], out[3];
   const int64_t *first[3], *last[3], *count[3];

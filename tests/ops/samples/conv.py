@@ -15,7 +15,7 @@ def per_axis(value, axes):
 
 
 def conv(x, w, bias=None, stride=1, padding=0, dilation=1, groups=1):
-    """The sum of families/conv.h, one tap at a time."""
+    """The sum of primitives.h, one tap at a time."""
     axes = w.ndim - 2
     if x.ndim == axes + 1:
         return conv(x[None], w, bias, stride, padding, dilation, groups)[0]
