@@ -1,0 +1,47 @@
+"""Machine code on disk: core/disk.h, which takes nothing that the user's own secret has
+not signed, in a directory that belongs to the user alone (ember/_cache.py).
+
+The variable EMBER_JIT_CACHE names another directory, or is empty: none.
+EMBER_JIT_CACHE_BYTES says how much to keep, 256 MB if it is not set.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+from ember import _C
+from ember import _cache as _directories
+
+_BYTES = 256 << 20
+_lock = threading.Lock()
+_disk: Any = None
+
+
+def _opened() -> Any:
+    global _disk
+    with _lock:
+        if _disk is None:
+            given = os.environ.get("EMBER_JIT_CACHE_BYTES", "")
+            most = int(given) if given.isdigit() else _BYTES
+            directory = _directories.directory("jit", "EMBER_JIT_CACHE")
+            _disk = _C._disk_cache(directory, most)
+    return _disk
+
+
+def find(key: bytes) -> bytes | None:
+    """What was kept under a key, if it is whole and the user's."""
+    return _C._disk_find(_opened(), key)
+
+
+def keep(key: bytes, code: bytes) -> None:
+    """Keep machine code, if there is a place for it."""
+    _C._disk_keep(_opened(), key, code)
+
+
+def forget() -> None:
+    """Look for the directory anew on next use."""
+    global _disk
+    with _lock:
+        _disk = None
