@@ -594,7 +594,7 @@ def _half_pi_low(x: V) -> float:
     return -4.37113883e-8 if _is32(x) else 6.123233995736766e-17
 
 
-def _atan_ratio(small: V, large: V) -> V:
+def _atan_ratio(small: V, large: V, plain: bool = False) -> V:
     steep = small > 0.41421356237309504880 * large
     over = where(steep, small - large, small)
     t = over / where(steep, small + large, large)
@@ -610,6 +610,8 @@ def _atan_ratio(small: V, large: V) -> V:
             *(0.038069746849805651, -0.017912686659198429),
         )
     tail = t * z * p
+    if plain:
+        tail = unfused(tail)
     half = rounded(_half_pi(t), t.type) / 2
     low = rounded(_half_pi_low(t), t.type) / 2
     return where(steep, half + ((tail + low) + t), t + tail)
@@ -629,7 +631,8 @@ def atan2(y: V, x: V) -> V:
     small, large = where(swap, ax, ay), where(swap, ay, ax)
     both = isinf(small)
     one = x.const(1)
-    angle = _atan_ratio(where(both, one, small), where(both, one, large))
+    plain = not _is32(x)
+    angle = _atan_ratio(where(both, one, small), where(both, one, large), plain)
     angle = where(large.eq(0), x.const(0), angle)
     half, low = _half_pi(x), rounded(_half_pi_low(x), x.type)
     angle = where(swap, half - (angle - low), angle)
