@@ -2,31 +2,29 @@
 not signed, in a directory that belongs to the user alone (ember/_cache.py).
 
 The variable EMBER_JIT_CACHE names another directory, or is empty: none.
-EMBER_JIT_CACHE_BYTES says how much to keep, 256 MB if it is not set.
+EMBER_JIT_CACHE_BYTES says how much to keep, 256 MB if it is not set. Called by one
+thread at a time (_llvm.py).
 """
 
 from __future__ import annotations
 
 import os
-import threading
 from typing import Any
 
 from ember import _C
 from ember import _cache as _directories
 
 _BYTES = 256 << 20
-_lock = threading.Lock()
 _disk: Any = None
 
 
 def _opened() -> Any:
     global _disk
-    with _lock:
-        if _disk is None:
-            given = os.environ.get("EMBER_JIT_CACHE_BYTES", "")
-            most = int(given) if given.isdigit() else _BYTES
-            directory = _directories.directory("jit", "EMBER_JIT_CACHE")
-            _disk = _C._disk_cache(directory, most)
+    if _disk is None:
+        given = os.environ.get("EMBER_JIT_CACHE_BYTES", "")
+        most = int(given) if given.isdigit() else _BYTES
+        directory = _directories.directory("jit", "EMBER_JIT_CACHE")
+        _disk = _C._disk_cache(directory, most)
     return _disk
 
 
@@ -38,10 +36,3 @@ def find(key: bytes) -> bytes | None:
 def keep(key: bytes, code: bytes) -> None:
     """Keep machine code, if there is a place for it."""
     _C._disk_keep(_opened(), key, code)
-
-
-def forget() -> None:
-    """Look for the directory anew on next use."""
-    global _disk
-    with _lock:
-        _disk = None

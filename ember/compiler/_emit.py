@@ -15,6 +15,8 @@ from ember.compiler._lower import Lowering, llvm_type, literal, memory_type, siz
 from ember.compiler._program import Node, Program
 from ember.compiler._reduce import Reduction
 
+SHORT_ROW = 4096  # elements of which a few rows fit on a stack, and in the caches
+_CHEAP = "abs neg sign sgn square relu add sub mul where maximum minimum".split()
 REGISTER = {"baseline": 16, "avx2": 32, "avx512": 64}  # bytes
 
 
@@ -25,13 +27,15 @@ class Layout(NamedTuple):
     vectorised: c (one after the other), b (one element for all), s (any stride).
     `rank` counts the axes; those before the last one are walked.
     `chunks`: the last axis is cut into rows of a fixed size, each a unit.
-    `long`: sums along it are made of shorter ones.
+    `long`: sums along it are made of shorter ones. `short`: a row is no longer than
+    SHORT_ROW, and what is dear to compute is kept from one sweep over it to the next.
     """
 
     rank: int
     patterns: str
     chunks: bool = False
     long: bool = False
+    short: bool = False
 
 
 class Emitted(NamedTuple):
@@ -66,9 +70,11 @@ class _Emitter:
         self.values: dict[int, str] = {}  # of the loop that is written now
         self.row_values: dict[int, str] = {}  # of the row
         self.helpers: dict[str, str] = {}
+        self.saved: dict[int, str] = {}  # kept from one sweep over a row to the next
         nodes = program.nodes
         self.stage = [0] * len(nodes)  # the sweep over the row that computes it
         self.per_row = [False] * len(nodes)  # one value for the row
+        self.dear = [False] * len(nodes)  # cheaper to read again than to compute again
         for i, node in enumerate(nodes):
             stages = [self.stage[a] for a in node.args]
             self.stage[i] = max(stages, default=0) + (node.op == "reduce")
@@ -76,6 +82,10 @@ class _Emitter:
                 self.per_row[i] = True
             elif node.op != "load":
                 self.per_row[i] = all(self.per_row[a] for a in node.args)
+            if not self.per_row[i] and node.op != "load":
+                row = node.op in ("unary", "unary_grad", "binary")
+                own = row and node.name not in _CHEAP
+                self.dear[i] = own or any(self.dear[a] for a in node.args)
 
     # --- what is computed once ---
 
@@ -160,15 +170,10 @@ class _Emitter:
     # --- nodes ---
 
     def value(self, at: int) -> str:
-        """The vector of a node, in the loop or the row that is written now."""
-        node = self.program.nodes[at]
-        if node.op in ("number", "constant"):
+        """The vector of a node that was computed."""
+        if self.program.nodes[at].op in ("number", "constant"):
             return self.number(at)
-        if at in self.row_values:
-            return self.row_values[at]
-        if at not in self.values:
-            self.values[at] = self.compute(at, node)
-        return self.values[at]
+        return self.row_values[at] if at in self.row_values else self.values[at]
 
     def dtypes(self, node: Node) -> list[str]:
         return [self.program.nodes[a].dtype for a in node.args]
@@ -384,13 +389,21 @@ class _Emitter:
         self.once_a_row()
         outputs = self.program.outputs
         wide = [k for k in range(len(outputs)) if not self.rows_output(k)]
-        sweeps = max(
+        last = max(
             [self.stage[n.args[0]] for n in self.program.nodes if n.op == "reduce"]
             + [self.stage[outputs[k]] for k in wide]
         )
-        for stage in range(sweeps + 1):
-            mine = [k for k in wide if self.stage[outputs[k]] == stage]
-            self.sweep(length, stage, mine)
+        written = [
+            [k for k in wide if self.stage[outputs[k]] == stage]
+            for stage in range(last + 1)
+        ]
+        if self.layout.short:
+            self.save(written)
+        for stage in range(last + 1):
+            self.sweep(length, stage, written[stage])
+        low.count = "1"
+        for at in self.needed([o for k, o in enumerate(outputs) if self.rows_output(k)], set()):
+            self.row_values[at] = self.compute(at, self.program.nodes[at])
         for k, at in enumerate(outputs):
             if self.rows_output(k):
                 self.store_row(k, at)
@@ -402,11 +415,43 @@ class _Emitter:
         low.line(f"br i1 {more}, label %rows, label %done")
         low.block("done")
 
+    def roots(self, stage: int, outputs: list[int]) -> list[int]:
+        """What a sweep is for: the operands of its reductions, and its outputs."""
+        nodes = self.program.nodes
+        roots = [
+            node.args[0]
+            for at, node in enumerate(nodes)
+            if node.op == "reduce" and self.stage[at] == stage + 1
+        ]
+        return roots + [self.program.outputs[k] for k in outputs]
+
+    def save(self, written: list[list[int]]) -> None:
+        """Chooses what a sweep keeps for later ones: the last of what is dear."""
+        for stage in range(1, len(written)):
+            stack = self.roots(stage, written[stage])
+            while stack:
+                at = stack.pop()
+                node = self.program.nodes[at]
+                if self.per_row[at] or node.op == "load" or at in self.saved:
+                    continue
+                if self.stage[at] < stage and self.dear[at]:
+                    room = self.low.name("kept")
+                    type = _rows.VALUE[node.dtype]
+                    size = f"[{SHORT_ROW + self.width} x {memory_type(type)}]"
+                    self.low.head.append(f"  {room} = alloca {size}, align 64")
+                    self.saved[at] = room
+                else:
+                    stack.extend(node.args)
+
+    def kept(self, at: int, j: str) -> str:
+        size = size_of(_rows.VALUE[self.program.nodes[at].dtype])
+        step = self.low.new(f"mul i64 {j}, {size}")
+        return self.low.new(f"getelementptr i8, ptr {self.saved[at]}, i64 {step}")
+
     def rows_output(self, k: int) -> bool:
         return bool(self.program.rows and self.program.rows[k])
 
     def store_row(self, k: int, at: int) -> None:
-        self.low.count = "1"
         slot = self.program.inputs + k
         value = self.stored(at, self.value(at))
         type = _rows.MEMORY[self.slots[slot]]
@@ -447,42 +492,18 @@ class _Emitter:
         v = _rows.narrowed(graph.input("x", "f32"), dtype)
         return self.low.lower(graph, [v], {"x": value})[0]
 
-    def needed(self, roots: list[int]) -> list[int]:
-        """Loads that the loop reads, in order."""
+    def needed(self, roots: list[int], known: set[int]) -> list[int]:
+        """What is to be computed for some nodes, without what is known, in order."""
         seen: set[int] = set()
         stack = list(roots)
         while stack:
             at = stack.pop()
-            if at in seen or at in self.row_values or self.per_row[at]:
+            if at in seen or at in known or at in self.row_values:
                 continue
-            seen.add(at)
-            stack.extend(self.program.nodes[at].args)
-        return sorted(at for at in seen if self.program.nodes[at].op == "load")
-
-    def rows_before(self, roots: list[int]) -> None:
-        """Computes what is one value a row before the loop that needs it."""
-        self.low.count = "1"
-        stack, seen = list(roots), set()
-        while stack:
-            at = stack.pop()
-            if at in seen:
-                continue
-            seen.add(at)
-            node = self.program.nodes[at]
-            if self.per_row[at] and node.op not in ("number", "constant"):
-                if at not in self.row_values:
-                    before, self.values = self.values, {}
-                    self.row_value(at)
-                    self.values = before
-            else:
-                stack.extend(node.args)
-
-    def row_value(self, at: int) -> None:
-        for a in self.program.nodes[at].args:
-            node = self.program.nodes[a]
-            if a not in self.row_values and node.op not in ("number", "constant"):
-                self.row_value(a)
-        self.row_values[at] = self.compute(at, self.program.nodes[at])
+            if self.program.nodes[at].op not in ("number", "constant"):
+                seen.add(at)
+                stack.extend(self.program.nodes[at].args)
+        return sorted(seen)
 
     def sweep(self, length: str, stage: int, outputs: list[int]) -> None:
         low, program = self.low, self.program
@@ -491,13 +512,18 @@ class _Emitter:
             for at, node in enumerate(program.nodes)
             if node.op == "reduce" and self.stage[at] == stage + 1
         ]
-        roots = [program.nodes[at].args[0] for at in reduces]
-        roots += [program.outputs[k] for k in outputs]
+        roots = self.roots(stage, outputs)
         if not roots:
             return
-        self.rows_before(roots)
+        kept = [at for at in self.saved if self.stage[at] == stage]
+        known = {at for at in self.saved if self.stage[at] < stage}
+        low.count = "1"
+        for at in self.needed(roots + kept, known):
+            if self.per_row[at]:
+                self.row_values[at] = self.compute(at, program.nodes[at])
         self.values = {}
-        loads = self.needed(roots)
+        needed = self.needed(roots + kept, known)
+        loads = [at for at in needed if program.nodes[at].op == "load"]
         totals = [
             Reduction(self, at, self.layout.long) for at in reduces
         ]
@@ -515,6 +541,15 @@ class _Emitter:
         low.count = low.new(f"select i1 {partial}, i64 {left}, i64 {self.width}")
         pointers = self.sources(loads, outputs, j, partial, fix, body)
         self.vectors(loads, pointers)
+        for at in sorted(known):
+            type = _rows.VALUE[program.nodes[at].dtype]
+            self.values[at] = low.load(type, self.kept(at, j))
+        for at in needed:
+            if at not in self.values:
+                self.values[at] = self.compute(at, program.nodes[at])
+        for at in kept:
+            type = _rows.VALUE[program.nodes[at].dtype]
+            low.store(type, self.value(at), self.kept(at, j))
         after, latch = low.new_label("after"), low.new_label("latch")
         rooms = self.stores(outputs, pointers)
         for total in totals:

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import ember
 from ember import _C
-from ember.compiler import _llvm, _rows
-from ember.compiler._emit import Emitted, Layout, emit
+from ember.compiler import _llvm, _queue, _rows
+from ember.compiler._emit import SHORT_ROW, Emitted, Layout, emit
 from ember.compiler._program import Program
 
 _GRAIN = 1 << 15  # elements of cheap work worth a thread of their own
@@ -113,12 +113,25 @@ class Fused:
             elif node.op == "number":
                 self.numbers[node.index] = node.dtype
         self.dtypes += [program.nodes[at].dtype for at in program.outputs]
-        self._kernels: dict[Layout, Kernel] = {}
+        self._kernels: dict[Layout, _queue.Pending[Kernel]] = {}
+
+    def prepare(self, layout: Layout) -> _queue.Pending[Kernel]:
+        """The kernel for a layout, which a thread in the background compiles."""
+        pending = self._kernels.get(layout)
+        if pending is None:
+            made = _queue.submit(lambda: Kernel(self.program, layout))
+            pending = self._kernels.setdefault(layout, made)
+        return pending
 
     def kernel(self, layout: Layout) -> Kernel:
-        if layout not in self._kernels:
-            self._kernels[layout] = Kernel(self.program, layout)
-        return self._kernels[layout]
+        """The kernel for a layout; waits for it."""
+        pending = self._kernels.get(layout)
+        if pending is None:
+            made: _queue.Pending[Kernel] = _queue.Pending(
+                lambda: Kernel(self.program, layout)
+            )
+            pending = self._kernels.setdefault(layout, made)
+        return pending.result()
 
     def __call__(
         self,
@@ -141,7 +154,7 @@ class Fused:
         for k, at in enumerate(self.program.outputs):
             dtype = getattr(ember, self.program.nodes[at].dtype)
             size = [*shape[:-1], 1] if rows[k] else shape
-            made.append(ember.empty(*size, dtype=dtype))
+            made.append(ember.empty(tuple(size), dtype=dtype))
         return made
 
     def run(self, calls: Sequence[tuple[Any, Any, Any]], shape: Sequence[int]) -> None:
@@ -193,7 +206,7 @@ class Fused:
                 self._check_output(t, place - len(inputs), shape)
             size = t.element_size()
             sizes.append(size)
-            strides.append([s * size for s in t.expand(*shape).stride()])
+            strides.append([s * size for s in t.expand(tuple(shape)).stride()])
         rows = self.program.reduces
         axes = walked(shape or [1], strides if shape else [[0]] * len(strides), rows)
         length = axes.sizes[-1]
@@ -202,7 +215,8 @@ class Fused:
             output = place >= len(inputs)
             patterns += _pattern(steps[-1], size, length, output)
         long = rows and length > _LONG
-        layout = Layout(len(axes.sizes), patterns, False, long)
+        short = rows and length <= SHORT_ROW
+        layout = Layout(len(axes.sizes), patterns, False, long, short)
         units = 1
         for n in axes.sizes[:-1] if rows else axes.sizes:
             units *= n

@@ -7,6 +7,7 @@ whoever has its address may call it.
 from __future__ import annotations
 
 import functools
+import os
 import platform
 import threading
 from typing import Any
@@ -21,7 +22,14 @@ _PROCESSOR = {
     "avx512": "x86-64-v4",
 }
 
-_lock = threading.Lock()  # LLVM's engines are made one at a time
+# One program at a time, and none while the process forks: a child would wait for ever
+# for what the thread that is not there any more had locked.
+_lock = threading.RLock()
+os.register_at_fork(
+    before=lambda: _lock.acquire() and None,
+    after_in_parent=_lock.release,
+    after_in_child=_lock.release,
+)
 _engines: list[Any] = []
 
 
@@ -69,21 +77,25 @@ def machine_code(text: str, name: str = "kernel") -> int:
     """The address of a function of the text, compiled or from the disk."""
     if why := why_not():
         raise RuntimeError(f"compile(): {why}")
+    with _lock:
+        return _loaded(text, name)
+
+
+def _loaded(text: str, name: str) -> int:
+    # What LLVM gives is let go of at the end of this, while the lock is still held.
+    binding, machine = _binding(), _machine()
     key = f"{_identity()}\n{name}\n{text}".encode()
-    binding = _binding()
-    machine = _machine()
     kept = _cache.find(key)
     if kept is None:
         module = binding.parse_assembly(text)
         module.verify()
         kept = machine.emit_object(module)
         _cache.keep(key, kept)
-    with _lock:
-        engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
-        engine.add_object_file(binding.ObjectFileRef.from_data(kept))
-        engine.finalize_object()
-        address = engine.get_function_address(name)
-        _engines.append(engine)
+    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
+    engine.add_object_file(binding.ObjectFileRef.from_data(kept))
+    engine.finalize_object()
+    address = engine.get_function_address(name)
+    _engines.append(engine)
     if not address:
         raise RuntimeError(f"compile(): the machine code has no function {name}")
     return address

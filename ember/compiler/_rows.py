@@ -238,8 +238,9 @@ def apply(
     node of the graph that calls the eager kernel."""
     result = "bool" if node.op in ("predicate", "compare") else native
     rounds = native in NARROW
-    if rounds and node.op == "binary" and node.name in ("add", "sub", "mul", "div"):
-        rounds = False
+    if rounds and node.name in ("add", "sub", "mul", "div"):
+        wide = apply(graph, node, "float32", operands, params, call)
+        return cast(wide, "float32", native)
     if node.op == "ternary" and node.name == "where":
         return _math.where(*operands)
     tree = None if rounds else formula(node.op, node.name, native)
