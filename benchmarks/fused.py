@@ -209,7 +209,12 @@ def cases() -> list[tuple[str, Any, list[list[ember.Tensor]], bool]]:
         ("lorenz 20 steps 2^16", lorenz_20, [points], False),
         ("julia 50 steps 512^2", julia, [[*plane, ember.zeros(512, 512)]], False),
         ("norms 1024x768", norms, [rows], True),
-        ("lion 20 parameters", lion, [[ember.randn(*s) for _ in range(3)] for s in shapes], False),
+        (
+            "lion 20 parameters",
+            lion,
+            [[ember.randn(*s) for _ in range(3)] for s in shapes],
+            False,
+        ),
     ]
 
 
@@ -238,7 +243,9 @@ def measure(name: str, f: Any, calls: Any, rows: bool, seconds: float) -> None:
     else:
         fused.run(given, shapes[0])
     compiled = time.process_time() - start
-    bound = [fused.bound(*call, shape) for call, shape in zip(given, shapes, strict=True)]
+    bound = [
+        fused.bound(*call, shape) for call, shape in zip(given, shapes, strict=True)
+    ]
     by_layout: dict[Any, list[Any]] = {}
     for layout, item in bound:
         by_layout.setdefault(layout, []).append(item)
@@ -254,7 +261,9 @@ def measure(name: str, f: Any, calls: Any, rows: bool, seconds: float) -> None:
     with ember.no_grad():
         ours, theirs = best(kernel, eager, seconds)
         want = f(Eager(), *calls[0])
-        off = max((a - b).abs().max().item() for a, b in zip(given[0][1], want, strict=True))
+        off = max(
+            (a - b).abs().max().item() for a, b in zip(given[0][1], want, strict=True)
+        )
     print(
         f"{name:22s} kernel {ours:9.0f}   eager {theirs:9.0f}   "
         f"{ours / theirs:5.2f}   compile {compiled * 1e3:5.0f} ms   differs {off:.1e}"

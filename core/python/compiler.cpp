@@ -1,5 +1,5 @@
-// What ember/compiler needs of the core: the rows of the pointwise table as text, their kernels, the
-// threads that run what was generated, and the disk that keeps it.
+// What ember/compiler needs of the core: the rows of the pointwise table as text, their kernels,
+// the threads that run what was generated, and the disk that keeps it.
 #include <cstring>
 #include <vector>
 
@@ -120,8 +120,8 @@ int64_t checked_pointer(PyObject* o, int64_t size, int64_t first, int64_t last) 
   const Storage& s = *t.impl()->storage;
   const char* begin = static_cast<const char*>(s.data);
   const char* data = static_cast<const char*>(t.data());
-  check(data + first * size >= begin && data + (last + 1) * size <= begin + s.bytes,
-        Kind::Runtime, "_run_kernel(): elements ", first, " to ", last,
+  check(data + first * size >= begin && data + (last + 1) * size <= begin + s.bytes, Kind::Runtime,
+        "_run_kernel(): elements ", first, " to ", last,
         " of a tensor lie outside of its memory of ", s.bytes, " bytes");
   return reinterpret_cast<int64_t>(data);
 }
@@ -153,15 +153,14 @@ PyObject* run_kernel(PyObject*, PyObject* args) {
       w.push_back(0);
       for (int64_t t = 0; t < count; t++) {
         PyObject* o = PyTuple_GET_ITEM(tensors, t);
-        w.push_back(
-            checked_pointer(o, ranges[t * 4], ranges[t * 4 + 1], ranges[t * 4 + 2]));
+        w.push_back(checked_pointer(o, ranges[t * 4], ranges[t * 4 + 1], ranges[t * 4 + 2]));
         if (ranges[t * 4 + 3]) tensor_of(o).impl()->storage->version++;
       }
       for (int64_t j = 0; j < rest.size(); j++) w.push_back(rest[j]);
       items[i] = {w.data(), units};
     }
-    cpu::run_fused(reinterpret_cast<cpu::FusedKernel>(address), items.data(),
-                   int64_t(items.size()), grain);
+    cpu::run_fused(reinterpret_cast<cpu::FusedKernel>(address), items.data(), int64_t(items.size()),
+                   grain);
     Py_RETURN_NONE;
   });
 }

@@ -2,27 +2,25 @@
 not signed, in a directory that belongs to the user alone (ember/_cache.py).
 
 The variable EMBER_JIT_CACHE names another directory, or is empty: none.
-EMBER_JIT_CACHE_BYTES says how much to keep, 256 MB if it is not set. Called by one
-thread at a time (_llvm.py).
+EMBER_JIT_CACHE_SIZE says how many megabytes to keep, 256 if it is not set. Called
+by one thread at a time (_llvm.py).
 """
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from ember import _C
 from ember import _cache as _directories
 
-_BYTES = 256 << 20
+_MEGABYTES = 256
 _disk: Any = None
 
 
 def _opened() -> Any:
     global _disk
     if _disk is None:
-        given = os.environ.get("EMBER_JIT_CACHE_BYTES", "")
-        most = int(given) if given.isdigit() else _BYTES
+        most = _directories.size("EMBER_JIT_CACHE_SIZE", _MEGABYTES)
         directory = _directories.directory("jit", "EMBER_JIT_CACHE")
         _disk = _C._disk_cache(directory, most)
     return _disk

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ember.compiler import _rows
 from ember.compiler._graph import Graph, V, is_float
-from ember.compiler._lower import Lowering, llvm_type, literal, memory_type, size_of
+from ember.compiler._lower import Lowering, literal, llvm_type, memory_type, size_of
 from ember.compiler._program import Node, Program
 from ember.compiler._reduce import Reduction
 
@@ -105,7 +105,7 @@ class _Emitter:
             return f"splat ({llvm_type(type)} {literal(node.value, type)})"
 
         def make() -> str:
-            raw = f"%number{node.index}"
+            raw = f"%number{node.slot}"
             if type == "f64":
                 one = self.low.new(f"bitcast i64 {raw} to double")
             elif type == "b1":
@@ -150,7 +150,7 @@ class _Emitter:
             for i, value in enumerate(node.params):
                 at = low.new(f"getelementptr i64, ptr {room}, i64 {i}")
                 if isinstance(value, int):
-                    raw = f"%number{self.program.nodes[value].index}"
+                    raw = f"%number{self.program.nodes[value].slot}"
                     low.line(f"store i64 {raw}, ptr {at}")
                 else:
                     number = literal(value.value, "f64")
@@ -231,7 +231,8 @@ class _Emitter:
                 return graph.make("call", type, *how)
             return graph.make("rare", type, *rare, *how)
 
-        fixed = [p.value if isinstance(p, Node) else p for p in map(self._param, node.params)]
+        resolved = map(self._param, node.params)
+        fixed = [p.value if isinstance(p, Node) else p for p in resolved]
         v = _rows.apply(
             graph, node._replace(params=tuple(fixed)), native, operands, params, call
         )
@@ -255,7 +256,7 @@ class _Emitter:
         dtypes = [""] * program.inputs
         for node in program.nodes:
             if node.op == "load":
-                dtypes[node.index] = node.dtype
+                dtypes[node.slot] = node.dtype
         self.slots = dtypes + [program.nodes[at].dtype for at in program.outputs]
         low.block("start")
         if program.reduces:
@@ -402,7 +403,8 @@ class _Emitter:
         for stage in range(last + 1):
             self.sweep(length, stage, written[stage])
         low.count = "1"
-        for at in self.needed([o for k, o in enumerate(outputs) if self.rows_output(k)], set()):
+        narrow = [at for k, at in enumerate(outputs) if self.rows_output(k)]
+        for at in self.needed(narrow, set()):
             self.row_values[at] = self.compute(at, self.program.nodes[at])
         for k, at in enumerate(outputs):
             if self.rows_output(k):
@@ -466,12 +468,12 @@ class _Emitter:
         """Forgets the row before; reads what all its elements have in common."""
         self.values, self.row_values = {}, {}
         for at, node in enumerate(self.program.nodes):
-            if node.op == "load" and self.layout.patterns[node.index] == "b":
+            if node.op == "load" and self.layout.patterns[node.slot] == "b":
                 self.row_values[at] = self.read_one(node)
 
     def read_one(self, node: Node) -> str:
         low, type = self.low, _rows.MEMORY[node.dtype]
-        one = low.new(f"load {memory_type(type)}, ptr {self.base[node.index]}")
+        one = low.new(f"load {memory_type(type)}, ptr {self.base[node.slot]}")
         if type == "b1":
             one = low.new(f"icmp ne i8 {one}, 0")
         return self.loaded(node, low.splat(type, one))
@@ -524,9 +526,7 @@ class _Emitter:
         self.values = {}
         needed = self.needed(roots + kept, known)
         loads = [at for at in needed if program.nodes[at].op == "load"]
-        totals = [
-            Reduction(self, at, self.layout.long) for at in reduces
-        ]
+        totals = [Reduction(self, at, self.layout.long) for at in reduces]
         before = low.label
         loop, fix, body = (low.new_label(t) for t in ("loop", "fix", "body"))
         low.line(f"br label %{loop}")
@@ -597,7 +597,7 @@ class _Emitter:
     ) -> dict[int, str]:
         """Where each slot is read or written in this turn: in place, or in a room."""
         low, patterns = self.low, self.layout.patterns
-        read = [self.program.nodes[at].index for at in loads]
+        read = [self.program.nodes[at].slot for at in loads]
         written = [self.program.inputs + k for k in outputs]
         direct = {s: self.address(s, j) for s in read + written}
         for slot in read:
@@ -631,7 +631,7 @@ class _Emitter:
     def vectors(self, loads: list[int], pointers: dict[int, str]) -> None:
         for at in loads:
             node = self.program.nodes[at]
-            raw = self.low.load(_rows.MEMORY[node.dtype], pointers[node.index])
+            raw = self.low.load(_rows.MEMORY[node.dtype], pointers[node.slot])
             self.values[at] = self.loaded(node, raw)
 
     def stores(self, outputs: list[int], pointers: dict[int, str]) -> list[int]:
@@ -646,7 +646,12 @@ class _Emitter:
         return slots
 
     def targets(
-        self, outputs: list[int], slots: list[int], j: str, partial: str, after: str,
+        self,
+        outputs: list[int],
+        slots: list[int],
+        j: str,
+        partial: str,
+        after: str,
         latch: str,
     ) -> None:
         """Moves what is in rooms to where it belongs."""

@@ -12,7 +12,15 @@ from typing import Any
 from ember.compiler._graph import V
 
 _TOKEN = re.compile(r"\s*(\d+\.?\d*(?:[eE][-+]?\d+)?|\w+|[<>=!]=|\S)")
-_LEVELS = (("|",), ("^",), ("&",), ("==", "!="), ("<", "<=", ">", ">="), ("+", "-"), ("*", "/"))
+_LEVELS: tuple[tuple[str, ...], ...] = (
+    ("|",),
+    ("^",),
+    ("&",),
+    ("==", "!="),
+    ("<", "<=", ">", ">="),
+    ("+", "-"),
+    ("*", "/"),
+)
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "|": lambda a, b: a | b,
     "^": lambda a, b: a ^ b,

@@ -160,13 +160,14 @@ class Graph:
         return V(self, index)
 
     def const(self, value: float, type: str) -> V:
+        known: Any  # by its bits, as -0. is not 0., and NaN is NaN
         if is_float(type):
-            value = struct.pack("<d", rounded(value, type))  # -0. is not 0., NaN is NaN
+            known = struct.pack("<d", rounded(value, type))
         else:
-            value = int(value)
+            known = int(value)
             if type != "b1":
-                value &= (1 << bits_of(type)) - 1
-        return self.make("const", type, ("value", value))
+                known &= (1 << bits_of(type)) - 1
+        return self.make("const", type, ("value", known))
 
     def input(self, name: str, type: str, invariant: bool = False) -> V:
         return self.make("input", type, ("name", name), ("invariant", invariant))

@@ -1,4 +1,4 @@
-"""Programs on tensors: the layout of a call, its machine code, and the words it gets."""
+"""Programs on tensors: the layout of a call, its machine code, and its words."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def walked(
     """A space without axes of size 1, and with those merged that all operands walk as
     one. The last axis is the vectorised one: of pointwise work the longest, where the
     last one is short."""
-    sizes = [n for n in shape]
+    sizes = list(shape)
     steps = [list(s) for s in strides]
     last_kept = len(sizes) - 1 if keep_last else -1
     alive = [d for d, n in enumerate(sizes) if n != 1 or d == last_kept]
@@ -109,9 +109,9 @@ class Fused:
         self.numbers = [""] * program.numbers
         for node in program.nodes:
             if node.op == "load":
-                self.dtypes[node.index] = node.dtype
+                self.dtypes[node.slot] = node.dtype
             elif node.op == "number":
-                self.numbers[node.index] = node.dtype
+                self.numbers[node.slot] = node.dtype
         self.dtypes += [program.nodes[at].dtype for at in program.outputs]
         self._kernels: dict[Layout, _queue.Pending[Kernel]] = {}
 

@@ -138,16 +138,20 @@ class Lowering:
 
     def splat(self, type: str, scalar: str) -> str:
         one = self.new(
-            f"insertelement {self.vector(type)} poison, {llvm_type(type)} {scalar}, i32 0"
+            f"insertelement {self.vector(type)} poison, "
+            f"{llvm_type(type)} {scalar}, i32 0"
         )
         mask = f"<{self.width} x i32> zeroinitializer"
         return self.new(
-            f"shufflevector {self.vector(type)} {one}, {self.vector(type)} poison, {mask}"
+            f"shufflevector {self.vector(type)} {one}, "
+            f"{self.vector(type)} poison, {mask}"
         )
 
     # --- graphs ---
 
-    def lower(self, graph: Graph, outputs: list[V], inputs: dict[str, str]) -> list[str]:
+    def lower(
+        self, graph: Graph, outputs: list[V], inputs: dict[str, str]
+    ) -> list[str]:
         """The operands that hold the outputs. `inputs` names those of the graph."""
         wanted = [v.index for v in outputs]
         nodes = graph.contracted(wanted)
@@ -353,8 +357,8 @@ class Lowering:
         p = fma(p, square, r)
         high = fma(k, number(0.693147181), chosen(_MINUS_LOG_INVERSE, at))
         y = self.new(f"fadd {f} {high}, {p}")
-        given = ((f, y), (f, x), (i, f"splat (i32 {0x03530422})"))
-        given += (("i32", "0"), ("i16", "-1"), ("i32", "4"))
+        given = [(f, y), (f, x), (i, f"splat (i32 {0x03530422})")]
+        given += [("i32", "0"), ("i16", "-1"), ("i32", "4")]
         return self.new(
             self.intrinsic("llvm.x86.avx512.mask.fixupimm.ps.512", f, *given)
         )

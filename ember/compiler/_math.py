@@ -15,7 +15,7 @@ from ember.compiler._graph import V, bits_of, is_float, is_signed, rounded
 
 INF, NAN = float("inf"), float("nan")
 
-# --- numbers of a type ------------------------------------------------------------------
+# --- numbers of a type --------------------------------------------------------
 
 
 def _is32(x: V) -> bool:
@@ -86,7 +86,7 @@ def at_least(x: V, low: Any) -> V:
     return where(x < low, low, x)
 
 
-# --- kernels/arithmetic.h ---------------------------------------------------------------
+# --- kernels/arithmetic.h -----------------------------------------------------
 
 
 def _rounding(op: str) -> Any:
@@ -184,7 +184,7 @@ def right_shift(a: V, b: V) -> V:
     return a >> where((b < 0) | (b >= most), b.const(most), b)
 
 
-# --- exp and its kin --------------------------------------------------------------------
+# --- exp and its kin ----------------------------------------------------------
 
 
 class _Whole:
@@ -320,7 +320,7 @@ def sinh(x: V) -> V:
     return where(a < 1, x + x * z * tail, copysign(half - 0.25 / half, x))
 
 
-# --- log and its kin --------------------------------------------------------------------
+# --- log and its kin ----------------------------------------------------------
 
 
 def _log_parts(x: V) -> tuple[V, V]:
@@ -496,7 +496,7 @@ def pow(x: V, y: Any) -> V:
     return where(y.eq(0) | x.eq(1) | (a.eq(1) & isinf(y)), x.const(1), result)
 
 
-# --- vmath_trig.h -----------------------------------------------------------------------
+# --- vmath_trig.h -------------------------------------------------------------
 
 
 def _turn(x: V) -> tuple[V, V]:
@@ -643,7 +643,9 @@ def atan2(y: V, x: V) -> V:
 
 def _asin_tail(z: V) -> V:
     if _is32(z):
-        return poly(z, 0.166667536, 0.0749525279, 0.0454759747, 0.0241523068, 0.042211175)
+        return poly(
+            z, 0.166667536, 0.0749525279, 0.0454759747, 0.0241523068, 0.042211175
+        )
     return poly(
         z,
         *(0.16666666666665383, 0.075000000003429101, 0.044642856823573003),
@@ -682,7 +684,7 @@ def hypot(a: V, b: V) -> V:
     return where(isinf(a) | isinf(b), a.const(INF), y)
 
 
-# --- the error function -----------------------------------------------------------------
+# --- the error function -------------------------------------------------------
 
 
 def _erf_near(x: V) -> V:

@@ -18,8 +18,8 @@ class Node(NamedTuple):
     =============  =========================================================
     op             name, args
     =============  =========================================================
-    load           the elements of input `index`
-    number         number `index`, a Python number that is an argument
+    load           the elements of input `slot`
+    number         number `slot`, a Python number that is an argument
     constant       a number that is part of the code
     cast           copy of args[0] into another dtype
     unary ...      row `name` of core/scalar_functions.h: unary, unary_grad
@@ -40,7 +40,7 @@ class Node(NamedTuple):
     args: tuple[int, ...] = ()
     compute: str = ""
     params: tuple[Any, ...] = ()
-    index: int = -1
+    slot: int = -1
     value: float = 0.0
 
 
@@ -57,11 +57,11 @@ class Program(NamedTuple):
 
     @property
     def inputs(self) -> int:
-        return 1 + max((n.index for n in self.nodes if n.op == "load"), default=-1)
+        return 1 + max((n.slot for n in self.nodes if n.op == "load"), default=-1)
 
     @property
     def numbers(self) -> int:
-        return 1 + max((n.index for n in self.nodes if n.op == "number"), default=-1)
+        return 1 + max((n.slot for n in self.nodes if n.op == "number"), default=-1)
 
     @property
     def reduces(self) -> bool:
@@ -90,9 +90,9 @@ class Builder:
         return at
 
     def _next(self, op: str, dtype: str) -> int:
-        index = self._counts[op]
+        slot = self._counts[op]
         self._counts[op] += 1
-        return self.add(Node(op, dtype, index=index))
+        return self.add(Node(op, dtype, slot=slot))
 
     def load(self, dtype: str = "float32") -> int:
         return self._next("load", dtype)
@@ -123,13 +123,13 @@ class Builder:
             dtype = "bool" if op in ("predicate", "compare") else compute
         return self.add(Node(op, dtype, name, args, compute, params))
 
-    def unary(self, name: str, x: int, *params: Any, **dtypes: str) -> int:
+    def unary(self, name: str, x: int, *params: Any, **dtypes: Any) -> int:
         return self.row("unary", name, x, params=params, **dtypes)
 
-    def binary(self, name: str, a: int, b: int, **dtypes: str) -> int:
+    def binary(self, name: str, a: int, b: int, **dtypes: Any) -> int:
         return self.row("binary", name, a, b, **dtypes)
 
-    def compare(self, name: str, a: int, b: int, **dtypes: str) -> int:
+    def compare(self, name: str, a: int, b: int, **dtypes: Any) -> int:
         return self.row("compare", name, a, b, **dtypes)
 
     def where(self, c: int, a: int, b: int) -> int:

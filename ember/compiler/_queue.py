@@ -74,7 +74,9 @@ def submit(make: Callable[[], T]) -> Pending[T]:
         if _owner != os.getpid():
             _owner, _jobs = os.getpid(), queue.SimpleQueue()
             name = "ember-compiler"
-            threading.Thread(target=_serve, args=(_jobs,), name=name, daemon=True).start()
+            threading.Thread(
+                target=_serve, args=(_jobs,), name=name, daemon=True
+            ).start()
         _jobs.put(pending)
     return pending
 

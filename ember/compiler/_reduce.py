@@ -74,9 +74,7 @@ class Reduction:
 
     def _join(self, a: str, b: str) -> str:
         graph = Graph(self.emitter.level)
-        v = _joined(
-            self.name, graph.input("a", self.type), graph.input("b", self.type)
-        )
+        v = _joined(self.name, graph.input("a", self.type), graph.input("b", self.type))
         return self.low.lower(graph, [v], {"a": a, "b": b})[0]
 
     def add(self) -> None:
@@ -128,7 +126,9 @@ class Reduction:
             value = self._join(self.total_next, value)
         distance = low.width // 2
         while distance:
-            lanes = ", ".join(f"i32 {(i + distance) % low.width}" for i in range(low.width))
+            lanes = ", ".join(
+                f"i32 {(i + distance) % low.width}" for i in range(low.width)
+            )
             other = low.new(
                 f"shufflevector {vector} {value}, {vector} {value}, "
                 f"<{low.width} x i32> <{lanes}>"

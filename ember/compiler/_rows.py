@@ -35,7 +35,7 @@ NARROW = ("float16", "bfloat16")
 
 
 class Row(NamedTuple):
-    index: int
+    place: int
     keep: str
     texts: tuple[str, ...]
 
@@ -61,7 +61,7 @@ def kernel(kind: str, name: str, compute: str) -> tuple[int, str] | None:
     row = rows().get(("unary" if kind == "unary_grad" else kind, name))
     if row is None or compute not in VALUE:
         return None
-    found = _C._row_kernel(kind, row.index, getattr(ember, compute))
+    found = _C._row_kernel(kind, row.place, getattr(ember, compute))
     return found and (found[0], name_of(found[1]))
 
 
@@ -98,7 +98,7 @@ def supported(node: Node) -> str:
     return ""
 
 
-# --- conversions ------------------------------------------------------------------------
+# --- conversions --------------------------------------------------------------
 
 
 def narrowed(v: V, dtype: str) -> V:
@@ -137,7 +137,7 @@ def widened(v: V, dtype: str) -> V:
 
 
 def cast(v: V, source: str, to: str) -> V:
-    """A value of one dtype as one of another: convert() of kernels/pointwise_cast.cpp."""
+    """A value in another dtype, as convert() of kernels/pointwise_cast.cpp has it."""
     if source == to:
         return v
     target = VALUE[to]
@@ -193,7 +193,7 @@ def _to_int(v: V, target: str) -> V:
     return _math.where(v >= 9223372036854775808.0, large, wrapped)
 
 
-# --- rows -------------------------------------------------------------------------------
+# --- rows ---------------------------------------------------------------------
 
 
 class Call(NamedTuple):
@@ -231,7 +231,11 @@ _TURNS = ("sin", "cos", "tan", "sinc")
 
 
 def apply(
-    graph: Graph, node: Node, native: str, operands: list[V], params: list[V | None],
+    graph: Graph,
+    node: Node,
+    native: str,
+    operands: list[V],
+    params: list[V | None],
     call: Any,
 ) -> V:
     """The result of a row in `native`, from operands in it. `call(type, operands)` is a

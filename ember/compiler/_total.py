@@ -53,10 +53,10 @@ def split(program: Program) -> tuple[Program, Program, list[str]]:
             node = nodes[at]
             if node.op == "reduce":
                 wide = first[at].dtype
-                load = place(Node("load", wide, index=reduced.index(at)))
+                load = place(Node("load", wide, slot=reduced.index(at)))
                 made = place(Node("reduce", wide, first[at].name, (load,)))
                 if node.name == "mean":
-                    size = place(Node("number", "float64", index=count))
+                    size = place(Node("number", "float64", slot=count))
                     div = Node("binary", wide, "div", (made, size), wide)
                     made = place(div)
                 if wide != node.dtype:
@@ -148,5 +148,3 @@ def _contiguous(sizes: Sequence[int], size: int) -> list[int]:
         strides.insert(0, size)
         size *= n
     return strides
-
-

@@ -1,5 +1,5 @@
-"""Compares generated code with the eager kernels, bit for bit: every row, in every dtype
-that has a kernel, on ordinary and on extreme values. Run once for each level by
+"""Compares generated code with the eager kernels, bit for bit: every row, in every
+dtype that has a kernel, on ordinary and on extreme values. Run once for each level by
 test_rows.py, as a process of its own:
 
     EMBER_CPU_LEVEL=avx2 python -m tests.compiler.rows

@@ -1,4 +1,4 @@
-"""Compiling in the background, by several threads, in children; and without llvmlite."""
+"""Compiling in the background, by several threads, in children, and not at all."""
 
 import os
 import subprocess

@@ -146,5 +146,5 @@ def test_killed_while_writing(directory):
 
 
 def test_size_is_bounded(directory):
-    run(directory, 12, EMBER_JIT_CACHE_BYTES="20000")
+    run(directory, 12, EMBER_JIT_CACHE_SIZE="0.02")
     assert sum(p.stat().st_size for p in kept(directory)) < 30000

@@ -42,7 +42,11 @@ def test_lengths(size):
 
 
 LAYOUTS = {
-    "transposed": lambda: (ember.randn(40, 33).t(), ember.randn(33, 40), ember.randn(40)),
+    "transposed": lambda: (
+        ember.randn(40, 33).t(),
+        ember.randn(33, 40),
+        ember.randn(40),
+    ),
     "steps": lambda: tuple(ember.randn(50, 90)[::2, 1::3] for _ in range(3)),
     "row": lambda: (ember.randn(1, 70), ember.randn(9, 70), ember.randn(9, 1)),
     "number": lambda: (ember.randn(()), ember.randn(5, 6), ember.randn(1, 1)),
@@ -88,7 +92,7 @@ def test_in_place():
         assert p._version > version
 
 
-NUMBERS = [n for n in _rows.VALUE]
+NUMBERS = list(_rows.VALUE)
 
 
 @pytest.mark.parametrize("source", NUMBERS)
@@ -134,7 +138,9 @@ def test_dtypes_meet():
         b.binary("add", j, k, compute="int64"),
     ]
     got = fused(b.program(outputs))(x, n, c, numbers=[2])
-    for one, want in zip(got, (x * n, n > 2, ember.where(c, x, -x), n + c), strict=True):
+    for one, want in zip(
+        got, (x * n, n > 2, ember.where(c, x, -x), n + c), strict=True
+    ):
         exact(one, want)
 
 
@@ -167,8 +173,10 @@ def test_rows(shape):
     i = b.load()
     names = ["sum", "mean", "max", "min", "prod"]
     outputs = [b.reduce(name, i) for name in names]
-    outputs.append(b.reduce("any", b.compare("gt", i, b.constant(2.5), compute="float32")))
-    outputs.append(b.reduce("all", b.compare("lt", i, b.constant(2.5), compute="float32")))
+    limit = b.constant(2.5)
+    more = b.compare("gt", i, limit, compute="float32")
+    less = b.compare("lt", i, limit, compute="float32")
+    outputs += [b.reduce("any", more), b.reduce("all", less)]
     outputs.append(b.variance(i, b.number(), b.constant(0.0)))
     got = fused(b.program(outputs, [1] * 8))(x, numbers=[shape[1]])
     wide = x.double()
@@ -290,12 +298,12 @@ def test_wrong_calls():
     x = ember.randn(4)
     with pytest.raises(TypeError, match="float64 in place of float32"):
         f(x, x, x.double(), numbers=[1.0])
-    with pytest.raises(ValueError, match="3 tensors and 1 numbers|0 numbers"):
+    with pytest.raises(ValueError, match="4 tensors and 0 numbers"):
         f(x, x, x)
     with pytest.raises(ValueError, match=r"shape \(3,\) in place of \(4,\)"):
         f(x, x, x, numbers=[1.0], out=[ember.empty(3)])
     with pytest.raises(NotImplementedError, match="complex64"):
-        fused(Program((Node("load", "complex64", index=0),), (0,)))
+        fused(Program((Node("load", "complex64", slot=0),), (0,)))
 
 
 def test_memory_is_checked():
