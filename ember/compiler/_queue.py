@@ -23,30 +23,29 @@ class Pending(Generic[T]):
         self._make: Callable[[], T] | None = make
         self._value: Any = None
         self._error: BaseException | None = None
-        self._locks()
-
-    def _locks(self) -> None:
-        self._process = os.getpid()
-        self._lock = threading.Lock()
-        self._done = threading.Event()
+        self._done = False
+        self._process, self._lock = os.getpid(), threading.Lock()
 
     def ready(self) -> bool:
         """Whether there is a result, or an error."""
-        return self._done.is_set()
+        return self._done
 
     def work(self) -> None:
         """Do the job, in whatever thread comes first."""
-        if self._process != os.getpid() and not self._done.is_set():
-            self._locks()  # the thread that had begun is not in this process
+        if self._done:
+            return
+        if self._process != os.getpid():  # the thread that had begun is not here
+            self._process, self._lock = os.getpid(), threading.Lock()
         with self._lock:
-            if self._make is None:
+            make = self._make
+            if make is None:
                 return
             try:
-                self._value = self._make()
-            except BaseException as error:
+                self._value = make()
+            except Exception as error:
                 self._error = error
             self._make = None
-            self._done.set()
+            self._done = True
 
     def result(self) -> T:
         """The result; waits for it, or does the job itself if nobody has begun."""

@@ -57,23 +57,24 @@ def test_threads_share_kernels():
 
 
 FORKS = """
-import os
+import os, sys, time
 import ember
 from ember.compiler import _queue
 from ember.compiler._kernel import Fused
 from tests.compiler.test_background import program
 x = ember.randn(100)
-programs = [Fused(program(n)) for n in range(1, 30)]
+programs = [Fused(program(n)) for n in range(1, 9)]
 layout = programs[0].bound((x,), (ember.empty(100),), (), (100,))[0]
 pending = [f.prepare(layout) for f in programs]
 want = [f(x)[0] for f in programs[:2]]
+time.sleep(float(sys.argv[1]))
 child = os.fork()
 if child == 0:  # the thread that compiles is not here
     for f, y in zip(programs, want):
         assert (f(x)[0] == y).all()
     for f in programs:
         f(x)
-    f = Fused(program(40))
+    f = Fused(program(9))
     f.prepare(layout).result()
     os._exit(0)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
@@ -84,9 +85,10 @@ print("done")
 
 
 @needs_jit
-def test_forks():
+@pytest.mark.parametrize("wait", [0, 0.03, 0.1])
+def test_forks(wait):
     done = subprocess.run(
-        [sys.executable, "-c", FORKS],
+        [sys.executable, "-c", FORKS, str(wait)],
         env={**os.environ, "EMBER_JIT_CACHE": ""},
         capture_output=True,
         text=True,
