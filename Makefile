@@ -33,7 +33,7 @@ build: $(VENV)/.build ## Compile ember/_C in place; incremental
 demo: build $(VENV)/.examples ## Train a small network; writes runs/digits
 	$(PY) examples/digits.py $(ARGS)
 
-test: build $(VENV)/.test $(VENV)/.opencl $(VENV)/.dist ## Run the tests
+test: build $(VENV)/.test $(VENV)/.opencl $(VENV)/.dist $(VENV)/.jit ## Run the tests
 	$(PY) -m pytest --timeout=300 -n auto $(ARGS)
 
 bench: build $(VENV)/.oracle ## Compare speed and memory with torch, side by side
@@ -132,8 +132,8 @@ $(VENV)/.docs: $(REQUIREMENTS) | $(VENV)/.build
 	$(call install,docs)
 $(VENV)/.oracle: $(REQUIREMENTS) | $(VENV)/.build
 	$(call install,oracle)
-# A device for the tests of OpenCL, an MPI for those of several processes; where one cannot be
-# installed its tests skip and say why.
+# A device for the tests of OpenCL, an MPI for those of several processes, LLVM for those of generated
+# code; where one cannot be installed its tests skip and say why.
 define install_if_possible
 -@"$(BIN)/python" tools/requirements.py $(1) > $@.txt && \
   "$(BIN)/python" -m pip install --quiet --disable-pip-version-check -r $@.txt && touch $@ || \
@@ -144,3 +144,5 @@ $(VENV)/.opencl: $(REQUIREMENTS) | $(VENV)/.build
 	$(call install_if_possible,opencl,an OpenCL device)
 $(VENV)/.dist: $(REQUIREMENTS) | $(VENV)/.build
 	$(call install_if_possible,dist,MPI)
+$(VENV)/.jit: $(REQUIREMENTS) | $(VENV)/.build
+	$(call install_if_possible,jit,llvmlite)

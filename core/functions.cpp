@@ -13,6 +13,14 @@ struct Row {
   Keep keep;
 };
 
+// A row of several operands.
+struct WideRow {
+  const char* name;
+  Types types;
+  const char* formula;
+  const char* gradients[3];
+};
+
 constexpr Row kUnary[] = {
 #define UNARY(name, types, keep, fwd, deriv, doc) {#name, types, #fwd, #deriv, Keep::keep},
 #define UNARY_P(name, params, types, keep, fwd, deriv, doc) \
@@ -25,8 +33,8 @@ constexpr Row kPredicate[] = {
 #include "scalar_functions.h"
 };
 
-constexpr Row kBinary[] = {
-#define BINARY(name, types, fwd, grad_a, grad_b, doc) {#name, types, #fwd, "", Keep::never},
+constexpr WideRow kBinary[] = {
+#define BINARY(name, types, fwd, grad_a, grad_b, doc) {#name, types, #fwd, {#grad_a, #grad_b, ""}},
 #include "scalar_functions.h"
 };
 
@@ -35,9 +43,9 @@ constexpr Row kCompare[] = {
 #include "scalar_functions.h"
 };
 
-constexpr Row kTernary[] = {
+constexpr WideRow kTernary[] = {
 #define TERNARY(name, types, fwd, grad_a, grad_b, grad_c, doc) \
-  {#name, types, #fwd, "", Keep::never},
+  {#name, types, #fwd, {#grad_a, #grad_b, #grad_c}},
 #include "scalar_functions.h"
 };
 
@@ -56,5 +64,7 @@ EMBER_ROWS(Ternary)
 
 Keep keep_of(Unary f) { return kUnary[int(f)].keep; }
 const char* derivative_of(Unary f) { return kUnary[int(f)].derivative; }
+const char* gradient_of(Binary f, int i) { return kBinary[int(f)].gradients[i]; }
+const char* gradient_of(Ternary f, int i) { return kTernary[int(f)].gradients[i]; }
 
 }  // namespace ember

@@ -109,5 +109,8 @@ const char* formula_of(Binary f);
 const char* formula_of(Compare f);
 const char* formula_of(Ternary f);
 const char* derivative_of(Unary f);
+// The gradient of operand i, in terms of g, a, b, c and y.
+const char* gradient_of(Binary f, int i);
+const char* gradient_of(Ternary f, int i);
 
 }  // namespace ember

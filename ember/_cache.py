@@ -111,6 +111,22 @@ def _remove(path: str) -> None:
         os.unlink(path + ".lock")
 
 
+def size(variable: str, megabytes: float) -> int:
+    """How many bytes to keep: so many megabytes, unless the variable says otherwise."""
+    chosen = os.environ.get(variable) or str(megabytes)
+    try:
+        most = float(chosen)
+        if not most >= 0:
+            raise ValueError
+    except ValueError:
+        warnings.warn(
+            f"{variable}={chosen!r} is not a number of megabytes; {megabytes} are kept",
+            stacklevel=2,
+        )
+        most = megabytes
+    return int(min(most * 2**20, 2**62))
+
+
 class Private:
     """A directory of this process, removed with it.
 

@@ -43,7 +43,7 @@ def use_own_cache():
         path = Path(tempfile.gettempdir()) / f"ember-tests-{os.geteuid()}"
         path.mkdir(mode=0o700, exist_ok=True)
     os.environ["XDG_CACHE_HOME"] = str(path)
-    for variable in ("POCL_CACHE_DIR", "EMBER_OPENCL_CACHE"):
+    for variable in ("POCL_CACHE_DIR", "EMBER_OPENCL_CACHE", "EMBER_JIT_CACHE"):
         os.environ.pop(variable, None)
 
 

@@ -165,6 +165,7 @@ std::optional<Dtype> dtype_of_buffer(PyObject* o, char* value);
 extern PyBufferProcs buffer_methods;
 void add_dlpack(PyObject* module);
 void add_runtime(PyObject* module);
+void add_compiler(PyObject* module);
 void add_profile(PyObject* module);
 void add_backends(PyObject* module);
 void add_wrappers(PyObject* module);

@@ -7,7 +7,6 @@ import ctypes
 import importlib.metadata
 import importlib.util
 import os
-import warnings
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -105,22 +104,6 @@ def forget_driver_cache() -> None:
         _DriverCache.private.remove()
 
 
-def _cache_bytes() -> int:
-    chosen = os.environ.get("EMBER_OPENCL_CACHE_SIZE") or str(_CACHE_MEGABYTES)
-    try:
-        megabytes = float(chosen)
-        if not megabytes >= 0:
-            raise ValueError
-    except ValueError:
-        warnings.warn(
-            f"EMBER_OPENCL_CACHE_SIZE={chosen!r} is not a number of megabytes; "
-            f"{_CACHE_MEGABYTES} are kept",
-            stacklevel=2,
-        )
-        megabytes = _CACHE_MEGABYTES
-    return int(min(megabytes * 2**20, 2**62))
-
-
 def found_devices() -> list[str] | str:
     """The names of all devices, or why there are none."""
     global _found
@@ -134,7 +117,8 @@ def found_devices() -> list[str] | str:
             if loader is None:
                 continue
             directory = _cache.directory("opencl", "EMBER_OPENCL_CACHE")
-            answer = _C._opencl_open(loader, directory, _cache_bytes())
+            most = _cache.size("EMBER_OPENCL_CACHE_SIZE", _CACHE_MEGABYTES)
+            answer = _C._opencl_open(loader, directory, most)
         if not isinstance(answer, str):
             _found = answer
             return answer

@@ -1,0 +1,230 @@
+// What ember/compiler needs of the core: the rows of the pointwise table as text, their kernels,
+// the threads that run what was generated, and the disk that keeps it.
+#include <cstring>
+#include <vector>
+
+#include "cpu/fused.h"
+#include "disk.h"
+#include "python/python.h"
+
+namespace ember::python {
+
+namespace {
+
+// --- rows ---
+
+// Appends (kind, name, keep, texts) for each row of one kind.
+template <class Row, class Texts>
+void append(PyObject* list, const char* kind, int rows, const char* keep, Texts texts) {
+  for (int i = 0; i < rows; i++) {
+    const Row f = Row(i);
+    Object one = checked(Py_BuildValue("(sssN)", kind, name_of(f), keep, texts(f)));
+    checked(PyList_Append(list, one.get()));
+  }
+}
+
+constexpr const char* kKeep[] = {"none", "x", "y", "never"};
+
+// _rows() -> a tuple for each row: kind, name, what the tape keeps, (formula, derivatives ...).
+PyObject* rows(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    Object list = checked(PyList_New(0));
+    for (int i = 0; i < kUnaryRows; i++) {
+      const Unary f = Unary(i);
+      Object one = checked(Py_BuildValue("(sss(ss))", "unary", name_of(f), kKeep[int(keep_of(f))],
+                                         formula_of(f), derivative_of(f)));
+      checked(PyList_Append(list.get(), one.get()));
+    }
+    append<Predicate>(list.get(), "predicate", kPredicateRows, "never",
+                      [](Predicate f) { return Py_BuildValue("(s)", formula_of(f)); });
+    append<Binary>(list.get(), "binary", kBinaryRows, "never", [](Binary f) {
+      return Py_BuildValue("(sss)", formula_of(f), gradient_of(f, 0), gradient_of(f, 1));
+    });
+    append<Compare>(list.get(), "compare", kCompareRows, "never",
+                    [](Compare f) { return Py_BuildValue("(s)", formula_of(f)); });
+    append<Ternary>(list.get(), "ternary", kTernaryRows, "never", [](Ternary f) {
+      return Py_BuildValue("(ssss)", formula_of(f), gradient_of(f, 0), gradient_of(f, 1),
+                           gradient_of(f, 2));
+    });
+    return list.release();
+  });
+}
+
+template <class Row>
+Row row_of(int i, int rows) {
+  check(i >= 0 && i < rows, Kind::Index, "_row_kernel(): there is no row ", i);
+  return Row(i);
+}
+
+// _row_kernel(kind, i, dtype) -> (address, dtype it computes in) of the i-th row of a kind; None if
+// there is no kernel. kind is as in _rows(), or "unary_grad".
+PyObject* row_kernel(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    const char* text;
+    int i;
+    PyObject* dtype;
+    if (!PyArg_ParseTuple(args, "siO:_row_kernel", &text, &i, &dtype)) return nullptr;
+    const Dtype d = dtype_of_object(dtype);
+    const std::string kind = text;
+    cpu::RowKernel k;
+    if (kind == "unary")
+      k = cpu::row_kernel(row_of<Unary>(i, kUnaryRows), d);
+    else if (kind == "unary_grad")
+      k = cpu::row_grad_kernel(row_of<Unary>(i, kUnaryRows), d);
+    else if (kind == "predicate")
+      k = cpu::row_kernel(row_of<Predicate>(i, kPredicateRows), d);
+    else if (kind == "binary")
+      k = cpu::row_kernel(row_of<Binary>(i, kBinaryRows), d);
+    else if (kind == "compare")
+      k = cpu::row_kernel(row_of<Compare>(i, kCompareRows), d);
+    else if (kind == "ternary")
+      k = cpu::row_kernel(row_of<Ternary>(i, kTernaryRows), d);
+    else
+      check(false, Kind::Value, "_row_kernel(): there is no kind \"", kind, "\"");
+    if (!k.address) Py_RETURN_NONE;
+    return Py_BuildValue("(NN)", PyLong_FromVoidPtr(k.address), wrap_dtype(k.native));
+  });
+}
+
+// --- running ---
+
+// A buffer of int64, let go of at the end.
+class Numbers {
+ public:
+  explicit Numbers(PyObject* o) {
+    if (PyObject_GetBuffer(o, &view_, PyBUF_SIMPLE) < 0) throw PythonError{};
+  }
+  ~Numbers() { PyBuffer_Release(&view_); }
+  Numbers(const Numbers&) = delete;
+  Numbers& operator=(const Numbers&) = delete;
+  int64_t size() const { return view_.len / 8; }
+  int64_t operator[](int64_t i) const {
+    int64_t v;
+    std::memcpy(&v, static_cast<const char*>(view_.buf) + i * 8, 8);
+    return v;
+  }
+
+ private:
+  Py_buffer view_;
+};
+
+// Where a kernel may read and write: elements first .. last, counted from the tensor's own first.
+int64_t checked_pointer(PyObject* o, int64_t size, int64_t first, int64_t last) {
+  check(is_tensor(o), Kind::Type, "_run_kernel(): expected a Tensor, got ", Py_TYPE(o)->tp_name);
+  const Tensor& t = tensor_of(o);
+  check(t.device().is_cpu() && t.impl()->storage, Kind::Runtime,
+        "_run_kernel(): the tensors must be in the memory of the CPU");
+  check(item_size(t.dtype()) == size, Kind::Type, "_run_kernel(): a kernel for elements of ", size,
+        " bytes was given a tensor of ", t.dtype());
+  if (first > last) return 0;  // no elements
+  const Storage& s = *t.impl()->storage;
+  const char* begin = static_cast<const char*>(s.data);
+  const char* data = static_cast<const char*>(t.data());
+  check(data + first * size >= begin && data + (last + 1) * size <= begin + s.bytes, Kind::Runtime,
+        "_run_kernel(): elements ", first, " to ", last,
+        " of a tensor lie outside of its memory of ", s.bytes, " bytes");
+  return reinterpret_cast<int64_t>(data);
+}
+
+// _run_kernel(address, items, grain). Each item is (tensors, ranges, words, units): for each tensor
+// the size of an element, the first and the last element that the kernel touches, and whether it
+// writes there; then the words after the pointers.
+PyObject* run_kernel(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    Py_ssize_t address;
+    PyObject* list;
+    long long grain;
+    if (!PyArg_ParseTuple(args, "nOL:_run_kernel", &address, &list, &grain)) return nullptr;
+    check(PyTuple_Check(list) && grain > 0, Kind::Type,
+          "_run_kernel(): expected a tuple of items and a positive grain");
+    std::vector<std::vector<int64_t>> words(size_t(PyTuple_GET_SIZE(list)));
+    std::vector<cpu::FusedItem> items(words.size());
+    for (size_t i = 0; i < items.size(); i++) {
+      PyObject *tensors, *ranges_of, *rest_of;
+      long long units;
+      if (!PyArg_ParseTuple(PyTuple_GET_ITEM(list, Py_ssize_t(i)), "O!OOL:_run_kernel",
+                            &PyTuple_Type, &tensors, &ranges_of, &rest_of, &units))
+        return nullptr;
+      const Numbers ranges(ranges_of), rest(rest_of);
+      const int64_t count = PyTuple_GET_SIZE(tensors);
+      check(ranges.size() == count * 4, Kind::Value, "_run_kernel(): ", count, " tensors and ",
+            ranges.size(), " numbers about them; expected 4 for each");
+      std::vector<int64_t>& w = words[i];
+      w.push_back(0);
+      for (int64_t t = 0; t < count; t++) {
+        PyObject* o = PyTuple_GET_ITEM(tensors, t);
+        w.push_back(checked_pointer(o, ranges[t * 4], ranges[t * 4 + 1], ranges[t * 4 + 2]));
+        if (ranges[t * 4 + 3]) tensor_of(o).impl()->storage->version++;
+      }
+      for (int64_t j = 0; j < rest.size(); j++) w.push_back(rest[j]);
+      items[i] = {w.data(), units};
+    }
+    cpu::run_fused(reinterpret_cast<cpu::FusedKernel>(address), items.data(), int64_t(items.size()),
+                   grain);
+    Py_RETURN_NONE;
+  });
+}
+
+// --- the disk ---
+
+constexpr const char* kDisk = "ember.compiler.disk";
+
+// _disk_cache(directory, most) -> a DiskCache, for the functions below.
+PyObject* disk_cache(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject* path = nullptr;
+    long long most;
+    if (!PyArg_ParseTuple(args, "O&L:_disk_cache", PyUnicode_FSConverter, &path, &most))
+      return nullptr;
+    const Object owner = Object::steal(path);
+    return PyCapsule_New(new DiskCache(PyBytes_AS_STRING(path), most), kDisk, [](PyObject* o) {
+      delete static_cast<DiskCache*>(PyCapsule_GetPointer(o, kDisk));
+    });
+  });
+}
+
+DiskCache& disk_of(PyObject* o) {
+  auto* disk = static_cast<DiskCache*>(PyCapsule_GetPointer(o, kDisk));
+  if (!disk) throw PythonError{};
+  return *disk;
+}
+
+// _disk_find(disk, key) -> what was kept, or None.
+PyObject* disk_find(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject* disk;
+    const char* key;
+    Py_ssize_t size;
+    if (!PyArg_ParseTuple(args, "Oy#:_disk_find", &disk, &key, &size)) return nullptr;
+    const std::vector<char> bytes = disk_of(disk).find(std::string(key, size_t(size)));
+    if (bytes.empty()) Py_RETURN_NONE;
+    return PyBytes_FromStringAndSize(bytes.data(), Py_ssize_t(bytes.size()));
+  });
+}
+
+// _disk_keep(disk, key, bytes)
+PyObject* disk_keep(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject* disk;
+    const char *key, *data;
+    Py_ssize_t size, length;
+    if (!PyArg_ParseTuple(args, "Oy#y#:_disk_keep", &disk, &key, &size, &data, &length))
+      return nullptr;
+    disk_of(disk).keep(std::string(key, size_t(size)), {data, data + length});
+    Py_RETURN_NONE;
+  });
+}
+
+PyMethodDef functions[] = {{"_rows", rows, METH_NOARGS, nullptr},
+                           {"_row_kernel", row_kernel, METH_VARARGS, nullptr},
+                           {"_run_kernel", run_kernel, METH_VARARGS, nullptr},
+                           {"_disk_cache", disk_cache, METH_VARARGS, nullptr},
+                           {"_disk_find", disk_find, METH_VARARGS, nullptr},
+                           {"_disk_keep", disk_keep, METH_VARARGS, nullptr},
+                           {}};
+
+}  // namespace
+
+void add_compiler(PyObject* module) { checked(PyModule_AddFunctions(module, functions)); }
+
+}  // namespace ember::python
