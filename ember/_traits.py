@@ -5,6 +5,7 @@ in Python, where it is made overridable. Names that Python gives to operators st
 the ops that they call.
 """
 
+import operator
 from collections.abc import Callable
 from functools import cache
 from types import FunctionType
@@ -20,6 +21,7 @@ _OPERATORS = {
     "invert": "bitwise_not",
     "lshift": "bitwise_left_shift",
     "rshift": "bitwise_right_shift",
+    "div": "div",
     "truediv": "div",
     "floordiv": "floor_divide",
     "mod": "remainder",
@@ -35,12 +37,13 @@ def op_named(name: str) -> Any:
     >>> op_named("__radd__")
     <op add>
     """
-    if name.startswith("__"):
+    if name.startswith("__"):  # of an operator: __bool__ is no cast
         inner = name.strip("_")
         for known in (inner, inner[1:]):  # __pow__; __rpow__, __ipow__
-            found = op_named(_OPERATORS.get(known, known)) if known else None
-            if found is not None:
-                return found
+            if known in _OPERATORS or hasattr(operator, f"__{known}__"):
+                found = op_named(_OPERATORS.get(known, known))
+                if found is not None:
+                    return found
         return None
     found = _C._ops.get(name) or getattr(_C.Tensor, name, None)
     if isinstance(found, _C.Op):

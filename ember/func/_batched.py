@@ -241,8 +241,9 @@ class Call:
 
 _SYNONYMS = {"axis": "dim", "input": "self", "keepdims": "keepdim"}
 
-# Answered by the meta tensor, which has the shape and dtype of one sample.
-_OF_SAMPLE = frozenset(
+# Answered by the meta tensor, which has the shape and dtype of one sample; ops of which
+# that is the trait are added.
+OF_SAMPLE = set(
     """
     size dim nelement ndimension element_size __len__ shape ndim dtype itemsize nbytes
     names has_names stride layout
@@ -289,7 +290,7 @@ def name_of(func) -> str:
 def dispatch(func, args: tuple, kwargs: dict):
     """Carry out a call that has batched arguments."""
     name = name_of(func)
-    if name in _OF_SAMPLE:
+    if name in OF_SAMPLE:
         return underneath(func, args, kwargs)
     leaves, spec = tree_flatten((args, kwargs))
     level = highest(leaves)

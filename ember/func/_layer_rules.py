@@ -188,6 +188,9 @@ def _with_statistics(call: Call, given):
 @rule("layer_norm", "rms_norm", "native_layer_norm")
 def trailing_norm(call: Call):
     """Norms of the last dimensions; a scale that differs comes after them."""
+    others = [*call.args[1:], *call.kwargs.values()]
+    if call.args and not any(map(call.batched, others)):
+        return call.func(call.args[0].value, *call.args[1:], **call.kwargs)
     given = call.bound()
     name = given.schema.params[0].name
     weight, bias = given.get("weight"), given.get("bias")

@@ -7,7 +7,12 @@ differ take products of their own at every step, but still one for all samples.
 import ember
 from ember import Tensor
 from ember.func._batched import Call, Loop, rule
-from ember.nn.functional import linear
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """Rows [B, N, I] of all samples by the weights [B, O, I] of each."""
+    made = x @ weight.mT
+    return made if bias is None else made + bias.unsqueeze(-2)
 
 
 def _step(kind: str, gates: Tensor, h: Tensor, c: Tensor | None, w_hh, b_hh) -> tuple:
@@ -28,11 +33,18 @@ def _step(kind: str, gates: Tensor, h: Tensor, c: Tensor | None, w_hh, b_hh) -> 
 
 @rule("lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell")
 def cell(call: Call):
-    x, state, w_ih, w_hh, b_ih, b_hh = call.values()
+    x, state, *weights = call.values()
     h, c = state if isinstance(state, (list, tuple)) else (state, None)
-    kind = call.name[: -len("_cell")]
-    h, c = _step(kind, linear(x, w_ih, b_ih), h, c, w_hh, b_hh)
-    return h if c is None else (h, c)
+    alone, kind = x.dim() == 1, call.name[: -len("_cell")]
+    full: list = [None if w is None else call.full(w) for w in weights]
+    w_ih, w_hh, b_ih, b_hh = full
+    states: list = [None if t is None else call.full(t) for t in (x, h, c)]
+    if alone:
+        states = [None if t is None else t.unsqueeze(1) for t in states]
+    gates = linear(states[0], w_ih, b_ih)
+    made = _step(kind, gates, states[1], states[2], w_hh, b_hh)
+    parts = [t.squeeze(1) if alone else t for t in made if t is not None]
+    return parts[0] if c is None else tuple(parts)
 
 
 def _direction(kind: str, rows: list, h, c, weights: list, biased: bool, back: bool):
@@ -40,17 +52,19 @@ def _direction(kind: str, rows: list, h, c, weights: list, biased: bool, back: b
     w_ih, w_hh = weights[:2]
     b_ih, b_hh = weights[2:4] if biased else (None, None)
     projection = weights[-1] if len(weights) % 2 else None
-    gates = linear(ember.cat(rows), w_ih, b_ih).split([len(r) for r in rows])
+    counts = [r.shape[1] for r in rows]
+    gates = linear(ember.cat(rows, 1), w_ih, b_ih).split(counts, 1)
     made: list = [None] * len(rows)
     for t in range(len(rows))[:: -1 if back else 1]:
-        n = len(rows[t])
-        before = None if c is None else c[:n]
-        y, after = _step(kind, gates[t], h[:n], before, w_hh, b_hh)
-        y = y if projection is None else linear(y, projection)
-        h = y if n == len(h) else ember.cat([y, h[n:]])
+        n, all_rows = counts[t], counts[t] == h.shape[1]
+        before = c if c is None or all_rows else c[:, :n]
+        own = h if all_rows else h[:, :n]
+        y, after = _step(kind, gates[t], own, before, w_hh, b_hh)
+        y = y if projection is None else linear(y, projection, None)
+        h = y if all_rows else ember.cat([y, h[:, n:]], 1)
         made[t] = y
         if c is not None and after is not None:
-            c = after if n == len(c) else ember.cat([after, c[n:]])
+            c = after if all_rows else ember.cat([after, c[:, n:]], 1)
     return made, h, c
 
 
@@ -65,11 +79,12 @@ def layers(call: Call):
     if not packed and not any(map(call.batched, params)):
         return _larger(call, given, h, c)
     first = given.get("batch_first", False)
+    params = [call.full(p) for p in params]
+    h, c = call.full(h), None if c is None else call.full(c)
     if packed:
-        rows = list(given["data"].split(given["batch_sizes"].tolist()))
+        rows = list(call.full(given["data"]).split(given["batch_sizes"].tolist(), 1))
     else:
-        x = given["input"]
-        rows = list((x.transpose(0, 1) if first else x).unbind())
+        rows = list(call.full(given["input"]).unbind(2 if first else 1))
     directions = 2 if given["bidirectional"] else 1
     each = len(params) // (directions * given["num_layers"])
     last: tuple[list, list] = ([], [])
@@ -78,7 +93,7 @@ def layers(call: Call):
         for back in range(directions):
             at = layer * directions + back
             own = params[at * each : (at + 1) * each]
-            start = (h[at], None if c is None else c[at])
+            start = (h[:, at], None if c is None else c[:, at])
             made, *ends = _direction(
                 call.name, rows, *start, own, given["has_biases"], bool(back)
             )
@@ -87,12 +102,12 @@ def layers(call: Call):
                 states.append(end)
         rows = sides[0]
         if directions == 2:
-            rows = [ember.cat(pair, 1) for pair in zip(*sides)]
+            rows = [ember.cat(pair, 2) for pair in zip(*sides)]
         if given["dropout"] and given["train"] and layer + 1 < given["num_layers"]:
             rows = [ember.dropout(r, given["dropout"], True) for r in rows]
-    y = ember.cat(rows) if packed else ember.stack(rows, 1 if first else 0)
-    made_h = ember.stack(last[0])
-    return (y, made_h) if c is None else (y, made_h, ember.stack(last[1]))
+    y = ember.cat(rows, 1) if packed else ember.stack(rows, 2 if first else 1)
+    made_h = ember.stack(last[0], 1)
+    return (y, made_h) if c is None else (y, made_h, ember.stack(last[1], 1))
 
 
 def _larger(call: Call, given: dict, h: Tensor, c: Tensor | None):

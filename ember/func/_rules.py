@@ -10,6 +10,7 @@ from typing import Any
 import ember
 from ember import Tensor
 from ember.func._batched import (
+    OF_SAMPLE,
     Call,
     Loop,
     Refused,
@@ -18,7 +19,7 @@ from ember.func._batched import (
     rule,
     underneath,
 )
-from ember.func._bound import Bound
+from ember.func._bound import Bound, default_of
 
 
 def _category(dtype) -> int:
@@ -162,9 +163,60 @@ def _all_dims(type: str, rank: int, bound: Bound) -> Any:
     return tuple(range(1, rank + 1))
 
 
+# Where calls of one kind have their dimensions: see _place_of_dims.
+_places: dict[tuple, list | None] = {}
+
+
 @by_trait("along")
 def along(call: Call):
     """Ops along dimensions that are named: each is one further on."""
+    kind = (call.func, tuple(map(type, call.args)), tuple(call.kwargs))
+    places = _places.get(kind)
+    rank = call.args[0].dim() if places else 0
+    if not places or rank == 0:
+        return _along(call, kind)
+    args, kwargs = list(call.args), dict(call.kwargs)
+    args[0] = args[0].value
+    for place, name, default, several in places:
+        dim = default if place is None else (args if name is None else kwargs)[place]
+        if dim is None or dim == () or dim == []:
+            if not several or default is not None:
+                return _along(call, kind)
+            dim = tuple(range(1, rank + 1))
+        else:
+            dim = shifted(dim, rank)
+        if name is None:
+            args[place] = dim
+        else:
+            kwargs[name] = dim
+    return call.func(*args, **kwargs)
+
+
+def _places_of_dims(call: Call, bound: Bound) -> list | None:
+    """The index or the name, the default and the kind of each dimension among the
+    arguments; None where there is more to do than to shift them."""
+    schema, found = bound.schema, list[tuple]()
+    names = [p.name for p in schema.params]
+    if bound.tensors() != names[:1] or not call.args or "s" in bound.given:
+        return None
+    for i, param in enumerate(schema.params):
+        if param.name not in _DIMS:
+            continue
+        default = None if param.default is None else default_of(param.default)
+        several = param.type == "Dims"
+        if i < len(call.args):
+            if call.args[i] is not bound.given.get(param.name):
+                return None  # several, one by one
+            found.append((i, None, default, several))
+        else:
+            keys = [k for k in (param.name, "axis") if k in call.kwargs]
+            key = keys[0] if keys else None
+            found.append((key, key or param.name, default, several))
+    return found
+
+
+def _along(call: Call, kind: tuple):
+    """Also of several tensors, of one element, and where no dimension is named."""
     bound = call.bound()
     names = bound.tensors()
     if not names:
@@ -173,6 +225,8 @@ def along(call: Call):
     rank = x.dim()
     if rank == 0:
         return _along_nothing(call, bound, names)
+    if kind not in _places and call.batched(x):
+        _places[kind] = _places_of_dims(call, bound)
     for name in names:
         other = bound.given[name]
         if call.batched(other) or other.dim() == rank:
@@ -350,6 +404,7 @@ def _alone_rank(name: str, bound: Bound) -> int:
 @by_trait("query")
 def query(call: Call):
     """What is asked for is the same for all samples."""
+    OF_SAMPLE.add(call.name)
     return underneath(call.func, call.args, call.kwargs)
 
 

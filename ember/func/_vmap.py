@@ -201,12 +201,6 @@ def _joined(parts: list, out_dims):
 _random: dict[str, bool] = {}  # by the name of what was called
 
 
-def _is_random(func, name: str) -> bool:
-    if name not in _random:
-        _random[name] = "random" in traits_of(func)
-    return _random[name]
-
-
 class _Randomness:
     """Sees every call inside a `vmap`, and deals with the random ones."""
 
@@ -216,7 +210,10 @@ class _Randomness:
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         name = name_of(func)
-        if not _is_random(func, name) or _switched_off(name, args, kwargs):
+        random = _random.get(name)
+        if random is None:
+            random = _random[name] = "random" in traits_of(func)
+        if not random or _switched_off(name, args, kwargs):
             plain = getattr(func, "__wrapped__", None)
             if plain is None or _batched.rule_of(func, name) is not None:
                 return func(*args, **kwargs)
@@ -291,6 +288,8 @@ def _switched_off(name: str, args: tuple, kwargs: dict) -> bool:
         return not any(type(a) is float and a > 0 for a in shares)
     if "dropout" not in name and "rrelu" not in name:
         return False
+    if "dropout" in name and kwargs.get("p", (*args, None, None)[1]) == 0:
+        return True
     return kwargs.get("train", kwargs.get("training", True)) is False or (
         args[-1] is False
     )
