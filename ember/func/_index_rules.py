@@ -306,7 +306,7 @@ def repeat_interleave(call: Call):
         raise Loop  # how large the result is depends on them
     dim = given.get("dim")
     value = call.full(x)
-    given.given["self"] = value.flatten(1) if dim is None else value
+    given.given["self"] = value.reshape(call.size, x.numel()) if dim is None else value
     given.given["dim"] = 1 if dim is None else shifted(dim, x.dim())
     return given.call(call.func)
 

@@ -255,9 +255,10 @@ def corrcoef(call: Call):
 @rule("linalg.vander", "vander")
 def vander(call: Call):
     x, n, *increasing = call.values()
-    n = x.shape[-1] if n is None else n
+    n = (x.shape[-1] if x.dim() else 1) if n is None else n
     if call.name == "linalg.vander":
-        return call.func(x.value, N=n)
+        value = x.value if x.dim() else x.value.unsqueeze(1)
+        return call.func(value, N=n)
     powers = ember.arange(n, dtype=ember.int64)
     made = x.unsqueeze(-1) ** powers
     return made if increasing[0] else made.flip(-1)

@@ -103,9 +103,10 @@ def squeeze(call: Call):
     x, dim = call.bind("self", dim=None)
     if dim is None:
         dim = tuple(d for d in range(x.dim()) if x.shape[d] == 1)
-    if x.dim() == 0 or not call.batched(x):
-        raise Loop
-    return x.value.squeeze(shifted(dim, x.dim()))
+    if x.dim() == 0:
+        call.of_sample()  # for its errors
+        return call.func(own(call).value, ())
+    return own(call).value.squeeze(shifted(dim, x.dim()))
 
 
 @rule("repeat", "tile")

@@ -3,6 +3,8 @@ it once for the whole batch, but for what LOOPS lists."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from ember.func import _batched
 from ember.utils._pytree import tree_flatten, tree_unflatten
 from tests.ops import bridge
 from tests.ops.checks import Case
-from tests.ops.entry import S, load
+from tests.ops.entry import Entry, S, T, load
 from tools.schemas import registered
 
 OPS = registered()
@@ -76,7 +78,7 @@ def looped(monkeypatch) -> list[str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_vmap_is_the_loop(name: str, looped: list[str]) -> None:
     case = Case(ENTRIES[name], OPS[name])
-    for sample in case.entry.samples:
+    for sample in [*case.entry.samples, *numbers_of(case.entry)]:
         for mapped in Mapped.all_of(case, sample):
             listed = name in LOOPS or (name in LOOPS_BY_OTHERS and mapped.others)
             mapped.check(empty=not listed)
@@ -88,6 +90,17 @@ def test_vmap_is_the_loop(name: str, looped: list[str]) -> None:
                     "each sample. Write a rule (ember/func/_*rules.py), or list it in "
                     "LOOPS with the reason"
                 )
+
+
+def numbers_of(entry: Entry) -> Iterator[S]:
+    """The samples with a number for each tensor, where values can be made of one."""
+    for sample in entry.samples:
+        number = sample.map(lambda t: t.with_shape(()) if isinstance(t, T) else t)
+        try:
+            bridge.tensors(number, entry.names[0], seed=0)
+        except (ValueError, IndexError, TypeError, StopIteration, RuntimeError):
+            continue  # `make` wants a matrix
+        yield number
 
 
 class Mapped:
