@@ -24,6 +24,7 @@ _global_hooks: Any
 _opencl_generator: Generator
 _ops: Any
 _schemas: Any
+_traits: Any
 bfloat16: dtype
 bool: dtype
 cdouble: dtype
@@ -168,6 +169,10 @@ class Op:
     def schemas(self) -> Any: ...
     @schemas.setter
     def schemas(self, value: Any) -> None: ...
+    @property
+    def traits(self) -> Any: ...
+    @traits.setter
+    def traits(self, value: Any) -> None: ...
 
 class Size(tuple[_int, ...]):
     def __new__(cls, sizes: _Sequence[_int] = ...) -> Self: ...

@@ -6,8 +6,13 @@ from functools import wraps
 from ember._C import _has_torch_function
 
 
-def overridable(func: Callable) -> Callable:
-    """`func`, asking its arguments for `__torch_function__` first, as ops do."""
+def overridable(func: Callable | None = None, *, traits: str = "") -> Callable:
+    """`func`, asking its arguments for `__torch_function__` first, as ops do.
+
+    `traits` are words for what it does, as ops have them (see `_traits.py`).
+    """
+    if func is None:
+        return lambda func: overridable(func, traits=traits)
 
     @wraps(func)
     def wrapped(*args, **kwargs):
@@ -18,4 +23,5 @@ def overridable(func: Callable) -> Callable:
             return handle_torch_function(wrapped, relevant, *args, **kwargs)
         return func(*args, **kwargs)
 
+    wrapped.traits = frozenset(traits.split())  # type: ignore[attr-defined]
     return wrapped

@@ -28,7 +28,7 @@ Tensor activate(const char* op, const Tensor& input, bool inplace, F f) {
              return activate(#name, self, inplace,                                             \
                              [](const Tensor& x, Dest dest) { return ember::name(x, dest); }); \
            }),                                                                                 \
-           Function, doc)
+           Function | Pointwise, doc)
 EMBER_ACTIVATION(relu, "max(x, 0) for each element.");
 EMBER_ACTIVATION(relu6, "x limited to the range from 0 to 6.");
 EMBER_ACTIVATION(silu, "x * sigmoid(x).");
@@ -44,7 +44,7 @@ EMBER_ACTIVATION(hardswish, "x * relu6(x + 3) / 6.");
                return ember::row(x, params, dest);                                               \
              });                                                                                 \
            }),                                                                                   \
-           Function, doc)
+           Function | Pointwise, doc)
 EMBER_ACTIVATION_P(leaky_relu, "float negative_slope=0.01",
                    (const Tensor& self, double slope, bool inplace), leaky_relu, Params{slope},
                    "x where it is positive, negative_slope * x elsewhere.");
@@ -63,7 +63,7 @@ static Tensor selu(const Tensor& self, Dest dest) {
 }
 EMBER_OP("nn.functional.selu(Tensor self, bool inplace=False) -> Tensor",
          ([](const Tensor& self, bool inplace) { return activate("selu", self, inplace, selu); }),
-         Function, "elu() with the constants of self-normalizing networks.");
+         Function | Pointwise, "elu() with the constants of self-normalizing networks.");
 
 static Tensor hardtanh_of(const Tensor& self, double low, double high, Dest dest) {
   check(low <= high, Kind::Value, "hardtanh(): min_val cannot be greater than max_val, got ", low,
@@ -79,7 +79,7 @@ EMBER_OP(
       return activate("hardtanh", self, inplace,
                       [&](const Tensor& x, Dest dest) { return hardtanh_of(x, low, high, dest); });
     }),
-    Function, "x limited to the range from min_val to max_val.");
+    Function | Pointwise, "x limited to the range from min_val to max_val.");
 
 // Without an inplace argument.
 EMBER_OP("nn.functional.gelu(Tensor self, *, str approximate='none') -> Tensor",
@@ -89,13 +89,13 @@ EMBER_OP("nn.functional.gelu(Tensor self, *, str approximate='none') -> Tensor",
                  "approximate argument must be either none or tanh.");
            return gelu(self, dest);
          }),
-         Function | Out | Pointwise,
+         Function | Out | Aligned | Pointwise,
          "x times the normal distribution function of x, or its approximation with tanh.");
 EMBER_OP("nn.functional.softplus(Tensor self, float beta=1.0, float threshold=20.0) -> Tensor",
          ([](const Tensor& self, double beta, double threshold, Dest dest) {
            return softplus(self, Params{beta, threshold, 1 / beta}, dest);
          }),
-         Function | Out | Pointwise,
+         Function | Out | Aligned | Pointwise,
          "log(1 + exp(beta * x)) / beta, and x itself where beta * x is above the threshold.");
 EMBER_OP("nn.functional.softshrink(Tensor self, float lambd=0.5) -> Tensor",
          ([](const Tensor& self, double lambd, Dest dest) {
@@ -103,31 +103,31 @@ EMBER_OP("nn.functional.softshrink(Tensor self, float lambd=0.5) -> Tensor",
                  "lambda must be greater or equal to 0, but found to be ", lambd, ".");
            return softshrink(self, Params{lambd}, dest);
          }),
-         Function | Out | Pointwise, "x moved towards 0 by lambd, 0 within it.");
+         Function | Out | Aligned | Pointwise, "x moved towards 0 by lambd, 0 within it.");
 EMBER_OP("_huber(Tensor self, float delta) -> Tensor",
-         ([](const Tensor& self, double delta) { return huber(self, Params{delta}); }), Function,
-         "x * x / 2 within [-delta, delta], straight lines outside.");
+         ([](const Tensor& self, double delta) { return huber(self, Params{delta}); }),
+         Function | Pointwise, "x * x / 2 within [-delta, delta], straight lines outside.");
 static Tensor hardshrink_by(const Tensor& self, double lambd, Dest dest) {
   if (is_reduced(self.dtype())) lambd = rounded(lambd, self.dtype()).real();
   return hardshrink(self, Params{lambd}, dest);
 }
 EMBER_OP("nn.functional.hardshrink(Tensor self, float lambd=0.5) -> Tensor", &hardshrink_by,
-         Function | Out | Pointwise, "x outside [-lambd, lambd], 0 inside.");
+         Function | Out | Aligned | Pointwise, "x outside [-lambd, lambd], 0 inside.");
 EMBER_OP("hardshrink(Tensor self, float lambd=0.5) -> Tensor", &hardshrink_by,
-         kForms | Out | Pointwise, "x outside [-lambd, lambd], 0 inside.");
+         kForms | Out | Aligned | Pointwise, "x outside [-lambd, lambd], 0 inside.");
 EMBER_OP("nn.functional.logsigmoid(Tensor self) -> Tensor",
          ([](const Tensor& self, Dest dest) { return logsigmoid(contiguous(self), dest); }),
-         Function | Out, "log(sigmoid(x)).");
+         Function | Out | Pointwise, "log(sigmoid(x)).");
 // Of float16 and bfloat16, the parts of some functions are rounded on the way, as they are in
 // PyTorch.
 EMBER_OP("nn.functional.tanhshrink(Tensor self) -> Tensor", ([](const Tensor& self) {
            return is_reduced(self.dtype()) ? self - tanh(self) : tanhshrink(self);
          }),
-         Function, "x - tanh(x).");
+         Function | Pointwise, "x - tanh(x).");
 EMBER_OP("nn.functional.softsign(Tensor self) -> Tensor", ([](const Tensor& self) {
            return is_complex(self.dtype()) ? self / (abs(self) + 1) : softsign(self);
          }),
-         Function, "x / (1 + abs(x)).");
+         Function | Pointwise, "x / (1 + abs(x)).");
 
 static Tensor prelu_with(const Tensor& self, const Tensor& weight) {
   check(weight.dim() <= 1, Kind::Runtime,
@@ -146,10 +146,11 @@ static Tensor prelu_with(const Tensor& self, const Tensor& weight) {
   }
   return prelu(self, w);
 }
-EMBER_OP("prelu(Tensor self, Tensor weight) -> Tensor", &prelu_with, kForms,
+EMBER_OP("prelu(Tensor self, Tensor weight) -> Tensor", &prelu_with, kForms | Whole | Lower,
          "x where it is positive, weight * x elsewhere; one weight, or one for each channel "
          "(dimension 1).");
-EMBER_OP("nn.functional.prelu(Tensor self, Tensor weight) -> Tensor", &prelu_with, Function,
+EMBER_OP("nn.functional.prelu(Tensor self, Tensor weight) -> Tensor", &prelu_with,
+         Function | Whole | Lower,
          "x where it is positive, weight * x elsewhere; one weight, or one for each channel "
          "(dimension 1).");
 
@@ -157,20 +158,21 @@ EMBER_OP("nn.functional.prelu(Tensor self, Tensor weight) -> Tensor", &prelu_wit
 // -----------------------------------------------------------
 
 EMBER_UNARY_OP("sigmoid", sigmoid, kUnaryForms, "1 / (1 + exp(-x)) for each element.");
-EMBER_UNARY_OP("relu", relu, kForms | InPlace | FunctionInPlace, "max(x, 0) for each element.");
-EMBER_UNARY_OP("selu", selu, Function | FunctionInPlace,
+EMBER_UNARY_OP("relu", relu, kForms | InPlace | FunctionInPlace | Pointwise,
+               "max(x, 0) for each element.");
+EMBER_UNARY_OP("selu", selu, Function | FunctionInPlace | Pointwise,
                "elu() with the constants of self-normalizing networks.");
 EMBER_OP("celu(Tensor self, float alpha=1.0) -> Tensor",
          ([](const Tensor& self, double alpha, Dest dest) {
            return elu(self, Params{alpha, 1, 1 / alpha}, dest);
          }),
-         Function | FunctionInPlace,
+         Function | FunctionInPlace | Pointwise,
          "x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere.");
 EMBER_OP("threshold(Tensor self, float threshold, float value) -> Tensor",
          ([](const Tensor& self, double t, double value, Dest dest) {
            return threshold(self, Params{t, value}, dest);
          }),
-         Function | FunctionInPlace | Out | Pointwise,
+         Function | FunctionInPlace | Out | Aligned | Pointwise,
          "x above a threshold, a given value elsewhere.");
 
 #define EMBER_ACTIVATION_IN_PLACE(name, parameters, arguments, call, doc)                   \
@@ -180,7 +182,7 @@ EMBER_OP("threshold(Tensor self, float threshold, float value) -> Tensor",
              call;                                                                          \
              return self;                                                                   \
            }),                                                                              \
-           Function, doc)
+           Function | Pointwise, doc)
 EMBER_ACTIVATION_IN_PLACE(relu, "", (const Tensor& self), relu(self, dest), "relu() in place.");
 EMBER_ACTIVATION_IN_PLACE(selu, "", (const Tensor& self), selu(self, dest), "selu() in place.");
 EMBER_ACTIVATION_IN_PLACE(elu, ", float alpha=1.0", (const Tensor& self, double alpha),
@@ -211,7 +213,7 @@ static Tensor logit_of(const Tensor& self, std::optional<double> eps, Dest dest)
 EMBER_OP("logit(Tensor self, float? eps=None) -> Tensor", &logit_of, kUnaryForms,
          "log(x / (1 - x)), x being limited to [eps, 1 - eps] if eps is given.");
 EMBER_OP("special.logit(Tensor self, float? eps=None) -> Tensor", &logit_of,
-         Function | Out | Pointwise,
+         Function | Out | Aligned | Pointwise,
          "log(x / (1 - x)), x being limited to [eps, 1 - eps] if eps is given.");
 
 }  // namespace ember

@@ -86,7 +86,7 @@ EMBER_OP("rsub(Tensor self, Number other, *, Scalar alpha=1) -> Tensor",
          ([](const Tensor& self, const Operand& other, const Scalar& alpha, Dest dest) {
            return sub_scaled(other, self, alpha, dest);
          }),
-         kForms | Out | Pointwise, "other - alpha * self.");
+         kForms | Out | Aligned | Pointwise, "other - alpha * self.");
 EMBER_OP("div(Number self, Number other, *, str? rounding_mode=None) -> Tensor", &divide,
          kPointwiseForms,
          "self / other, rounded to an integer if rounding_mode is 'trunc' or 'floor'.");
@@ -105,14 +105,14 @@ static Tensor select_where(const Tensor& condition, const Operand& self, const O
   return where(condition, self, other, {}, dest);
 }
 EMBER_OP("where(Tensor condition, Number self, Number other) -> Tensor", &select_where,
-         Function | Out | Pointwise, "self where condition is true, other elsewhere.");
-EMBER_OP("where(Tensor condition) -> Tensor[]", &nonzero_tuple, Function,
+         Function | Out | Aligned | Pointwise, "self where condition is true, other elsewhere.");
+EMBER_OP("where(Tensor condition) -> Tensor[]", &nonzero_tuple, Function | Pointwise,
          "The indices at which condition is true, one tensor for each dimension.");
 EMBER_OP("where(Tensor self, Tensor condition, Number other) -> Tensor",
          ([](const Tensor& self, const Tensor& condition, const Operand& other) {
            return select_where(condition, self, other, {});
          }),
-         Method, "self where condition is true, other elsewhere.");
+         Method | Pointwise, "self where condition is true, other elsewhere.");
 
 static Tensor clamp_to(const Tensor& self, const std::optional<Operand>& min,
                        const std::optional<Operand>& max, Dest dest) {
@@ -227,14 +227,14 @@ static Tensor close(const Tensor& self, const Tensor& other, double rtol, double
 EMBER_OP(
     "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) "
     "-> Tensor",
-    &close, kForms, "True where abs(self - other) <= atol + rtol * abs(other).");
+    &close, kForms | Pointwise, "True where abs(self - other) <= atol + rtol * abs(other).");
 EMBER_OP(
     "allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) "
     "-> bool",
     ([](const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
       return item(all(close(self, other, rtol, atol, equal_nan))).to<bool>();
     }),
-    kForms, "True if isclose() is, everywhere.");
+    kForms | DataDependent, "True if isclose() is, everywhere.");
 EMBER_OP("equal(Tensor self, Tensor other) -> bool", ([](const Tensor& self, const Tensor& other) {
            check(self.device().kind == other.device().kind, Kind::Runtime,
                  "equal(): Cannot compare two tensors on different devices. Got: ", self.device(),
@@ -243,7 +243,7 @@ EMBER_OP("equal(Tensor self, Tensor other) -> bool", ([](const Tensor& self, con
            NoGrad guard;
            return self.numel() == 0 || item(all(eq(self, other))).to<bool>();
          }),
-         kForms, "True if two tensors have the same shape and elements.");
+         kForms | DataDependent, "True if two tensors have the same shape and elements.");
 
 // --- rounding, replacing
 // ----------------------------------------------------------------------------------
@@ -285,7 +285,7 @@ EMBER_OP("positive(Tensor self) -> Tensor", ([](const Tensor& self) {
                  "The `+` operator, on a bool tensor is not supported.");
            return self;
          }),
-         kForms, "The tensor itself.");
+         kForms | Pointwise, "The tensor itself.");
 
 static std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
   check(is_floating(self.dtype()), Kind::Runtime,
@@ -297,7 +297,7 @@ static std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
   return {frexp_mantissa(self), exponent};
 }
 EMBER_OP("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)", &frexp,
-         kForms | Out | Pointwise | ExactOut,
+         kForms | Out | Aligned | Pointwise | ExactOut,
          "Each element as mantissa * 2**exponent, the mantissa in [0.5, 1) but for its sign.");
 
 // --- powers
@@ -319,7 +319,7 @@ static Tensor float_power(const Operand& self, const Operand& exponent, Dest des
          b = exponent.is_tensor() ? to(exponent.tensor(), wide) : Tensor();
   return pow(a ? Operand(a) : self, b ? Operand(b) : exponent, dest);
 }
-EMBER_OP("float_power(Number self, Number exponent) -> Tensor", &float_power, kAllForms,
+EMBER_OP("float_power(Number self, Number exponent) -> Tensor", &float_power, kAllForms | Pointwise,
          "self to the power of exponent, in double precision.");
 EMBER_OP("square(Tensor self) -> Tensor", ([](const Tensor& self, Dest dest) {
            return square(self.dtype() == Dtype::Bool ? to(self, Dtype::Int64) : self, dest);
@@ -337,7 +337,7 @@ static Tensor angle_of(const Tensor& self, Dest dest) {
   refuse_stored_only("angle", self.dtype());
   return atan2(imag(self), real(self), dest);
 }
-EMBER_OP("angle(Tensor self) -> Tensor", &angle_of, kForms | Out | Pointwise,
+EMBER_OP("angle(Tensor self) -> Tensor", &angle_of, kForms | Out | Aligned | Pointwise,
          "Angle of each element with the positive real axis; 0 or pi for a real one.");
 
 // --- second names

@@ -192,7 +192,7 @@ EMBER_OP(
     "nn.functional.scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? "
     "attn_mask=None, float dropout_p=0.0, bool is_causal=False, float? scale=None, bool "
     "enable_gqa=False) -> Tensor",
-    &attention, Function,
+    &attention, Function | Leading | Random | Lower,
     "softmax(query @ key' * scale + mask) @ value, for [..., L, E] and [..., S, E]. A boolean mask "
     "is true where a query may look, another is added; a query that may look nowhere gets zeros. "
     "`scale` is 1 / sqrt(E) unless given. With `enable_gqa`, keys and values may have fewer heads "

@@ -223,7 +223,7 @@ EMBER_OP(
     "nn.functional.batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? "
     "weight=None, Tensor? bias=None, bool training=False, float momentum=0.1, float eps=1e-05) -> "
     "Tensor",
-    &batch_norm, Function,
+    &batch_norm, Function | Whole,
     "Mean 0 and variance 1 for each channel (axis 1) over the batch. In training the running "
     "statistics are updated, otherwise they are used.");
 EMBER_OP(
@@ -235,17 +235,17 @@ EMBER_OP(
                            {training, momentum, eps})
           .out;
     }),
-    Function, "Mean 0 and variance 1 for each channel (axis 1) over the batch.");
+    Function | Whole, "Mean 0 and variance 1 for each channel (axis 1) over the batch.");
 
 EMBER_OP(
     "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
     "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-    &native, Function | Out,
+    &native, Function | Out | Whole,
     "batch_norm, with the mean and the reciprocal deviation of the batch.");
 EMBER_OP(
     "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
     "Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-    &native, Function | Out, "The same as native_batch_norm.");
+    &native, Function | Out | Whole, "The same as native_batch_norm.");
 EMBER_OP(
     "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, bool training, float "
     "momentum, float eps) -> (Tensor, Tensor, Tensor)",
@@ -253,7 +253,7 @@ EMBER_OP(
         double momentum, double eps) {
       return native(input, weight, bias, Tensor(), Tensor(), training, momentum, eps);
     }),
-    Function | Out, "native_batch_norm without running statistics.");
+    Function | Out | Whole, "native_batch_norm without running statistics.");
 EMBER_OP(
     "_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor "
     "running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
@@ -261,7 +261,7 @@ EMBER_OP(
         const Tensor& running_var, double momentum, double eps) {
       return native(input, weight, bias, running_mean, running_var, false, momentum, eps);
     }),
-    Function | Out, "native_batch_norm by the running statistics.");
+    Function | Out | Whole, "native_batch_norm by the running statistics.");
 EMBER_OP(
     "_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
     "Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
@@ -271,7 +271,7 @@ EMBER_OP(
           native(input, weight, bias, running_mean, running_var, true, momentum, eps);
       return std::tuple(out, mean, rstd, empty({0}, Dtype::UInt8, input.device()));
     }),
-    Function | Out, "native_batch_norm in training, with an empty tensor for its reserve.");
+    Function | Out | Whole, "native_batch_norm in training, with an empty tensor for its reserve.");
 
 namespace {
 
@@ -319,7 +319,7 @@ EMBER_OP(
       return instance_norm_of(input, weight, bias, running_mean, running_var, input_stats, momentum,
                               eps);
     }),
-    Function, "batch_norm of every sample by itself.");
+    Function | Entries, "batch_norm of every sample by itself.");
 EMBER_OP(
     "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
     "running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
@@ -328,6 +328,6 @@ EMBER_OP(
       return instance_norm_of(input, weight, bias, running_mean, running_var, input_stats, momentum,
                               eps);
     }),
-    Function, "batch_norm of every sample by itself.");
+    Function | Entries, "batch_norm of every sample by itself.");
 
 }  // namespace ember

@@ -51,7 +51,8 @@ std::tuple<Tensor, Tensor> cholesky_ex(const Tensor& self, bool upper, bool chec
 EMBER_OP(
     "linalg.cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, "
     "Tensor info)",
-    &cholesky_ex, Function | Out, "Cholesky factors of matrices, and which of them have none.");
+    &cholesky_ex, Function | Out | Leading | Float32,
+    "Cholesky factors of matrices, and which of them have none.");
 
 EMBER_OP("linalg.cholesky(Tensor self, *, bool upper=False) -> Tensor",
          ([](const Tensor& self, bool upper) {
@@ -59,7 +60,7 @@ EMBER_OP("linalg.cholesky(Tensor self, *, bool upper=False) -> Tensor",
            check_info("linalg.cholesky", f.info, not_positive);
            return upper ? upper_of(f.lower) : f.lower;
          }),
-         Function | Out | ExactOut,
+         Function | Out | ExactOut | Leading | Float32,
          "The lower triangular L with L @ L.mH equal to the matrix, or its adjoint.");
 
 Tensor solve_triangular(const Tensor& self, const Tensor& b, bool upper, bool left, bool unit) {
@@ -95,7 +96,8 @@ Tensor solve_triangular(const Tensor& self, const Tensor& b, bool upper, bool le
 EMBER_OP(
     "linalg.solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool "
     "unitriangular=False) -> Tensor",
-    &solve_triangular, Function | Out, "The X with A @ X = B (or X @ A = B), A being triangular.");
+    &solve_triangular, Function | Out | Leading,
+    "The X with A @ X = B (or X @ A = B), A being triangular.");
 
 // --- under older names -------------------------------------------------------------------------
 
@@ -107,7 +109,7 @@ EMBER_OP("cholesky(Tensor self, bool upper=False) -> Tensor", ([](const Tensor& 
            return self.dim() == 2 ? factor
                                   : transpose(contiguous(transpose(factor, -2, -1)), -2, -1);
          }),
-         kForms | Out | ExactOut,
+         kForms | Out | ExactOut | Leading | Float32,
          "The lower triangular L with L @ L.mH equal to the matrix, or its adjoint.");
 
 namespace {
@@ -147,7 +149,8 @@ Tensor first_zero(const Tensor& lines) {
 }  // namespace
 
 EMBER_OP("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", &cholesky_solve,
-         kForms | Out | SafeOut, "The X with A @ X = self, from a Cholesky factor of A.");
+         kForms | Out | SafeOut | Leading | Float32,
+         "The X with A @ X = self, from a Cholesky factor of A.");
 EMBER_OP("cholesky_inverse(Tensor self, bool upper=False) -> Tensor",
          ([](const Tensor& factor, bool upper) {
            check_linalg_dtype("cholesky_inverse", factor);
@@ -160,11 +163,12 @@ EMBER_OP("cholesky_inverse(Tensor self, bool upper=False) -> Tensor",
                       });
            return cholesky_solve(identity(factor.size(-1), factor), factor, upper);
          }),
-         kForms | Out | SafeOut, "The inverse of a matrix from its Cholesky factor.");
+         kForms | Out | SafeOut | Leading | Float32,
+         "The inverse of a matrix from its Cholesky factor.");
 EMBER_OP(
     "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool "
     "unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)",
-    &triangular_solve, kForms | Out | ExactOut,
+    &triangular_solve, kForms | Out | ExactOut | Leading | Float32,
     "The X with A @ X = self, A being triangular, and a copy of A.");
 
 }  // namespace ember

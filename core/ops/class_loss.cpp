@@ -220,7 +220,7 @@ EMBER_OP(
       }
       return class_loss("cross_entropy", input, target, weight, reduced, ignored, smoothing, true);
     }),
-    Function,
+    Function | Whole | Float32,
     "Cross entropy of logits with class indices or with class probabilities; classes are axis 1 "
     "(0 if 1-D).");
 
@@ -233,6 +233,7 @@ EMBER_OP(
       const Reduced reduced = reduction_of(size_average, reduce_, reduction);
       return class_loss("nll_loss", input, target, weight, reduced, ignored, 0.0, false);
     }),
-    Function, "Minus the log-probability of the target class; classes are axis 1 (0 if 1-D).");
+    Function | Whole | Float32,
+    "Minus the log-probability of the target class; classes are axis 1 (0 if 1-D).");
 
 }  // namespace ember

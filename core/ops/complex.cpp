@@ -28,7 +28,8 @@ Tensor complex(const Tensor& re, const Tensor& im, Dest dest) {
   return tape(out, "complex", wrt(re, [](const Tensor& g) { return real(g); }),
               wrt(im, [](const Tensor& g) { return imag(g); }));
 }
-EMBER_OP("complex(Tensor real, Tensor imag) -> Tensor", &complex, Function | Out | Pointwise,
+EMBER_OP("complex(Tensor real, Tensor imag) -> Tensor", &complex,
+         Function | Out | Aligned | Pointwise,
          "A complex tensor with the given real and imaginary parts.");
 
 EMBER_OP("polar(Tensor abs, Tensor angle) -> Tensor", ([](const Tensor& abs, const Tensor& angle) {
@@ -41,6 +42,7 @@ EMBER_OP("polar(Tensor abs, Tensor angle) -> Tensor", ([](const Tensor& abs, con
                  " but got scalar type ", type_name(angle.dtype()), " for second argument");
            return complex(abs * cos(angle), abs * sin(angle), {});
          }),
-         Function | Out | Pointwise, "A complex tensor with the given absolute values and angles.");
+         Function | Out | Aligned | Pointwise | Float32,
+         "A complex tensor with the given absolute values and angles.");
 
 }  // namespace ember

@@ -197,16 +197,16 @@ Tensor conv_transpose_op(const Tensor& x, const Tensor& w, const Tensor& bias, c
   EMBER_OP("nn.functional.conv" #axes                                                          \
            "d(Tensor input, Tensor weight, Tensor? bias=None, Dims stride=1, Dims padding=0, " \
            "Dims dilation=1, int groups=1) -> Tensor",                                         \
-           (&conv_op<axes, Dims>), Function, doc);                                             \
+           (&conv_op<axes, Dims>), Function | Entries | Lower, doc);                           \
   EMBER_OP(                                                                                    \
       "nn.functional.conv" #axes                                                               \
       "d(Tensor input, Tensor weight, Tensor? bias=None, Dims stride=1, str padding='valid', " \
       "Dims dilation=1, int groups=1) -> Tensor",                                              \
-      (&conv_op<axes, std::string>), Function, "");                                            \
+      (&conv_op<axes, std::string>), Function | Entries | Lower, "");                          \
   EMBER_OP("nn.functional.conv_transpose" #axes                                                \
            "d(Tensor input, Tensor weight, Tensor? bias=None, Dims stride=1, Dims padding=0, " \
            "Dims output_padding=0, int groups=1, Dims dilation=1) -> Tensor",                  \
-           &conv_transpose_op<axes>, Function,                                                 \
+           &conv_transpose_op<axes>, Function | Entries | Lower,                               \
            "The gradient of `conv" #axes                                                       \
            "d` as a layer; the kernels' first axis is the input's "                            \
            "channels.")

@@ -16,7 +16,7 @@ Tensor to_dtype(const Tensor& self, MaybeFormat format) {
 
 #define CONVERSION(name, dtype)                                            \
   EMBER_OP(#name "(Tensor self, *, Format? memory_format=None) -> Tensor", \
-           (to_dtype<Dtype::dtype>), Method,                               \
+           (to_dtype<Dtype::dtype>), Method | Pointwise,                   \
            "The tensor in another dtype, that of this name; itself if it has it.")
 CONVERSION(float, Float32);
 CONVERSION(double, Float64);
@@ -37,24 +37,24 @@ EMBER_OP("cpu(Tensor self, *, Format? memory_format=None) -> Tensor",
          ([](const Tensor& self, MaybeFormat format) {
            return to(self, Device(), std::nullopt, false, format);
          }),
-         Method, "The tensor in host memory; itself if it is there.");
+         Method | Pointwise, "The tensor in host memory; itself if it is there.");
 EMBER_OP("type_as(Tensor self, Tensor other) -> Tensor",
          ([](const Tensor& self, const Tensor& other) {
            return to(self, other.device(), other.dtype());
          }),
-         Method, "The tensor with the dtype and device of `other`.");
+         Method | Pointwise, "The tensor with the dtype and device of `other`.");
 EMBER_OP("pin_memory(Tensor self, Device? device=None) -> Tensor",
-         ([](const Tensor& self, std::optional<Device>) { return self; }), Method,
+         ([](const Tensor& self, std::optional<Device>) { return self; }), Method | Pointwise,
          "The tensor itself: host memory need not be pinned for ember's devices.");
 
 EMBER_OP("is_floating_point(Tensor self) -> bool",
-         ([](const Tensor& t) { return is_any_floating(t.dtype()); }), kForms,
+         ([](const Tensor& t) { return is_any_floating(t.dtype()); }), kForms | Query,
          "Whether the elements are real floating point numbers.");
 EMBER_OP("is_complex(Tensor self) -> bool", ([](const Tensor& t) { return is_complex(t.dtype()); }),
-         kForms, "Whether the elements are complex numbers.");
+         kForms | Query, "Whether the elements are complex numbers.");
 EMBER_OP("is_signed(Tensor self) -> bool", ([](const Tensor& t) { return is_signed(t.dtype()); }),
-         kForms, "Whether elements can be negative.");
-EMBER_OP("numel(Tensor self) -> int", ([](const Tensor& t) { return t.numel(); }), Function,
+         kForms | Query, "Whether elements can be negative.");
+EMBER_OP("numel(Tensor self) -> int", ([](const Tensor& t) { return t.numel(); }), Function | Query,
          "Number of elements.");
 EMBER_OP("is_nonzero(Tensor self) -> bool", ([](const Tensor& t) {
            check(t.numel() != 0, Kind::Runtime,
@@ -63,19 +63,20 @@ EMBER_OP("is_nonzero(Tensor self) -> bool", ([](const Tensor& t) {
                  "Boolean value of Tensor with more than one value is ambiguous");
            return item(t).to<bool>();
          }),
-         kForms, "Whether a tensor with one element is not zero.");
+         kForms | DataDependent, "Whether a tensor with one element is not zero.");
 EMBER_OP("is_inference(Tensor self) -> bool", ([](const Tensor& t) { return t.impl()->inference; }),
-         Function, "Whether the tensor was made in inference mode.");
+         Function | Query, "Whether the tensor was made in inference mode.");
 EMBER_OP("get_device(Tensor self) -> int", ([](const Tensor& t) {
            return int64_t(t.device().is_cpu() ? -1 : std::max<int>(t.device().index, 0));
          }),
-         Function, "Index of the tensor's device; -1 for the CPU.");
+         Function | Query, "Index of the tensor's device; -1 for the CPU.");
 EMBER_OP("to_dense(Tensor self, Dtype? dtype=None, *, bool? masked_grad=None) -> Tensor",
          ([](const Tensor& self, std::optional<Dtype> dtype, std::optional<bool>) {
            return to(self, std::nullopt, dtype);
          }),
-         Method, "The tensor itself, in another dtype if one is given: all tensors are dense.");
+         Method | Pointwise,
+         "The tensor itself, in another dtype if one is given: all tensors are dense.");
 EMBER_OP("is_same_size(Tensor self, Tensor other) -> bool",
-         ([](const Tensor& a, const Tensor& b) { return a.shape() == b.shape(); }), kForms,
+         ([](const Tensor& a, const Tensor& b) { return a.shape() == b.shape(); }), kForms | Query,
          "Whether two tensors have the same shape.");
 }  // namespace ember

@@ -74,7 +74,7 @@ EMBER_OP("clone(Tensor self, *, Format? memory_format=None) -> Tensor",
          ([](const Tensor& self, std::optional<MemoryFormat> format) {
            return clone(self, format.value_or(MemoryFormat::Preserve));
          }),
-         kForms, "A copy of the tensor, recorded by the tape.");
+         kForms | Pointwise, "A copy of the tensor, recorded by the tape.");
 
 bool is_in_format(const Tensor& t, MemoryFormat format) {
   if (format == MemoryFormat::Contiguous) return t.is_contiguous();
@@ -95,12 +95,13 @@ EMBER_OP("contiguous(Tensor self, *, Format? memory_format=None) -> Tensor",
          ([](const Tensor& self, std::optional<MemoryFormat> format) {
            return contiguous(self, format.value_or(MemoryFormat::Contiguous));
          }),
-         Method, "The tensor itself if it is laid out in `memory_format`, else a copy that is.");
+         Method | Pointwise,
+         "The tensor itself if it is laid out in `memory_format`, else a copy that is.");
 EMBER_OP("is_contiguous(Tensor self, *, Format? memory_format=None) -> bool",
          ([](const Tensor& self, std::optional<MemoryFormat> format) {
            return is_in_format(self, format.value_or(MemoryFormat::Contiguous));
          }),
-         Method, "Whether the elements lie in memory in the order of `memory_format`.");
+         Method | Query, "Whether the elements lie in memory in the order of `memory_format`.");
 
 Tensor to(const Tensor& self, std::optional<Device> device, std::optional<Dtype> dtype, bool copy,
           std::optional<MemoryFormat> format, bool non_blocking) {
@@ -127,14 +128,14 @@ EMBER_OP(
     ([](const Tensor& self, Dtype dtype, bool, bool copy, MaybeFormat format) {
       return to(self, std::nullopt, dtype, copy, format);
     }),
-    Method, "The tensor in another dtype.");
+    Method | Pointwise, "The tensor in another dtype.");
 EMBER_OP(
     "to(Tensor self, Device? device=None, Dtype? dtype=None, bool non_blocking=False, bool "
     "copy=False, *, Format? "
     "memory_format=None) -> Tensor",
     ([](const Tensor& self, std::optional<Device> device, std::optional<Dtype> dtype, bool later,
         bool copy, MaybeFormat format) { return to(self, device, dtype, copy, format, later); }),
-    Method,
+    Method | Pointwise,
     "The tensor on another device, in another dtype or memory format; itself if nothing changes.");
 EMBER_OP(
     "to(Tensor self, Tensor other, bool non_blocking=False, bool copy=False, *, Format? "
@@ -142,14 +143,14 @@ EMBER_OP(
     ([](const Tensor& self, const Tensor& other, bool later, bool copy, MaybeFormat format) {
       return to(self, other.device(), other.dtype(), copy, format, later);
     }),
-    Method, "The tensor with the dtype and device of `other`.");
+    Method | Pointwise, "The tensor with the dtype and device of `other`.");
 
 Tensor copy_(const Tensor& self, const Tensor& src, bool non_blocking) {
   check_in_place("copy_", self);
   {
     NoGrad guard;
     // Into host memory that somebody may read at once: not later.
-    const Tensor apart = beside("copy_", self, src, Sharing::Pointwise);
+    const Tensor apart = beside("copy_", self, src, Sharing::Aligned);
     copy_values(self, self.shape() == src.shape() ? apart : expand(apart, self.shape()),
                 non_blocking && !self.device().is_cpu());
   }
@@ -165,12 +166,12 @@ EMBER_OP("copy_(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
          ([](const Tensor& self, const Tensor& src, bool later) {
            return copy_(self, src, later);
          }),
-         Method, "Copies the elements of `src`, broadcast and cast, into the tensor.");
+         Method | Pointwise, "Copies the elements of `src`, broadcast and cast, into the tensor.");
 EMBER_OP("copy_(Tensor self, Scalar src, bool non_blocking=False) -> Tensor",
          ([](const Tensor& self, const Scalar& src, bool later) {
            return copy_(self, scalar_tensor(src, dtype_of_scalar(src), self.device()), later);
          }),
-         Method, "Copies a number into the tensor.");
+         Method | Pointwise, "Copies a number into the tensor.");
 
 Tensor fill_(const Tensor& self, const Operand& value) {
   check_in_place("fill_", self);
@@ -190,13 +191,13 @@ Tensor fill_(const Tensor& self, const Operand& value) {
     tape_inplace(self, "fill", wrt(self, [](const Tensor& g) { return zeros_like(g); }));
   return self;
 }
-EMBER_OP("fill_(Tensor self, Number value) -> Tensor", &fill_, Function | Method,
+EMBER_OP("fill_(Tensor self, Number value) -> Tensor", &fill_, Function | Method | Pointwise,
          "Sets every element to `value`.");
 EMBER_OP("fill(Tensor self, Number value) -> Tensor",
          ([](const Tensor& self, const Operand& value) { return fill_(clone(self), value); }),
-         Function, "A tensor of the same shape with every element `value`.");
+         Function | Pointwise, "A tensor of the same shape with every element `value`.");
 EMBER_OP("zero_(Tensor self) -> Tensor",
-         ([](const Tensor& self) { return fill_(self, Scalar(0)); }), Function | Method,
+         ([](const Tensor& self) { return fill_(self, Scalar(0)); }), Function | Method | Pointwise,
          "Sets every element to 0.");
 
 Tensor data_of(const Tensor& self) {
@@ -227,12 +228,13 @@ Scalar item(const Tensor& self) {
   backend_of(self).copy_to_host(value, dense);
   return Scalar::load(self.dtype(), value);
 }
-EMBER_OP("item(Tensor self) -> Scalar", &item, Method,
+EMBER_OP("item(Tensor self) -> Scalar", &item, Method | DataDependent,
          "The value of a tensor with one element, as a Python number.");
 
-EMBER_OP("detach(Tensor self) -> Tensor", &detach, kForms, "The same elements without history.");
+EMBER_OP("detach(Tensor self) -> Tensor", &detach, kForms | Pointwise,
+         "The same elements without history.");
 EMBER_OP("detach_copy(Tensor self) -> Tensor",
          ([](const Tensor& self) { return clone(detach(self), MemoryFormat::Contiguous); }),
-         Function | Out, "A copy without history.");
+         Function | Out | Pointwise, "A copy without history.");
 
 }  // namespace ember

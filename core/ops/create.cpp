@@ -130,21 +130,21 @@ EMBER_OP("empty(Size size, " OPTIONS ", Format? memory_format=None) -> Tensor",
                                        dtype.value_or(default_dtype()), device_or_default(device)),
                          requires_grad);
          }),
-         Function | Out, "A tensor with uninitialised elements.");
+         Function | Out | Factory, "A tensor with uninitialised elements.");
 EMBER_OP("zeros(Size size, " OPTIONS ") -> Tensor",
          ([](const Shape& size, OPTION_PARAMS, Dest dest) {
            return finish(
                fill(target("zeros", dest, size, dtype, default_dtype(), device), Scalar(0)),
                requires_grad);
          }),
-         Function | Out, "A tensor filled with 0.");
+         Function | Out | Factory, "A tensor filled with 0.");
 EMBER_OP("ones(Size size, " OPTIONS ") -> Tensor",
          ([](const Shape& size, OPTION_PARAMS, Dest dest) {
            return finish(
                fill(target("ones", dest, size, dtype, default_dtype(), device), Scalar(1)),
                requires_grad);
          }),
-         Function | Out, "A tensor filled with 1.");
+         Function | Out | Factory, "A tensor filled with 1.");
 EMBER_OP("full(Size size, Scalar fill_value, " OPTIONS ") -> Tensor",
          ([](const Shape& size, const Scalar& value, OPTION_PARAMS, Dest dest) {
            const Dtype own = dtype_of_scalar(value);
@@ -152,20 +152,20 @@ EMBER_OP("full(Size size, Scalar fill_value, " OPTIONS ") -> Tensor",
            return finish(fill(target("full", dest, size, dtype, inferred, device), value),
                          requires_grad);
          }),
-         Function | Out, "A tensor filled with a number.");
+         Function | Out | Factory, "A tensor filled with a number.");
 EMBER_OP("scalar_tensor(Scalar s, " OPTIONS ") -> Tensor", ([](const Scalar& value, OPTION_PARAMS) {
            return finish(
                fill(target("scalar_tensor", {}, {}, dtype, default_dtype(), device), value),
                requires_grad);
          }),
-         Function, "A 0-d tensor, of the default dtype unless `dtype` is given.");
+         Function | Factory, "A 0-d tensor, of the default dtype unless `dtype` is given.");
 EMBER_OP("empty_strided(Size size, Size stride, " OPTIONS ") -> Tensor",
          ([](const Shape& size, const Shape& stride, OPTION_PARAMS) {
            return finish(empty_strided(size, stride, dtype.value_or(default_dtype()),
                                        device_or_default(device)),
                          requires_grad);
          }),
-         Function, "A tensor with uninitialised elements and the given strides.");
+         Function | Factory, "A tensor with uninitialised elements and the given strides.");
 EMBER_OP("empty_permuted(Size size, Size physical_layout, " OPTIONS ") -> Tensor",
          ([](const Shape& size, const Shape& layout, OPTION_PARAMS) {
            int n = size.size();
@@ -190,7 +190,7 @@ EMBER_OP("empty_permuted(Size size, Size physical_layout, " OPTIONS ") -> Tensor
                                        device_or_default(device)),
                          requires_grad);
          }),
-         Function,
+         Function | Factory,
          "A tensor with uninitialised elements whose dimensions lie in memory in the order "
          "`physical_layout`.");
 
@@ -219,19 +219,19 @@ Tensor new_filled(const Tensor& self, const Shape& size, OPTION_PARAMS,
 
 }  // namespace
 
-#define LIKE(name, value, doc)                                                                  \
-  EMBER_OP(#name "_like(Tensor self, " OPTIONS ", Format? memory_format=None) -> Tensor",       \
-           ([](const Tensor& self, OPTION_PARAMS, MaybeFormat format) {                         \
-             return like(self, dtype, nullptr, device, std::nullopt, requires_grad, format,     \
-                         value);                                                                \
-           }),                                                                                  \
-           Function, "A tensor of the shape, dtype and device of another, " doc ".");           \
-  EMBER_OP("new_" #name "(Tensor self, Size size, " OPTIONS ") -> Tensor",                      \
-           ([](const Tensor& self, const Shape& size, OPTION_PARAMS) {                          \
-             return new_filled(self, size, dtype, nullptr, device, std::nullopt, requires_grad, \
-                               value);                                                          \
-           }),                                                                                  \
-           Method, "A tensor of the given shape and the same dtype and device, " doc ".")
+#define LIKE(name, value, doc)                                                                     \
+  EMBER_OP(#name "_like(Tensor self, " OPTIONS ", Format? memory_format=None) -> Tensor",          \
+           ([](const Tensor& self, OPTION_PARAMS, MaybeFormat format) {                            \
+             return like(self, dtype, nullptr, device, std::nullopt, requires_grad, format,        \
+                         value);                                                                   \
+           }),                                                                                     \
+           Function | Pointwise, "A tensor of the shape, dtype and device of another, " doc ".");  \
+  EMBER_OP(                                                                                        \
+      "new_" #name "(Tensor self, Size size, " OPTIONS ") -> Tensor",                              \
+      ([](const Tensor& self, const Shape& size, OPTION_PARAMS) {                                  \
+        return new_filled(self, size, dtype, nullptr, device, std::nullopt, requires_grad, value); \
+      }),                                                                                          \
+      Method | Factory, "A tensor of the given shape and the same dtype and device, " doc ".")
 LIKE(empty, std::nullopt, "with uninitialised elements");
 LIKE(zeros, Scalar(0), "filled with 0");
 LIKE(ones, Scalar(1), "filled with 1");
@@ -242,13 +242,14 @@ EMBER_OP("full_like(Tensor self, Scalar fill_value, " OPTIONS
          ([](const Tensor& self, const Scalar& value, OPTION_PARAMS, MaybeFormat format) {
            return like(self, dtype, nullptr, device, std::nullopt, requires_grad, format, value);
          }),
-         Function, "A tensor of the shape, dtype and device of another, filled with a number.");
+         Function | Pointwise,
+         "A tensor of the shape, dtype and device of another, filled with a number.");
 EMBER_OP("new_full(Tensor self, Size size, Scalar fill_value, " OPTIONS ") -> Tensor",
          ([](const Tensor& self, const Shape& size, const Scalar& value, OPTION_PARAMS) {
            return new_filled(self, size, dtype, nullptr, device, std::nullopt, requires_grad,
                              value);
          }),
-         Method,
+         Method | Factory,
          "A tensor of the given shape and the same dtype and device, filled with a number.");
 EMBER_OP("new_empty_strided(Tensor self, Size size, Size stride, " OPTIONS ") -> Tensor",
          ([](const Tensor& self, const Shape& size, const Shape& stride, OPTION_PARAMS) {
@@ -256,7 +257,7 @@ EMBER_OP("new_empty_strided(Tensor self, Size size, Size stride, " OPTIONS ") ->
                                        device.value_or(self.device())),
                          requires_grad);
          }),
-         Method,
+         Method | Factory,
          "A tensor of the given shape and strides and the same dtype and device, with "
          "uninitialised elements.");
 
@@ -279,7 +280,7 @@ Tensor resize_(const Tensor& self, const Shape& size, MaybeFormat format) {
 }  // namespace
 
 EMBER_OP("resize_(Tensor self, Size size, *, Format? memory_format=None) -> Tensor", &resize_,
-         Method,
+         Method | Whole,
          "Gives the tensor another shape, in more memory if it needs more; new elements are "
          "uninitialised.");
 EMBER_OP("resize_as_(Tensor self, Tensor the_template, *, Format? memory_format=None) -> Tensor",
@@ -293,6 +294,6 @@ EMBER_OP("resize_as_(Tensor self, Tensor the_template, *, Format? memory_format=
            }
            return resize_(self, other.shape(), format);
          }),
-         kForms, "Gives the tensor the shape of another, in more memory if it needs more.");
+         kForms | Whole, "Gives the tensor the shape of another, in more memory if it needs more.");
 
 }  // namespace ember

@@ -42,7 +42,7 @@ bool clashes(const char* op, const Tensor& out, const Tensor& in, Sharing sharin
   const Overlap overlap = overlap_of(out, in);
   if (overlap == Overlap::None) return false;
   if (overlap == Overlap::Maybe || sharing == Sharing::Copied) return true;
-  if (overlap == Overlap::Full && sharing == Sharing::Pointwise) return false;
+  if (overlap == Overlap::Full && sharing == Sharing::Aligned) return false;
   fail_overlap(op);
 }
 

@@ -91,9 +91,10 @@ Tensor det(const Tensor& a) {
                 return det_rule(g, {lu.get(), pivots.get(), Tensor()}, x);
               }));
 }
-EMBER_OP("linalg.det(Tensor A) -> Tensor", &det, Function | Out,
+EMBER_OP("linalg.det(Tensor A) -> Tensor", &det, Function | Out | Leading,
          "The determinants of square matrices.");
-EMBER_OP("det(Tensor self) -> Tensor", &det, kForms, "The determinants of square matrices.");
+EMBER_OP("det(Tensor self) -> Tensor", &det, kForms | Leading,
+         "The determinants of square matrices.");
 
 namespace {
 
@@ -136,9 +137,11 @@ std::tuple<Tensor, Tensor> slogdet(const Tensor& a) {
 
 }  // namespace
 
-EMBER_OP("linalg.slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", &slogdet, Function | Out,
+EMBER_OP("linalg.slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", &slogdet,
+         Function | Out | Leading,
          "The sign of determinants, and the logarithm of their absolute value.");
-EMBER_OP("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", &slogdet, kForms | Out,
+EMBER_OP("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", &slogdet,
+         kForms | Out | Leading,
          "The sign of determinants, and the logarithm of their absolute value.");
 EMBER_OP("logdet(Tensor self) -> Tensor", ([](const Tensor& self) {
            auto [sign, size] = slogdet(self);
@@ -146,6 +149,6 @@ EMBER_OP("logdet(Tensor self) -> Tensor", ([](const Tensor& self) {
            Scalar nan(std::numeric_limits<double>::quiet_NaN());
            return where(sign == Scalar(-1.0), nan, size);
          }),
-         kForms, "The logarithm of determinants; NaN where they are negative.");
+         kForms | Leading, "The logarithm of determinants; NaN where they are negative.");
 
 }  // namespace ember

@@ -123,7 +123,8 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, std::optional<int64_t
 }  // namespace
 
 EMBER_OP("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", &cdist,
-         Function, "Distances of order `p` between each row of x1 and each row of x2.");
+         Function | Leading | Float32,
+         "Distances of order `p` between each row of x1 and each row of x2.");
 EMBER_OP("cdist(Tensor x1, Tensor x2, float p=2, str compute_mode='') -> Tensor",
          ([](const Tensor& x1, const Tensor& x2, double p, const std::string& mode) {
            const char* names[] = {"use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist",
@@ -132,7 +133,7 @@ EMBER_OP("cdist(Tensor x1, Tensor x2, float p=2, str compute_mode='') -> Tensor"
              if (mode == names[i]) return cdist(x1, x2, p, i);
            fail(Kind::Value, mode, " is not a valid value for compute_mode");
          }),
-         Function, "The same, with the way to compute Euclidean distances.");
+         Function | Leading | Float32, "The same, with the way to compute Euclidean distances.");
 EMBER_OP("pdist(Tensor self, float p=2) -> Tensor", ([](const Tensor& self, double p) {
            check(self.dim() == 2, Kind::Runtime,
                  "pdist only supports 2D tensors, got: ", self.dim(), "D");
@@ -147,6 +148,6 @@ EMBER_OP("pdist(Tensor self, float p=2) -> Tensor", ([](const Tensor& self, doub
            Tensor places = select(nonzero(reshape(above, {-1})), 1, 0);
            return index_select(reshape(distances(self, self, p, 2), {-1}), 0, places);
          }),
-         Function, "Distances of order `p` between all pairs of rows, each pair once.");
+         Function | Whole, "Distances of order `p` between all pairs of rows, each pair once.");
 
 }  // namespace ember

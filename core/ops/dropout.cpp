@@ -100,22 +100,24 @@ Tensor alpha_(const Tensor& self, double p, bool train) {
 Tensor dropout(const Tensor& self, double p, bool train) {
   return plain<Spread::Elements>(self, p, train);
 }
-EMBER_OP("dropout(Tensor self, float p, bool train) -> Tensor", &dropout, Function,
+EMBER_OP("dropout(Tensor self, float p, bool train) -> Tensor", &dropout,
+         Function | Pointwise | Random,
          "Zeroes elements with probability `p` and scales the others by 1 / (1 - p).");
 EMBER_OP("dropout_(Tensor self, float p, bool train) -> Tensor", &plain_<Spread::Elements>,
-         Function, "dropout() in place.");
+         Function | Pointwise | Random, "dropout() in place.");
 EMBER_OP("feature_dropout(Tensor self, float p, bool train) -> Tensor", &plain<Spread::Channels>,
-         Function, "Zeroes whole channels with probability `p`.");
+         Function | Whole | Random, "Zeroes whole channels with probability `p`.");
 EMBER_OP("feature_dropout_(Tensor self, float p, bool train) -> Tensor", &plain_<Spread::Channels>,
-         Function, "feature_dropout() in place.");
+         Function | Whole | Random, "feature_dropout() in place.");
 EMBER_OP("alpha_dropout(Tensor self, float p, bool train) -> Tensor", &alpha<Spread::Elements>,
-         Function, "Dropout that keeps mean and variance, for use after SELU.");
+         Function | Pointwise | Random,
+         "Dropout that keeps mean and variance, for use after SELU.");
 EMBER_OP("alpha_dropout_(Tensor self, float p, bool train) -> Tensor", &alpha_<Spread::Elements>,
-         Function, "alpha_dropout() in place.");
+         Function | Pointwise | Random, "alpha_dropout() in place.");
 EMBER_OP("feature_alpha_dropout(Tensor self, float p, bool train) -> Tensor",
-         &alpha<Spread::Channels>, Function, "alpha_dropout() of whole channels.");
+         &alpha<Spread::Channels>, Function | Whole | Random, "alpha_dropout() of whole channels.");
 EMBER_OP("feature_alpha_dropout_(Tensor self, float p, bool train) -> Tensor",
-         &alpha_<Spread::Channels>, Function, "feature_alpha_dropout() in place.");
+         &alpha_<Spread::Channels>, Function | Whole | Random, "feature_alpha_dropout() in place.");
 
 EMBER_OP("native_dropout(Tensor self, float p, bool? train) -> (Tensor, Tensor)",
          ([](const Tensor& self, double p,
@@ -128,7 +130,7 @@ EMBER_OP("native_dropout(Tensor self, float p, bool? train) -> (Tensor, Tensor)"
                               {Distribution::Bernoulli, 1.0 - p, 1.0});
            return {self * mask * Scalar(p == 1.0 ? 0.0 : 1.0 / (1.0 - p)), mask};
          }),
-         Function, "dropout() that returns its mask too.");
+         Function | Pointwise | Random, "dropout() that returns its mask too.");
 
 // -- rrelu
 // -------------------------------------------------------------------------------------------------
@@ -174,7 +176,7 @@ Tensor rrelu(const Tensor& self, double lower, double upper, bool training, Gene
 EMBER_OP(
     "rrelu(Tensor self, float lower=0.125, float upper=0.3333333333333333, bool training=False, "
     "Generator? generator=None) -> Tensor",
-    &rrelu, Function | InPlace | FunctionInPlace,
+    &rrelu, Function | InPlace | FunctionInPlace | Pointwise | Random,
     "Leaky ReLU with slopes drawn from [lower, upper) in training, their mean otherwise.");
 
 }  // namespace ember

@@ -119,22 +119,23 @@ std::tuple<Tensor, Tensor> eigh(const Tensor& a, const std::string& uplo) {
 
 EMBER_OP("linalg.eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)",
          ([](const Tensor& a, const std::string& uplo) { return eigh(a, uplo); }),
-         Function | Out | ExactOut,
+         Function | Out | ExactOut | Leading | Float32,
          "Eigenvalues, ascending, and eigenvectors of symmetric or Hermitian matrices.");
 EMBER_OP("linalg.eigvalsh(Tensor self, str UPLO='L') -> Tensor",
          ([](const Tensor& a, const std::string& uplo) {
            return eigvalsh(a, uplo, "linalg.eigvalsh");
          }),
-         Function | Out | ExactOut, "Eigenvalues of symmetric or Hermitian matrices, ascending.");
+         Function | Out | ExactOut | Leading | Float32,
+         "Eigenvalues of symmetric or Hermitian matrices, ascending.");
 EMBER_OP("linalg.eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
          ([](const Tensor& a) {
            Eigen e = eig("linalg.eig", a, true);
            return std::tuple(e.values, e.vectors);
          }),
-         Function | Out | SafeOut,
+         Function | Out | SafeOut | Leading | Float32,
          "Eigenvalues and eigenvectors of square matrices; both complex.");
 EMBER_OP("linalg.eigvals(Tensor self) -> Tensor",
          ([](const Tensor& a) { return eig("linalg.eigvals", a, false).values; }),
-         Function | Out | SafeOut, "Eigenvalues of square matrices, complex.");
+         Function | Out | SafeOut | Leading | Float32, "Eigenvalues of square matrices, complex.");
 
 }  // namespace ember

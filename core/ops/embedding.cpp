@@ -64,7 +64,7 @@ Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t padding, b
 EMBER_OP(
     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, "
     "bool sparse=False) -> Tensor",
-    &embedding, Function, "Rows of `weight`; the row `padding_idx` gets no gradient.");
+    &embedding, Function | Whole, "Rows of `weight`; the row `padding_idx` gets no gradient.");
 
 EMBER_OP(
     "embedding_renorm_(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor",
@@ -84,6 +84,6 @@ EMBER_OP(
       bump_version(self);
       return self;
     }),
-    Function, "Scales the rows that are used down to a norm of `max_norm`, in place.");
+    Function | Whole, "Scales the rows that are used down to a norm of `max_norm`, in place.");
 
 }  // namespace ember

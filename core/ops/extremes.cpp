@@ -103,10 +103,11 @@ Tensor amax(const Tensor& self, const Dims& dim, bool keepdim) {
   return extreme("amax", true, self, dim, keepdim);
 }
 EMBER_OP("amin(Tensor self, Dims dim=None, bool keepdim=False) -> Tensor", &amin,
-         kForms | Out | ExactOut,
+         kForms | Out | ExactOut | Along,
          "Smallest element over `dim`; the gradient is shared among ties.");
 EMBER_OP("amax(Tensor self, Dims dim=None, bool keepdim=False) -> Tensor", &amax,
-         kForms | Out | ExactOut, "Largest element over `dim`; the gradient is shared among ties.");
+         kForms | Out | ExactOut | Along,
+         "Largest element over `dim`; the gradient is shared among ties.");
 
 Tensor argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
   return arg_extreme("argmin", false, self, dim, keepdim);
@@ -115,9 +116,9 @@ Tensor argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
   return arg_extreme("argmax", true, self, dim, keepdim);
 }
 EMBER_OP("argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", &argmin,
-         kForms | Out | ExactOut, "Index of the smallest element, of all or along `dim`.");
+         kForms | Out | ExactOut | Along, "Index of the smallest element, of all or along `dim`.");
 EMBER_OP("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", &argmax,
-         kForms | Out | ExactOut, "Index of the largest element, of all or along `dim`.");
+         kForms | Out | ExactOut | Along, "Index of the largest element, of all or along `dim`.");
 
 // min and max have three meanings each: of all elements, of two tensors (tried before the next, as
 // a 0-d tensor could be an int), and along a dimension.
@@ -129,15 +130,15 @@ EMBER_OP("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", &ar
                    "input.numel() == 0. Specify the reduction dim with the 'dim' argument.");     \
              return extreme(#name, most, self, {}, false, true);                                  \
            }),                                                                                    \
-           kForms | Out | ExactOut, what " of all elements.");                                    \
+           kForms | Out | ExactOut | Along, what " of all elements.");                            \
   EMBER_OP(#name "(Tensor self, Tensor other) -> Tensor",                                         \
            ([](const Tensor& self, const Tensor& other) { return pair(self, other); }),           \
-           kForms | Out, what " of two tensors, element by element.");                            \
+           kForms | Out | Pointwise, what " of two tensors, element by element.");                \
   EMBER_OP(#name "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", \
            ([](const Tensor& self, int64_t dim, bool keepdim) {                                   \
              return extreme_along(#name, most, self, dim, keepdim);                               \
            }),                                                                                    \
-           kForms | Out | ExactOut, what " along `dim`, and where it is.")
+           kForms | Out | ExactOut | Along, what " along `dim`, and where it is.")
 EMBER_EXTREME(min, false, minimum, "Smallest");
 EMBER_EXTREME(max, true, maximum, "Largest");
 
@@ -149,6 +150,6 @@ EMBER_OP("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor 
            Dims dims = dim ? Dims(*dim) : Dims();
            return std::make_tuple(amin(self, dims, keepdim), amax(self, dims, keepdim));
          }),
-         kForms | Out | ExactOut, "Smallest and largest element, of all or along `dim`.");
+         kForms | Out | ExactOut | Along, "Smallest and largest element, of all or along `dim`.");
 
 }  // namespace ember

@@ -146,21 +146,22 @@ Tensor into(const char* op, Dest dest, Tensor result) {
       ([](const Tensor& x, std::optional<int64_t> n, int64_t dim, const Norm& norm, Dest dest) { \
         return into(#name, dest, run(#name, x, one(#name, x, n, dim), norm, inverse));           \
       }),                                                                                        \
-      Function | Out, what " along one dimension.");                                             \
+      Function | Out | Along | Float32, what " along one dimension.");                           \
   EMBER_OP(                                                                                      \
       "fft." #name "2(Tensor self, Size? s=None, Dims dim=[-2, -1], str? norm=None) -> Tensor",  \
       ([](const Tensor& x, const MaybeShape& s, const Dims& dim, const Norm& norm, Dest dest) {  \
         return into(#name "2", dest,                                                             \
                     run(#name "2", x, plan_of(#name "2", x, s, dim), norm, inverse));            \
       }),                                                                                        \
-      Function | Out, what " along two dimensions.");                                            \
+      Function | Out | Along | Float32, what " along two dimensions.");                          \
   EMBER_OP(                                                                                      \
       "fft." #name "n(Tensor self, Size? s=None, Dims dim=None, str? norm=None) -> Tensor",      \
       ([](const Tensor& x, const MaybeShape& s, const Dims& dim, const Norm& norm, Dest dest) {  \
         return into(#name "n", dest,                                                             \
                     run(#name "n", x, plan_of(#name "n", x, s, dim), norm, inverse));            \
       }),                                                                                        \
-      Function | Out, what " along all of `dim`, or of `s` from the last, or every dimension.")
+      Function | Out | Along | Float32,                                                          \
+      what " along all of `dim`, or of `s` from the last, or every dimension.")
 
 EMBER_FFT(fft, complex_n, false, "Discrete Fourier transform");
 EMBER_FFT(ifft, complex_n, true, "Inverse discrete Fourier transform");
@@ -196,9 +197,10 @@ Tensor shifted(const char* op, const Tensor& x, const Dims& dim, int64_t extra) 
 
 EMBER_OP("fft.fftshift(Tensor self, Dims dim=None) -> Tensor",
          ([](const Tensor& x, const Dims& dim) { return shifted("fftshift", x, dim, 0); }),
-         Function, "Moves frequency zero from the first place to the middle.");
+         Function | Along, "Moves frequency zero from the first place to the middle.");
 EMBER_OP("fft.ifftshift(Tensor self, Dims dim=None) -> Tensor",
          ([](const Tensor& x, const Dims& dim) { return shifted("ifftshift", x, dim, 1); }),
-         Function, "Inverse of fftshift: frequency zero from the middle to the first place.");
+         Function | Along,
+         "Inverse of fftshift: frequency zero from the middle to the first place.");
 
 }  // namespace ember::fft

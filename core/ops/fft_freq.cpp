@@ -30,11 +30,11 @@ EMBER_OP("fft.fftfreq(int n, float d=1.0, " OPTIONS ") -> Tensor",
          ([](int64_t n, double d, OPTION_PARAMS, Dest dest) {
            return frequencies("fftfreq", n, d, false, dtype, device, requires_grad, dest);
          }),
-         Function | Out, "The frequencies of fft's results for n samples, `d` apart.");
+         Function | Out | Factory, "The frequencies of fft's results for n samples, `d` apart.");
 EMBER_OP("fft.rfftfreq(int n, float d=1.0, " OPTIONS ") -> Tensor",
          ([](int64_t n, double d, OPTION_PARAMS, Dest dest) {
            return frequencies("rfftfreq", n, d, true, dtype, device, requires_grad, dest);
          }),
-         Function | Out, "The frequencies of rfft's results for n samples, `d` apart.");
+         Function | Out | Factory, "The frequencies of rfft's results for n samples, `d` apart.");
 
 }  // namespace ember

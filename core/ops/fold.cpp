@@ -123,11 +123,12 @@ Tensor fold_op(const Tensor& input, const Dims& output_size, const Dims& kernel,
 EMBER_OP(
     "nn.functional.unfold(Tensor input, Dims kernel_size, Dims dilation=1, Dims padding=0, "
     "Dims stride=1) -> Tensor",
-    &unfold_op, Function,
+    &unfold_op, Function | Entries,
     "Windows of (N, C, H, W) as columns, (N, C * elements of a window, windows).");
 EMBER_OP(
     "nn.functional.fold(Tensor input, Dims output_size, Dims kernel_size, Dims dilation=1, "
     "Dims padding=0, Dims stride=1) -> Tensor",
-    &fold_op, Function, "Columns (N, C * elements of a window, windows) added up to (N, C, H, W).");
+    &fold_op, Function | Entries,
+    "Columns (N, C * elements of a window, windows) added up to (N, C, H, W).");
 
 }  // namespace ember

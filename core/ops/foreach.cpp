@@ -74,7 +74,7 @@ TensorList foreach_fused(const std::string& name, const TensorList& self, const 
 EMBER_OP(
     "_foreach_fused(str name, Tensor[] self, Tensor[] second, Tensor[] third, float[] numbers, "
     "bool in_place) -> Tensor[]",
-    &foreach_fused, Function,
+    &foreach_fused, Function | Whole,
     "A row of the pointwise table for all tensors at once. Empty if they need it one by one.");
 
 }  // namespace

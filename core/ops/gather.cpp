@@ -66,7 +66,7 @@ EMBER_OP("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) 
          ([](const Tensor& self, int64_t dim, const Tensor& index, bool, Dest dest) {
            return deliver("gather", dest, gather(self, dim, index));
          }),
-         kForms | Out | Apart,
+         kForms | Out | Apart | Along | Rearranges,
          "The elements at `index` along a dimension: out[i][j] = self[index[i][j]][j] for dim 0.");
 
 namespace {
@@ -289,20 +289,21 @@ EMBER_OP("scatter(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
          ([](const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, Dest dest) {
            return scatter_set(self, dim, index, src, dest);
          }),
-         kAllForms | Apart, "A copy with `src` written to the places `index` along a dimension.");
+         kAllForms | Apart | Along,
+         "A copy with `src` written to the places `index` along a dimension.");
 EMBER_OP("scatter(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
          ([](const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value, Dest dest) {
            create::check_fits(value, self.dtype(), true);
            return scatter_set(self, dim, index, value, dest);
          }),
-         kAllForms | Apart,
+         kAllForms | Apart | Along,
          "A copy with a number written to the places `index` along a dimension.");
 EMBER_OP("scatter(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
          ([](const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
              const std::string& reduce, Dest dest) {
            return scatter_reduced("scatter", self, dim, index, src, old_meet(reduce), true, dest);
          }),
-         kAllForms | Apart,
+         kAllForms | Apart | Along,
          "A copy with `src` added to (or multiplied with) what is at `index` along a dimension.");
 EMBER_OP(
     "scatter(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
@@ -312,13 +313,14 @@ EMBER_OP(
       Tensor src = expand(scalar_tensor(value, self.dtype(), self.device()), index.shape());
       return scatter_reduced("scatter", self, dim, index, src, old_meet(reduce), true, dest);
     }),
-    kAllForms | Apart,
+    kAllForms | Apart | Along,
     "A copy with a number added to (or multiplied with) what is at `index` along a dimension.");
 EMBER_OP("scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
          ([](const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, Dest dest) {
            return scatter_sum("scatter_add", self, dim, index, src, dest);
          }),
-         kAllForms | Apart, "A copy with `src` added to what is at `index` along a dimension.");
+         kAllForms | Apart | Along,
+         "A copy with `src` added to what is at `index` along a dimension.");
 EMBER_OP(
     "scatter_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool "
     "include_self=True) -> Tensor",
@@ -327,7 +329,7 @@ EMBER_OP(
       return scatter_reduced("scatter_reduce", self, dim, index, src,
                              meet_of("scatter_reduce", reduce), include_self, dest);
     }),
-    kAllForms | Apart,
+    kAllForms | Apart | Along,
     "The sum, prod, mean, amax or amin of `src` at the places `index` along a dimension, together "
     "with "
     "what is there if `include_self`.");
@@ -359,7 +361,7 @@ Tensor index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const 
 EMBER_OP(
     "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool "
     "include_self=True) -> Tensor",
-    &index_reduce, kAllForms | Apart,
+    &index_reduce, kAllForms | Apart | Along,
     "The prod, mean, amax or amin of the rows of `source` at the rows `index` of self.");
 
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {
@@ -380,7 +382,7 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<i
   return gather(expand(self, wide), d, expand(within(self.dim() ? self.size(d) : 1), picked));
 }
 EMBER_OP("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", &take_along_dim,
-         kForms | Out,
+         kForms | Out | Along | Rearranges,
          "gather() with the other dimensions broadcast; of the flattened tensor if `dim` is None.");
 
 }  // namespace ember

@@ -125,12 +125,13 @@ TensorList gradient_at(const Tensor& self, const TensorList& spacing, const Dims
 
 EMBER_OP(
     "gradient(Tensor self, *, Scalar? spacing=None, Dims dim=None, int edge_order=1) -> Tensor[]",
-    &gradient_by, Function, "Derivatives of samples along each of `dim`, by finite differences.");
+    &gradient_by, Function | Along,
+    "Derivatives of samples along each of `dim`, by finite differences.");
 EMBER_OP("gradient(Tensor self, *, float[] spacing, Dims dim=None, int edge_order=1) -> Tensor[]",
-         &gradient_by_each, Function,
+         &gradient_by_each, Function | Along,
          "Derivatives of samples, with the distance between them for each dimension.");
 EMBER_OP("gradient(Tensor self, *, Tensor[] spacing, Dims dim=None, int edge_order=1) -> Tensor[]",
-         &gradient_at, Function,
+         &gradient_at, Function | Along,
          "Derivatives of samples, with their coordinates for each dimension.");
 
 }  // namespace ember

@@ -146,13 +146,13 @@ EMBER_OP(
       }
       return group_norm(input, groups, weight, bias, eps);
     }),
-    Function, "Mean 0 and variance 1 over groups of channels of each sample.");
+    Function | Entries, "Mean 0 and variance 1 over groups of channels of each sample.");
 EMBER_OP(
     "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float "
     "eps=1e-05, bool cudnn_enabled=True) -> Tensor",
     ([](const Tensor& input, int64_t groups, const Tensor& weight, const Tensor& bias, double eps,
         bool) { return group_norm(input, groups, weight, bias, eps); }),
-    Function, "Mean 0 and variance 1 over groups of channels of each sample.");
+    Function | Entries, "Mean 0 and variance 1 over groups of channels of each sample.");
 
 EMBER_OP(
     "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int "
@@ -168,6 +168,7 @@ EMBER_OP(
       return std::tuple(r.out, as_saved(r.mean, input, weight, bias),
                         as_saved(r.rstd, input, weight, bias));
     }),
-    Function | Out, "group_norm, with the mean and the reciprocal deviation of each group.");
+    Function | Out | Entries,
+    "group_norm, with the mean and the reciprocal deviation of each group.");
 
 }  // namespace ember

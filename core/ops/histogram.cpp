@@ -146,9 +146,10 @@ void check_edges(const Tensor& self, const Tensor& edges) {
 }  // namespace
 
 EMBER_OP("bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor", &bincount,
-         kForms, "How often each of 0, 1, 2 ... occurs, or the sum of its weights.");
+         kForms | DataDependent,
+         "How often each of 0, 1, 2 ... occurs, or the sum of its weights.");
 EMBER_OP("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", &histc,
-         kForms | Out,
+         kForms | Out | Whole,
          "Counts in `bins` equal bins from `min` to `max`, or over the range of the data if both "
          "are 0.");
 
@@ -163,7 +164,8 @@ EMBER_OP(
         return std::make_tuple(zeros({0}, self.dtype(), self.device()), clone(edges));
       return finished(self, bins_between(self, weight, contiguous(edges)), clone(edges), density);
     }),
-    kForms | Out | ExactOut, "Counts (or sums of weights) between the given edges, and the edges.");
+    kForms | Out | ExactOut | Whole,
+    "Counts (or sums of weights) between the given edges, and the edges.");
 EMBER_OP(
     "histogram(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool "
     "density=False) -> (Tensor hist, Tensor bin_edges)",
@@ -189,7 +191,7 @@ EMBER_OP(
       Tensor edges = edges_over(r, bins, self.dtype(), self.device());
       return finished(self, bins_between(self, weight, edges), edges, density);
     }),
-    kForms | Out | ExactOut,
+    kForms | Out | ExactOut | Whole,
     "Counts (or sums of weights) in `bins` equal bins over `range`, and their edges.");
 
 }  // namespace ember

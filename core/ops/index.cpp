@@ -174,7 +174,7 @@ Tensor index_put_(const Tensor& self, const TensorList& indices, const Tensor& v
     check(values.dim() <= self.dim(), Kind::Runtime, "shape mismatch: value tensor of shape ",
           values.shape(), " cannot be broadcast to indexing result of shape ", self.shape());
     if (accumulate)
-      add(self, beside("index_put_", self, values, Sharing::Pointwise), {&self, true});
+      add(self, beside("index_put_", self, values, Sharing::Aligned), {&self, true});
     else
       copy_(self, values);
     return self;
@@ -228,12 +228,12 @@ Tensor index_put(const Tensor& self, const TensorList& indices, const Tensor& va
 }
 EMBER_OP(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
-    &index_put, kForms,
+    &index_put, kForms | Whole,
     "A copy with the elements at `indices` replaced by `values`, or increased by them if "
     "`accumulate`.");
 EMBER_OP(
     "index_put_(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
-    &index_put_, kForms,
+    &index_put_, kForms | Whole,
     "Replaces the elements at `indices` by `values`, or adds to them if `accumulate`.");
 
 Tensor nonzero(const Tensor& self) { return backend_of(self).nonzero(self); }
@@ -257,7 +257,7 @@ EMBER_OP("nonzero(Tensor self, *, bool as_tuple=False) -> Tensor",
          ([](const Tensor& self, bool as_tuple) -> void* {
            return as_tuple ? to_host(nonzero_tuple(self)) : to_host(nonzero(self));
          }),
-         kForms | Out | Apart,
+         kForms | Out | Apart | DataDependent,
          "The positions of the elements that are not zero: one row for each, or with `as_tuple` "
          "one tensor for each "
          "dimension.");
@@ -273,7 +273,7 @@ Tensor nonzero_static(const Tensor& self, int64_t size, int64_t fill_value) {
   return out;
 }
 EMBER_OP("nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor", &nonzero_static,
-         kForms | Out | Apart | ExactOut,
+         kForms | Out | Apart | ExactOut | Whole,
          "nonzero() with exactly `size` rows: cut, or filled up with `fill_value`.");
 
 TensorList unravel_index(const Tensor& indices, const Shape& shape) {
@@ -292,10 +292,10 @@ TensorList unravel_index(const Tensor& indices, const Shape& shape) {
   }
   return out;
 }
-EMBER_OP("unravel_index(Tensor indices, Size shape) -> Tensor[]", &unravel_index, Function,
+EMBER_OP("unravel_index(Tensor indices, Size shape) -> Tensor[]", &unravel_index, Function | Whole,
          "Positions in the flattened tensor as one index for each dimension of `shape`.");
 
-EMBER_OP("argwhere(Tensor self) -> Tensor", &nonzero, kForms,
+EMBER_OP("argwhere(Tensor self) -> Tensor", &nonzero, kForms | DataDependent,
          "The positions of the elements that are not zero.");
 
 }  // namespace ember

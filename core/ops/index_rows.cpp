@@ -84,7 +84,7 @@ EMBER_OP("index_select(Tensor self, int dim, Tensor index) -> Tensor",
          ([](const Tensor& self, int64_t dim, const Tensor& index, Dest dest) {
            return deliver("index_select", dest, index_select(self, dim, index));
          }),
-         kForms | Out | Apart, "The rows `index` along a dimension.");
+         kForms | Out | Apart | Along | Rearranges, "The rows `index` along a dimension.");
 
 namespace {
 
@@ -204,12 +204,13 @@ Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Op
 }
 EMBER_OP(
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
-    &index_add_to, kAllForms | Apart,
+    &index_add_to, kAllForms | Apart | Along,
     "A copy with the rows of `source`, times `alpha`, added to the rows `index`.");
 EMBER_OP("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", &index_copy_to,
-         kAllForms | Apart, "A copy with the rows `index` replaced by those of `source`.");
+         kAllForms | Apart | Along | Widest,
+         "A copy with the rows `index` replaced by those of `source`.");
 EMBER_OP("index_fill(Tensor self, int dim, Tensor index, Number value) -> Tensor", &index_fill_to,
-         kAllForms | Apart, "A copy with the rows `index` filled with a number.");
+         kAllForms | Apart | Along, "A copy with the rows `index` filled with a number.");
 
 Tensor take(const Tensor& self, const Tensor& index) {
   check(index.dtype() == Dtype::Int64, Kind::Runtime,
@@ -221,7 +222,8 @@ EMBER_OP("take(Tensor self, Tensor index) -> Tensor",
          ([](const Tensor& self, const Tensor& index, Dest dest) {
            return deliver("take", dest, take(self, index));
          }),
-         kForms | Out | Apart, "The elements at `index`, the tensor being one line.");
+         kForms | Out | Apart | Whole | Rearranges,
+         "The elements at `index`, the tensor being one line.");
 
 namespace {
 
@@ -264,7 +266,7 @@ Tensor put_to(const Tensor& self, const Tensor& index, const Tensor& source, boo
 
 }  // namespace
 EMBER_OP("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", &put_to,
-         Function | Method | InPlace | Apart,
+         Function | Method | InPlace | Apart | Whole,
          "A copy with `source` at the places `index`, the tensor being one line.");
 
 }  // namespace ember

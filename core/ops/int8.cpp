@@ -37,7 +37,7 @@ Tensor int_mm(const Tensor& self, const Tensor& mat2, Dest dest) {
   }
   return deliver("_int_mm", dest, sum);
 }
-EMBER_OP("_int_mm(Tensor self, Tensor mat2) -> Tensor", &int_mm, Function | Out | Apart,
+EMBER_OP("_int_mm(Tensor self, Tensor mat2) -> Tensor", &int_mm, Function | Out | Apart | Whole,
          "Product of two matrices of 8-bit integers, in int32.");
 
 Tensor weight_int8pack_mm(const Tensor& self, const Tensor& mat2, const Tensor& scales) {
@@ -66,7 +66,7 @@ Tensor weight_int8pack_mm(const Tensor& self, const Tensor& mat2, const Tensor& 
   return to(out * to(scales, Dtype::Float32), self.dtype());
 }
 EMBER_OP("_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor",
-         &weight_int8pack_mm, Function,
+         &weight_int8pack_mm, Function | Whole,
          "self @ (mat2 * scales[:, None]).T with mat2 of int8, summed in float32.");
 
 }  // namespace

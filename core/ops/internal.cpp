@@ -143,17 +143,17 @@ Tensor safe_softmax(const Tensor& self, int64_t dim, std::optional<Dtype> dtype)
 }  // namespace
 
 EMBER_OP("hash_tensor(Tensor self, Dims dim=None, *, bool keepdim=False, int mode=0) -> Tensor",
-         &hash_tensor, kForms | Out,
+         &hash_tensor, kForms | Out | Along,
          "The exclusive or of all elements, as 64-bit floats or integers: a checksum (uint64).");
 EMBER_OP("_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", &chunk_cat,
-         Function | Out,
+         Function | Out | Along,
          "Tensors in `num_chunks` parts along `dim`, padded with zeros, and joined part by part.");
 EMBER_OP("_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor",
-         &masked_index, Function, "self[indices], with `fill` where the mask is False.");
+         &masked_index, Function | Whole, "self[indices], with `fill` where the mask is False.");
 EMBER_OP(
     "_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor "
     "values) -> Tensor",
-    &masked_index_put, Function,
+    &masked_index_put, Function | Whole,
     "A copy with the values under the mask added to the elements at `indices`.");
 EMBER_OP(
     "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, Dtype input_dtype) -> "
@@ -161,20 +161,20 @@ EMBER_OP(
     ([](const Tensor& g, const Tensor& y, int64_t dim, Dtype dtype) {
       return softmax_backward(g, y, dim, dtype, false);
     }),
-    Function | Out, "The gradient of softmax, from its output.");
+    Function | Out | Along, "The gradient of softmax, from its output.");
 EMBER_OP(
     "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, Dtype input_dtype) "
     "-> Tensor",
     ([](const Tensor& g, const Tensor& y, int64_t dim, Dtype dtype) {
       return softmax_backward(g, y, dim, dtype, true);
     }),
-    Function | Out, "The gradient of log_softmax, from its output.");
+    Function | Out | Along, "The gradient of log_softmax, from its output.");
 EMBER_OP("_safe_softmax(Tensor self, int dim, Dtype? dtype=None) -> Tensor", &safe_softmax,
-         Function, "softmax, with zeros where all elements along `dim` are -inf.");
+         Function | Along, "softmax, with zeros where all elements along `dim` are -inf.");
 EMBER_OP("native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor",
          ([](const Tensor& g, const Tensor& mask, double scale) {
            return g * (to(mask, g.dtype()) * Scalar(scale));
          }),
-         Function | Out, "The gradient of native_dropout.");
+         Function | Out | Pointwise, "The gradient of native_dropout.");
 
 }  // namespace ember

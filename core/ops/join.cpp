@@ -94,12 +94,13 @@ Tensor cat(const TensorList& tensors, int64_t dim) { return cat(tensors, dim, {}
 namespace {
 Tensor cat_op(const TensorList& tensors, int64_t dim, Dest dest) { return cat(tensors, dim, dest); }
 }  // namespace
-EMBER_OP("cat(Tensor[] tensors, int dim=0) -> Tensor", &cat_op, Function | Out | Apart,
+EMBER_OP("cat(Tensor[] tensors, int dim=0) -> Tensor", &cat_op,
+         Function | Out | Apart | Along | Widest,
          "The tensors one after the other along a dimension.");
-EMBER_OP("concat(Tensor[] tensors, int dim=0) -> Tensor", &cat_op, Function | Out | Apart,
-         "cat().");
-EMBER_OP("concatenate(Tensor[] tensors, int dim=0) -> Tensor", &cat_op, Function | Out | Apart,
-         "cat().");
+EMBER_OP("concat(Tensor[] tensors, int dim=0) -> Tensor", &cat_op,
+         Function | Out | Apart | Along | Widest, "cat().");
+EMBER_OP("concatenate(Tensor[] tensors, int dim=0) -> Tensor", &cat_op,
+         Function | Out | Apart | Along | Widest, "cat().");
 
 Tensor stack(const TensorList& tensors, int64_t dim, Dest dest) {
   check_list("stack", tensors);
@@ -130,7 +131,7 @@ EMBER_OP("stack(Tensor[] tensors, int dim=0) -> Tensor",
          ([](const TensorList& tensors, int64_t dim, Dest dest) {
            return stack(tensors, dim, dest);
          }),
-         Function | Out | Apart, "The tensors along a new dimension.");
+         Function | Out | Apart | Along | Widest, "The tensors along a new dimension.");
 
 namespace {
 
@@ -160,14 +161,15 @@ Tensor column_stack(const TensorList& tensors, Dest dest) {
 }
 
 }  // namespace
-EMBER_OP("hstack(Tensor[] tensors) -> Tensor", &hstack, Function | Out | Apart,
+EMBER_OP("hstack(Tensor[] tensors) -> Tensor", &hstack, Function | Out | Apart | Whole,
          "The tensors side by side: cat() along columns.");
-EMBER_OP("vstack(Tensor[] tensors) -> Tensor", &vstack, Function | Out | Apart,
+EMBER_OP("vstack(Tensor[] tensors) -> Tensor", &vstack, Function | Out | Apart | Whole,
          "The tensors on top of each other.");
-EMBER_OP("row_stack(Tensor[] tensors) -> Tensor", &vstack, Function | Out | Apart, "vstack().");
-EMBER_OP("dstack(Tensor[] tensors) -> Tensor", &dstack, Function | Out | Apart,
+EMBER_OP("row_stack(Tensor[] tensors) -> Tensor", &vstack, Function | Out | Apart | Whole,
+         "vstack().");
+EMBER_OP("dstack(Tensor[] tensors) -> Tensor", &dstack, Function | Out | Apart | Whole,
          "The tensors behind each other.");
-EMBER_OP("column_stack(Tensor[] tensors) -> Tensor", &column_stack, Function | Out | Apart,
+EMBER_OP("column_stack(Tensor[] tensors) -> Tensor", &column_stack, Function | Out | Apart | Whole,
          "The tensors side by side, lines as columns.");
 
 Tensor block_diag(const TensorList& tensors) {
@@ -207,7 +209,7 @@ Tensor block_diag(const TensorList& tensors) {
                      return out;
                    });
 }
-EMBER_OP("block_diag(Tensor[] *tensors) -> Tensor", &block_diag, Function,
+EMBER_OP("block_diag(Tensor[] *tensors) -> Tensor", &block_diag, Function | Whole,
          "A matrix with the given ones along its diagonal, and zeros elsewhere.");
 
 }  // namespace ember

@@ -120,7 +120,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> lstsq(const Tensor& a, const Tensor& 
 EMBER_OP(
     "linalg.lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor "
     "solution, Tensor residuals, Tensor rank, Tensor singular_values)",
-    &lstsq, Function | Out, "The X of least norm that makes the norm of A @ X - B smallest.");
+    &lstsq, Function | Out | Leading | Float32,
+    "The X of least norm that makes the norm of A @ X - B smallest.");
 
 // --- LDL ---------------------------------------------------------------------------------------
 
@@ -182,15 +183,17 @@ EMBER_OP(
       LdlFactors f = ldl_factor("linalg.ldl_factor_ex", a, hermitian, check_errors);
       return std::tuple(f.ld, f.pivots, f.info);
     }),
-    Function | Out, "Packed LDL factors of symmetric matrices, their pivots, and the info.");
+    Function | Out | Leading,
+    "Packed LDL factors of symmetric matrices, their pivots, and the info.");
 EMBER_OP("linalg.ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)",
          ([](const Tensor& a, bool hermitian) {
            LdlFactors f = ldl_factor("linalg.ldl_factor", a, hermitian, true);
            return std::tuple(f.ld, f.pivots);
          }),
-         Function | Out,
+         Function | Out | Leading,
          "Packed LDL factors of symmetric or Hermitian matrices, and their pivots.");
 EMBER_OP("linalg.ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor",
-         &ldl_solve, Function | Out, "The X with A @ X = B, from the packed LDL factors of A.");
+         &ldl_solve, Function | Out | Leading,
+         "The X with A @ X = B, from the packed LDL factors of A.");
 
 }  // namespace ember

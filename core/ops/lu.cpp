@@ -135,23 +135,26 @@ EMBER_OP(
       LuFactors f = lu_factor("linalg.lu_factor_ex", a, pivot, check_errors);
       return std::tuple(f.lu, f.pivots, f.info);
     }),
-    Function | Out, "Packed LU factors of matrices, their pivots, and which of them are singular.");
+    Function | Out | Leading,
+    "Packed LU factors of matrices, their pivots, and which of them are singular.");
 EMBER_OP("linalg.lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
          ([](const Tensor& a, bool pivot) {
            LuFactors f = lu_factor("linalg.lu_factor", a, pivot, true);
            return std::tuple(f.lu, f.pivots);
          }),
-         Function | Out, "Packed LU factors of matrices, and their pivots.");
+         Function | Out | Leading, "Packed LU factors of matrices, and their pivots.");
 EMBER_OP("linalg.lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
          ([](const Tensor& a, bool pivot) {
            LuFactors f = lu_factor("linalg.lu", a, pivot, false);
            return lu_unpack(f.lu, f.pivots, true, true);
          }),
-         Function | Out, "The permutation, lower and upper triangular factors of matrices.");
+         Function | Out | Leading,
+         "The permutation, lower and upper triangular factors of matrices.");
 EMBER_OP(
     "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) "
     "-> (Tensor P, Tensor L, Tensor U)",
-    &lu_unpack, Function | Out, "The factors that `linalg.lu_factor` has packed into one matrix.");
+    &lu_unpack, Function | Out | Leading,
+    "The factors that `linalg.lu_factor` has packed into one matrix.");
 EMBER_OP(
     "_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor "
     "pivots, Tensor info)",
@@ -159,7 +162,7 @@ EMBER_OP(
       LuFactors f = lu_factor("lu", a, pivot, check_errors);
       return std::tuple(f.lu, f.pivots, f.info);
     }),
-    Function, "What `lu` returns, with the info.");
+    Function | Leading, "What `lu` returns, with the info.");
 
 // --- systems ------------------------------------------------------------------------------------
 
@@ -215,12 +218,13 @@ Tensor lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool le
 EMBER_OP(
     "linalg.lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> "
     "Tensor",
-    &lu_solve, Function | Out,
+    &lu_solve, Function | Out | Leading | Float32,
     "The X with A @ X = B (or X @ A = B), from the packed LU factors of A.");
 EMBER_OP("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor",
          ([](const Tensor& b, const Tensor& lu, const Tensor& pivots) {
            return lu_solve(lu, pivots, b, true, false);
          }),
-         kForms | Out, "The X with A @ X = self, from the packed LU factors of A.");
+         kForms | Out | Leading | Float32,
+         "The X with A @ X = self, from the packed LU factors of A.");
 
 }  // namespace ember

@@ -81,7 +81,8 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Operand& value)
   return masked_fill_to(self, mask, value, {});
 }
 EMBER_OP("masked_fill(Tensor self, Tensor mask, Number value) -> Tensor", &masked_fill_to,
-         Function | Method | InPlace | Pointwise, "A copy with a number where `mask` is set.");
+         Function | Method | InPlace | Aligned | Pointwise,
+         "A copy with a number where `mask` is set.");
 
 Tensor masked_select(const Tensor& self, const Tensor& mask) {
   check(mask.dtype() == Dtype::Bool, Kind::Runtime,
@@ -104,13 +105,14 @@ EMBER_OP("masked_select(Tensor self, Tensor mask) -> Tensor",
          ([](const Tensor& self, const Tensor& mask, Dest dest) {
            return deliver("masked_select", dest, masked_select(self, mask));
          }),
-         kForms | Out | Apart, "The elements where `mask` is set, as one dimension.");
+         kForms | Out | Apart | DataDependent,
+         "The elements where `mask` is set, as one dimension.");
 
 Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
   return masked_scatter_to(self, mask, source, {});
 }
 EMBER_OP("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", &masked_scatter_to,
-         Function | Method | InPlace,
+         Function | Method | InPlace | Whole,
          "A copy with the elements of `source`, in order, where `mask` is set.");
 
 }  // namespace ember

@@ -58,7 +58,8 @@ Tensor mm(const Tensor& self, const Tensor& mat2, Dest dest) {
   check_types("mm", self, mat2);
   return product("mm", self, mat2, dest);
 }
-EMBER_OP("mm(Tensor self, Tensor mat2) -> Tensor", &mm, kForms | Out, "Product of two matrices.");
+EMBER_OP("mm(Tensor self, Tensor mat2) -> Tensor", &mm, kForms | Out | Whole | Lower,
+         "Product of two matrices.");
 
 Tensor bmm(const Tensor& self, const Tensor& mat2, Dest dest) {
   check(self.dim() == 3 && mat2.dim() == 3, Kind::Runtime,
@@ -70,7 +71,7 @@ Tensor bmm(const Tensor& self, const Tensor& mat2, Dest dest) {
   check_types("bmm", self, mat2);
   return product("bmm", self, mat2, dest);
 }
-EMBER_OP("bmm(Tensor self, Tensor mat2) -> Tensor", &bmm, kForms | Out,
+EMBER_OP("bmm(Tensor self, Tensor mat2) -> Tensor", &bmm, kForms | Out | Whole | Lower,
          "Products of two batches of matrices.");
 
 Tensor mv(const Tensor& self, const Tensor& vec) {
@@ -81,7 +82,7 @@ Tensor mv(const Tensor& self, const Tensor& vec) {
   check_types("mv", self, vec);
   return squeeze(product("mv", self, unsqueeze(vec, 1)), Dims(1));
 }
-EMBER_OP("mv(Tensor self, Tensor vec) -> Tensor", &mv, kForms | Out,
+EMBER_OP("mv(Tensor self, Tensor vec) -> Tensor", &mv, kForms | Out | Whole,
          "Product of a matrix and a vector.");
 
 namespace {
@@ -111,11 +112,11 @@ Tensor dot(const Tensor& self, const Tensor& tensor) {
               wrt(self, [t = Saved(tensor)](const Tensor& g) { return g * conj(t.get()); }),
               wrt(tensor, [s = Saved(self)](const Tensor& g) { return g * conj(s.get()); }));
 }
-EMBER_OP("dot(Tensor self, Tensor tensor) -> Tensor", &dot, kForms | Out,
+EMBER_OP("dot(Tensor self, Tensor tensor) -> Tensor", &dot, kForms | Out | Whole,
          "Dot product of two vectors.");
 EMBER_OP("vdot(Tensor self, Tensor other) -> Tensor",
          ([](const Tensor& self, const Tensor& other) { return dot(conj(self), other); }),
-         kForms | Out, "Dot product of the conjugate of a vector with another.");
+         kForms | Out | Whole, "Dot product of the conjugate of a vector with another.");
 
 Tensor matmul(const Tensor& self, const Tensor& other) {
   int p = self.dim(), q = other.dim();
@@ -147,7 +148,7 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
   };
   return product("matmul", spread(self), spread(other));
 }
-EMBER_OP("matmul(Tensor self, Tensor other) -> Tensor", &matmul, kForms | Out,
+EMBER_OP("matmul(Tensor self, Tensor other) -> Tensor", &matmul, kForms | Out | Leading | Lower,
          "Matrix product of two tensors: vectors, matrices or batches, broadcast together.");
 
 // --- products added to something: beta * input + alpha * (a @ b)
@@ -241,7 +242,7 @@ Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const S
   return addmm_into(self, mat1, mat2, beta, alpha, {});
 }
 EMBER_OP("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-         &addmm_into, kAllForms, "beta * self + alpha * (mat1 @ mat2).");
+         &addmm_into, kAllForms | Whole | Lower, "beta * self + alpha * (mat1 @ mat2).");
 
 EMBER_OP(
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> "
@@ -256,7 +257,7 @@ EMBER_OP(
             a.size(0), ", ", a.size(2), "] but got: [", b.size(0), ", ", b.size(1), "].");
       return add_product("baddbmm", self, a, b, beta, alpha, dest);
     }),
-    kAllForms, "beta * self + alpha * (batch1 @ batch2), batch by batch.");
+    kAllForms | Whole | Lower, "beta * self + alpha * (batch1 @ batch2), batch by batch.");
 
 EMBER_OP(
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
@@ -273,7 +274,7 @@ EMBER_OP(
       Tensor right = reshape(b, {b.size(0) * b.size(1), b.size(2)});
       return add_product("addbmm", self, left, right, beta, alpha, dest);
     }),
-    kAllForms, "beta * self + alpha * the sum of batch1 @ batch2 over the batch.");
+    kAllForms | Whole | Lower, "beta * self + alpha * the sum of batch1 @ batch2 over the batch.");
 
 EMBER_OP("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
          ([](const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
@@ -285,7 +286,7 @@ EMBER_OP("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar al
                  mat.size(0), "x", mat.size(1), "), vec (", vec.size(0), ")");
            return add_product("addmv", self, mat, vec, beta, alpha, dest);
          }),
-         kAllForms | FunctionInPlace, "beta * self + alpha * (mat @ vec).");
+         kAllForms | FunctionInPlace | Whole, "beta * self + alpha * (mat @ vec).");
 
 EMBER_OP("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
          ([](const Tensor& self, const Tensor& u, const Tensor& v, const Scalar& beta,
@@ -316,16 +317,16 @@ EMBER_OP("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar a
            if (beta.equal(0)) return to(outer, promote(self.dtype(), outer.dtype()));
            return scaled(self, beta) + outer;
          }),
-         kPointwiseForms, "beta * self + alpha * the outer product of vec1 and vec2.");
+         kAllForms | Aligned | Whole, "beta * self + alpha * the outer product of vec1 and vec2.");
 
 Tensor outer(const Tensor& self, const Tensor& vec2) {
   check(self.dim() == 1 && vec2.dim() == 1, Kind::Runtime,
         "outer(): Expected 1-D arguments, but got ", self.dim(), "-D and ", vec2.dim(), "-D");
   return unsqueeze(self, 1) * vec2;
 }
-EMBER_OP("outer(Tensor self, Tensor vec2) -> Tensor", &outer, kForms | Out | Apart,
+EMBER_OP("outer(Tensor self, Tensor vec2) -> Tensor", &outer, kForms | Out | Apart | Whole,
          "Outer product of two vectors.");
-EMBER_OP("ger(Tensor self, Tensor vec2) -> Tensor", &outer, kForms | Out | Apart,
+EMBER_OP("ger(Tensor self, Tensor vec2) -> Tensor", &outer, kForms | Out | Apart | Whole,
          "Outer product of two vectors.");
 
 EMBER_OP("inner(Tensor self, Tensor other) -> Tensor",
@@ -343,7 +344,7 @@ EMBER_OP("inner(Tensor self, Tensor other) -> Tensor",
            };
            return reshape(mm(rows(self), transpose(rows(other), 0, 1)), shape);
          }),
-         kForms | Out, "Sum of products over the last dimension of both tensors.");
+         kForms | Out | Whole | Lower, "Sum of products over the last dimension of both tensors.");
 
 // input @ weight.T + bias, the one product that every network makes: a node of its own.
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
@@ -386,6 +387,6 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
   return flat ? y : reshape(y, shape);
 }
 EMBER_OP("nn.functional.linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", &linear,
-         Function | Out, "input @ weight.T + bias.");
+         Function | Out | Entries | Lower, "input @ weight.T + bias.");
 
 }  // namespace ember

@@ -34,9 +34,9 @@ Tensor matrix_power(const Tensor& self, int64_t n) {
 
 }  // namespace
 
-EMBER_OP("linalg.matrix_power(Tensor self, int n) -> Tensor", &matrix_power, Function | Out,
-         "Square matrices to the power `n`.");
-EMBER_OP("matrix_power(Tensor self, int n) -> Tensor", &matrix_power, kForms | Out,
+EMBER_OP("linalg.matrix_power(Tensor self, int n) -> Tensor", &matrix_power,
+         Function | Out | Leading, "Square matrices to the power `n`.");
+EMBER_OP("matrix_power(Tensor self, int n) -> Tensor", &matrix_power, kForms | Out | Leading,
          "Square matrices to the power `n`.");
 
 // --- exponential -------------------------------------------------------------------------------
@@ -133,9 +133,9 @@ Tensor matrix_exp(const Tensor& self) {
 
 }  // namespace
 
-EMBER_OP("linalg.matrix_exp(Tensor self) -> Tensor", &matrix_exp, Function,
+EMBER_OP("linalg.matrix_exp(Tensor self) -> Tensor", &matrix_exp, Function | Leading,
          "The exponentials of square matrices.");
-EMBER_OP("matrix_exp(Tensor self) -> Tensor", &matrix_exp, kForms,
+EMBER_OP("matrix_exp(Tensor self) -> Tensor", &matrix_exp, kForms | Leading,
          "The exponentials of square matrices.");
 
 // --- chains of products ------------------------------------------------------------------------
@@ -202,7 +202,8 @@ Tensor multi_dot(const TensorList& tensors) {
 
 }  // namespace
 
-EMBER_OP("linalg.multi_dot(Tensor[] tensors) -> Tensor", &multi_dot, Function | Out | ExactOut,
+EMBER_OP("linalg.multi_dot(Tensor[] tensors) -> Tensor", &multi_dot,
+         Function | Out | ExactOut | Whole,
          "The product of several matrices, multiplied in the order that costs least.");
 EMBER_OP("chain_matmul(Tensor[] *matrices) -> Tensor", ([](const TensorList& matrices) {
            check(!matrices.empty(), Kind::Runtime, "chain_matmul(): Expected one or more matrices");
@@ -211,6 +212,6 @@ EMBER_OP("chain_matmul(Tensor[] *matrices) -> Tensor", ([](const TensorList& mat
                    ", expected 2 instead.");
            return matrices.size() == 1 ? clone(matrices[0]) : multi_dot(matrices);
          }),
-         Function | Out, "The product of several matrices, multiplied in the best order.");
+         Function | Out | Whole, "The product of several matrices, multiplied in the best order.");
 
 }  // namespace ember

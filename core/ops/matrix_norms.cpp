@@ -89,7 +89,7 @@ EMBER_OP(
       return matrix_norm("linalg.matrix_norm", self, order.to<double>(), size_of(dim), keepdim,
                          dtype);
     }),
-    Function | Out, "Norms of matrices: order 1, -1, 2, -2, inf or -inf.");
+    Function | Out | Along, "Norms of matrices: order 1, -1, 2, -2, inf or -inf.");
 EMBER_OP(
     "linalg.matrix_norm(Tensor self, str ord='fro', Dims dim=[-2,-1], bool keepdim=False, *, "
     "Dtype? dtype=None) -> Tensor",
@@ -97,7 +97,7 @@ EMBER_OP(
         MaybeDtype dtype) {
       return matrix_norm("linalg.matrix_norm", self, order, size_of(dim), keepdim, dtype);
     }),
-    Function | Out, "Frobenius ('fro') or nuclear ('nuc') norms of matrices.");
+    Function | Out | Along, "Frobenius ('fro') or nuclear ('nuc') norms of matrices.");
 
 EMBER_OP(
     "linalg.norm(Tensor self, Scalar? ord=None, Dims dim=None, bool keepdim=False, *, Dtype? "
@@ -117,7 +117,7 @@ EMBER_OP(
       if (matrix) return matrix_norm(op, self, order->to<double>(), size_of(dim), keepdim, dtype);
       return norm_over(op, self, order ? order->to<double>() : 2.0, dim, keepdim, dtype);
     }),
-    Function | Out, "Norms of vectors or of matrices, over `dim`.");
+    Function | Out | Along, "Norms of vectors or of matrices, over `dim`.");
 EMBER_OP(
     "linalg.norm(Tensor self, str ord, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> "
     "Tensor",
@@ -130,7 +130,7 @@ EMBER_OP(
             self.dim(), "D.");
       return matrix_norm("linalg.norm", self, order, size_of(dim), keepdim, dtype);
     }),
-    Function | Out, "Frobenius ('fro') or nuclear ('nuc') norms of matrices.");
+    Function | Out | Along, "Frobenius ('fro') or nuclear ('nuc') norms of matrices.");
 
 // --- condition numbers -------------------------------------------------------------------------
 
@@ -173,7 +173,8 @@ EMBER_OP("linalg.cond(Tensor self, Scalar? p=None) -> Tensor",
              return matrix_norm(op, m, order, {-2, -1}, false, std::nullopt);
            });
          }),
-         Function | Out | SafeOut, "Condition numbers of matrices, with the norm of order `p`.");
+         Function | Out | SafeOut | Leading | Float32,
+         "Condition numbers of matrices, with the norm of order `p`.");
 EMBER_OP("linalg.cond(Tensor self, str p) -> Tensor",
          ([](const Tensor& self, const std::string& p) {
            const char* op = "linalg.cond";
@@ -185,7 +186,7 @@ EMBER_OP("linalg.cond(Tensor self, str p) -> Tensor",
              return matrix_norm(op, m, p, {-2, -1}, false, std::nullopt);
            });
          }),
-         Function | Out | SafeOut,
+         Function | Out | SafeOut | Leading | Float32,
          "Condition numbers of matrices, with the Frobenius or nuclear norm.");
 
 }  // namespace ember

@@ -145,13 +145,14 @@ Tensor layer_norm(const Tensor& input, const Shape& shape, const Tensor& weight,
 EMBER_OP(
     "nn.functional.layer_norm(Tensor input, Size normalized_shape, Tensor? weight=None, Tensor? "
     "bias=None, float eps=1e-05) -> Tensor",
-    &layer_norm, Function, "Mean 0 and variance 1 over the last axes, then scale and shift.");
+    &layer_norm, Function | Leading,
+    "Mean 0 and variance 1 over the last axes, then scale and shift.");
 EMBER_OP(
     "layer_norm(Tensor input, Size normalized_shape, Tensor? weight=None, Tensor? bias=None, float "
     "eps=1e-05, bool cudnn_enable=True) -> Tensor",
     ([](const Tensor& input, const Shape& shape, const Tensor& weight, const Tensor& bias,
         double eps, bool) { return layer_norm(input, shape, weight, bias, eps); }),
-    Function, "Mean 0 and variance 1 over the last axes, then scale and shift.");
+    Function | Leading, "Mean 0 and variance 1 over the last axes, then scale and shift.");
 
 EMBER_OP(
     "native_layer_norm(Tensor input, Size normalized_shape, Tensor? weight, Tensor? bias, float "
@@ -164,7 +165,7 @@ EMBER_OP(
       return std::tuple(r.out, as_saved(r.mean, input, weight, bias),
                         as_saved(r.rstd, input, weight, bias));
     }),
-    Function | Out, "layer_norm, with the mean and the reciprocal deviation of each row.");
+    Function | Out | Whole, "layer_norm, with the mean and the reciprocal deviation of each row.");
 
 Tensor rms_norm(const Tensor& input, const Shape& shape, const Tensor& weight,
                 std::optional<double> eps) {
@@ -179,11 +180,11 @@ Tensor rms_norm(const Tensor& input, const Shape& shape, const Tensor& weight,
 EMBER_OP(
     "nn.functional.rms_norm(Tensor input, Size normalized_shape, Tensor? weight=None, float? "
     "eps=None) -> Tensor",
-    &rms_norm, Function,
+    &rms_norm, Function | Leading,
     "`input` divided by its root mean square over the last axes (arXiv:1910.07467).");
 EMBER_OP(
     "rms_norm(Tensor input, Size normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
-    &rms_norm, Function,
+    &rms_norm, Function | Leading,
     "`input` divided by its root mean square over the last axes (arXiv:1910.07467).");
 
 }  // namespace ember

@@ -65,7 +65,7 @@ EMBER_OP(
       check_real_order("linalg.vector_norm", ord);
       return norm_over("linalg.vector_norm", self, ord.to<double>(), dim, keepdim, dtype);
     }),
-    Function | Out | ExactOut, "Norm of order `ord` of vectors over `dim`.");
+    Function | Out | ExactOut | Along, "Norm of order `ord` of vectors over `dim`.");
 
 EMBER_OP(
     "norm(Tensor self, Scalar? p=2, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> "
@@ -74,7 +74,7 @@ EMBER_OP(
         MaybeDtype dtype) {
       return norm_over("norm", self, p ? p->to<double>() : 2.0, dim, keepdim, dtype);
     }),
-    kForms | Out | ExactOut, "Norm of order `p` over `dim`, or of all elements.");
+    kForms | Out | ExactOut | Along, "Norm of order `p` over `dim`, or of all elements.");
 EMBER_OP(
     "norm(Tensor self, str p, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> Tensor",
     ([](const Tensor& self, const std::string& p, const Dims& dim, bool keepdim, MaybeDtype dtype) {
@@ -85,13 +85,13 @@ EMBER_OP(
             "' is unknown; expected a number, 'fro' or 'nuc'");
       return norm_over("norm", self, 2.0, dim, keepdim, dtype);
     }),
-    kForms | Out | ExactOut, "Frobenius norm over `dim`, or of all elements.");
+    kForms | Out | ExactOut | Along, "Frobenius norm over `dim`, or of all elements.");
 
 EMBER_OP("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
          ([](const Tensor& self, const Tensor& other, const Scalar& p) {
            return norm_over("dist", self - other, p.to<double>(), {}, false, std::nullopt);
          }),
-         kForms, "Norm of order `p` of the difference of two tensors.");
+         kForms | Whole, "Norm of order `p` of the difference of two tensors.");
 
 EMBER_OP("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
          ([](const Tensor& self, const Scalar& p, int64_t dim, const Scalar& maxnorm) {
@@ -109,7 +109,7 @@ EMBER_OP("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
            Tensor scale = where(norms > maxnorm, maxnorm / (norms + Scalar(1e-7)), Scalar(1.0));
            return contiguous(self) * to(scale, real_of(self.dtype()));
          }),
-         kPointwiseForms,
+         kAllForms | Aligned | Whole,
          "Slices along `dim` scaled down so that their norms are at most `maxnorm`.");
 
 EMBER_OP(
@@ -123,7 +123,7 @@ EMBER_OP(
       if (self.shape() == size) return self;
       return sum_to(is_integral(self.dtype(), true) ? to(self, Dtype::Int64) : self, size);
     }),
-    Method,
+    Method | Whole,
     "The sum over the dimensions along which `size` would be broadcast to the tensor's shape.");
 
 }  // namespace ember

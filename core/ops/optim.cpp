@@ -56,7 +56,7 @@ EMBER_OP(
     "_fused_sgd_(Tensor[] self, Tensor[] grads, Tensor[] momentum_buffer_list, *, float "
     "weight_decay, float momentum, float lr, float dampening, bool nesterov, bool maximize, bool "
     "is_first_step) -> bool",
-    &fused_sgd, Function,
+    &fused_sgd, Function | Whole,
     "A step of SGD for all tensors at once. False if these tensors need it one by one.");
 
 bool fused_adam(const TensorList& params, const TensorList& grads, const TensorList& means,
@@ -78,7 +78,7 @@ EMBER_OP(
     "_fused_adam_(Tensor[] self, Tensor[] grads, Tensor[] exp_avgs, Tensor[] exp_avg_sqs, Tensor[] "
     "max_exp_avg_sqs, Tensor[] state_steps, *, float lr, float beta1, float beta2, float "
     "weight_decay, float eps, bool amsgrad, bool maximize, bool decoupled=False) -> bool",
-    &fused_adam, Function,
+    &fused_adam, Function | Whole,
     "A step of Adam (AdamW, if decoupled) for all tensors at once. False if these tensors need it "
     "one by one.");
 
@@ -101,7 +101,7 @@ EMBER_OP(
     "_fused_rmsprop_(Tensor[] self, Tensor[] grads, Tensor[] square_avgs, Tensor[] grad_avgs, "
     "Tensor[] momentum_buffer_list, Tensor[] state_steps, *, float lr, float alpha, float eps, "
     "float weight_decay, float momentum, bool centered, bool maximize) -> bool",
-    &fused_rmsprop, Function,
+    &fused_rmsprop, Function | Whole,
     "A step of RMSprop for all tensors at once. False if these tensors need it one by one.");
 
 bool fused_adagrad(const TensorList& params, const TensorList& grads, const TensorList& sums,
@@ -120,7 +120,7 @@ bool fused_adagrad(const TensorList& params, const TensorList& grads, const Tens
 EMBER_OP(
     "_fused_adagrad_(Tensor[] self, Tensor[] grads, Tensor[] state_sums, Tensor[] state_steps, *, "
     "float lr, float lr_decay, float weight_decay, float eps, bool maximize) -> bool",
-    &fused_adagrad, Function,
+    &fused_adagrad, Function | Whole,
     "A step of Adagrad for all tensors at once. False if these tensors need it one by one.");
 
 }  // namespace

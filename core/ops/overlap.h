@@ -3,7 +3,7 @@
 // among its operands. Ops need not think of it: by the time they run, nothing they read lies where
 // they write, but for the cases that they allow. Those are in the forms of the op:
 //   (none)      operands that share memory with the output are copied first
-//   Pointwise   each element is written after the elements at its place were read, so an operand
+//   Aligned     each element is written after the elements at its place were read, so an operand
 //               may be the output; anything else that surely overlaps is refused, as in PyTorch
 //   Apart       every operand that surely overlaps is refused, but the one that is changed
 // Where only the ranges of memory are known to meet (two columns of a matrix), the operand is
@@ -16,9 +16,9 @@
 
 namespace ember {
 
-enum class Sharing : uint8_t { Copied, Pointwise, Apart };
+enum class Sharing : uint8_t { Copied, Aligned, Apart };
 inline Sharing sharing_of(unsigned forms) {
-  return forms & Pointwise ? Sharing::Pointwise : forms & Apart ? Sharing::Apart : Sharing::Copied;
+  return forms & Aligned ? Sharing::Aligned : forms & Apart ? Sharing::Apart : Sharing::Copied;
 }
 
 [[noreturn]] void fail_overlap(const char* op);

@@ -111,47 +111,50 @@ EMBER_OP(
     ([](const Tensor& a, const Tensor& atol, const Tensor& rtol, bool hermitian) {
       return pinv(a, tolerance("linalg.pinv", a, atol, rtol), hermitian);
     }),
-    Function | Out | SafeOut, "The pseudo-inverses of matrices.");
+    Function | Out | SafeOut | Leading, "The pseudo-inverses of matrices.");
 EMBER_OP(
     "linalg.pinv(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> "
     "Tensor",
     ([](const Tensor& a, Real atol, Real rtol, bool hermitian) {
       return pinv(a, tolerance("linalg.pinv", a, atol, rtol), hermitian);
     }),
-    Function | Out | SafeOut, "The same, with one tolerance for all.");
+    Function | Out | SafeOut | Leading, "The same, with one tolerance for all.");
 EMBER_OP("linalg.pinv(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor",
          ([](const Tensor& a, const Tensor& rcond, bool hermitian) {
            return pinv(a, tolerance("linalg.pinv", a, Tensor(), rcond), hermitian);
          }),
-         Function | Out | SafeOut, "The same, with the relative tolerance under its old name.");
+         Function | Out | SafeOut | Leading,
+         "The same, with the relative tolerance under its old name.");
 EMBER_OP("linalg.pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor",
          ([](const Tensor& a, double rcond, bool hermitian) {
            return pinv(a, tolerance("linalg.pinv", a, 0.0, rcond), hermitian);
          }),
-         Function | Out | SafeOut, "The same, with the relative tolerance under its old name.");
+         Function | Out | SafeOut | Leading,
+         "The same, with the relative tolerance under its old name.");
 EMBER_OP("pinverse(Tensor self, float rcond=1e-15) -> Tensor", ([](const Tensor& a, double rcond) {
            return pinv(a, tolerance("pinverse", a, 0.0, rcond), false);
          }),
-         kForms, "The pseudo-inverses of matrices.");
+         kForms | Leading | Float32, "The pseudo-inverses of matrices.");
 
 EMBER_OP("linalg.matrix_rank(Tensor self, Tensor tol, bool hermitian=False) -> Tensor",
          ([](const Tensor& a, const Tensor& tol, bool hermitian) {
            Tensor none = scalar_tensor(0.0, Dtype::Float64, a.device());
            return rank(a, tolerance("linalg.matrix_rank", a, tol, none), hermitian);
          }),
-         Function | Out | SafeOut, "How many singular values are larger than `tol`.");
+         Function | Out | SafeOut | Leading | Float32,
+         "How many singular values are larger than `tol`.");
 EMBER_OP("linalg.matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor",
          ([](const Tensor& a, double tol, bool hermitian) {
            return rank(a, tolerance("linalg.matrix_rank", a, tol, 0.0), hermitian);
          }),
-         Function | Out | SafeOut, "The same, with one bound for all.");
+         Function | Out | SafeOut | Leading | Float32, "The same, with one bound for all.");
 EMBER_OP(
     "linalg.matrix_rank(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool "
     "hermitian=False) -> Tensor",
     ([](const Tensor& a, const Tensor& atol, const Tensor& rtol, bool hermitian) {
       return rank(a, tolerance("linalg.matrix_rank", a, atol, rtol), hermitian);
     }),
-    Function | Out | SafeOut,
+    Function | Out | SafeOut | Leading | Float32,
     "How many singular values are larger than max(atol, rtol * largest).");
 EMBER_OP(
     "linalg.matrix_rank(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) "
@@ -159,6 +162,6 @@ EMBER_OP(
     ([](const Tensor& a, Real atol, Real rtol, bool hermitian) {
       return rank(a, tolerance("linalg.matrix_rank", a, atol, rtol), hermitian);
     }),
-    Function | Out | SafeOut, "The same, with one tolerance for all.");
+    Function | Out | SafeOut | Leading | Float32, "The same, with one tolerance for all.");
 
 }  // namespace ember

@@ -85,7 +85,7 @@ constexpr unsigned row_forms(std::string_view name, unsigned forms) {
   if (is_one_of(name, {"trunc_divide", "isclose", "angle", "xlog1py", "heaviside", "square",
                        "frexp_mantissa", "frexp_exponent"}))
     return 0;
-  if (name == "ldexp") return (forms | FunctionInPlace) & ~Pointwise;  // in PyTorch a product
+  if (name == "ldexp") return (forms | FunctionInPlace) & ~Aligned;  // in PyTorch a product
   if (is_one_of(name, {"gcd", "lcm", "xlogy", "clamp_min", "clamp_max"}))
     return forms | FunctionInPlace;
   return name == "logical_not" ? forms | InPlace : forms;
@@ -109,7 +109,7 @@ constexpr const char* row_schema(std::string_view name, const char* numbers, con
 #define EMBER_UNARY_ROW(name, types, keep, fwd, deriv, doc) \
   EMBER_UNARY_OP(#name, name, row_forms(#name, kUnaryForms), doc);
 #define EMBER_PREDICATE_ROW(name, types, expr, doc) \
-  EMBER_UNARY_OP(#name, name, row_forms(#name, kForms | Out | Pointwise), doc);
+  EMBER_UNARY_OP(#name, name, row_forms(#name, kForms | Out | Aligned | Pointwise), doc);
 #define EMBER_TWO_OPERANDS(name, doc)                                                     \
   EMBER_OP(row_schema(#name, #name "(Number self, Number other) -> Tensor",               \
                       #name "(Tensor self, Number other) -> Tensor",                      \

@@ -191,11 +191,13 @@ Tensor avg_pool_op(const Tensor& x, const Dims& kernel, const Dims& stride, cons
 #define MAX_ARGUMENTS                                                                    \
   "(Tensor input, Dims kernel_size, Dims stride=None, Dims padding=0, Dims dilation=1, " \
   "bool ceil_mode=False, bool return_indices=False) -> "
-#define MAX_POOL(axes, doc)                                                                      \
-  EMBER_OP("nn.functional.max_pool" #axes "d" MAX_ARGUMENTS "Any", &max_pool_op<axes>, Function, \
-           doc);                                                                                 \
-  EMBER_OP("nn.functional.max_pool" #axes "d_with_indices" MAX_ARGUMENTS "(Tensor, Tensor)",     \
-           &max_pool_with_indices<axes>, Function,                                               \
+template <int axes>
+constexpr unsigned kMaxTraits = axes == 3 ? Entries | Float32 : Entries;
+#define MAX_POOL(axes, doc)                                                                  \
+  EMBER_OP("nn.functional.max_pool" #axes "d" MAX_ARGUMENTS "Any", &max_pool_op<axes>,       \
+           Function | kMaxTraits<axes>, doc);                                                \
+  EMBER_OP("nn.functional.max_pool" #axes "d_with_indices" MAX_ARGUMENTS "(Tensor, Tensor)", \
+           &max_pool_with_indices<axes>, Function | Entries,                                 \
            "`max_pool" #axes "d` with `return_indices=True`.")
 MAX_POOL(1, "The maximum of windows of (N, C, L); the stride is the window's size if None.");
 MAX_POOL(2, "The maximum of windows of (N, C, H, W); the stride is the window's size if None.");
@@ -209,17 +211,18 @@ EMBER_OP("nn.functional.avg_pool1d" AVG_ARGUMENTS ") -> Tensor",
              bool ceil_mode, bool count_include_pad) {
            return avg_pool(1, x, kernel, stride, padding, ceil_mode, count_include_pad, {});
          }),
-         Function | Out, "The mean of windows of (N, C, L).");
+         Function | Out | Entries, "The mean of windows of (N, C, L).");
 EMBER_OP("nn.functional.avg_pool2d" AVG_ARGUMENTS ", int? divisor_override=None) -> Tensor",
-         &avg_pool_op<2>, Function | Out, "The mean of windows of (N, C, H, W).");
+         &avg_pool_op<2>, Function | Out | Entries, "The mean of windows of (N, C, H, W).");
 EMBER_OP("nn.functional.avg_pool3d" AVG_ARGUMENTS ", int? divisor_override=None) -> Tensor",
-         &avg_pool_op<3>, Function | Out, "The mean of windows of (N, C, D, H, W).");
+         &avg_pool_op<3>, Function | Out | Entries | Float32,
+         "The mean of windows of (N, C, D, H, W).");
 
 // A size for each axis: nn.functional fills in None.
 EMBER_OP("_adaptive_avg_pool(Tensor input, Dims output_size) -> Tensor", &adaptive_avg_pool,
-         Function, "The mean of windows that cover the last axes evenly.");
+         Function | Entries, "The mean of windows that cover the last axes evenly.");
 EMBER_OP("_adaptive_max_pool(Tensor input, Dims output_size) -> (Tensor, Tensor)",
-         &adaptive_max_pool, Function,
+         &adaptive_max_pool, Function | Entries,
          "The maximum of windows that cover the last axes evenly, and its place.");
 
 }  // namespace ember

@@ -102,10 +102,12 @@ std::tuple<Tensor, Tensor> qr(const char* op, const Tensor& a, const std::string
 
 EMBER_OP("linalg.qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
          ([](const Tensor& a, const std::string& mode) { return qr("linalg.qr", a, mode); }),
-         Function | Out, "An orthogonal Q and an upper triangular R with A = Q @ R.");
+         Function | Out | Leading | Float32,
+         "An orthogonal Q and an upper triangular R with A = Q @ R.");
 EMBER_OP("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
          ([](const Tensor& a, bool some) { return qr("qr", a, some ? "reduced" : "complete"); }),
-         kForms | Out, "An orthogonal Q and an upper triangular R with input = Q @ R.");
+         kForms | Out | Leading | Float32,
+         "An orthogonal Q and an upper triangular R with input = Q @ R.");
 EMBER_OP("geqrf(Tensor self) -> (Tensor a, Tensor tau)", ([](const Tensor& a) {
            Reflectors r = geqrf("geqrf", a);
            if (!grad_needed(a)) return std::tuple(r.a, r.tau);
@@ -116,7 +118,8 @@ EMBER_OP("geqrf(Tensor self) -> (Tensor a, Tensor tau)", ([](const Tensor& a) {
                      }));
            return std::tuple(r.a, r.tau);
          }),
-         kForms | Out, "R and below it the Householder reflectors of Q, and their factors.");
+         kForms | Out | Leading | Float32,
+         "R and below it the Householder reflectors of Q, and their factors.");
 
 // --- products of reflectors --------------------------------------------------------------------
 
@@ -246,13 +249,15 @@ Tensor ormqr(const Tensor& a, const Tensor& tau, const Tensor& c, bool left, boo
 }  // namespace
 
 EMBER_OP("linalg.householder_product(Tensor input, Tensor tau) -> Tensor", &householder_product,
-         Function | Out | SafeOut, "The first columns of a product of Householder reflectors.");
+         Function | Out | SafeOut | Leading | Float32,
+         "The first columns of a product of Householder reflectors.");
 EMBER_OP("orgqr(Tensor self, Tensor input2) -> Tensor", &householder_product,
-         kForms | Out | SafeOut, "The first columns of a product of Householder reflectors.");
+         kForms | Out | SafeOut | Leading | Float32,
+         "The first columns of a product of Householder reflectors.");
 EMBER_OP(
     "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> "
     "Tensor",
-    &ormqr, kForms | Out | SafeOut,
+    &ormqr, kForms | Out | SafeOut | Leading | Float32,
     "A matrix multiplied from the left or right by a product of reflectors, or its adjoint.");
 
 }  // namespace ember

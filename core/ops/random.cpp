@@ -198,25 +198,26 @@ EMBER_OP("rand(Size size, " GENERATOR ", " OPTIONS ") -> Tensor",
                filled_uniform(target("rand", dest, size, dtype, device, default_dtype()), g),
                requires_grad);
          }),
-         Function | Out, "Uniform numbers in [0, 1).");
+         Function | Out | Factory | Random, "Uniform numbers in [0, 1).");
 EMBER_OP("rand_like(Tensor self, " GENERATOR ", " LIKE_OPTIONS ") -> Tensor",
          ([](const Tensor& self, Generator* g, LIKE_PARAMS) {
            return finish(filled_uniform(target_like(self, dtype, device, format), g),
                          requires_grad);
          }),
-         Function, "Uniform numbers in [0, 1), with the shape, dtype and device of `input`.");
+         Function | Pointwise | Random,
+         "Uniform numbers in [0, 1), with the shape, dtype and device of `input`.");
 EMBER_OP("randn(Size size, " GENERATOR ", " OPTIONS ") -> Tensor",
          ([](const Shape& size, Generator* g, OPTION_PARAMS, Dest dest) {
            return finish(
                filled_normal(target("randn", dest, size, dtype, device, default_dtype()), g),
                requires_grad);
          }),
-         Function | Out, "Normal numbers with mean 0 and variance 1.");
+         Function | Out | Factory | Random, "Normal numbers with mean 0 and variance 1.");
 EMBER_OP("randn_like(Tensor self, " GENERATOR ", " LIKE_OPTIONS ") -> Tensor",
          ([](const Tensor& self, Generator* g, LIKE_PARAMS) {
            return finish(filled_normal(target_like(self, dtype, device, format), g), requires_grad);
          }),
-         Function,
+         Function | Pointwise | Random,
          "Normal numbers with mean 0 and variance 1, with the shape, dtype and device of `input`.");
 
 EMBER_OP("randint(int high, Size size, " GENERATOR ", " OPTIONS ") -> Tensor",
@@ -224,25 +225,26 @@ EMBER_OP("randint(int high, Size size, " GENERATOR ", " OPTIONS ") -> Tensor",
            Tensor out = target("randint", dest, size, dtype, device, Dtype::Int64);
            return finish(draw(out, g, integers_between(out.dtype(), 0, high)), requires_grad);
          }),
-         Function | Out, "Integers from 0 to `high` - 1, all as likely.");
+         Function | Out | Factory | Random, "Integers from 0 to `high` - 1, all as likely.");
 EMBER_OP("randint(int low, int high, Size size, " GENERATOR ", " OPTIONS ") -> Tensor",
          ([](int64_t low, int64_t high, const Shape& size, Generator* g, OPTION_PARAMS, Dest dest) {
            Tensor out = target("randint", dest, size, dtype, device, Dtype::Int64);
            return finish(draw(out, g, integers_between(out.dtype(), low, high)), requires_grad);
          }),
-         Function | Out, "Integers from `low` to `high` - 1, all as likely.");
+         Function | Out | Factory | Random, "Integers from `low` to `high` - 1, all as likely.");
 EMBER_OP("randint_like(Tensor self, int high, " GENERATOR ", " LIKE_OPTIONS ") -> Tensor",
          ([](const Tensor& self, int64_t high, Generator* g, LIKE_PARAMS) {
            Tensor out = target_like(self, dtype, device, format);
            return finish(draw(out, g, integers_between(out.dtype(), 0, high)), requires_grad);
          }),
-         Function, "Integers from 0 to `high` - 1, with the shape, dtype and device of `input`.");
+         Function | Pointwise | Random,
+         "Integers from 0 to `high` - 1, with the shape, dtype and device of `input`.");
 EMBER_OP("randint_like(Tensor self, int low, int high, " GENERATOR ", " LIKE_OPTIONS ") -> Tensor",
          ([](const Tensor& self, int64_t low, int64_t high, Generator* g, LIKE_PARAMS) {
            Tensor out = target_like(self, dtype, device, format);
            return finish(draw(out, g, integers_between(out.dtype(), low, high)), requires_grad);
          }),
-         Function,
+         Function | Pointwise | Random,
          "Integers from `low` to `high` - 1, with the shape, dtype and device of `input`.");
 
 EMBER_OP("randperm(int n, " GENERATOR ", " OPTIONS ") -> Tensor",
@@ -255,13 +257,14 @@ EMBER_OP("randperm(int n, " GENERATOR ", " OPTIONS ") -> Tensor",
                  " is too large for dtype ", t);
            return finish(draw(out, g, {Distribution::Permutation}), requires_grad);
          }),
-         Function | Out, "The numbers from 0 to n - 1 in random order.");
+         Function | Out | Factory | Random, "The numbers from 0 to n - 1 in random order.");
 EMBER_OP("normal(float mean, float std, Size size, " GENERATOR ", " OPTIONS ") -> Tensor",
          ([](double mean, double std, const Shape& size, Generator* g, OPTION_PARAMS, Dest dest) {
            Tensor out = target("normal", dest, size, dtype, device, default_dtype());
            return finish(filled_normal(out, g, mean, std), requires_grad);
          }),
-         Function | Out, "Normal numbers with the given mean and standard deviation.");
+         Function | Out | Pointwise | Random,
+         "Normal numbers with the given mean and standard deviation.");
 
 // -- filling
 // -----------------------------------------------------------------------------------------------
@@ -271,34 +274,34 @@ Tensor uniform_(const Tensor& self, double from, double to, Generator* generator
   return draw_in_place("uniform_", self, generator, {Distribution::Uniform, from, to});
 }
 EMBER_OP("uniform_(Tensor self, float from=0.0, float to=1.0, " GENERATOR ") -> Tensor", &uniform_,
-         Method, "Fills the tensor with uniform numbers in [from, to).");
+         Method | Pointwise | Random, "Fills the tensor with uniform numbers in [from, to).");
 
 Tensor normal_(const Tensor& self, double mean, double std, Generator* generator) {
   check_normal(self.dtype(), std);
   return draw_in_place("normal_", self, generator, {Distribution::Normal, mean, std});
 }
 EMBER_OP("normal_(Tensor self, float mean=0.0, float std=1.0, " GENERATOR ") -> Tensor", &normal_,
-         Method, "Fills the tensor with normal numbers.");
+         Method | Pointwise | Random, "Fills the tensor with normal numbers.");
 
 EMBER_OP("random_(Tensor self, " GENERATOR ") -> Tensor", ([](const Tensor& self, Generator* g) {
            check(!is_complex(self.dtype()), Kind::NotImplemented,
                  "\"random_kernel_cpu\" not implemented for '", type_name(self.dtype()), "'");
            return draw_in_place("random_", self, g, {Distribution::IntegersOfDtype});
          }),
-         Method,
+         Method | Pointwise | Random,
          "Fills the tensor with non-negative integers, of those that its dtype holds exactly.");
 EMBER_OP("random_(Tensor self, int to, " GENERATOR ") -> Tensor",
          ([](const Tensor& self, int64_t to, Generator* g) {
            return draw_in_place("random_", self, g, integers_between(self.dtype(), 0, to));
          }),
-         Method, "Fills the tensor with integers from 0 to `to` - 1.");
+         Method | Pointwise | Random, "Fills the tensor with integers from 0 to `to` - 1.");
 EMBER_OP("random_(Tensor self, int from, int? to, " GENERATOR ") -> Tensor",
          ([](const Tensor& self, int64_t from, std::optional<int64_t> to, Generator* g) {
            Draw what =
                to ? integers_between(self.dtype(), from, *to) : integers_from(self.dtype(), from);
            return draw_in_place("random_", self, g, what);
          }),
-         Method, "Fills the tensor with integers from `from` to `to` - 1.");
+         Method | Pointwise | Random, "Fills the tensor with integers from `from` to `to` - 1.");
 
 EMBER_OP("exponential_(Tensor self, float lambd=1.0, " GENERATOR ") -> Tensor",
          ([](const Tensor& self, double lambd, Generator* g) {
@@ -307,7 +310,7 @@ EMBER_OP("exponential_(Tensor self, float lambd=1.0, " GENERATOR ") -> Tensor",
                  "exponential_ expects lambda > 0.0, but found lambda=", lambd);
            return draw_in_place("exponential_", self, g, {Distribution::Exponential, lambd});
          }),
-         Method, "Fills the tensor with exponential numbers of rate `lambd`.");
+         Method | Pointwise | Random, "Fills the tensor with exponential numbers of rate `lambd`.");
 EMBER_OP("geometric_(Tensor self, float p, " GENERATOR ") -> Tensor",
          ([](const Tensor& self, double p, Generator* g) {
            check(p > 0.0 && p < 1.0, Kind::Runtime,
@@ -316,7 +319,8 @@ EMBER_OP("geometric_(Tensor self, float p, " GENERATOR ") -> Tensor",
                  "\"geometric_cpu\" not implemented for '", type_name(self.dtype()), "'");
            return draw_in_place("geometric_", self, g, {Distribution::Geometric, p});
          }),
-         Method, "Fills the tensor with the number of tries until a success of probability `p`.");
+         Method | Pointwise | Random,
+         "Fills the tensor with the number of tries until a success of probability `p`.");
 EMBER_OP("cauchy_(Tensor self, float median=0.0, float sigma=1.0, " GENERATOR ") -> Tensor",
          ([](const Tensor& self, double median, double sigma, Generator* g) {
            check_continuous("Cauchy", self.dtype());
@@ -324,7 +328,7 @@ EMBER_OP("cauchy_(Tensor self, float median=0.0, float sigma=1.0, " GENERATOR ")
                  "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
            return draw_in_place("cauchy_", self, g, {Distribution::Cauchy, median, sigma});
          }),
-         Method, "Fills the tensor with numbers of the Cauchy distribution.");
+         Method | Pointwise | Random, "Fills the tensor with numbers of the Cauchy distribution.");
 EMBER_OP("log_normal_(Tensor self, float mean=1.0, float std=2.0, " GENERATOR ") -> Tensor",
          ([](const Tensor& self, double mean, double std, Generator* g) {
            check(std > 0.0, Kind::Runtime, "log_normal_ expects std > 0.0, but found std=", std);
@@ -332,7 +336,7 @@ EMBER_OP("log_normal_(Tensor self, float mean=1.0, float std=2.0, " GENERATOR ")
                  "\"log_normal_cpu\" not implemented for '", type_name(self.dtype()), "'");
            return draw_in_place("log_normal_", self, g, {Distribution::LogNormal, mean, std});
          }),
-         Method, "Fills the tensor with the exponentials of normal numbers.");
+         Method | Pointwise | Random, "Fills the tensor with the exponentials of normal numbers.");
 
 Tensor bernoulli_(const Tensor& self, double p, Generator* generator) {
   check(p >= 0.0 && p <= 1.0, Kind::Runtime, "bernoulli_ expects p to be in [0, 1], but got p=", p);

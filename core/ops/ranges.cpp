@@ -92,12 +92,13 @@ EMBER_OP("arange(Scalar end, " OPTIONS ") -> Tensor",
                                    dtype, device),
                          requires_grad);
          }),
-         Function | Out, "The numbers 0, 1, 2 ... below `end`.");
+         Function | Out | Factory, "The numbers 0, 1, 2 ... below `end`.");
 EMBER_OP("arange(Scalar start, Scalar end, Scalar step=1, " OPTIONS ") -> Tensor",
          ([](const Scalar& start, const Scalar& end, const Scalar& step, OPTION_PARAMS, Dest dest) {
            return finish(arange_to(dest, start, end, step, dtype, device), requires_grad);
          }),
-         Function | Out, "The numbers from `start` to `end`, which is left out, `step` apart.");
+         Function | Out | Factory,
+         "The numbers from `start` to `end`, which is left out, `step` apart.");
 
 EMBER_OP("range(Scalar start, Scalar end, Scalar step=1, " OPTIONS ") -> Tensor",
          ([](const Scalar& start, const Scalar& end, const Scalar& step, OPTION_PARAMS, Dest dest) {
@@ -117,7 +118,7 @@ EMBER_OP("range(Scalar start, Scalar end, Scalar step=1, " OPTIONS ") -> Tensor"
            count(out, start, step);
            return finish(out, requires_grad);
          }),
-         Function | Out,
+         Function | Out | Factory,
          "The numbers from `start` to `end`, both included, `step` apart; deprecated.");
 
 // --- linspace
@@ -182,7 +183,7 @@ EMBER_OP("linspace(Number start, Number end, int steps, " OPTIONS ") -> Tensor",
            put_line(out, points(start, end, steps, l.complex, out));
            return finish(out, requires_grad);
          }),
-         Function | Out, "`steps` numbers from `start` to `end`, equally far apart.");
+         Function | Out | Factory, "`steps` numbers from `start` to `end`, equally far apart.");
 EMBER_OP("logspace(Number start, Number end, int steps, float base=10.0, " OPTIONS ") -> Tensor",
          ([](const Operand& from, const Operand& to, int64_t steps, double base, OPTION_PARAMS,
              Dest dest) {
@@ -194,7 +195,7 @@ EMBER_OP("logspace(Number start, Number end, int steps, float base=10.0, " OPTIO
            put_line(out, pow(Operand(base), exponents));
            return finish(out, requires_grad);
          }),
-         Function | Out,
+         Function | Out | Factory,
          "`base` to the power of `steps` numbers from `start` to `end`, equally far apart.");
 
 // --- rows and columns
@@ -217,12 +218,12 @@ Tensor eye_to(Dest dest, int64_t n, int64_t m, MaybeDtype dtype, MaybeDevice dev
 EMBER_OP("eye(int n, " OPTIONS ") -> Tensor", ([](int64_t n, OPTION_PARAMS, Dest dest) {
            return finish(eye_to(dest, n, n, dtype, device), requires_grad);
          }),
-         Function | Out, "A matrix with 1 on the diagonal and 0 elsewhere.");
+         Function | Out | Factory, "A matrix with 1 on the diagonal and 0 elsewhere.");
 EMBER_OP("eye(int n, int m, " OPTIONS ") -> Tensor",
          ([](int64_t n, int64_t m, OPTION_PARAMS, Dest dest) {
            return finish(eye_to(dest, n, m, dtype, device), requires_grad);
          }),
-         Function | Out, "An n by m matrix with 1 on the diagonal and 0 elsewhere.");
+         Function | Out | Factory, "An n by m matrix with 1 on the diagonal and 0 elsewhere.");
 
 namespace {
 
@@ -279,7 +280,8 @@ EMBER_OP(
         std::optional<bool>) {
       return triangle_indices("tril_indices", row, col, offset, false, dtype, device);
     }),
-    Function, "Row and column numbers of the lower triangle of a matrix, as a 2 by n tensor.");
+    Function | Factory,
+    "Row and column numbers of the lower triangle of a matrix, as a 2 by n tensor.");
 EMBER_OP(
     "triu_indices(int row, int col, int offset=0, *, Dtype? dtype=None, Device? device=None, Any "
     "layout=None, bool? "
@@ -288,7 +290,8 @@ EMBER_OP(
         std::optional<bool>) {
       return triangle_indices("triu_indices", row, col, offset, true, dtype, device);
     }),
-    Function, "Row and column numbers of the upper triangle of a matrix, as a 2 by n tensor.");
+    Function | Factory,
+    "Row and column numbers of the upper triangle of a matrix, as a 2 by n tensor.");
 
 // --- triangles of matrices
 // --------------------------------------------------------------------------------------
@@ -314,9 +317,9 @@ Tensor tril(const Tensor& self, int64_t diagonal) {
   return triangle("tril", self, diagonal, false);
 }
 Tensor triu(const Tensor& self, int64_t diagonal) { return triangle("triu", self, diagonal, true); }
-EMBER_OP("tril(Tensor self, int diagonal=0) -> Tensor", &tril, kAllForms,
+EMBER_OP("tril(Tensor self, int diagonal=0) -> Tensor", &tril, kAllForms | Leading,
          "The lower triangle of matrices, up to a diagonal; 0 above it.");
-EMBER_OP("triu(Tensor self, int diagonal=0) -> Tensor", &triu, kAllForms,
+EMBER_OP("triu(Tensor self, int diagonal=0) -> Tensor", &triu, kAllForms | Leading,
          "The upper triangle of matrices, from a diagonal on; 0 below it.");
 
 EMBER_OP("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor",
@@ -332,6 +335,6 @@ EMBER_OP("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor",
            return pow(unsqueeze(to(x, is_integral(x.dtype(), true) ? Dtype::Int64 : x.dtype()), 1),
                       exponents);
          }),
-         Function, "The Vandermonde matrix of a vector: its powers as columns.");
+         Function | Whole, "The Vandermonde matrix of a vector: its powers as columns.");
 
 }  // namespace ember

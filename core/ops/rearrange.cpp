@@ -23,7 +23,7 @@ Tensor repeat(const Tensor& self, const Shape& repeats) {
   check(apart.size() <= kMaxDims, Kind::Runtime, "repeat(): too many dimensions");
   return view(clone(expand(reshape(self, apart), wide), MemoryFormat::Contiguous), out);
 }
-EMBER_OP("repeat(Tensor self, Size repeats) -> Tensor", &repeat, Method,
+EMBER_OP("repeat(Tensor self, Size repeats) -> Tensor", &repeat, Method | Whole | Rearranges,
          "The tensor repeated as often along each dimension.");
 
 Tensor tile(const Tensor& self, const Shape& dims) {
@@ -31,7 +31,7 @@ Tensor tile(const Tensor& self, const Shape& dims) {
   while (repeats.size() < self.dim()) repeats.insert(0, 1);
   return repeat(self, repeats);
 }
-EMBER_OP("tile(Tensor self, Size dims) -> Tensor", &tile, kForms,
+EMBER_OP("tile(Tensor self, Size dims) -> Tensor", &tile, kForms | Whole | Rearranges,
          "The tensor repeated along each dimension; missing entries count as 1.");
 
 Tensor repeat_interleave(const Tensor& self, int64_t repeats, std::optional<int64_t> dim) {
@@ -77,7 +77,7 @@ EMBER_OP(
       check_total(out, total, dim.value_or(0));
       return out;
     }),
-    kForms, "Each element (or each index along `dim`) `repeats` times in a row.");
+    kForms | Along, "Each element (or each index along `dim`) `repeats` times in a row.");
 EMBER_OP(
     "repeat_interleave(Tensor self, Tensor repeats, int? dim=None, *, int? output_size=None) -> "
     "Tensor",
@@ -87,7 +87,8 @@ EMBER_OP(
       check_total(out, total, dim.value_or(0));
       return out;
     }),
-    kForms, "Each element (or each index along `dim`) as often in a row as `repeats` says for it.");
+    kForms | Along,
+    "Each element (or each index along `dim`) as often in a row as `repeats` says for it.");
 EMBER_OP("repeat_interleave(Tensor repeats, *, int? output_size=None) -> Tensor",
          ([](const Tensor& repeats, std::optional<int64_t> total) {
            check(repeats.dim() == 1, Kind::Runtime,
@@ -98,7 +99,8 @@ EMBER_OP("repeat_interleave(Tensor repeats, *, int? output_size=None) -> Tensor"
            check_total(out, total, 0);
            return to(out, repeats.dtype());
          }),
-         Function, "The numbers 0, 1, 2 ..., each as often in a row as `repeats` says.");
+         Function | DataDependent,
+         "The numbers 0, 1, 2 ..., each as often in a row as `repeats` says.");
 
 Tensor flip(const Tensor& self, const Shape& dims) {
   Shape wrapped;
@@ -114,18 +116,18 @@ Tensor flip(const Tensor& self, const Shape& dims) {
   if (!grad_needed(self)) return out;
   return tape(out, "flip", wrt(self, [wrapped](const Tensor& g) { return flip(g, wrapped); }));
 }
-EMBER_OP("flip(Tensor self, Size dims) -> Tensor", &flip, kForms,
+EMBER_OP("flip(Tensor self, Size dims) -> Tensor", &flip, kForms | Along | Rearranges,
          "A copy with the order along `dims` reversed.");
 EMBER_OP("fliplr(Tensor self) -> Tensor", ([](const Tensor& self) {
            check(self.dim() >= 2, Kind::Runtime, "Input must be >= 2-d, got ", self.dim(), "-d");
            return flip(self, {1});
          }),
-         kForms, "A copy with the columns in reverse order.");
+         kForms | Whole | Rearranges, "A copy with the columns in reverse order.");
 EMBER_OP("flipud(Tensor self) -> Tensor", ([](const Tensor& self) {
            check(self.dim() >= 1, Kind::Runtime, "Input must be >= 1-d, got ", self.dim(), "-d");
            return flip(self, {0});
          }),
-         kForms, "A copy with the rows in reverse order.");
+         kForms | Whole | Rearranges, "A copy with the rows in reverse order.");
 
 Tensor roll(const Tensor& self, const Shape& shifts, const Shape& dims) {
   if (dims.empty() && shifts.size() == 1)
@@ -163,7 +165,8 @@ EMBER_OP("roll(Tensor self, Dims shifts, Dims dims=None) -> Tensor",
          ([](const Tensor& self, const Dims& shifts, const Dims& dims) {
            return roll(self, shifts.values, dims.values);
          }),
-         kForms, "A copy shifted along `dims`; what leaves at the end comes in at the front.");
+         kForms | Along | Rearranges,
+         "A copy shifted along `dims`; what leaves at the end comes in at the front.");
 
 Tensor rot90(const Tensor& self, int64_t k, const Shape& dims) {
   check(dims.size() == 2, Kind::Runtime,
@@ -184,7 +187,7 @@ EMBER_OP("rot90(Tensor self, int k=1, Dims dims=[0,1]) -> Tensor",
          ([](const Tensor& self, int64_t k, const Dims& dims) {
            return rot90(self, k, dims.values);
          }),
-         kForms,
+         kForms | Along | Rearranges,
          "The plane of two dimensions turned by k times 90 degrees, from the first to the second.");
 
 Tensor kron(const Tensor& self, const Tensor& other) {
@@ -199,7 +202,7 @@ Tensor kron(const Tensor& self, const Tensor& other) {
   }
   return reshape(mul(reshape(self, a), reshape(other, b)), out);
 }
-EMBER_OP("kron(Tensor self, Tensor other) -> Tensor", &kron, kForms | Out,
+EMBER_OP("kron(Tensor self, Tensor other) -> Tensor", &kron, kForms | Out | Whole,
          "The Kronecker product: each element of the first times all of the second.");
 
 Tensor trace(const Tensor& self) {
@@ -207,6 +210,7 @@ Tensor trace(const Tensor& self) {
         self.dim());
   return sum(diagonal(self, 0, 0, 1));
 }
-EMBER_OP("trace(Tensor self) -> Tensor", &trace, kForms, "The sum of the diagonal of a matrix.");
+EMBER_OP("trace(Tensor self) -> Tensor", &trace, kForms | Whole | Float32,
+         "The sum of the diagonal of a matrix.");
 
 }  // namespace ember

@@ -153,7 +153,8 @@ EMBER_OP(
       Output o = run_padded(net, input, hx[0], hx[1], params, batch_first);
       return Triple(o.rows, o.h, o.c);
     }),
-    Function, "Layers of long short-term memory over sequences: outputs, last h, last c.");
+    Function | Whole | Random,
+    "Layers of long short-term memory over sequences: outputs, last h, last c.");
 EMBER_OP(
     "lstm(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int "
     "num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)",
@@ -165,7 +166,7 @@ EMBER_OP(
       Output o = run(net, data, sizes_of("lstm", batch_sizes, data), hx[0], hx[1], params);
       return Triple(o.rows, o.h, o.c);
     }),
-    Function, "The same for packed sequences.");
+    Function | Whole | Random, "The same for packed sequences.");
 
 // The cells with one state differ in name only.
 #define EMBER_RECURRENT(name, cell, doc)                                                           \
@@ -178,7 +179,7 @@ EMBER_OP(
              Output o = run_padded(net, input, hx, {}, params, batch_first);                       \
              return Pair(o.rows, o.h);                                                             \
            }),                                                                                     \
-           Function, "Layers of " doc " over sequences: outputs, last h.");                        \
+           Function | Whole | Random, "Layers of " doc " over sequences: outputs, last h.");       \
   EMBER_OP(#name                                                                                   \
            "(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int "   \
            "num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)",       \
@@ -189,7 +190,7 @@ EMBER_OP(
              Output o = run(net, data, sizes_of(#name, batch_sizes, data), hx, {}, params);        \
              return Pair(o.rows, o.h);                                                             \
            }),                                                                                     \
-           Function, "The same for packed sequences.")
+           Function | Whole | Random, "The same for packed sequences.")
 
 EMBER_RECURRENT(gru, Cell::Gru, "gated recurrent units");
 EMBER_RECURRENT(rnn_tanh, Cell::Tanh, "h = tanh(W_ih x + b_ih + W_hh h + b_hh)");
@@ -223,7 +224,7 @@ EMBER_OP(
           run_cell("lstm_cell", Cell::Lstm, input, hx[0], hx[1], {w_ih, w_hh, b_ih, b_hh, {}});
       return Pair(r.y, r.c);
     }),
-    Function, "One step of long short-term memory: the next h and c.");
+    Function | Whole, "One step of long short-term memory: the next h and c.");
 
 #define EMBER_CELL(name, cell, doc)                                                           \
   EMBER_OP(#name                                                                              \
@@ -233,7 +234,7 @@ EMBER_OP(
                const Tensor& b_ih, const Tensor& b_hh) {                                      \
              return run_cell(#name, cell, input, hx, {}, {w_ih, w_hh, b_ih, b_hh, {}}).y;     \
            }),                                                                                \
-           Function, doc)
+           Function | Whole, doc)
 
 EMBER_CELL(gru_cell, Cell::Gru, "One step of gated recurrent units: the next h.");
 EMBER_CELL(rnn_tanh_cell, Cell::Tanh, "tanh(W_ih x + b_ih + W_hh h + b_hh).");

@@ -104,10 +104,11 @@ Tensor sum(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) 
               }));
 }
 EMBER_OP("sum(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> Tensor",
-         &sum, kForms | Out | DtypeOut, "Sum over `dim`, or over every axis when `dim` is None.");
+         &sum, kForms | Out | DtypeOut | Along,
+         "Sum over `dim`, or over every axis when `dim` is None.");
 EMBER_OP("sum(Tensor self, *, Dtype? dtype=None) -> Tensor",
          ([](const Tensor& self, MaybeDtype dtype) { return sum(self, {}, false, dtype); }),
-         kForms | Out | DtypeOut, "Sum of all elements.");
+         kForms | Out | DtypeOut | Along, "Sum of all elements.");
 
 Tensor nansum(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) {
   check(!is_complex(self.dtype()), Kind::Runtime, "nansum on CPU does not support complex inputs");
@@ -124,7 +125,7 @@ Tensor nansum(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtyp
               }));
 }
 EMBER_OP("nansum(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> Tensor",
-         &nansum, kForms | Out | DtypeOut, "Sum over `dim` with NaN counting as zero.");
+         &nansum, kForms | Out | DtypeOut | Along, "Sum over `dim` with NaN counting as zero.");
 
 Tensor mean(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) {
   Dtype t = float_dtype("mean", self, dtype);
@@ -139,10 +140,10 @@ Tensor mean(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype)
               }));
 }
 EMBER_OP("mean(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> Tensor",
-         &mean, kForms | Out, "Mean over `dim`, or of all elements.");
+         &mean, kForms | Out | Along, "Mean over `dim`, or of all elements.");
 EMBER_OP("mean(Tensor self, *, Dtype? dtype=None) -> Tensor",
          ([](const Tensor& self, MaybeDtype dtype) { return mean(self, {}, false, dtype); }),
-         kForms | Out, "Mean of all elements.");
+         kForms | Out | Along, "Mean of all elements.");
 EMBER_OP("nanmean(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> Tensor",
          ([](const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) {
            check(is_floating(self.dtype()) || is_complex(self.dtype()), Kind::Runtime,
@@ -151,7 +152,7 @@ EMBER_OP("nanmean(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtyp
            Tensor count = sum(logical_not(isnan(detach(self))), dim, keepdim);
            return nansum(self, dim, keepdim, dtype) / count;
          }),
-         kForms | Out, "Mean over `dim` of what is not NaN.");
+         kForms | Out | Along, "Mean over `dim` of what is not NaN.");
 
 // --- products
 // -------------------------------------------------------------------------------------------
@@ -203,12 +204,12 @@ Tensor prod(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype)
 }
 EMBER_OP("prod(Tensor self, *, Dtype? dtype=None) -> Tensor",
          ([](const Tensor& self, MaybeDtype dtype) { return prod(self, {}, false, dtype); }),
-         kForms | Out | DtypeOut, "Product of all elements.");
+         kForms | Out | DtypeOut | Along | Float32, "Product of all elements.");
 EMBER_OP("prod(Tensor self, int dim, bool keepdim=False, *, Dtype? dtype=None) -> Tensor",
          ([](const Tensor& self, int64_t dim, bool keepdim, MaybeDtype dtype) {
            return prod(self, Dims(dim), keepdim, dtype);
          }),
-         kForms | Out | DtypeOut, "Product over one dimension.");
+         kForms | Out | DtypeOut | Along | Float32, "Product over one dimension.");
 
 // --- any, all, count
 // ------------------------------------------------------------------------------------
@@ -237,16 +238,16 @@ Tensor any(const Tensor& self, const Dims& dim, bool keepdim, Dest dest) {
 Tensor all(const Tensor& self, const Dims& dim, bool keepdim, Dest dest) {
   return truth(Reduction::All, "all", self, dim, keepdim, dest);
 }
-EMBER_OP("any(Tensor self, Dims dim=None, bool keepdim=False) -> Tensor", &any, kForms | Out,
-         "Whether any element over `dim` is nonzero.");
-EMBER_OP("all(Tensor self, Dims dim=None, bool keepdim=False) -> Tensor", &all, kForms | Out,
-         "Whether all elements over `dim` are nonzero.");
+EMBER_OP("any(Tensor self, Dims dim=None, bool keepdim=False) -> Tensor", &any,
+         kForms | Out | Along, "Whether any element over `dim` is nonzero.");
+EMBER_OP("all(Tensor self, Dims dim=None, bool keepdim=False) -> Tensor", &all,
+         kForms | Out | Along, "Whether all elements over `dim` are nonzero.");
 EMBER_OP("count_nonzero(Tensor self, Dims dim=None) -> Tensor",
          ([](const Tensor& self, const Dims& dim) {
            return reduce(Reduction::CountNonzero, self,
                          reduced_dims("count_nonzero", dim, self.dim()), false, Dtype::Int64);
          }),
-         kForms, "Number of nonzero elements over `dim`.");
+         kForms | Along, "Number of nonzero elements over `dim`.");
 
 // --- variance
 // -------------------------------------------------------------------------------------------
@@ -316,32 +317,32 @@ Tensor std(const Tensor& self, const Dims& dim, double correction, bool keepdim)
            ([](const Tensor& self, bool unbiased) {                                                \
              return spread(#name, self, {}, unbiased, false, root, false).value;                   \
            }),                                                                                     \
-           kForms, what " of all elements.");                                                      \
+           kForms | Along, what " of all elements.");                                              \
   EMBER_OP(#name "(Tensor self, Dims? dim, bool unbiased, bool keepdim=False) -> Tensor",          \
            ([](const Tensor& self, const Dims& dim, bool unbiased, bool keepdim) {                 \
              return spread(#name, self, dim, unbiased, keepdim, root, false).value;                \
            }),                                                                                     \
-           kForms | Out, what " over `dim`.");                                                     \
+           kForms | Out | Along, what " over `dim`.");                                             \
   EMBER_OP(                                                                                        \
       #name                                                                                        \
       "(Tensor self, Dims dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",    \
       ([](const Tensor& self, const Dims& dim, const MaybeScalar& correction, bool keepdim) {      \
         return spread(#name, self, dim, correction_of(correction), keepdim, root, false).value;    \
       }),                                                                                          \
-      kForms | Out, what " over `dim`; the divisor is the count less `correction` (1).");          \
+      kForms | Out | Along, what " over `dim`; the divisor is the count less `correction` (1).");  \
   EMBER_OP(#name "_mean(Tensor self, bool unbiased) -> (Tensor, Tensor)",                          \
            ([](const Tensor& self, bool unbiased) {                                                \
              Spread s = spread(#name, self, {}, unbiased, false, root, true);                      \
              return std::make_tuple(s.value, s.mean);                                              \
            }),                                                                                     \
-           Function, what " and mean of all elements.");                                           \
+           Function | Along, what " and mean of all elements.");                                   \
   EMBER_OP(#name                                                                                   \
            "_mean(Tensor self, Dims? dim, bool unbiased, bool keepdim=False) -> (Tensor, Tensor)", \
            ([](const Tensor& self, const Dims& dim, bool unbiased, bool keepdim) {                 \
              Spread s = spread(#name, self, dim, unbiased, keepdim, root, true);                   \
              return std::make_tuple(s.value, s.mean);                                              \
            }),                                                                                     \
-           Function, what " and mean over `dim`.");                                                \
+           Function | Along, what " and mean over `dim`.");                                        \
   EMBER_OP(#name                                                                                   \
            "_mean(Tensor self, Dims dim=None, *, Scalar? correction=None, bool keepdim=False) -> " \
            "(Tensor, Tensor)",                                                                     \
@@ -349,7 +350,7 @@ Tensor std(const Tensor& self, const Dims& dim, double correction, bool keepdim)
              Spread s = spread(#name, self, dim, correction_of(correction), keepdim, root, true);  \
              return std::make_tuple(s.value, s.mean);                                              \
            }),                                                                                     \
-           Function, what " and mean over `dim`.")
+           Function | Along, what " and mean over `dim`.")
 EMBER_SPREAD(var, false, "Variance");
 EMBER_SPREAD(std, true, "Standard deviation");
 

@@ -160,7 +160,7 @@ class SchemaParser {
 
 OpInfo* register_op(const char* schema, unsigned forms, const char* doc, void* (*call)(Args&),
                     bool native_dest, int arguments) {
-  if (!(forms & ~(Pointwise | Apart))) return nullptr;
+  if (!(forms & kShown)) return nullptr;
   auto* op = new OpInfo;
   op->schema = schema;
   op->forms = forms;

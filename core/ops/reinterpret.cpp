@@ -17,7 +17,7 @@ Tensor view_as_real(const Tensor& self) {
   return tape(out, "view_as_real",
               wrt(self, [](const Tensor& g) { return view_as_complex(contiguous(g)); }));
 }
-EMBER_VIEW("view_as_real", "(Tensor self) -> Tensor", &view_as_real, Function | kCopies,
+EMBER_VIEW("view_as_real", "(Tensor self) -> Tensor", &view_as_real, Function | kCopies | Leading,
            "A real view of a complex tensor, with a last dimension of size 2.");
 
 Tensor view_as_complex(const Tensor& self) {
@@ -46,7 +46,8 @@ Tensor view_as_complex(const Tensor& self) {
   if (!grad_needed(self)) return out;
   return tape(out, "view_as_complex", wrt(self, [](const Tensor& g) { return view_as_real(g); }));
 }
-EMBER_VIEW("view_as_complex", "(Tensor self) -> Tensor", &view_as_complex, Function | kCopies,
+EMBER_VIEW("view_as_complex", "(Tensor self) -> Tensor", &view_as_complex,
+           Function | kCopies | Leading | Float32,
            "A complex view of a real tensor whose last dimension has size 2.");
 
 Tensor real(const Tensor& self) {
@@ -58,9 +59,9 @@ Tensor imag(const Tensor& self) {
         "imag is not implemented for tensors with non-complex dtypes.");
   return select(view_as_real(self), -1, 1);
 }
-EMBER_OP("real(Tensor self) -> Tensor", &real, Function,
+EMBER_OP("real(Tensor self) -> Tensor", &real, Function | Pointwise,
          "The real part, as a view; a real tensor itself.");
-EMBER_OP("imag(Tensor self) -> Tensor", &imag, Function,
+EMBER_OP("imag(Tensor self) -> Tensor", &imag, Function | Pointwise,
          "The imaginary part of a complex tensor, as a view.");
 
 Tensor view_dtype(const Tensor& self, Dtype dtype) {
@@ -100,21 +101,23 @@ Tensor view_dtype(const Tensor& self, Dtype dtype) {
   out.impl()->dtype = dtype;
   return out;  // bits have no gradient
 }
-EMBER_VIEW("view", "(Tensor self, Dtype dtype) -> Tensor", &view_dtype, Method | kCopies,
-           "The same bytes under another dtype.");
+EMBER_VIEW("view", "(Tensor self, Dtype dtype) -> Tensor", &view_dtype,
+           Method | kCopies | Whole | Rearranges, "The same bytes under another dtype.");
 
 // Conjugates are computed at once: there are no lazy ones to resolve.
-EMBER_OP("conj(Tensor self) -> Tensor", &conj, kForms,
+EMBER_OP("conj(Tensor self) -> Tensor", &conj, kForms | Pointwise,
          "The complex conjugate; a real tensor itself.");
 namespace {
 Tensor itself(const Tensor& self) { return self; }
 bool never_lazy(const Tensor&) { return false; }
 }  // namespace
-EMBER_OP("resolve_conj(Tensor self) -> Tensor", &itself, kForms,
+EMBER_OP("resolve_conj(Tensor self) -> Tensor", &itself, kForms | Pointwise,
          "The tensor itself: conjugates are never lazy.");
-EMBER_OP("resolve_neg(Tensor self) -> Tensor", &itself, kForms,
+EMBER_OP("resolve_neg(Tensor self) -> Tensor", &itself, kForms | Pointwise,
          "The tensor itself: negatives are never lazy.");
-EMBER_OP("is_conj(Tensor self) -> bool", &never_lazy, kForms, "False: conjugates are never lazy.");
-EMBER_OP("is_neg(Tensor self) -> bool", &never_lazy, kForms, "False: negatives are never lazy.");
+EMBER_OP("is_conj(Tensor self) -> bool", &never_lazy, kForms | Query,
+         "False: conjugates are never lazy.");
+EMBER_OP("is_neg(Tensor self) -> bool", &never_lazy, kForms | Query,
+         "False: negatives are never lazy.");
 
 }  // namespace ember

@@ -222,6 +222,6 @@ Tensor resample(const Tensor& input, const Dims& size, const std::vector<double>
 EMBER_OP(
     "_interpolate(Tensor input, Dims size, float[] scales, str mode, bool align_corners, "
     "bool antialias) -> Tensor",
-    &resample, Function, "(N, C, ...) resampled to `size`: what `interpolate` ends in.");
+    &resample, Function | Entries, "(N, C, ...) resampled to `size`: what `interpolate` ends in.");
 
 }  // namespace ember

@@ -69,7 +69,8 @@ EMBER_OP("normal(Tensor mean, Tensor std, *, Generator? generator=None) -> Tenso
            }
            return without_gradient(out, "normal", mean, std);
          }),
-         Function | Out, "Normal numbers with a mean and a standard deviation for each.");
+         Function | Out | Pointwise | Random,
+         "Normal numbers with a mean and a standard deviation for each.");
 EMBER_OP("normal(Tensor mean, float std=1.0, *, Generator? generator=None) -> Tensor",
          ([](const Tensor& mean, double std, Generator* g) {
            Tensor out;
@@ -79,7 +80,7 @@ EMBER_OP("normal(Tensor mean, float std=1.0, *, Generator? generator=None) -> Te
            }
            return without_gradient(out, "normal", mean);
          }),
-         Function | Out, "Normal numbers with a mean for each.");
+         Function | Out | Pointwise | Random, "Normal numbers with a mean for each.");
 EMBER_OP("normal(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
          ([](double mean, const Tensor& std, Generator* g) {
            check_std(std);
@@ -90,7 +91,7 @@ EMBER_OP("normal(float mean, Tensor std, *, Generator? generator=None) -> Tensor
            }
            return without_gradient(out, "normal", std);
          }),
-         Function | Out, "Normal numbers with a standard deviation for each.");
+         Function | Out | Pointwise | Random, "Normal numbers with a standard deviation for each.");
 
 // -- bernoulli
 // ---------------------------------------------------------------------------------------------
@@ -116,14 +117,16 @@ EMBER_OP("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
            }
            return without_gradient(out, "bernoulli", self);
          }),
-         kForms | Out, "1 with the probability that `input` gives for each element, else 0.");
+         kForms | Out | Pointwise | Random,
+         "1 with the probability that `input` gives for each element, else 0.");
 EMBER_OP("bernoulli(Tensor self, float p, *, Generator? generator=None) -> Tensor",
          ([](const Tensor& self, double p, Generator* g) {
            return without_gradient(
                bernoulli_(empty(self.shape(), self.dtype(), self.device()), p, g), "bernoulli",
                self);
          }),
-         kForms | Out, "1 with probability `p`, else 0, in the shape of `input`.");
+         kForms | Out | Pointwise | Random,
+         "1 with probability `p`, else 0, in the shape of `input`.");
 EMBER_OP("bernoulli_(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor",
          ([](const Tensor& self, const Tensor& p, Generator* g) {
            check_in_place("bernoulli_", self);
@@ -137,9 +140,11 @@ EMBER_OP("bernoulli_(Tensor self, Tensor p, *, Generator? generator=None) -> Ten
                           wrt(self, [](const Tensor& grad) { return zeros_like(grad); }));
            return self;
          }),
-         Method, "Fills the tensor with 1 with the probabilities `p`, else 0.");
+         Method | Pointwise | Random,
+         "Fills the tensor with 1 with the probabilities `p`, else 0.");
 EMBER_OP("bernoulli_(Tensor self, float p=0.5, *, Generator? generator=None) -> Tensor",
-         &bernoulli_, Method, "Fills the tensor with 1 with probability `p`, else 0.");
+         &bernoulli_, Method | Pointwise | Random,
+         "Fills the tensor with 1 with probability `p`, else 0.");
 
 // -- one sampler per element
 // -------------------------------------------------------------------------------
@@ -150,7 +155,7 @@ EMBER_OP("poisson(Tensor self, Generator? generator=None) -> Tensor",
            Tensor out = empty(self.shape(), self.dtype(), self.device());
            return without_gradient(sampled(Sampler::Poisson, out, self, {}, g), "poisson", self);
          }),
-         Function, "Poisson numbers with the rates in `input`.");
+         Function | Pointwise | Random, "Poisson numbers with the rates in `input`.");
 
 EMBER_OP("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
          ([](const Tensor& count, const Tensor& prob, Generator* g) {
@@ -167,7 +172,8 @@ EMBER_OP("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tens
            sampled(Sampler::Binomial, out, expand(count, shape), expand(prob, shape), g);
            return without_gradient(out, "binomial", prob);
          }),
-         Function, "How many of `count` tries succeed with probability `prob`.");
+         Function | Pointwise | Random,
+         "How many of `count` tries succeed with probability `prob`.");
 
 EMBER_OP("_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor",
          ([](const Tensor& self, Generator* g) {
@@ -175,7 +181,8 @@ EMBER_OP("_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor",
            Tensor out = empty(self.shape(), self.dtype(), self.device());
            return sampled(Sampler::Dirichlet, out, self, {}, g);
          }),
-         Function, "Points of the simplex, with concentrations along the last dimension.");
+         Function | Whole | Random,
+         "Points of the simplex, with concentrations along the last dimension.");
 namespace {
 
 Tensor sample_grad(Sampler f, const Tensor& x, const Tensor& alpha, const Tensor& total) {
@@ -204,14 +211,14 @@ EMBER_OP("_standard_gamma(Tensor self, Generator? generator=None) -> Tensor",
                          return grad * standard_gamma_grad(*alpha, *x);
                        }));
          }),
-         Function, "Gamma numbers of rate 1 with the shapes in `input`.");
+         Function | Pointwise | Random, "Gamma numbers of rate 1 with the shapes in `input`.");
 EMBER_OP("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", &standard_gamma_grad,
-         Function, "How the gamma numbers `output` move with their shapes `input`.");
+         Function | Pointwise, "How the gamma numbers `output` move with their shapes `input`.");
 EMBER_OP("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor",
          ([](const Tensor& x, const Tensor& alpha, const Tensor& total) {
            return sample_grad(Sampler::Dirichlet, x, alpha, total);
          }),
-         Function, "How points of the simplex move with their concentrations.");
+         Function | Pointwise, "How points of the simplex move with their concentrations.");
 
 // -- multinomial
 // -------------------------------------------------------------------------------------------
@@ -249,6 +256,6 @@ EMBER_OP(
       copy_to_out("multinomial", *dest.tensor, result);
       return *dest.tensor;
     }),
-    kForms | Out, "Indices drawn with the weights in each row of `input`.");
+    kForms | Out | Entries | Random, "Indices drawn with the weights in each row of `input`.");
 
 }  // namespace ember

@@ -55,7 +55,7 @@ Tensor scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& scale_a,
 EMBER_OP(
     "_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, "
     "Tensor? scale_result=None, Dtype? out_dtype=None, bool use_fast_accum=False) -> Tensor",
-    &scaled_mm, Function | Out | Apart,
+    &scaled_mm, Function | Out | Apart | Whole,
     "(self * scale_a) @ (mat2 * scale_b) + bias of float8 matrices, summed in float32.");
 
 }  // namespace

@@ -36,7 +36,7 @@ Tensor cumsum(const Tensor& self, int64_t dim, MaybeDtype dtype) {
   return tape(out, "cumsum", wrt(self, [d](const Tensor& g) { return sum_from(g, d); }));
 }
 EMBER_OP("cumsum(Tensor self, int dim, *, Dtype? dtype=None) -> Tensor", &cumsum,
-         kAllForms | DtypeOut, "Sum of each element along `dim` and all before it.");
+         kAllForms | DtypeOut | Along, "Sum of each element along `dim` and all before it.");
 
 // --- cumprod
 // --------------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ Tensor cumprod(const Tensor& self, int64_t dim, MaybeDtype dtype) {
               }));
 }
 EMBER_OP("cumprod(Tensor self, int dim, *, Dtype? dtype=None) -> Tensor", &cumprod,
-         kAllForms | DtypeOut, "Product of each element along `dim` and all before it.");
+         kAllForms | DtypeOut | Along, "Product of each element along `dim` and all before it.");
 
 // --- cummax, cummin
 // -------------------------------------------------------------------------------------
@@ -123,13 +123,13 @@ EMBER_OP("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)",
          ([](const Tensor& self, int64_t dim) {
            return running_extreme("cummax", Scan::Max, self, dim);
          }),
-         kForms | Out | ExactOut,
+         kForms | Out | ExactOut | Along,
          "Largest of each element along `dim` and all before it, and where it is.");
 EMBER_OP("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)",
          ([](const Tensor& self, int64_t dim) {
            return running_extreme("cummin", Scan::Min, self, dim);
          }),
-         kForms | Out | ExactOut,
+         kForms | Out | ExactOut | Along,
          "Smallest of each element along `dim` and all before it, and where it is.");
 
 // --- logcumsumexp
@@ -169,7 +169,7 @@ Tensor logcumsumexp(const Tensor& self, int64_t dim) {
               }));
 }
 EMBER_OP("logcumsumexp(Tensor self, int dim) -> Tensor", &logcumsumexp,
-         kForms | Out | Pointwise | ExactOut,
+         kForms | Out | Aligned | ExactOut | Along,
          "Logarithm of the sum of exponentials of each element along `dim` and all before it.");
 
 // --- differences
@@ -216,7 +216,7 @@ Tensor diff(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend,
 }
 EMBER_OP(
     "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
-    &diff, kForms | Out, "The `n`-th difference of neighbours along `dim`.");
+    &diff, kForms | Out | Along, "The `n`-th difference of neighbours along `dim`.");
 
 // --- trapezoids
 // -----------------------------------------------------------------------------------------
@@ -286,20 +286,20 @@ Tensor cumulative_trapezoid_by(const Tensor& y, const Scalar& dx, int64_t dim) {
 
 }  // namespace
 
-EMBER_OP("trapezoid(Tensor y, Tensor x, *, int dim=-1) -> Tensor", &trapezoid_at, Function,
+EMBER_OP("trapezoid(Tensor y, Tensor x, *, int dim=-1) -> Tensor", &trapezoid_at, Function | Along,
          "Area under the samples `y` at `x` by the trapezoidal rule.");
-EMBER_OP("trapezoid(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", &trapezoid_by, Function,
-         "Area under samples `dx` apart by the trapezoidal rule.");
-EMBER_OP("trapz(Tensor y, Tensor x, *, int dim=-1) -> Tensor", &trapezoid_at, Function,
+EMBER_OP("trapezoid(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", &trapezoid_by,
+         Function | Along, "Area under samples `dx` apart by the trapezoidal rule.");
+EMBER_OP("trapz(Tensor y, Tensor x, *, int dim=-1) -> Tensor", &trapezoid_at, Function | Along,
          "The same as trapezoid.");
 EMBER_OP("trapz(Tensor y, *, float dx=1, int dim=-1) -> Tensor",
          ([](const Tensor& y, double dx, int64_t dim) { return trapezoid_by(y, dx, dim); }),
-         Function, "The same as trapezoid.");
+         Function | Along, "The same as trapezoid.");
 EMBER_OP("cumulative_trapezoid(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
-         &cumulative_trapezoid_at, Function,
+         &cumulative_trapezoid_at, Function | Along,
          "Areas under the samples `y` at `x` up to each by the trapezoidal rule.");
 EMBER_OP("cumulative_trapezoid(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
-         &cumulative_trapezoid_by, Function,
+         &cumulative_trapezoid_by, Function | Along,
          "Areas under samples `dx` apart up to each by the trapezoidal rule.");
 
 }  // namespace ember

@@ -46,17 +46,41 @@ enum Forms : unsigned {
   FunctionInPlace = 16,  // ember.exp_(x), too
   // Not forms, but what may share memory with the tensor that a call writes: Note [Overlap] in
   // ops/overlap.h.
-  Pointwise = 32,
+  Aligned = 32,
   Apart = 64,
   // Nor these: which dtypes out= may have, where it is not any that the result can be cast to
   // in the way of pointwise ops. The messages are PyTorch's.
   SafeOut = 128,   // one that the result can safely be cast to
   ExactOut = 256,  // that of the result
   DtypeOut = 512,  // that of dtype=, for which it stands where that is not given
+
+  // Note [Traits]: nor these, but what an op does, for whoever carries it out in a way of its own:
+  // vmap, autocast, nested, masked and distributed tensors. Each overload has one of the first
+  // group, which says what an element of the result depends on, ...
+  Pointwise = 1 << 10,      // the elements at its place, once the operands broadcast
+  Along = 1 << 11,          // what lies along dimensions that arguments name, or all there are
+  Leading = 1 << 12,        // the last dimensions: those before them are a batch
+  Entries = 1 << 13,        // one entry of the first operand's first dimension, where it has one: N
+  Whole = 1 << 14,          // anything: whoever carries it out needs to know this very op
+  Factory = 1 << 15,        // no tensor's elements: a new tensor of a given size, or from the host
+  Query = 1 << 16,          // no elements: what is asked for is the same for any
+  DataDependent = 1 << 17,  // the elements, and so does its size; or it is a number of the host
+  // ... and any of these.
+  Random = 1 << 18,      // draws numbers
+  Rearranges = 1 << 19,  // elements of the first operand, from places that do not depend on them
+  Lower = 1 << 20,       // in autocast's lower precision: products
+  Float32 = 1 << 21,     // in float32 there: what needs the range or the accuracy
+  Widest = 1 << 22,      // in the widest dtype of the operands there: joins
 };
+constexpr unsigned kShown = Function | Method | InPlace | Out | FunctionInPlace;
+constexpr unsigned kTraits = ~(Pointwise - 1u);
+// In the order of their bits.
+constexpr const char* kTraitNames[] = {
+    "pointwise",      "along",  "leading",    "entries", "whole",   "factory", "query",
+    "data_dependent", "random", "rearranges", "lower",   "float32", "widest"};
 constexpr unsigned kForms = Function | Method;
 constexpr unsigned kAllForms = Function | Method | InPlace | Out;
-constexpr unsigned kPointwiseForms = kAllForms | Pointwise;
+constexpr unsigned kPointwiseForms = kAllForms | Aligned | Pointwise;
 
 // Where the result of an op goes: into a new tensor, into `out=`, or into `self`.
 struct Dest {

@@ -174,9 +174,10 @@ Tensor segment_reduce(const Tensor& data, const std::string& reduce, const Tenso
   "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, " \
   "Tensor? "                                                                                \
   "offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor"
-EMBER_OP(EMBER_SEGMENT_SCHEMA, &segment_reduce, Function,
+EMBER_OP(EMBER_SEGMENT_SCHEMA, &segment_reduce, Function | Along,
          "The sum, mean, product, maximum or minimum of each run of elements along `axis`, given "
          "by the lengths of the runs or by their offsets.");
-EMBER_OP("_" EMBER_SEGMENT_SCHEMA, &segment_reduce, Function, "The same as segment_reduce.");
+EMBER_OP("_" EMBER_SEGMENT_SCHEMA, &segment_reduce, Function | Along,
+         "The same as segment_reduce.");
 
 }  // namespace ember

@@ -38,7 +38,7 @@ Tensor as_strided(const Tensor& self, const Shape& size, const Shape& stride,
 }
 EMBER_VIEW("as_strided",
            "(Tensor self, Size size, Size stride, int? storage_offset=None) -> Tensor", &as_strided,
-           kForms | kRenews | kCopies,
+           kForms | kRenews | kCopies | Whole | Rearranges,
            "A view of the storage with the given size, strides and offset.");
 
 Tensor sum_to(const Tensor& t, const Shape& shape) {

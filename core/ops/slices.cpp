@@ -22,8 +22,8 @@ Tensor select(const Tensor& self, int64_t dim, int64_t index) {
                              [d, index](const Tensor& x) { return select(x, d, index); });
               }));
 }
-EMBER_VIEW("select", "(Tensor self, int dim, int index) -> Tensor", &select, kForms | kCopies,
-           "A view of one index along a dimension.");
+EMBER_VIEW("select", "(Tensor self, int dim, int index) -> Tensor", &select,
+           kForms | kCopies | Along | Rearranges, "A view of one index along a dimension.");
 
 Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start,
              std::optional<int64_t> end, int64_t step) {
@@ -47,7 +47,8 @@ Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start,
 }
 EMBER_VIEW("slice",
            "(Tensor self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", &slice,
-           kCopies, "A view of every `step`-th index from `start` to `end` along a dimension.");
+           kCopies | Along | Rearranges,
+           "A view of every `step`-th index from `start` to `end` along a dimension.");
 
 Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
   check(self.dim() > 0, Kind::Runtime, "narrow() cannot be applied to a 0-dim tensor.");
@@ -68,20 +69,21 @@ int64_t start_of(const Tensor& start) {
   return item(start).to<int64_t>();
 }
 }  // namespace
-EMBER_OP("narrow(Tensor self, int dim, int start, int length) -> Tensor", &narrow, kForms,
-         "A view of `length` indices from `start` along a dimension.");
+EMBER_OP("narrow(Tensor self, int dim, int start, int length) -> Tensor", &narrow,
+         kForms | Along | Rearranges, "A view of `length` indices from `start` along a dimension.");
 EMBER_OP("narrow(Tensor self, int dim, Tensor start, int length) -> Tensor",
          ([](const Tensor& self, int64_t dim, const Tensor& start, int64_t length) {
            return narrow(self, dim, start_of(start), length);
          }),
-         kForms, "A view of `length` indices from `start` along a dimension.");
+         kForms | Along | Rearranges, "A view of `length` indices from `start` along a dimension.");
 EMBER_OP("narrow_copy(Tensor self, int dim, int start, int length) -> Tensor",
          ([](const Tensor& self, int64_t dim, int64_t start, int64_t length) {
            check(dim < std::max(self.dim(), 1), Kind::Runtime,
                  "narrow_copy(): Dimension out of range: ", dim, " of ", self.dim());
            return clone(narrow(self, dim, start, length), MemoryFormat::Contiguous);
          }),
-         kForms | Out, "A copy of `length` indices from `start` along a dimension.");
+         kForms | Out | Along | Rearranges,
+         "A copy of `length` indices from `start` along a dimension.");
 
 Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
   int a = wrap_dim("diagonal", dim1, self.dim()), b = wrap_dim("diagonal", dim2, self.dim());
@@ -104,7 +106,8 @@ Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) 
               }));
 }
 EMBER_VIEW("diagonal", "(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor", &diagonal,
-           kForms | kCopies, "A view of a diagonal of two dimensions, as the last dimension.");
+           kForms | kCopies | Along | Rearranges,
+           "A view of a diagonal of two dimensions, as the last dimension.");
 
 Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
   int n = self.dim() + 1;
@@ -122,7 +125,8 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
                [offset, a, b](const Tensor& x) { return diagonal(x, offset, a, b); });
 }
 EMBER_OP("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", &diag_embed,
-         kForms, "Zeros, with the last dimension of the tensor as a diagonal of two new ones.");
+         kForms | Along,
+         "Zeros, with the last dimension of the tensor as a diagonal of two new ones.");
 
 Tensor diag(const Tensor& self, int64_t diagonal) {
   check(self.dim() == 1 || self.dim() == 2, Kind::Runtime,
@@ -130,11 +134,11 @@ Tensor diag(const Tensor& self, int64_t diagonal) {
   if (self.dim() == 1) return diag_embed(self, diagonal, 0, 1);
   return clone(ember::diagonal(self, diagonal, 0, 1), MemoryFormat::Contiguous);
 }
-EMBER_OP("diag(Tensor self, int diagonal=0) -> Tensor", &diag, kForms | Out,
+EMBER_OP("diag(Tensor self, int diagonal=0) -> Tensor", &diag, kForms | Out | Whole,
          "The diagonal of a matrix, or the matrix with the given diagonal.");
 EMBER_OP("diagflat(Tensor self, int offset=0) -> Tensor",
          ([](const Tensor& self, int64_t offset) { return diag(reshape(self, {-1}), offset); }),
-         kForms, "The matrix whose diagonal are the elements.");
+         kForms | Whole, "The matrix whose diagonal are the elements.");
 
 // Adds each window back where it was taken from: by window, or by place in it, whichever are fewer.
 Tensor unfold_backward(const Tensor& g, const Shape& shape, int dim, int64_t size, int64_t step) {
@@ -180,7 +184,7 @@ Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step)
               }));
 }
 EMBER_VIEW("unfold", "(Tensor self, int dimension, int size, int step) -> Tensor", &unfold,
-           Method | kCopies,
+           Method | kCopies | Along | Rearranges,
            "A view of all windows of `size` elements along a dimension, `step` apart, as a new "
            "last dimension.");
 
@@ -219,7 +223,7 @@ Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_
                   [=](const Tensor& x) { return select(x, dim, index); });
 }
 EMBER_OP("select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor", &select_scatter,
-         kForms | Out, "A copy with one index along a dimension replaced by `src`.");
+         kForms | Out | Along, "A copy with one index along a dimension replaced by `src`.");
 
 Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim,
                      std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
@@ -229,7 +233,8 @@ Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim,
 EMBER_OP(
     "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) "
     "-> Tensor",
-    &slice_scatter, kForms | Out, "A copy with a slice along a dimension replaced by `src`.");
+    &slice_scatter, kForms | Out | Along,
+    "A copy with a slice along a dimension replaced by `src`.");
 
 Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1,
                         int64_t dim2) {
@@ -238,7 +243,7 @@ Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, i
 }
 EMBER_OP(
     "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
-    &diagonal_scatter, kForms | Out, "A copy with a diagonal replaced by `src`.");
+    &diagonal_scatter, kForms | Out | Along, "A copy with a diagonal replaced by `src`.");
 
 Tensor as_strided_scatter(const Tensor& self, const Tensor& src, const Shape& size,
                           const Shape& stride, std::optional<int64_t> offset) {
@@ -254,7 +259,7 @@ Tensor as_strided_scatter(const Tensor& self, const Tensor& src, const Shape& si
 EMBER_OP(
     "as_strided_scatter(Tensor self, Tensor src, Size size, Size stride, int? storage_offset=None) "
     "-> Tensor",
-    &as_strided_scatter, kForms | Out,
+    &as_strided_scatter, kForms | Out | Whole,
     "A copy with the part that as_strided() shows replaced by `src`.");
 
 namespace {
@@ -282,7 +287,7 @@ Tensor fill_diagonal_(const Tensor& self, const Scalar& value, bool wrap) {
 }  // namespace
 
 EMBER_OP("fill_diagonal_(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor",
-         &fill_diagonal_, Method,
+         &fill_diagonal_, Method | Whole,
          "Fills the main diagonal; of a tall matrix also what would follow it, if `wrap`.");
 
 }  // namespace ember

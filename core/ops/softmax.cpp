@@ -40,14 +40,14 @@ Tensor softmax(const Tensor& self, int64_t dim, MaybeDtype dtype) {
 Tensor log_softmax(const Tensor& self, int64_t dim, MaybeDtype dtype) {
   return softmax_along("log_softmax", self, dim, dtype, true);
 }
-EMBER_OP("softmax(Tensor self, int dim, Dtype? dtype=None) -> Tensor", &softmax, kForms | Out,
-         "Exponentials along `dim`, scaled to sum to 1.");
+EMBER_OP("softmax(Tensor self, int dim, Dtype? dtype=None) -> Tensor", &softmax,
+         kForms | Out | Along, "Exponentials along `dim`, scaled to sum to 1.");
 EMBER_OP("log_softmax(Tensor self, int dim, Dtype? dtype=None) -> Tensor", &log_softmax,
-         kForms | Out, "Logarithm of softmax, without loss of accuracy.");
-EMBER_OP("special.softmax(Tensor self, int dim, Dtype? dtype=None) -> Tensor", &softmax, Function,
-         "The same as softmax.");
+         kForms | Out | Along, "Logarithm of softmax, without loss of accuracy.");
+EMBER_OP("special.softmax(Tensor self, int dim, Dtype? dtype=None) -> Tensor", &softmax,
+         Function | Along, "The same as softmax.");
 EMBER_OP("special.log_softmax(Tensor self, int dim, *, Dtype? dtype=None) -> Tensor", &log_softmax,
-         Function, "The same as log_softmax.");
+         Function | Along, "The same as log_softmax.");
 
 // --- logsumexp
 // ------------------------------------------------------------------------------------------
@@ -102,9 +102,10 @@ Tensor logsumexp(const Tensor& self, const Dims& dim, bool keepdim) {
                 return up * conj(exp(kept - restore_dims(y.get(), dims, keepdim, kept.shape())));
               }));
 }
-EMBER_OP("logsumexp(Tensor self, Dims dim, bool keepdim=False) -> Tensor", &logsumexp, kForms | Out,
+EMBER_OP("logsumexp(Tensor self, Dims dim, bool keepdim=False) -> Tensor", &logsumexp,
+         kForms | Out | Along,
          "Logarithm of the sum of exponentials over `dim`, without overflow.");
 EMBER_OP("special.logsumexp(Tensor self, Dims dim, bool keepdim=False) -> Tensor", &logsumexp,
-         Function | Out, "The same as logsumexp.");
+         Function | Out | Along, "The same as logsumexp.");
 
 }  // namespace ember

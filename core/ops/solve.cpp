@@ -94,18 +94,20 @@ EMBER_OP(
       Solved s = solve_ex("linalg.solve_ex", a, b, left, check_errors);
       return std::tuple(s.x, s.info);
     }),
-    Function | Out, "Solutions of linear systems, and which of the matrices are singular.");
-EMBER_OP("linalg.solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", &solve, Function | Out,
-         "The X with A @ X = B (or X @ A = B).");
+    Function | Out | Leading,
+    "Solutions of linear systems, and which of the matrices are singular.");
+EMBER_OP("linalg.solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", &solve,
+         Function | Out | Leading | Float32, "The X with A @ X = B (or X @ A = B).");
 EMBER_OP("linalg.inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
          ([](const Tensor& a, bool check_errors) {
            Solved s = inv_ex("linalg.inv_ex", a, check_errors);
            return std::tuple(s.x, s.info);
          }),
-         Function | Out, "Inverses of matrices, and which of them are singular.");
-EMBER_OP("linalg.inv(Tensor A) -> Tensor", &inv, Function | Out | ExactOut,
+         Function | Out | Leading | Float32,
+         "Inverses of matrices, and which of them are singular.");
+EMBER_OP("linalg.inv(Tensor A) -> Tensor", &inv, Function | Out | ExactOut | Leading | Float32,
          "The inverses of square matrices.");
-EMBER_OP("inverse(Tensor self) -> Tensor", &inv, kForms | Out | ExactOut,
+EMBER_OP("inverse(Tensor self) -> Tensor", &inv, kForms | Out | ExactOut | Leading | Float32,
          "The inverses of square matrices.");
 
 // --- systems shaped as tensors -----------------------------------------------------------------
@@ -129,7 +131,7 @@ EMBER_OP("linalg.tensorinv(Tensor self, int ind=2) -> Tensor",
            Solved s = inv_ex("linalg.tensorinv", reshape(self, {rows, columns}), true);
            return reshape(s.x, shape);
          }),
-         Function | Out | SafeOut,
+         Function | Out | SafeOut | Whole | Float32,
          "The inverse of a tensor as a map between its first `ind` dimensions and "
          "the rest.");
 EMBER_OP(
@@ -152,6 +154,6 @@ EMBER_OP(
       Tensor x = solve(reshape(a, {columns, columns}), reshape(other, {columns}));
       return reshape(x, shape);
     }),
-    Function | Out | SafeOut, "The X with tensordot(self, X, X.ndim) = other.");
+    Function | Out | SafeOut | Whole | Float32, "The X with tensordot(self, X, X.ndim) = other.");
 
 }  // namespace ember

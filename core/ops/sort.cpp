@@ -53,16 +53,16 @@ EMBER_OP(
     ([](const Tensor& self, int64_t dim, bool descending, std::optional<bool>) {
       return sort(self, dim, descending);
     }),
-    kForms | Out | ExactOut,
+    kForms | Out | ExactOut | Along,
     "The elements along `dim` in order, and where they came from. NaN counts as the largest.");
 EMBER_OP("argsort(Tensor self, int dim=-1, bool descending=False, *, bool stable=False) -> Tensor",
          ([](const Tensor& self, int64_t dim, bool descending, bool) {
            return argsort(self, dim, descending);
          }),
-         kForms | Out, "The indices that sort a tensor along `dim`.");
+         kForms | Out | Along, "The indices that sort a tensor along `dim`.");
 EMBER_OP("msort(Tensor self) -> Tensor",
-         ([](const Tensor& self) { return std::get<0>(sort(self, 0)); }), kForms | Out | Pointwise,
-         "The elements along the first dimension in order.");
+         ([](const Tensor& self) { return std::get<0>(sort(self, 0)); }),
+         kForms | Out | Aligned | Whole, "The elements along the first dimension in order.");
 
 Pair topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted) {
   check_ordered("topk", self);
@@ -80,7 +80,7 @@ Pair topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted)
 EMBER_OP(
     "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, "
     "Tensor indices)",
-    &topk, kForms | Out | ExactOut,
+    &topk, kForms | Out | ExactOut | Along,
     "The `k` largest (or smallest) elements along `dim`, and where they are.");
 
 // --- one element of a rank
@@ -147,18 +147,18 @@ Tensor median_of_all(const char* op, Rank rank, const Tensor& self) {
 EMBER_OP(
     "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor "
     "indices)",
-    &kthvalue, kForms | Out | Apart | ExactOut,
+    &kthvalue, kForms | Out | Apart | ExactOut | Along,
     "The `k`-th smallest element along `dim`, counted from 1, and where it is.");
 
 #define EMBER_MEDIAN(name, rank, what)                                                            \
   EMBER_OP(#name "(Tensor self) -> Tensor",                                                       \
-           ([](const Tensor& self) { return median_of_all(#name, rank, self); }), kForms,         \
+           ([](const Tensor& self) { return median_of_all(#name, rank, self); }), kForms | Along, \
            what " of all elements.");                                                             \
   EMBER_OP(#name "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", \
            ([](const Tensor& self, int64_t dim, bool keepdim) {                                   \
              return pick(#name, rank, 0, self, dim, keepdim);                                     \
            }),                                                                                    \
-           kForms | Out | ExactOut, what " along `dim`, and where it is.")
+           kForms | Out | ExactOut | Along, what " along `dim`, and where it is.")
 EMBER_MEDIAN(median, Rank::Median, "Median, the lower of two in the middle,");
 EMBER_MEDIAN(nanmedian, Rank::NanMedian, "Median of what is not NaN");
 
@@ -166,7 +166,7 @@ EMBER_OP("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, T
          ([](const Tensor& self, int64_t dim, bool keepdim) {
            return pick("mode", Rank::Mode, 0, self, dim, keepdim);
          }),
-         kForms | Out | ExactOut,
+         kForms | Out | ExactOut | Along,
          "The most frequent element along `dim`, the smallest of several, and where it is.");
 
 // --- quantiles
@@ -261,7 +261,7 @@ Tensor quantile_of(const char* op, const Tensor& self, const Tensor& q, std::opt
                const std::string& how) {                                                         \
              return quantile_of(#name, self, q, dim, keepdim, how, skip_nan);                    \
            }),                                                                                   \
-           kForms | Out, what);                                                                  \
+           kForms | Out | Along | Float32, what);                                                \
   EMBER_OP(#name                                                                                 \
            "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str "                   \
            "interpolation=linear) -> Tensor",                                                    \
@@ -272,7 +272,7 @@ Tensor quantile_of(const char* op, const Tensor& self, const Tensor& q, std::opt
              return quantile_of(#name, self, scalar_tensor(q, self.dtype(), self.device()), dim, \
                                 keepdim, how, skip_nan);                                         \
            }),                                                                                   \
-           kForms | Out, what)
+           kForms | Out | Along | Float32, what)
 EMBER_QUANTILE(quantile, false,
                "The values below which the fractions `q` of the elements along `dim` lie.");
 EMBER_QUANTILE(nanquantile, true, "Quantiles of what is not NaN.");
@@ -350,7 +350,8 @@ EMBER_OP(
         std::optional<std::string> side, const Tensor& sorter) {
       return places("searchsorted", sorted, self, out_int32, right, side, sorter);
     }),
-    Function | Out, "Where values would have to be put into sorted sequences to keep them sorted.");
+    Function | Out | Whole,
+    "Where values would have to be put into sorted sequences to keep them sorted.");
 EMBER_OP(
     "bucketize(Number self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> "
     "Tensor",
@@ -360,6 +361,6 @@ EMBER_OP(
             ")");
       return places("bucketize", boundaries, self, out_int32, right, std::nullopt, Tensor());
     }),
-    Function | Out, "The bucket between sorted `boundaries` that each value falls into.");
+    Function | Out | Whole, "The bucket between sorted `boundaries` that each value falls into.");
 
 }  // namespace ember

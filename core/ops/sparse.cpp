@@ -115,9 +115,9 @@ Tensor csr_sample(const Tensor& start, const Tensor& columns, const Tensor& a, c
 EMBER_OP(
     "_csr_mm(Tensor start, Tensor columns, Tensor values, Tensor dense, int width, bool "
     "transposed=False) -> Tensor",
-    &csr_mm, Function,
+    &csr_mm, Function | Whole,
     "The product of a sparse matrix of `width` columns, or of its transpose, and a dense one.");
 EMBER_OP("_csr_sample(Tensor start, Tensor columns, Tensor a, Tensor b) -> Tensor", &csr_sample,
-         Function, "The elements of a @ b.T at the positions of a sparse matrix.");
+         Function | Whole, "The elements of a @ b.T at the positions of a sparse matrix.");
 
 }  // namespace ember

@@ -10,7 +10,7 @@ namespace ember {
 using namespace pointwise;
 
 namespace {
-constexpr unsigned kSpecialForms = Function | Out | Pointwise;
+constexpr unsigned kSpecialForms = Function | Out | Aligned | Pointwise;
 }
 
 #define EMBER_SPECIAL(name, row, doc) EMBER_UNARY_OP("special." name, row, kSpecialForms, doc)
@@ -45,13 +45,13 @@ static Tensor polygamma_of(int64_t n, const Tensor& self, Dest dest) {
   if (n == 1) return trigamma(self, dest);
   return polygamma(self, Params{double(n)}, dest);
 }
-EMBER_OP("polygamma(int n, Tensor self) -> Tensor", &polygamma_of, Function | Out | Pointwise,
-         "n-th derivative of digamma.");
+EMBER_OP("polygamma(int n, Tensor self) -> Tensor", &polygamma_of,
+         Function | Out | Aligned | Pointwise, "n-th derivative of digamma.");
 EMBER_OP("special.polygamma(int n, Tensor self) -> Tensor", &polygamma_of, kSpecialForms,
          "n-th derivative of digamma.");
 EMBER_OP("polygamma(Tensor self, int n) -> Tensor",
          ([](const Tensor& self, int64_t n, Dest dest) { return polygamma_of(n, self, dest); }),
-         Method | InPlace, "n-th derivative of digamma.");
+         Method | InPlace | Pointwise, "n-th derivative of digamma.");
 
 constexpr int64_t kMostTerms = 1 << 20;
 
@@ -67,10 +67,10 @@ static Tensor mvlgamma(const Tensor& self, int64_t p) {
   for (int64_t i = 1; i < p; i++) sum = sum + lgamma(x - double(i) / 2);
   return sum + double(p) * double(p - 1) / 4 * std::log(M_PI);
 }
-EMBER_OP("mvlgamma(Tensor self, int p) -> Tensor", &mvlgamma, kAllForms,
+EMBER_OP("mvlgamma(Tensor self, int p) -> Tensor", &mvlgamma, kAllForms | Pointwise,
          "Logarithm of the multivariate gamma function.");
-EMBER_OP("special.multigammaln(Tensor self, int p) -> Tensor", &mvlgamma, Function | Out,
-         "Logarithm of the multivariate gamma function.");
+EMBER_OP("special.multigammaln(Tensor self, int p) -> Tensor", &mvlgamma,
+         Function | Out | Pointwise, "Logarithm of the multivariate gamma function.");
 
 // --- error functions
 // --------------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ EMBER_OP("special.ndtr(Tensor self) -> Tensor",
            return is_reduced(self.dtype()) ? mul(erf(self * M_SQRT1_2) + 1.0, 0.5, dest)
                                            : ndtr(self, dest);
          }),
-         Function | Out, "Normal distribution function.");
+         Function | Out | Pointwise, "Normal distribution function.");
 EMBER_SPECIAL("ndtri", ndtri, "Inverse of the normal distribution function.");
 EMBER_SPECIAL("log_ndtr", log_ndtr, "Logarithm of ndtr(x).");
 

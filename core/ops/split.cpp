@@ -41,8 +41,8 @@ TensorList unbind(const Tensor& self, int64_t dim) {
             }));
   return out;
 }
-EMBER_VIEW("unbind", "(Tensor self, int dim=0) -> Tensor[]", &unbind, kForms | kCopies,
-           "Views of each index along a dimension.");
+EMBER_VIEW("unbind", "(Tensor self, int dim=0) -> Tensor[]", &unbind,
+           kForms | kCopies | Along | Rearranges, "Views of each index along a dimension.");
 
 namespace {
 
@@ -112,34 +112,36 @@ TensorList split_with_sizes(const Tensor& self, const Shape& split_sizes, int64_
         " (input tensor's size at dimension ", d, "), but got split_sizes=", split_sizes);
   return split_into("split_with_sizes", self, split_sizes, d);
 }
-EMBER_OP("split(Tensor self, int split_size_or_sections, int dim=0) -> Tensor[]", &split, Function,
+EMBER_OP("split(Tensor self, int split_size_or_sections, int dim=0) -> Tensor[]", &split,
+         Function | Along | Rearranges,
          "Views of pieces of `split_size` along a dimension; the last may be smaller.");
 EMBER_OP("split(Tensor self, Dims split_size_or_sections, int dim=0) -> Tensor[]",
          ([](const Tensor& self, const Dims& sizes, int64_t dim) {
            return split_with_sizes(self, sizes.values, dim);
          }),
-         Function, "Views of pieces of the given sizes along a dimension.");
-EMBER_OP("split(Tensor self, int split_size, int dim=0) -> Tensor[]", &split, Method,
+         Function | Along | Rearranges, "Views of pieces of the given sizes along a dimension.");
+EMBER_OP("split(Tensor self, int split_size, int dim=0) -> Tensor[]", &split,
+         Method | Along | Rearranges,
          "Views of pieces of `split_size` along a dimension; the last may be smaller.");
 EMBER_OP("split(Tensor self, Dims split_size, int dim=0) -> Tensor[]",
          ([](const Tensor& self, const Dims& sizes, int64_t dim) {
            return split_with_sizes(self, sizes.values, dim);
          }),
-         Method, "Views of pieces of the given sizes along a dimension.");
-EMBER_VIEW("split", "(Tensor self, int split_size, int dim=0) -> Tensor[]", &split, kCopies,
-           "Pieces of `split_size` along a dimension.");
+         Method | Along | Rearranges, "Views of pieces of the given sizes along a dimension.");
+EMBER_VIEW("split", "(Tensor self, int split_size, int dim=0) -> Tensor[]", &split,
+           kCopies | Along | Rearranges, "Pieces of `split_size` along a dimension.");
 namespace {
 TensorList split_with_sizes_of(const Tensor& self, const Dims& sizes, int64_t dim) {
   return split_with_sizes(self, sizes.values, dim);
 }
 }  // namespace
 EMBER_VIEW("split_with_sizes", "(Tensor self, Dims split_sizes, int dim=0) -> Tensor[]",
-           &split_with_sizes_of, kForms | kCopies,
+           &split_with_sizes_of, kForms | kCopies | Along | Rearranges,
            "Views of pieces of the given sizes along a dimension.");
-EMBER_OP("unsafe_split(Tensor self, int split_size, int dim=0) -> Tensor[]", &split, kForms,
-         "split().");
+EMBER_OP("unsafe_split(Tensor self, int split_size, int dim=0) -> Tensor[]", &split,
+         kForms | Along | Rearranges, "split().");
 EMBER_OP("unsafe_split_with_sizes(Tensor self, Dims split_sizes, int dim=0) -> Tensor[]",
-         &split_with_sizes_of, kForms, "split_with_sizes().");
+         &split_with_sizes_of, kForms | Along | Rearranges, "split_with_sizes().");
 
 TensorList chunk(const Tensor& self, int64_t chunks, int64_t dim) {
   check(self.dim() > 0, Kind::Runtime, "chunk expects at least a 1-dimensional tensor");
@@ -151,10 +153,10 @@ TensorList chunk(const Tensor& self, int64_t chunks, int64_t dim) {
   return split(self, size, d);
 }
 EMBER_OP(
-    "chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", &chunk, kForms,
+    "chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", &chunk, kForms | Along | Rearranges,
     "Views of at most `chunks` pieces of equal size along a dimension; the last may be smaller.");
-EMBER_OP("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", &chunk, kForms,
-         "chunk().");
+EMBER_OP("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", &chunk,
+         kForms | Along | Rearranges, "chunk().");
 
 namespace {
 
@@ -217,22 +219,26 @@ TensorList tensor_split_by(const Tensor& self, const Tensor& where, int64_t dim)
 using SplitBy = TensorList (*)(const Tensor&, int64_t, int64_t);
 }  // namespace
 EMBER_OP("tensor_split(Tensor self, int sections, int dim=0) -> Tensor[]", (SplitBy(&tensor_split)),
-         kForms,
+         kForms | Along | Rearranges,
          "Views of `sections` pieces along a dimension, of sizes that differ by one at most.");
 EMBER_OP("tensor_split(Tensor self, Dims indices, int dim=0) -> Tensor[]",
          ([](const Tensor& self, const Dims& places, int64_t dim) {
            return tensor_split(self, places.values, dim);
          }),
-         kForms, "Views of the pieces between the given indices along a dimension.");
+         kForms | Along | Rearranges,
+         "Views of the pieces between the given indices along a dimension.");
 EMBER_OP("tensor_split(Tensor self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor[]",
-         &tensor_split_by, kForms, "Views of pieces along a dimension, by number or by indices.");
+         &tensor_split_by, kForms | Along | Rearranges,
+         "Views of pieces along a dimension, by number or by indices.");
 EMBER_OP("tensor_split(Tensor self, int indices_or_sections, int dim=0) -> Tensor[]",
-         (SplitBy(&tensor_split)), kForms, "Views of a number of pieces along a dimension.");
+         (SplitBy(&tensor_split)), kForms | Along | Rearranges,
+         "Views of a number of pieces along a dimension.");
 EMBER_OP("tensor_split(Tensor self, Dims indices_or_sections, int dim=0) -> Tensor[]",
          ([](const Tensor& self, const Dims& places, int64_t dim) {
            return tensor_split(self, places.values, dim);
          }),
-         kForms, "Views of the pieces between the given indices along a dimension.");
+         kForms | Along | Rearranges,
+         "Views of the pieces between the given indices along a dimension.");
 
 namespace {
 
@@ -260,14 +266,14 @@ TensorList split_at(const Tensor& self, const Shape& places) {
 
 }  // namespace
 #define NUMPY_SPLIT(letter, what)                                                                \
-  EMBER_OP(what "split(Tensor self, int sections) -> Tensor[]", &equal_split<letter>, kForms,    \
-           "Equal pieces, as views.");                                                           \
-  EMBER_OP(what "split(Tensor self, Size indices) -> Tensor[]", &split_at<letter>, kForms,       \
-           "The pieces between the given indices, as views.");                                   \
+  EMBER_OP(what "split(Tensor self, int sections) -> Tensor[]", &equal_split<letter>,            \
+           kForms | Whole | Rearranges, "Equal pieces, as views.");                              \
+  EMBER_OP(what "split(Tensor self, Size indices) -> Tensor[]", &split_at<letter>,               \
+           kForms | Whole | Rearranges, "The pieces between the given indices, as views.");      \
   EMBER_OP(what "split(Tensor self, int indices_or_sections) -> Tensor[]", &equal_split<letter>, \
-           kForms, "Equal pieces, as views.");                                                   \
+           kForms | Whole | Rearranges, "Equal pieces, as views.");                              \
   EMBER_OP(what "split(Tensor self, Size indices_or_sections) -> Tensor[]", &split_at<letter>,   \
-           kForms, "The pieces between the given indices, as views.")
+           kForms | Whole | Rearranges, "The pieces between the given indices, as views.")
 NUMPY_SPLIT('h', "h");
 NUMPY_SPLIT('v', "v");
 NUMPY_SPLIT('d', "d");

@@ -174,12 +174,12 @@ EMBER_OP(
     "stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? "
     "window=None, bool center=True, str pad_mode='reflect', bool normalized=False, bool? "
     "onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor",
-    &stft, kForms,
+    &stft, kForms | Entries | Float32,
     "Short-time Fourier transform: of windows of `n_fft` samples, `hop_length` apart.");
 EMBER_OP(
     "istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? "
     "window=None, bool center=True, bool normalized=False, bool? onesided=None, int? "
     "length=None, bool return_complex=False) -> Tensor",
-    &istft, kForms, "Inverse of stft: the signal whose windows have these transforms.");
+    &istft, kForms | Entries, "Inverse of stft: the signal whose windows have these transforms.");
 
 }  // namespace ember

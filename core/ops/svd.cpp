@@ -125,13 +125,13 @@ EMBER_OP(
       Svd d = svd(a, full);
       return std::tuple(d.u, d.s, d.vh);
     }),
-    Function | Out, "Singular vectors and values: A = U @ diag(S) @ Vh.");
+    Function | Out | Leading | Float32, "Singular vectors and values: A = U @ diag(S) @ Vh.");
 EMBER_OP("linalg.svdvals(Tensor A, *, str? driver=None) -> Tensor",
          ([](const Tensor& a, const std::optional<std::string>& driver) {
            check_driver("linalg.svdvals", driver);
            return svdvals(a);
          }),
-         Function | Out, "Singular values in descending order.");
+         Function | Out | Leading | Float32, "Singular values in descending order.");
 EMBER_OP("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
          ([](const Tensor& self, bool some, bool compute_uv) {
            check_matrix("svd", self, "input");
@@ -144,6 +144,7 @@ EMBER_OP("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, T
            };
            return std::tuple(square(self.size(-2)), svdvals(self, "svd"), square(self.size(-1)));
          }),
-         kForms | Out, "Singular vectors and values: input = U @ diag(S) @ V.mH.");
+         kForms | Out | Leading | Float32,
+         "Singular vectors and values: input = U @ diag(S) @ V.mH.");
 
 }  // namespace ember

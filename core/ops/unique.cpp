@@ -100,7 +100,7 @@ EMBER_OP(
     ([](const Tensor& self, bool, bool inverse, bool counts, std::optional<int64_t> dim) {
       return to_caller(unique_of("unique", self, dim, false, inverse, counts), inverse, counts);
     }),
-    kForms,
+    kForms | DataDependent,
     "The distinct elements (or slices along `dim`), in order; where each element went; how often "
     "each occurs.");
 EMBER_OP(
@@ -110,7 +110,8 @@ EMBER_OP(
       return to_caller(unique_of("unique_consecutive", self, dim, true, inverse, counts), inverse,
                        counts);
     }),
-    kForms, "One element of each run of equal ones; the run of each element; how long each is.");
+    kForms | DataDependent,
+    "One element of each run of equal ones; the run of each element; how long each is.");
 
 // --- isin
 // -----------------------------------------------------------------------------------------------
@@ -155,6 +156,6 @@ EMBER_OP(
             "isin(): elements or test_elements must be a tensor");
       return is_in(elements, among, invert);
     }),
-    Function | Out, "Whether each element is among `test_elements`.");
+    Function | Out | Whole, "Whether each element is among `test_elements`.");
 
 }  // namespace ember

@@ -28,7 +28,7 @@ EMBER_OP("linalg.cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
          ([](const Tensor& self, const Tensor& other, int64_t dim) {
            return cross_along("linalg.cross", self, other, dim);
          }),
-         Function | Out | Apart, "Cross products of vectors of three along `dim`.");
+         Function | Out | Apart | Along, "Cross products of vectors of three along `dim`.");
 EMBER_OP("cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
          ([](const Tensor& self, const Tensor& other, std::optional<int64_t> dim) {
            if (dim) return cross_along("cross", self, other, *dim);
@@ -38,7 +38,7 @@ EMBER_OP("cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
                  "cross(): no dimension of size 3 in input of shape ", self.shape());
            return cross_along("cross", self, other, d);
          }),
-         kForms | Out | Apart,
+         kForms | Out | Apart | Along,
          "Cross products of vectors along `dim`, or the first dimension of size 3.");
 
 EMBER_OP("linalg.vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
@@ -50,14 +50,15 @@ EMBER_OP("linalg.vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
                  ": Expected vectors of same dtype, got ", x.dtype(), " and ", y.dtype());
            return sum(conj(x) * y, Dims(dim));
          }),
-         Function | Out, "Dot products of vectors along `dim`, the first conjugated.");
+         Function | Out | Along | Lower,
+         "Dot products of vectors along `dim`, the first conjugated.");
 EMBER_OP("linalg.diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
          ([](const Tensor& a, int64_t offset, int64_t dim1, int64_t dim2) {
            return diagonal(a, offset, dim1, dim2);
          }),
-         Function, "A view of the diagonals of matrices.");
-EMBER_OP("linalg.matmul(Tensor self, Tensor other) -> Tensor", &matmul, Function | Out,
-         "The same as matmul.");
+         Function | Along | Rearranges, "A view of the diagonals of matrices.");
+EMBER_OP("linalg.matmul(Tensor self, Tensor other) -> Tensor", &matmul,
+         Function | Out | Leading | Lower, "The same as matmul.");
 
 EMBER_OP("linalg.vander(Tensor x, *, int? N=None) -> Tensor",
          ([](const Tensor& x, std::optional<int64_t> n) {
@@ -72,7 +73,7 @@ EMBER_OP("linalg.vander(Tensor x, *, int? N=None) -> Tensor",
            shape.back() = 1;
            return cat({ones(shape, base.dtype(), x.device()), powers}, -1);
          }),
-         Function, "Powers 0, 1 ... N - 1 of each element, in a new last dimension.");
+         Function | Leading, "Powers 0, 1 ... N - 1 of each element, in a new last dimension.");
 
 // --- covariance --------------------------------------------------------------------------------
 
@@ -137,7 +138,8 @@ Tensor cov(const Tensor& self, int64_t correction, const Tensor& fweights, const
 
 EMBER_OP(
     "cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor",
-    &cov, kForms, "Covariances of the variables in rows, over the observations in columns.");
+    &cov, kForms | Whole,
+    "Covariances of the variables in rows, over the observations in columns.");
 EMBER_OP("corrcoef(Tensor self) -> Tensor", ([](const Tensor& self) {
            check(
                self.dim() <= 2, Kind::Runtime,
@@ -151,6 +153,7 @@ EMBER_OP("corrcoef(Tensor self) -> Tensor", ([](const Tensor& self) {
            return complex(clamp(real(c), Scalar(-1.0), Scalar(1.0)),
                           clamp(imag(c), Scalar(-1.0), Scalar(1.0)));
          }),
-         kForms, "Correlations of the variables in rows: covariances scaled by deviations.");
+         kForms | Whole,
+         "Correlations of the variables in rows: covariances scaled by deviations.");
 
 }  // namespace ember

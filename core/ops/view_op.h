@@ -60,14 +60,15 @@ struct RenewOf {
 template <class Id>
 const OpInfo* add_view(const std::string& params, unsigned forms, const std::string& doc, Id id) {
   std::string name = Id::name;
+  const unsigned traits = forms & kTraits;
   if (forms & kCopies)
-    add((name + "_copy" + params).c_str(), Function | Out, (doc + " As a copy.").c_str(),
+    add((name + "_copy" + params).c_str(), Function | Out | traits, (doc + " As a copy.").c_str(),
         CopyOf<Id>());
   if (forms & kRenews)
-    add((name + "_" + params).c_str(), Method, (doc + " The tensor itself changes.").c_str(),
-        RenewOf<Id>());
+    add((name + "_" + params).c_str(), Method | traits,
+        (doc + " The tensor itself changes.").c_str(), RenewOf<Id>());
   if (!(forms & kForms)) return nullptr;
-  return add((name + params).c_str(), forms & kForms, doc.c_str(), id);
+  return add((name + params).c_str(), (forms & kForms) | traits, doc.c_str(), id);
 }
 
 }  // namespace detail

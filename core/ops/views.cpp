@@ -33,15 +33,15 @@ Tensor view(const Tensor& self, const Shape& size) {
   return reshape_rule(self, make_view(self, std::move(shape), *std::move(strides), self.offset()),
                       "view");
 }
-EMBER_VIEW("view", "(Tensor self, Size size) -> Tensor", &view, Method,
+EMBER_VIEW("view", "(Tensor self, Size size) -> Tensor", &view, Method | Whole | Rearranges,
            "The same elements under another shape, as a view.");
 EMBER_OP("view_copy(Tensor self, Size size) -> Tensor", ([](const Tensor& self, const Shape& size) {
            return clone(reshape(self, size), MemoryFormat::Contiguous);
          }),
-         Function | Out, "The elements in another shape, as a copy.");
+         Function | Out | Whole | Rearranges, "The elements in another shape, as a copy.");
 EMBER_OP("view_as(Tensor self, Tensor other) -> Tensor",
          ([](const Tensor& self, const Tensor& other) { return view(self, other.shape()); }),
-         Method, "A view with the shape of `other`.");
+         Method | Whole | Rearranges, "A view with the shape of `other`.");
 
 Tensor reshape(const Tensor& self, const Shape& size) {
   Shape shape = infer_size("reshape", size, self.numel());
@@ -56,11 +56,11 @@ Tensor reshape(const Tensor& self, const Shape& size) {
   Shape strides = contiguous_strides(shape);
   return reshape_rule(self, alias(copy, std::move(shape), std::move(strides), 0), "_unsafe_view");
 }
-EMBER_OP("reshape(Tensor self, Size shape) -> Tensor", &reshape, kForms,
+EMBER_OP("reshape(Tensor self, Size shape) -> Tensor", &reshape, kForms | Whole | Rearranges,
          "The same elements under another shape: a view if possible, else a copy.");
 EMBER_OP("reshape_as(Tensor self, Tensor other) -> Tensor",
          ([](const Tensor& self, const Tensor& other) { return reshape(self, other.shape()); }),
-         Method, "reshape() to the shape of `other`.");
+         Method | Whole | Rearranges, "reshape() to the shape of `other`.");
 
 Tensor flatten(const Tensor& self, int64_t start_dim, int64_t end_dim) {
   int first = wrap_dim("flatten", start_dim, self.dim()),
@@ -78,11 +78,11 @@ Tensor flatten(const Tensor& self, int64_t start_dim, int64_t end_dim) {
   for (int d = last + 1; d < self.dim(); d++) shape.push_back(self.shape()[d]);
   return reshape(self, shape);
 }
-EMBER_OP("flatten(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor", &flatten, kForms,
-         "The dimensions from `start_dim` to `end_dim` as one.");
+EMBER_OP("flatten(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor", &flatten,
+         kForms | Along | Rearranges, "The dimensions from `start_dim` to `end_dim` as one.");
 EMBER_OP("ravel(Tensor self) -> Tensor",
-         ([](const Tensor& self) { return reshape(contiguous(self), {-1}); }), kForms,
-         "The elements as one dimension, in contiguous memory.");
+         ([](const Tensor& self) { return reshape(contiguous(self), {-1}); }),
+         kForms | Whole | Rearranges, "The elements as one dimension, in contiguous memory.");
 
 Tensor unflatten(const Tensor& self, int64_t dim, const Shape& sizes) {
   int d = wrap_dim("unflatten", dim, self.dim());
@@ -102,8 +102,8 @@ Tensor unflatten(const Tensor& self, int64_t dim, const Shape& sizes) {
   for (int i = d + 1; i < self.dim(); i++) shape.push_back(self.shape()[i]);
   return view(self, shape);
 }
-EMBER_OP("unflatten(Tensor self, int dim, Size sizes) -> Tensor", &unflatten, kForms,
-         "One dimension as several, of the given sizes.");
+EMBER_OP("unflatten(Tensor self, int dim, Size sizes) -> Tensor", &unflatten,
+         kForms | Along | Rearranges, "One dimension as several, of the given sizes.");
 
 Tensor expand(const Tensor& self, const Shape& size) {
   int extra = size.size() - self.dim();
@@ -133,11 +133,12 @@ Tensor expand(const Tensor& self, const Shape& size) {
 }
 EMBER_VIEW("expand", "(Tensor self, Size size, *, bool implicit=False) -> Tensor",
            ([](const Tensor& self, const Shape& size, bool) { return expand(self, size); }),
-           Method | kCopies, "A view in which dimensions of size 1 are repeated, without copying.");
+           Method | kCopies | Whole | Rearranges,
+           "A view in which dimensions of size 1 are repeated, without copying.");
 EMBER_OP("expand_as(Tensor self, Tensor other) -> Tensor",
          ([](const Tensor& self, const Tensor& other) { return expand(self, other.shape()); }),
-         Method, "expand() to the shape of `other`.");
-EMBER_OP("broadcast_to(Tensor self, Size size) -> Tensor", &expand, kForms,
+         Method | Whole | Rearranges, "expand() to the shape of `other`.");
+EMBER_OP("broadcast_to(Tensor self, Size size) -> Tensor", &expand, kForms | Whole | Rearranges,
          "A view in which dimensions of size 1 are repeated, without copying.");
 
 TensorList broadcast_tensors(const TensorList& tensors) {
@@ -147,7 +148,7 @@ TensorList broadcast_tensors(const TensorList& tensors) {
   for (const Tensor& t : tensors) out.push_back(t.shape() == shape ? t : expand(t, shape));
   return out;
 }
-EMBER_OP("broadcast_tensors(Tensor[] *tensors) -> Tensor[]", &broadcast_tensors, Function,
+EMBER_OP("broadcast_tensors(Tensor[] *tensors) -> Tensor[]", &broadcast_tensors, Function | Whole,
          "Views of the tensors, expanded to the shape in which they meet.");
 
 Tensor permute(const Tensor& self, const Shape& dims) {
@@ -169,8 +170,8 @@ Tensor permute(const Tensor& self, const Shape& dims) {
   return tape(out, "permute",
               wrt(self, [inverse](const Tensor& g) { return permute(g, inverse); }));
 }
-EMBER_VIEW("permute", "(Tensor self, Size dims) -> Tensor", &permute, kForms | kCopies,
-           "A view with its dimensions reordered.");
+EMBER_VIEW("permute", "(Tensor self, Size dims) -> Tensor", &permute,
+           kForms | kCopies | Along | Rearranges, "A view with its dimensions reordered.");
 
 Tensor movedim(const Tensor& self, const Shape& source, const Shape& destination) {
   int n = self.dim();
@@ -200,10 +201,11 @@ Tensor movedim_of(const Tensor& self, const Dims& source, const Dims& destinatio
   return movedim(self, source.values, destination.values);
 }
 }  // namespace
-EMBER_OP("movedim(Tensor self, Dims source, Dims destination) -> Tensor", &movedim_of, kForms,
+EMBER_OP("movedim(Tensor self, Dims source, Dims destination) -> Tensor", &movedim_of,
+         kForms | Along | Rearranges,
          "A view with the dimensions `source` moved to `destination`.");
-EMBER_OP("moveaxis(Tensor self, Dims source, Dims destination) -> Tensor", &movedim_of, kForms,
-         "movedim().");
+EMBER_OP("moveaxis(Tensor self, Dims source, Dims destination) -> Tensor", &movedim_of,
+         kForms | Along | Rearranges, "movedim().");
 
 Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1) {
   int a = wrap_dim("transpose", dim0, self.dim()), b = wrap_dim("transpose", dim1, self.dim());
@@ -217,18 +219,18 @@ Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1) {
   return tape(out, "transpose", wrt(self, [a, b](const Tensor& g) { return transpose(g, a, b); }));
 }
 EMBER_VIEW("transpose", "(Tensor self, int dim0, int dim1) -> Tensor", &transpose,
-           kForms | kRenews | kCopies, "A view with two dimensions swapped.");
+           kForms | kRenews | kCopies | Along | Rearranges, "A view with two dimensions swapped.");
 EMBER_VIEW("swapaxes", "(Tensor self, int axis0, int axis1) -> Tensor", &transpose,
-           kForms | kRenews, "transpose().");
-EMBER_VIEW("swapdims", "(Tensor self, int dim0, int dim1) -> Tensor", &transpose, kForms | kRenews,
-           "transpose().");
+           kForms | kRenews | Along | Rearranges, "transpose().");
+EMBER_VIEW("swapdims", "(Tensor self, int dim0, int dim1) -> Tensor", &transpose,
+           kForms | kRenews | Along | Rearranges, "transpose().");
 
 Tensor t(const Tensor& self) {
   check(self.dim() <= 2, Kind::Runtime, "t() expects a tensor with <= 2 dimensions, but self is ",
         self.dim(), "D");
   return self.dim() == 2 ? transpose(self, 0, 1) : view_alias(self);
 }
-EMBER_VIEW("t", "(Tensor self) -> Tensor", &t, kForms | kRenews | kCopies,
+EMBER_VIEW("t", "(Tensor self) -> Tensor", &t, kForms | kRenews | kCopies | Whole | Rearranges,
            "The transpose of a matrix.");
 
 Tensor numpy_T(const Tensor& self) {
@@ -248,7 +250,7 @@ Tensor matrix_adjoint(const Tensor& self, const char* op) {
   return self.dim() ? conj(transpose(self, -2, -1)) : conj(self);
 }
 EMBER_OP("adjoint(Tensor self) -> Tensor",
-         ([](const Tensor& self) { return matrix_adjoint(self, "adjoint"); }), kForms,
+         ([](const Tensor& self) { return matrix_adjoint(self, "adjoint"); }), kForms | Leading,
          "The conjugate of the transpose of the last two dimensions.");
 
 Tensor squeeze(const Tensor& self, const Dims& dim) {
@@ -269,7 +271,7 @@ Tensor squeeze(const Tensor& self, const Dims& dim) {
                       "squeeze");
 }
 EMBER_VIEW("squeeze", "(Tensor self, Dims dim=None) -> Tensor", &squeeze,
-           kForms | kRenews | kCopies,
+           kForms | kRenews | kCopies | Along | Rearranges,
            "A view without dimensions of size 1, or without those among `dim`.");
 
 Tensor unsqueeze(const Tensor& self, int64_t dim) {
@@ -280,7 +282,8 @@ Tensor unsqueeze(const Tensor& self, int64_t dim) {
   return reshape_rule(self, make_view(self, std::move(shape), std::move(strides), self.offset()),
                       "unsqueeze");
 }
-EMBER_VIEW("unsqueeze", "(Tensor self, int dim) -> Tensor", &unsqueeze, kForms | kRenews | kCopies,
+EMBER_VIEW("unsqueeze", "(Tensor self, int dim) -> Tensor", &unsqueeze,
+           kForms | kRenews | kCopies | Along | Rearranges,
            "A view with a dimension of size 1 put in.");
 
 Tensor atleast(const Tensor& self, int n) {
@@ -304,17 +307,18 @@ TensorList atleast_each(const TensorList& tensors) {
 }
 }  // namespace
 #define AT_LEAST(n)                                                                               \
-  EMBER_OP("atleast_" #n "d(Tensor self) -> Tensor", &atleast_one<n>, Function,                   \
+  EMBER_OP("atleast_" #n "d(Tensor self) -> Tensor", &atleast_one<n>,                             \
+           Function | Whole | Rearranges,                                                         \
            "The tensor itself, or a view of it with dimensions of size 1 added to make " #n "."); \
-  EMBER_OP("atleast_" #n "d(Tensor[] *tensors) -> Tensor[]", &atleast_each<n>, Function,          \
-           "Each tensor with at least " #n " dimensions.")
+  EMBER_OP("atleast_" #n "d(Tensor[] *tensors) -> Tensor[]", &atleast_each<n>,                    \
+           Function | Whole | Rearranges, "Each tensor with at least " #n " dimensions.")
 AT_LEAST(1);
 AT_LEAST(2);
 AT_LEAST(3);
 #undef AT_LEAST
 
 EMBER_VIEW("alias", "(Tensor self) -> Tensor",
-           ([](const Tensor& self) { return view_alias(self); }), kCopies,
+           ([](const Tensor& self) { return view_alias(self); }), kCopies | Pointwise | Rearranges,
            "A view of the whole tensor.");
 
 }  // namespace ember

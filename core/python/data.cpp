@@ -279,7 +279,8 @@ EMBER_OP(
       if (is_storage(o)) return finish(of_storage(o, dtype, device), requires_grad);
       return finish(tensor_from_data(o, dtype, device), requires_grad);
     }),
-    Function, "A new tensor with a copy of `data`: a number, nested sequences or an array.");
+    Function | Factory,
+    "A new tensor with a copy of `data`: a number, nested sequences or an array.");
 
 EMBER_OP(
     "new_tensor(Tensor self, Any data, *, Dtype? dtype=None, Device? device=None, bool "
@@ -291,7 +292,8 @@ EMBER_OP(
                                      device.value_or(self.device())),
                     requires_grad);
     }),
-    Method, "A new tensor with a copy of `data`, of the same dtype and on the same device.");
+    Method | Factory,
+    "A new tensor with a copy of `data`, of the same dtype and on the same device.");
 
 // Shares memory where it can; `copied` tells whether it could not.
 Tensor convert_data(PyObject* o, MaybeDtype dtype, MaybeDevice device, bool* copied) {
@@ -316,7 +318,7 @@ EMBER_OP("as_tensor(Any data, Dtype? dtype=None, Device? device=None) -> Tensor"
            bool copied;
            return convert_data(static_cast<PyObject*>(data), dtype, device, &copied);
          }),
-         Function,
+         Function | Factory,
          "`data` as a tensor: itself or a view of its memory where possible, else a copy.");
 
 EMBER_OP(
@@ -348,7 +350,7 @@ EMBER_OP(
         t = finish(t.is_leaf() ? t : detach(t), true);
       return t;
     }),
-    Function, "`obj` as a tensor, sharing memory unless `copy` says otherwise.");
+    Function | Factory, "`obj` as a tensor, sharing memory unless `copy` says otherwise.");
 
 }  // namespace
 

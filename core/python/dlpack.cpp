@@ -250,7 +250,7 @@ EMBER_OP("from_dlpack(Any ext_tensor, *, Device? device=None, bool? copy=None) -
                  device.value_or(Device()), " needs a copy, but copy=False was given");
            return copy.value_or(false) || moves ? to(t, device, std::nullopt, true) : t;
          }),
-         Function, "A tensor that shares the memory of a tensor of another library.");
+         Function | Factory, "A tensor that shares the memory of a tensor of another library.");
 PyObject* to_dlpack(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* {
     check(is_tensor(o), Kind::Type, "to_dlpack(): expected a Tensor, got ", Py_TYPE(o)->tp_name);

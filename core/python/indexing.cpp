@@ -317,7 +317,7 @@ bool fill_masked(const Target& t, const Tensor& value) {
   }
   Tensor wide = alias(mask, shape, strides, mask.offset());
   check_in_place("masked_fill_", t.view);
-  wide = beside("masked_fill_", t.view, wide, Sharing::Pointwise);
+  wide = beside("masked_fill_", t.view, wide, Sharing::Aligned);
   Tensor single = value.dim() ? reshape(value, {}) : value;
   if (single.dtype() != t.view.dtype() && !single.device().is_meta())
     create::check_fits(item(single), t.view.dtype(), true);

@@ -228,7 +228,8 @@ EMBER_OP(
       if (requires_grad) set_requires_grad(t, true);
       return t;
     }),
-    Function, "A 1-D tensor that shares the memory of an object with the buffer protocol.");
+    Function | Factory,
+    "A 1-D tensor that shares the memory of an object with the buffer protocol.");
 
 // --- buffers over tensors
 // -------------------------------------------------------------------------------------

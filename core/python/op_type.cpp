@@ -101,7 +101,7 @@ class Overlaps {
     const Tensor& t = tensor_of(v);
     Sharing sharing = sharing_of(op_.forms);
     // An op that has an in-place form knows how to work where its first operand is.
-    if (position == 0 && (op_.forms & InPlace) && sharing != Sharing::Pointwise) {
+    if (position == 0 && (op_.forms & InPlace) && sharing != Sharing::Aligned) {
       if (out.same(t)) return false;
       sharing = Sharing::Copied;
     }
@@ -348,6 +348,16 @@ PyObject* op_schemas(PyObject* self, void*) {
   }
   return list;
 }
+PyObject* op_traits(PyObject* self, void*) {
+  unsigned all = 0, bit = Pointwise;
+  for (const OpInfo* info : *reinterpret_cast<PyOp*>(self)->overloads) all |= info->forms;
+  PyObject* names = PyFrozenSet_New(nullptr);
+  for (const char* name : kTraitNames) {
+    if (all & bit) PySet_Add(names, Object::steal(PyUnicode_InternFromString(name)).get());
+    bit <<= 1;
+  }
+  return names;
+}
 PyObject* op_reduce(PyObject* self, PyObject*) {
   const PyOp& op = *reinterpret_cast<PyOp*>(self);
   if (is_method(op.form)) {
@@ -370,6 +380,7 @@ PyGetSetDef op_getset[] = {
     {"__doc__", op_doc, nullptr, nullptr, nullptr},
     {"__module__", op_module, nullptr, nullptr, nullptr},
     {"schemas", op_schemas, nullptr, "The schema of each overload.", nullptr},
+    {"traits", op_traits, nullptr, "What the op does, in words: Note [Traits].", nullptr},
     {}};
 PyMethodDef op_methods[] = {{"__reduce__", op_reduce, METH_NOARGS, nullptr}, {}};
 PyMemberDef op_members[] = {
@@ -485,6 +496,10 @@ void add_ops(PyObject* module) {
     checked(PyList_Append(schemas.get(), row.get()));
   }
   checked(PyModule_AddObjectRef(module, "_schemas", schemas.get()));
+  Object traits = checked(PyTuple_New(std::size(kTraitNames)));
+  for (size_t i = 0; i < std::size(kTraitNames); i++)
+    PyTuple_SET_ITEM(traits.get(), i, PyUnicode_InternFromString(kTraitNames[i]));
+  checked(PyModule_AddObjectRef(module, "_traits", traits.get()));
 }
 
 }  // namespace ember::python

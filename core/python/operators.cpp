@@ -74,7 +74,7 @@ PyObject* inplace_slot(PyObject* a, PyObject* b) {
     const Side other(b);
     const Operand& y = other;
     if (__builtin_expect(y.is_tensor() && share_storage(self, y.tensor()), 0))
-      op(Operand(self), beside(name, self, y.tensor(), Sharing::Pointwise), {&self, true});
+      op(Operand(self), beside(name, self, y.tensor(), Sharing::Aligned), {&self, true});
     else
       op(Operand(self), y, {&self, true});
     return Py_NewRef(a);

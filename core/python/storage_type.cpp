@@ -320,7 +320,7 @@ EMBER_OP(
       Ref<Storage> s = storage_argument("_tensor_from_storage", static_cast<PyObject*>(storage));
       return from_storage(std::move(s), dtype, size, stride, offset);
     }),
-    Function, "A tensor over a storage.");
+    Function | Factory, "A tensor over a storage.");
 // _storage_from_bytes(data, device=None): a copy.
 PyObject* storage_from_bytes(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
@@ -363,7 +363,7 @@ EMBER_OP("set_(Tensor self) -> Tensor", ([](const Tensor& self) {
            set_storage(self, new_storage(0, self.device()), {0}, {1}, 0);
            return self;
          }),
-         Method, "Makes the tensor empty, over a storage of its own.");
+         Method | Whole, "Makes the tensor empty, over a storage of its own.");
 EMBER_OP("set_(Tensor self, Tensor source) -> Tensor",
          ([](const Tensor& self, const Tensor& source) {
            check(self.dtype() == source.dtype(), Kind::Runtime, "Could not set tensor of type ",
@@ -371,7 +371,8 @@ EMBER_OP("set_(Tensor self, Tensor source) -> Tensor",
            set_storage(self, source.storage(), source.shape(), source.strides(), source.offset());
            return self;
          }),
-         Method, "Makes the tensor a view of the storage of `source`, of the same geometry.");
+         Method | Whole,
+         "Makes the tensor a view of the storage of `source`, of the same geometry.");
 EMBER_OP(
     "set_(Tensor self, Any source, int storage_offset=0, Size? size=None, Size? stride=None) -> "
     "Tensor",
@@ -383,7 +384,7 @@ EMBER_OP(
       set_storage(self, std::move(s), shape, stride ? *stride : contiguous_strides(shape), offset);
       return self;
     }),
-    Method, "Makes the tensor a view of a storage.");
+    Method | Whole, "Makes the tensor a view of a storage.");
 
 }  // namespace
 

@@ -30,6 +30,7 @@ import ember
 from ember import _C
 from ember._C import Tensor
 from ember._dispatch import steps, wrappers
+from ember._traits import op_named
 from ember.utils._pytree import tree_leaves
 
 # Answered by the tensor itself, whatever it stands for: its shape, its history.
@@ -56,24 +57,15 @@ _NUMBERS: dict[str, Any] = {
     "__index__": int,
     "item": lambda x: x,
 }
+# Operators that aten has no op for: those of swapped operands, ...
 _SWAPPED = {
-    "__radd__": "add",
-    "__rmul__": "mul",
-    "__rmatmul__": "matmul",
-    "__rpow__": "pow",
-    "__rtruediv__": "div",
-    "__rdiv__": "div",
-    "__rfloordiv__": "floor_divide",
-    "__rmod__": "remainder",
-    "__rsub__": "sub",
-    "__rlshift__": "bitwise_left_shift",
-    "__rrshift__": "bitwise_right_shift",
+    f"__r{name}__": op_named(f"__{name}__").__name__
+    for name in "add sub mul matmul truediv div floordiv mod pow lshift rshift".split()
 }
+# ... and those whose op has another name.
 _OPERATORS = {
-    "__floordiv__": "floor_divide",
-    "__lshift__": "bitwise_left_shift",
-    "__rshift__": "bitwise_right_shift",
-    "__matmul__": "matmul",
+    f"__{name}__": op_named(f"__{name}__").__name__
+    for name in "floordiv lshift rshift matmul".split()
 }
 # Attributes that are ops.
 _VIEWS: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""`autocast`: the dtype in which ops run, chosen by their names.
+"""`autocast`: the dtype in which ops run, chosen by their traits.
 
 Inside, a mode (ember/overrides.py) sees every op. Products and convolutions get their
 inputs in the lower precision, ops that need range or accuracy in float32, and what
@@ -13,32 +13,8 @@ from typing import Any
 
 import ember
 from ember import _C, Tensor, _lazy
+from ember._traits import traits_of
 from ember.autograd._decorate import DecoratorContextManager
-
-_LOWER = frozenset(
-    """
-    conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d
-    bmm mm baddbmm addmm addbmm linear matmul __matmul__ __rmatmul__ inner vecdot prelu
-    scaled_dot_product_attention convolution
-    """.split()
-)
-_FLOAT32 = frozenset(
-    """
-    avg_pool3d binary_cross_entropy grid_sample grid_sampler polar prod quantile
-    nanquantile stft cdist trace view_as_complex cholesky cholesky_inverse
-    cholesky_solve inverse lu_solve orgqr ormqr pinverse max_pool3d max_unpool2d
-    max_unpool3d adaptive_avg_pool3d mse_loss cosine_embedding_loss nll_loss
-    hinge_embedding_loss poisson_nll_loss gaussian_nll_loss smooth_l1_loss cross_entropy
-    l1_loss huber_loss margin_ranking_loss soft_margin_loss triplet_margin_loss
-    multi_margin_loss ctc_loss kl_div multilabel_margin_loss
-    binary_cross_entropy_with_logits geqrf qr svd triangular_solve
-    fractional_max_pool2d fractional_max_pool3d adaptive_max_pool3d
-    fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 irfft2 rfftn irfftn hfft ihfft
-    cond matrix_rank solve cholesky_ex svdvals eigvals eigvalsh inv inv_ex
-    householder_product tensorinv tensorsolve eig eigh lstsq
-    """.split()
-)
-_WIDEST = frozenset("cat concat concatenate stack index_copy".split())
 
 _DTYPES = {"cpu": ember.bfloat16, "cuda": ember.float16}
 _KNOWN = "cpu cuda ipu xpu mps meta hpu mtia opencl xla privateuseone".split()
@@ -131,12 +107,12 @@ class _Mode:
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        name = getattr(func, "__name__", "")
-        if name in _LOWER:
+        traits = traits_of(func)
+        if "lower" in traits:
             cast: Any = _to_lower
-        elif name in _FLOAT32:
+        elif "float32" in traits:
             cast = _to_float32
-        elif name in _WIDEST:
+        elif "widest" in traits:
             cast = _to_widest([*args, *kwargs.values()])
         else:
             plain = getattr(func, "__wrapped__", None)

@@ -4,8 +4,9 @@ Note [Batched tensors]
 A `Batched` stands for one sample. It holds the whole batch (`value`, the batch first)
 and the level of the `vmap` that made it; the value may be batched again, at a lower
 level. Every op on it arrives in `__torch_function__`, is looked up among the batch
-rules (`_rules*.py`) and runs once on the whole batch. An op without a rule runs once
-for each sample, and the results are stacked: slower, but right for every op.
+rules (`_*rules.py`), by its name and then by its traits (Note [Traits]), and runs once
+on the whole batch. What has no rule runs once for each sample, and the results are
+stacked: slower, but right for every op.
 
 The tensor underneath is on the `meta` device, so that code which goes past
 `__torch_function__` fails instead of computing with the wrong values. Gradients are
@@ -18,8 +19,10 @@ from typing import Any, NamedTuple
 import ember
 from ember import _C
 from ember._C import Tensor
+from ember._traits import op_named, traits_of
 from ember.autograd.function import vmaps
-from ember.utils._pytree import tree_flatten, tree_map, tree_unflatten
+from ember.func._bound import Bound, bound
+from ember.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 
 class Level(NamedTuple):
@@ -45,7 +48,7 @@ class Batched(Tensor):
 
     def numpy(self, *args, **kwargs):
         """Not possible: a sample has no memory of its own."""
-        raise RuntimeError(_refusal("numpy"))
+        raise RuntimeError(refusal("numpy"))
 
 
 def wrap(value: Tensor, level: int) -> Batched:
@@ -109,8 +112,58 @@ def rule(*names: str):
     return register
 
 
+BY_TRAIT: dict[str, Rule] = {}
+
+
+def by_trait(name: str):
+    """Register the batch rule of all ops with a trait that have none of their own."""
+
+    def register(func: Rule) -> Rule:
+        BY_TRAIT[name] = func
+        return func
+
+    return register
+
+
+_found: dict[str, Rule | None] = {}
+
+
+def changes(name: str) -> bool:
+    """Whether the op of this name changes its first argument."""
+    return (name[-1] == "_" and not name.endswith("__")) or name == "__setitem__"
+
+
+def _in_place(plain: Rule) -> Rule:
+    """The rule of an op in place, by that of the op that returns a new tensor."""
+
+    def rule(call: "Call") -> Any:
+        x, func = call.args[0], getattr(Tensor, call.name[:-1], None)
+        func = func or getattr(ember, call.name[:-1])
+        made = plain(Call(func, call.name[:-1], call.args, call.kwargs, call.level))
+        x.value.copy_(call.value(made))
+        return x
+
+    return rule
+
+
+def rule_of(func, name: str) -> Rule | None:
+    """The batch rule of an op; None if it has none."""
+    if name not in _found:
+        traits = traits_of(func)
+        apt = [BY_TRAIT[trait] for trait in BY_TRAIT if trait in traits]
+        found = RULES.get(name)
+        if found is None and changes(name) and name[:-1] in RULES:
+            found = _in_place(RULES[name[:-1]])
+        _found[name] = found or (apt[0] if apt else None)
+    return _found[name]
+
+
 class Loop(Exception):
     """Raised by a rule to say: one sample after the other, please."""
+
+
+class Refused(RuntimeError):
+    """Raised by a rule for what has no meaning for a sample that stands for all."""
 
 
 class Call:
@@ -135,6 +188,40 @@ class Call:
             return x.value  # type: ignore[attr-defined]
         return x.expand(self.size, *x.shape)
 
+    def lift(self, x: Tensor) -> Any:
+        """`x` as a sample of this call's batch."""
+        return x if self.batched(x) else wrap(self.full(x), self.level)
+
+    def of_sample(self):
+        """What the op returns for a sample, without values; or the op's own error."""
+
+        def meta(x):
+            if not isinstance(x, Tensor) or type(x) is Batched:
+                return x
+            return x.detach().to("meta")
+
+        return underneath(self.func, *tree_map(meta, (self.args, self.kwargs)))
+
+    def bound(self) -> Bound:
+        """The arguments by the names in the op's schema."""
+        found = None
+        op = self.func if type(self.func) is _OP else op_named(self.name)
+        if op is not None and "out" not in self.kwargs:
+            found = bound(op, self.args, self.kwargs)
+        if found is None:
+            raise Loop
+        return found
+
+    def values(self) -> list:
+        """All arguments in the schema's order, defaults included."""
+        found = self.bound()
+        return [found.value(p) for p in found.schema.params]
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the first argument is changed."""
+        return changes(self.name)
+
     def bind(self, *names: str, **defaults) -> list:
         """The arguments in this order; those in `defaults` may be missing."""
         if len(self.args) > len(names) + len(defaults):
@@ -154,12 +241,12 @@ class Call:
 
 _SYNONYMS = {"axis": "dim", "input": "self", "keepdims": "keepdim"}
 
-# Answered by the meta tensor, which has the shape and dtype of one sample.
-_OF_SAMPLE = frozenset(
+# Answered by the meta tensor, which has the shape and dtype of one sample; ops of which
+# that is the trait are added.
+OF_SAMPLE = set(
     """
-    size dim numel nelement ndimension element_size is_floating_point is_complex
-    is_signed __len__ shape ndim dtype itemsize nbytes names is_same_size has_names
-    is_contiguous stride layout
+    size dim nelement ndimension element_size __len__ shape ndim dtype itemsize nbytes
+    names has_names stride layout
     """.split()
 )
 # Answered by the value: one answer for the batch.
@@ -174,8 +261,7 @@ _OF_BATCH = frozenset(
 _FORBIDDEN = frozenset(
     """
     item tolist numpy __bool__ __int__ __float__ __index__ __complex__ __array__
-    is_nonzero data_ptr untyped_storage storage equal allclose nonzero argwhere
-    masked_select unique unique_consecutive __contains__ bincount __iter__
+    data_ptr untyped_storage storage __contains__ __iter__
     """.split()
 )
 
@@ -204,28 +290,52 @@ def name_of(func) -> str:
 def dispatch(func, args: tuple, kwargs: dict):
     """Carry out a call that has batched arguments."""
     name = name_of(func)
-    if name in _OF_SAMPLE:
+    if name in OF_SAMPLE:
         return underneath(func, args, kwargs)
     leaves, spec = tree_flatten((args, kwargs))
     level = highest(leaves)
     if name in _OF_BATCH:
         return func(args[0].value)
     if name in _FORBIDDEN:
-        raise RuntimeError(_refusal(name))
+        raise RuntimeError(refusal(name))
     if name == "__repr__":
         inside = "    " + repr(args[0].value).replace("\n", "\n    ")
         return f"BatchedTensor(lvl={args[0].level}, bdim=0, value=\n{inside}\n)"
     call = Call(func, name, args, kwargs, level)
-    found = RULES.get(name)
+    found = rule_of(func, name)
+    if changes(name):
+        _check_changed(name, args[0], level)
     if found is not None:
         try:
-            return _wrapped(found(call), level)
+            made = found(call)
+            return args[0] if changes(name) else _wrapped(made, level)
         except Loop:
             pass
+        except (RuntimeError, ValueError, IndexError, TypeError) as error:
+            if call.size or isinstance(error, Refused):
+                raise
     plain = getattr(func, "__wrapped__", None)
     if plain is not None:  # written in Python, in terms of ops that have rules
         return plain(*args, **kwargs)
+    if not call.size:
+        return _no_samples(call)
     return _loop(func, name, leaves, spec, level)
+
+
+def _no_samples(call: "Call"):
+    """What an op returns for an empty batch, where its rule needs a sample."""
+    if call.in_place:
+        return call.args[0]
+    value = next(x for x in tree_leaves((call.args, call.kwargs)) if call.batched(x))
+    device = value.value.device
+
+    def empty(x):
+        if not isinstance(x, Tensor):
+            return x
+        none = ember.empty((0, *x.shape), dtype=x.dtype, device=device)
+        return wrap(none, call.level)
+
+    return tree_map(empty, call.of_sample())
 
 
 def underneath(func, args, kwargs):
@@ -237,7 +347,8 @@ def underneath(func, args, kwargs):
         _C._switch_overrides(*before)
 
 
-def _refusal(name: str) -> str:
+def refusal(name: str) -> str:
+    """Why there is no such thing for a sample that stands for all."""
     if name in ("item", "__int__", "__float__", "__index__", "__complex__"):
         return (
             "vmap: It looks like you're calling .item() on a Tensor. We don't support "
@@ -259,27 +370,28 @@ def _refusal(name: str) -> str:
 def _wrapped(result, level: int):
     """What a rule returns, batched: tensors anywhere in lists and tuples."""
     if isinstance(result, Tensor):
-        # A rule that changes an argument in place returns that argument.
+        # Rules made of other ops return what these do.
         return result if level_of(result) == level else wrap(result, level)
     if isinstance(result, (tuple, list)):
-        return tree_map(
-            lambda x: wrap(x, level) if isinstance(x, Tensor) else x, result
-        )
+        return tree_map(lambda x: _wrapped(x, level), result)
     return result
 
 
-def _loop(func, name: str, leaves: list, spec, level: int):
-    """Once for each sample; results stacked."""
-    size = size_at(level)
-    marks = [type(x) is Batched and x.level == level for x in leaves]
-    in_place = (name.endswith("_") and not name.endswith("__")) or name == "__setitem__"
-    if in_place and not marks[0]:
+def _check_changed(name: str, x, level: int) -> None:
+    if level_of(x) != level:
         raise RuntimeError(
             f"vmap: {name}(self, *extra_args) is not possible because there exists a "
             "Tensor `other` in extra_args that has more elements than `self`. This "
             "happened due to `other` being vmapped over but `self` not being vmapped "
             "over at this level. Please try to use out-of-place operators instead."
         )
+
+
+def _loop(func, name: str, leaves: list, spec, level: int):
+    """Once for each sample; results stacked."""
+    size = size_at(level)
+    marks = [type(x) is Batched and x.level == level for x in leaves]
+    in_place = changes(name)
     if "out" in (spec.child(1).context or ()):
         raise NotImplementedError(f"vmap: {name} with out= is not supported")
     rows = []
@@ -289,8 +401,6 @@ def _loop(func, name: str, leaves: list, spec, level: int):
         rows.append(func(*args, **kwargs))
     if in_place:
         return leaves[0]
-    if not rows:
-        raise RuntimeError(f"vmap: {name} has no rule for a batch of size 0")
     parts = [tree_flatten(row) for row in rows]
     columns = zip(*(flat for flat, _ in parts))
     stacked = [

@@ -1,80 +1,12 @@
-"""Batch rules of matrix products, convolutions and other layers.
+"""Batch rules of convolutions, norms, losses and other layers.
 
 See Note [Batched tensors] in `_batched.py`.
 """
 
 import ember
 from ember import Tensor
-from ember.func._batched import Batched, Call, Loop, rule
+from ember.func._batched import Call, Loop, Refused, rule, wrap
 from ember.func._rules import broadcast_values
-from ember.func._shape_rules import own
-
-# --- matrix products ------------------------------------------------------------------
-
-
-@rule("matmul", "linalg.matmul", "mm", "bmm", "mv", "dot", "__matmul__", "__rmatmul__")
-def matmul(call: Call):
-    a, b = call.bind("self", "other") if not call.kwargs else call.args
-    if call.name == "__rmatmul__":
-        a, b = b, a
-    ranks = {"mm": (2, 2), "bmm": (3, 3), "mv": (2, 1), "dot": (1, 1)}
-    wanted = ranks.get(call.name)
-    if (wanted and wanted != (a.dim(), b.dim())) or 0 in (a.dim(), b.dim()):
-        raise Loop  # for the error of the op itself
-    if call.batched(a) and not call.batched(b) and b.dim() <= 2:
-        return ember.matmul(a.value, b)
-    rank = max(a.dim(), b.dim(), 2)
-    left, right = call.value(a), call.value(b)
-    if a.dim() == 1:
-        left = left.unsqueeze(-2)
-    if b.dim() == 1:
-        right = right.unsqueeze(-1)
-    left, right = (
-        v.reshape(call.size, *[1] * (rank - max(t.dim(), 2)), *v.shape[1:])
-        if call.batched(t)
-        else v
-        for t, v in ((a, left), (b, right))
-    )
-    made = ember.matmul(left, right)
-    if a.dim() == 1:
-        made = made.squeeze(-2)
-    return made.squeeze(-1) if b.dim() == 1 else made
-
-
-@rule("vdot", "inner", "outer", "ger")
-def vector_product(call: Call):
-    a, b = call.args
-    if a.dim() != 1 or b.dim() != 1:
-        raise Loop
-    if call.name == "vdot":
-        return a.conj() @ b
-    return a @ b if call.name == "inner" else a.unsqueeze(-1) * b
-
-
-@rule("addmm", "baddbmm", "addmv", "addbmm", "addr")
-def add_product(call: Call):
-    x, a, b, beta, alpha = call.bind("self", "a", "b", beta=1, alpha=1)
-    if call.name == "addr":
-        product = a.unsqueeze(-1) * b
-    else:
-        product = a @ b
-    if call.name == "addbmm":
-        product = product.sum(0)
-    product = product if alpha == 1 else product * alpha
-    return product if beta == 0 else product + (x if beta == 1 else x * beta)
-
-
-@rule("linear")
-def linear(call: Call):
-    x, weight, bias = call.bind("self", "weight", bias=None)
-    if not call.batched(weight) and not call.batched(bias):
-        return call.func(x.value, weight, bias)
-    made = x @ weight.t() if weight.dim() == 2 else x @ weight
-    return made if bias is None else made + bias
-
-
-# --- layers ---------------------------------------------------------------------------
-
 
 _CONV = ("conv1d", "conv2d", "conv3d")
 _TRANSPOSED = ("conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
@@ -96,7 +28,7 @@ def convolution(call: Call):
         if not alone:
             value = value.flatten(0, 1)
         made = call.func(value, weight, bias, **given)
-        return made if alone else made.unflatten(0, (call.size, -1))
+        return made if alone else made.unflatten(0, (call.size, x.shape[0]))
     x, weight = call.full(x), call.full(weight)
     if alone:
         x = x.unsqueeze(1)
@@ -105,46 +37,9 @@ def convolution(call: Call):
     flat = None if bias is None else call.full(bias).flatten()
     given["groups"] *= call.size
     made = call.func(x, weight.flatten(0, 1), flat, **given)
-    made = made.unflatten(1, (call.size, -1)).movedim(1, 0)
+    made = made.unflatten(1, (call.size, made.shape[1] // max(call.size, 1)))
+    made = made.movedim(1, 0)
     return made.squeeze(1) if alone else made
-
-
-def _call_full(call: Call):
-    """The op itself on whole batches: it leaves leading dimensions alone."""
-    args = [call.full(a) if isinstance(a, Tensor) else a for a in call.args]
-    kwargs = {
-        key: call.full(a) if isinstance(a, Tensor) else a
-        for key, a in call.kwargs.items()
-    }
-    return call.func(*args, **kwargs)
-
-
-@rule(
-    *"""
-    det slogdet logdet inverse cholesky qr svd geqrf matrix_exp matrix_power
-    linalg.det linalg.slogdet linalg.inv linalg.inv_ex linalg.cholesky
-    linalg.cholesky_ex linalg.qr linalg.svd linalg.svdvals linalg.eig linalg.eigvals
-    linalg.eigh linalg.eigvalsh linalg.matrix_exp linalg.matrix_power linalg.pinv
-    linalg.lu linalg.lu_factor linalg.lu_factor_ex
-    """.split()
-)
-def of_matrices(call: Call):
-    if any(isinstance(a, Tensor) for a in call.args[1:]) or call.args[0].dim() < 2:
-        raise Loop
-    return _call_full(call)
-
-
-@rule("view_as_real", "view_as_complex", "frexp", "diag_embed")
-def of_last_dimensions(call: Call):
-    if call.name == "diag_embed" and len(call.args) + len(call.kwargs) > 1:
-        raise Loop
-    return _call_full(call)
-
-
-@rule("zero_")
-def zero(call: Call):
-    own(call).value.zero_()
-    return call.args[0]
 
 
 @rule("scaled_dot_product_attention")
@@ -166,61 +61,164 @@ def attention(call: Call):
     return call.func(*values, mask, drop, causal, scale=scale, enable_gqa=grouped)
 
 
+# --- losses ---------------------------------------------------------------------------
+
+
 @rule("cross_entropy", "nll_loss")
 def class_loss(call: Call):
-    """The loss of every element, reduced sample by sample."""
-    names: dict = {
-        "weight": None,
-        "size_average": None,
-        "ignore_index": -100,
-        "reduce": None,
-        "reduction": "mean",
-    }
-    if call.name == "cross_entropy":
-        names["label_smoothing"] = 0.0
-    x, target, weight, size_average, ignored, reduce, how, *rest = call.bind(
-        "input", "target", **names
-    )
-    given = (size_average, reduce)
-    if weight is not None or given != (None, None) or target.is_floating_point():
+    """Losses of the elements, reduced sample by sample."""
+    x, target, weight, average, ignored, reduce, how, *rest = call.values()
+    if (average, reduce) != (None, None):
         raise Loop
-    values, targets = call.full(x), call.full(target)
-    alone = x.dim() == 1
-    if not alone:
-        values, targets = values.flatten(0, 1), targets.flatten(0, 1)
-    options = {"label_smoothing": rest[0]} if rest else {}
-    losses = call.func(
-        values, targets, ignore_index=ignored, reduction="none", **options
-    )
-    losses = losses if alone else losses.unflatten(0, (call.size, -1))
+    call.of_sample()  # for its errors
+    at = 0 if x.dim() == 1 else 1
+    smoothing = rest[0] if rest else 0.0
+    logs = x.log_softmax(at) if call.name == "cross_entropy" else x
+    shape = [-1 if d == at else 1 for d in range(x.dim())]
+    weighted = logs if weight is None else logs * weight.reshape(shape)
+    if target.is_floating_point():
+        target = target * (1 - smoothing) + smoothing / x.shape[at]
+        losses = -(weighted * target).sum(at)
+        count = losses.numel()
+    else:
+        valid = target != ignored
+        place = ember.where(valid, target, 0)
+        losses = -weighted.gather(at, place.unsqueeze(at)).squeeze(at)
+        if smoothing:
+            others = -weighted.sum(at) * (smoothing / x.shape[at])
+            losses = losses * (1 - smoothing) + others
+        losses = ember.where(valid, losses, 0.0).to(x.dtype)
+        counts = valid.to(x.dtype)
+        count = (counts if weight is None else counts * weight[place]).sum()
     if how == "none":
         return losses
-    total = losses.reshape(call.size, -1).sum(1)
-    if how == "sum":
-        return total
-    counted = (call.full(target) != ignored).reshape(call.size, -1).sum(1)
-    return total / counted
+    return losses.sum() if how == "sum" else losses.sum() / count
 
 
-@rule("group_norm", "instance_norm")
-def fold_into_batch(call: Call):
-    """Norms of each entry of a batch: a batch of batches is a larger one."""
-    others = [*call.args[1:], *call.kwargs.values()]
-    statistics = call.name == "instance_norm" and any(
-        isinstance(a, Tensor) for a in call.args[1:3]
-    )
-    if statistics or any(map(call.batched, others)):
+# --- norms ----------------------------------------------------------------------------
+
+
+def _channels(call: Call, x: Tensor | None) -> Tensor | None:
+    """One number for each channel, for the channels of all samples."""
+    return None if x is None else call.full(x).reshape(-1)
+
+
+@rule(
+    "batch_norm",
+    "native_batch_norm",
+    "_native_batch_norm_legit",
+    "_native_batch_norm_legit_no_training",
+    "_batch_norm_with_update",
+)
+def batch_norm(call: Call):
+    """Channels of samples beside each other: [B, N, C, ...] -> [N, B * C, ...]."""
+    if not call.size:
         raise Loop
-    value = call.args[0].value.flatten(0, 1)
-    made = call.func(value, *call.args[1:], **call.kwargs)
-    return made.unflatten(0, (call.size, -1))
+    given = call.bound()
+    x = given.given["input"]
+    value = call.full(x).movedim(0, 1).flatten(1, 2)
+    mean, var = given.get("running_mean"), given.get("running_var")
+    trained = given.given.get("training", "no_training" not in call.name)
+    if trained and mean is not None:
+        _check_statistics(call, mean, var)
+    for name in ("weight", "bias", "running_mean", "running_var"):
+        if name in given.given:
+            given.given[name] = _channels(call, given.given[name])
+    given.given["input"] = value
+    made = given.call(call.func)
+    if trained and mean is not None:
+        mean.value.copy_(given.given["running_mean"].reshape(mean.value.shape))
+        var.value.copy_(given.given["running_var"].reshape(var.value.shape))
+    y, *rest = (made,) if isinstance(made, Tensor) else made
+    y = y.unflatten(1, (call.size, x.shape[1])).movedim(1, 0)
+    rest = [r.reshape(call.size, x.shape[1] if r.numel() else 0) for r in rest]
+    return y if isinstance(made, Tensor) else (y, *rest)
 
 
-@rule("layer_norm", "rms_norm")
+def _check_statistics(call: Call, *statistics) -> None:
+    if not all(map(call.batched, statistics)):
+        raise Refused(
+            "Batch norm got a batched tensor as input while the running_mean or "
+            "running_var, which will be updated in place, were not batched. Make them "
+            "arguments of the mapped function, or replace_all_batch_norm_modules_()"
+        )
+
+
+@rule("group_norm", "instance_norm", "native_group_norm")
+def norm_of_entries(call: Call):
+    """Norms of each entry of a batch; a scale that differs comes after them."""
+    given = call.bound()
+    x, weight, bias = (given.get(n) for n in ("input", "weight", "bias"))
+    if any(given.get(n) is not None for n in ("running_mean", "running_var")):
+        return _with_statistics(call, given)
+    given.given["input"] = call.full(x).flatten(0, 1)
+    if "N" in given.given:
+        given.given["N"] *= call.size
+    apart = call.batched(weight) or call.batched(bias)
+    if apart:
+        given.given["weight"] = given.given["bias"] = None
+    made = given.call(call.func)
+    y, *rest = (made,) if isinstance(made, Tensor) else made
+    y = y.unflatten(0, (call.size, x.shape[0]))
+    if apart:
+        y = wrap(y, call.level)
+        shape = (-1, *[1] * (x.dim() - 2))
+        y = y if weight is None else y * weight.reshape(shape)
+        y = y if bias is None else y + bias.reshape(shape)
+    rest = [r.unflatten(0, (call.size, x.shape[0])) for r in rest]
+    return y if isinstance(made, Tensor) else (y, *rest)
+
+
+def _with_statistics(call: Call, given):
+    """Entries of samples are of the same channels only within the sample."""
+    x = given.given["input"]
+    given.given["input"] = call.full(x).movedim(0, 1).flatten(1, 2)
+    means = [given.given[n] for n in ("running_mean", "running_var")]
+    if given.given.get("use_input_stats", True):
+        _check_statistics(call, *means)
+    for name in ("weight", "bias", "running_mean", "running_var"):
+        given.given[name] = _channels(call, given.get(name))
+    made = given.call(call.func)
+    for name, t in zip(("running_mean", "running_var"), means):
+        if call.batched(t):
+            t.value.copy_(given.given[name].reshape(t.value.shape))
+    return made.unflatten(1, (call.size, x.shape[1])).movedim(1, 0)
+
+
+@rule("layer_norm", "rms_norm", "native_layer_norm")
 def trailing_norm(call: Call):
-    if any(type(a) is Batched for a in [*call.args[1:], *call.kwargs.values()]):
-        raise Loop
-    return call.func(call.args[0].value, *call.args[1:], **call.kwargs)
+    """Norms of the last dimensions; a scale that differs comes after them."""
+    others = [*call.args[1:], *call.kwargs.values()]
+    if call.args and not any(map(call.batched, others)):
+        return call.func(call.args[0].value, *call.args[1:], **call.kwargs)
+    given = call.bound()
+    name = given.schema.params[0].name
+    weight, bias = given.get("weight"), given.get("bias")
+    given.given[name] = call.full(given.given[name])
+    if not call.batched(weight) and not call.batched(bias):
+        return given.call(call.func)
+    for scale in ("weight", "bias"):
+        if scale in given.given:
+            given.given[scale] = None
+    made = given.call(call.func)
+    y, *rest = (made,) if isinstance(made, Tensor) else made
+    y = wrap(y, call.level)
+    y = y if weight is None else y * weight
+    y = y if bias is None else y + bias
+    return y if isinstance(made, Tensor) else (y, *rest)
+
+
+@rule("prelu")
+def prelu(call: Call):
+    x, weight = call.values()
+    if weight.numel() != 1:
+        weight = weight.reshape(-1, *[1] * (x.dim() - 2))
+    elif x.dim() < weight.dim():
+        weight = weight.reshape(())
+    return ember.where(x > 0, x, weight * x)
+
+
+# --- others ---------------------------------------------------------------------------
 
 
 @rule("one_hot")
@@ -229,3 +227,33 @@ def one_hot(call: Call):
     if classes == -1:
         raise Loop  # which asks for the largest index: an error, as it should be
     return call.func(x.value, classes)
+
+
+@rule("segment_reduce", "_segment_reduce")
+def segment_reduce(call: Call):
+    given = call.bound()
+    for name in given.tensors():
+        given.given[name] = call.full(given.given[name])
+    given.given["axis"] = given.given.get("axis", 0) + 1
+    return given.call(call.func)
+
+
+@rule("_sample_dirichlet", "multinomial")
+def draw_rows(call: Call):
+    """Each row of numbers draws its own."""
+    value = call.args[0].value
+    rows = value.reshape(-1, value.shape[-1])
+    made = call.func(rows, *call.args[1:], **call.kwargs)
+    return made.reshape(*value.shape[:-1], made.shape[-1])
+
+
+@rule(
+    "feature_dropout", "feature_dropout_", "feature_alpha_dropout",
+    "feature_alpha_dropout_",
+)  # fmt: skip
+def drop_channels(call: Call):
+    x = call.args[0]
+    if x.dim() < 2:
+        raise Loop
+    made = call.func(x.value.flatten(0, 1), *call.args[1:], **call.kwargs)
+    return made.unflatten(0, (call.size, x.shape[0]))

@@ -1,39 +1,25 @@
-"""Batch rules of pointwise ops, casts, reductions, scans: see Note [Batched tensors].
+"""Batch rules by what ops do, for all that need no other: see Note [Batched tensors].
 
 A rule gets a `Call` and works on the values, whose first dimension is the batch. It
 raises `Loop` for arguments that it does not know.
 """
 
+import re
 from typing import Any
 
 import ember
 from ember import Tensor
-from ember.func._batched import Call, Loop, rule
-
-_POINTWISE = """
-    abs absolute acos acosh add addcdiv addcmul angle arccos arccosh arcsin arcsinh
-    arctan arctan2 arctanh asin asinh atan atan2 atanh bitwise_and bitwise_left_shift
-    bitwise_not bitwise_or bitwise_right_shift bitwise_xor ceil celu clamp clamp_max
-    clamp_min clip complex conj conj_physical copysign cos cosh deg2rad digamma div
-    divide eq erf erfc erfinv exp exp2 expm1 fix float_power floor floor_divide fmax
-    fmin fmod frac gcd ge greater greater_equal gt hardshrink heaviside hypot i0 igamma
-    igammac imag isclose isfinite isinf isnan isneginf isposinf isreal lcm ldexp le lerp
-    less less_equal lgamma log log10 log1p log2 logaddexp logaddexp2 logical_and
-    logical_not logical_or logical_xor logit lt maximum minimum mul multiply
-    nan_to_num ne neg negative nextafter not_equal polar polygamma positive pow rad2deg
-    real reciprocal relu relu6 remainder round rsqrt rsub selu sgn sigmoid sign signbit
-    sin sinc sinh sqrt square sub subtract tan tanh threshold true_divide trunc where
-    xlogy zeta xlog1py entr erfcx i0e i1 i1e log_ndtr ndtr ndtri expit gammaln psi
-    bessel_j0 bessel_j1 bessel_y0 bessel_y1 airy_ai spherical_bessel_j0
-    elu gelu hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish silu softplus
-    softshrink softsign tanhshrink
-    __rsub__ __rtruediv__ __rfloordiv__ __rmod__ __rpow__ __floordiv__ __rlshift__
-    __rrshift__ __lshift__ __rshift__ __eq__ __ne__ __and__ __or__ __xor__ __rmul__
-    __radd__ __truediv__ __pow__ __mod__ __invert__ __abs__ __neg__ __pos__
-    clone contiguous detach to type type_as float double half bfloat16 int long short
-    char byte bool cfloat cdouble chalf cpu data alias_copy resolve_conj resolve_neg
-    zeros_like ones_like empty_like full_like tril triu
-    """.split()
+from ember.func._batched import (
+    OF_SAMPLE,
+    Call,
+    Loop,
+    Refused,
+    by_trait,
+    refusal,
+    rule,
+    underneath,
+)
+from ember.func._bound import Bound, default_of
 
 
 def _category(dtype) -> int:
@@ -68,7 +54,7 @@ def broadcast_values(call: Call, tensors: list, rank: int) -> list:
     return made
 
 
-@rule(*_POINTWISE, *(f"{name}_" for name in _POINTWISE if name[0] != "_"), "copy_")
+@by_trait("pointwise")
 def pointwise(call: Call):
     """The same op on the values, once they broadcast."""
     if "out" in call.kwargs:
@@ -76,8 +62,8 @@ def pointwise(call: Call):
     given = [*call.args, *call.kwargs.values()]
     tensors = [x for x in given if isinstance(x, Tensor)]
     rank = max(t.dim() for t in tensors)
-    in_place = call.name[-1] == "_" and not call.name.endswith("__")
-    if in_place and not (call.batched(tensors[0]) and tensors[0].dim() == rank):
+    in_place = call.in_place
+    if in_place and tensors[0].dim() != rank:
         raise Loop
     values = broadcast_values(call, tensors, rank)
     common = _scalar_dtype(tensors, rank)
@@ -90,10 +76,27 @@ def pointwise(call: Call):
     rest = iter(values)
     new = [next(rest) if isinstance(x, Tensor) else x for x in given]
     args, kwargs = new[: len(call.args)], dict(zip(call.kwargs, new[len(call.args) :]))
-    if call.name in ("data",):
-        return call.func(*args)
-    made = call.func(*args, **kwargs)
-    return call.args[0] if in_place else made
+    return call.func(*args, **kwargs)
+
+
+@rule("type_as")
+def type_as(call: Call):
+    x, other = call.values()
+    return call.lift(x).to(other.dtype)
+
+
+@rule("to")
+def to(call: Call):
+    """As another tensor is, or as the arguments say."""
+    other = call.kwargs.get("other", (*call.args, 0)[1])
+    if isinstance(other, Tensor):
+        return call.lift(call.args[0]).to(other.device, other.dtype)
+    return pointwise(call)
+
+
+@rule("_dirichlet_grad", "_standard_gamma_grad")
+def of_equal_shapes(call: Call):
+    return call.func(*map(call.full, call.args))
 
 
 @rule("masked_fill", "masked_fill_")
@@ -111,8 +114,7 @@ def masked_fill(call: Call):
 def fill(call: Call):
     """One number for all elements of a sample."""
     x, value = call.bind("self", "value")
-    if not call.batched(x):
-        raise Loop
+    x = call.lift(x)
     if call.batched(value):
         value = value.value.reshape(call.size, *[1] * x.dim())
         value = value.expand(call.size, *x.shape).to(x.dtype)
@@ -146,145 +148,271 @@ def _alone(call: Call, x) -> Tensor:
     return x.value
 
 
-_SEVERAL = """
-    sum nansum mean nanmean amax amin logsumexp std var std_mean var_mean all any
-    count_nonzero
-    """.split()
+_DIMS = frozenset(
+    "dim dims dimension dim0 dim1 dim2 axis0 axis1 source destination".split()
+)
 
 
-@rule(*_SEVERAL)
-def reduce_several(call: Call):
-    """Reductions over any number of dimensions, all if there is no `dim`."""
-    x = call.args[0]
-    value, rank = _alone(call, x), x.dim()
-    args, kwargs = list(call.args[1:]), dict(call.kwargs)
-    if "axis" in kwargs:
-        kwargs["dim"] = kwargs.pop("axis")
-    dim = args[0] if args else kwargs.pop("dim", None)
-    if isinstance(dim, bool) or "out" in kwargs:
-        raise Loop
-    if rank == 0 and dim in (None, 0, -1) and not args[1:]:
-        kwargs.pop("keepdim", None)
-        return call.func(value.unsqueeze(1), 1, **kwargs)
-    if dim is None or dim == () or dim == []:
-        dim = tuple(range(1, rank + 1))
-    else:
-        dim = shifted(dim, rank)
-    return call.func(value, dim, *args[1:], **kwargs)
+def _all_dims(type: str, rank: int, bound: Bound) -> Any:
+    """What no `dim` stands for, if it is all there are; those of `s`, where given."""
+    sizes = bound.get("s")
+    if sizes is not None:
+        return tuple(range(-len(sizes), 0))
+    if type != "Dims":
+        return None
+    return tuple(range(1, rank + 1))
 
 
-@rule("max", "min", "median", "nanmedian", "prod", "argmax", "argmin")
-def reduce_one(call: Call):
-    """Reductions over one dimension, or over all of them at once."""
-    if isinstance(call.kwargs.get("other", (*call.args, 0)[1]), Tensor):
-        return pointwise(call)
-    x = call.args[0]
-    value, rank = _alone(call, x), x.dim()
-    args, kwargs = list(call.args[1:]), dict(call.kwargs)
-    if "axis" in kwargs:
-        kwargs["dim"] = kwargs.pop("axis")
-    dim = args[0] if args else kwargs.pop("dim", None)
-    if rank == 0 or "out" in kwargs:
-        raise Loop
-    if dim is not None:
-        return call.func(value, shifted(dim, rank), *args[1:], **kwargs)
-    if args[1:] or kwargs.get("keepdim"):
-        raise Loop
-    made = call.func(value.flatten(1), 1, **kwargs)
-    return made if isinstance(made, Tensor) else made[0]
+# Where calls of one kind have their dimensions: see _place_of_dims.
+_places: dict[tuple, list | None] = {}
 
 
-# The position of `dim` among the arguments, and its value if it is not given.
-_ALONG = {
-    "cumsum": (1, None),
-    "cumprod": (1, None),
-    "cummax": (1, None),
-    "cummin": (1, None),
-    "logcumsumexp": (1, None),
-    "softmax": (1, None),
-    "log_softmax": (1, None),
-    "sort": (1, -1),
-    "argsort": (1, -1),
-    "mode": (1, -1),
-    "aminmax": (1, None),
-    "topk": (2, -1),
-    "kthvalue": (2, -1),
-    "quantile": (2, None),
-    "nanquantile": (2, None),
-    "flip": (1, None),
-    "roll": (2, None),
-    "diff": (2, -1),
-    "select": (1, None),
-    "narrow": (1, None),
-    "unbind": (1, 0),
-    "chunk": (2, 0),
-    "split": (2, 0),
-    "split_with_sizes": (2, 0),
-    "tensor_split": (2, 0),
-    "unfold": (1, None),
-    "glu": (1, -1),
-    "unflatten": (1, None),
-    "squeeze": (1, None),
-    "select_copy": (1, None),
-    "cumulative_trapezoid": (2, -1),
-}
-_NAMED = {"flip": "dims", "roll": "dims", "unfold": "dimension"}
-
-
-@rule(*_ALONG)
+@by_trait("along")
 def along(call: Call):
-    """Ops that work along one dimension and leave the others alone."""
-    x: Any = call.args[0] if call.args else None
-    value, rank = _alone(call, x), x.dim()
-    place, default = _ALONG[call.name]
+    """Ops along dimensions that are named: each is one further on."""
+    kind = (call.func, tuple(map(type, call.args)), tuple(call.kwargs))
+    places = _places.get(kind)
+    rank = call.args[0].dim() if places else 0
+    if not places or rank == 0:
+        return _along(call, kind)
     args, kwargs = list(call.args), dict(call.kwargs)
-    args[0] = value
-    key = _NAMED.get(call.name, "dim")
-    name = next((k for k in (key, "dim", "axis") if k in kwargs), None)
-    if "out" in kwargs or rank == 0:
-        raise Loop
-    if name is not None:
-        kwargs[name] = shifted(kwargs[name], rank)
-    elif len(args) > place:
-        if call.name == "flip" and len(args) > 2:
-            args[1:] = [tuple(args[1:])]
-        args[place] = shifted(args[place], rank)
-    elif default is None:
-        raise Loop
-    else:
-        kwargs[key] = shifted(default, rank)
+    args[0] = args[0].value
+    for place, name, default, several in places:
+        dim = default if place is None else (args if name is None else kwargs)[place]
+        if dim is None or dim == () or dim == []:
+            if not several or default is not None:
+                return _along(call, kind)
+            dim = tuple(range(1, rank + 1))
+        else:
+            dim = shifted(dim, rank)
+        if name is None:
+            args[place] = dim
+        else:
+            kwargs[name] = dim
     return call.func(*args, **kwargs)
 
 
-@rule("norm")
-def norm(call: Call):
-    """`Tensor.norm`: over all dimensions unless some are named."""
-    x, p, dim, keepdim, dtype = call.bind(
-        "self", p="fro", dim=None, keepdim=False, dtype=None
-    )
-    value, rank = _alone(call, x), x.dim()
-    if rank == 0:
+def _places_of_dims(call: Call, bound: Bound) -> list | None:
+    """The index or the name, the default and the kind of each dimension among the
+    arguments; None where there is more to do than to shift them."""
+    schema, found = bound.schema, list[tuple]()
+    names = [p.name for p in schema.params]
+    if bound.tensors() != names[:1] or not call.args or "s" in bound.given:
+        return None
+    for i, param in enumerate(schema.params):
+        if param.name not in _DIMS:
+            continue
+        default = None if param.default is None else default_of(param.default)
+        several = param.type == "Dims"
+        if i < len(call.args):
+            if call.args[i] is not bound.given.get(param.name):
+                return None  # several, one by one
+            found.append((i, None, default, several))
+        else:
+            keys = [k for k in (param.name, "axis") if k in call.kwargs]
+            key = keys[0] if keys else None
+            found.append((key, key or param.name, default, several))
+    return found
+
+
+def _along(call: Call, kind: tuple):
+    """Also of several tensors, of one element, and where no dimension is named."""
+    bound = call.bound()
+    names = bound.tensors()
+    if not names:
         raise Loop
-    if dim is None:
-        if keepdim or p not in ("fro", None, 2, 2.0, 1, 1.0, float("inf")):
+    x = bound.given[names[0]]
+    rank = x.dim()
+    if rank == 0:
+        return _along_nothing(call, bound, names)
+    if kind not in _places and call.batched(x):
+        _places[kind] = _places_of_dims(call, bound)
+    for name in names:
+        other = bound.given[name]
+        if call.batched(other) or other.dim() == rank:
+            if other.dim() != rank:
+                raise Loop
+            bound.given[name] = call.full(other)
+    dims = [p for p in bound.schema.params if p.name in _DIMS]
+    if not dims:
+        return _over_all(call, bound, names[0])
+    for param in dims:
+        dim = bound.value(param)
+        if dim is None or (dim in ((), []) and param.default == "None"):
+            dim = _all_dims(param.type, rank, bound)
+            if dim is None:
+                return _over_all(call, bound, names[0])
+        else:
+            dim = shifted(dim, rank)
+        bound.given[param.name] = dim
+    return bound.call(call.func)
+
+
+def _over_all(call: Call, bound: Bound, name: str):
+    """Over all elements at once: along the only dimension of flat samples."""
+    value, given = bound.given.pop(name), bound.given
+    rank, keepdim = value.dim() - 1, given.pop("keepdim", False)
+    given.pop("dim", None)
+    made = call.func(value.flatten(1), dim=1, **given)
+    if bound.schema.result == "Tensor" and not isinstance(made, Tensor):
+        made = made[0]  # max(x) is without the indices of max(x, dim)
+    if not keepdim:
+        return made
+    return _each(made, lambda t: t.reshape(call.size, *[1] * rank))
+
+
+def _along_nothing(call: Call, bound: Bound, names: list[str]):
+    """Samples of one element: along the dimension that they are given for it."""
+    wanted = call.of_sample()
+    for name in names:
+        bound.given[name] = call.full(bound.given[name]).unsqueeze(1)
+    for param in bound.schema.params:
+        if param.name not in _DIMS:
+            continue
+        dim = bound.value(param)
+        if dim is not None and dim not in (0, -1, (0,), (-1,), (), [], [0], [-1]):
             raise Loop
-        value, dim = value.flatten(1), 1
+        bound.given[param.name] = 1 if param.type != "Dims" else (1,)
+        if param.default is not None and "[" in param.default:
+            raise Loop
+    bound.given.pop("keepdim", None)
+    if bound.get("k") == 0:
+        bound.given["k"] = 1  # topk() of a number is the number, even so
+    if any(param.name in _DIMS for param in bound.schema.params):
+        made = bound.call(call.func)
     else:
-        dim = shifted(dim, rank)
-    return call.func(value, p, dim, keepdim, dtype=dtype)
+        made = call.func(bound.given.pop(names[0]), dim=1, **bound.given)
+        if bound.schema.result == "Tensor" and not isinstance(made, Tensor):
+            made = made[0]
+    shapes = iter([wanted] if isinstance(wanted, Tensor) else wanted)
+    return _each(made, lambda t: t.reshape(call.size, *next(shapes).shape))
 
 
-@rule("linalg.vector_norm")
-def vector_norm(call: Call):
-    """`linalg.vector_norm`."""
-    x, order, dim, keepdim, dtype = call.bind(
-        "self", ord=2, dim=None, keepdim=False, dtype=None
-    )
+def _each(made, change):
+    """A tensor, or all of several, changed."""
+    return change(made) if isinstance(made, Tensor) else tuple(map(change, made))
+
+
+@rule("max", "min")
+def extreme(call: Call):
+    """Of two tensors, or along a dimension."""
+    if isinstance(call.kwargs.get("other", (*call.args, 0)[1]), Tensor):
+        return pointwise(call)
+    return along(call)
+
+
+@rule("roll")
+def roll(call: Call):
+    x, shifts, dims = call.bind("self", "shifts", dims=())
     value, rank = _alone(call, x), x.dim()
-    if rank == 0:
+    if isinstance(dims, (tuple, list)) and not dims:
+        flat = value.reshape(call.size, max(x.numel(), 1) if rank == 0 else x.numel())
+        return flat.roll(shifts, 1).reshape(value.shape)
+    return value.roll(shifts, shifted(dims, rank))
+
+
+@rule("quantile", "nanquantile")
+def quantile(call: Call):
+    """One or more quantiles: those of samples that differ are a sorted row's."""
+    x, q, dim, keepdim, how = call.bind(
+        "self", "q", dim=None, keepdim=False, interpolation="linear"
+    )
+    if call.batched(q):
         raise Loop
-    dim = tuple(range(1, rank + 1)) if dim is None else shifted(dim, rank)
-    return call.func(value, order, dim, keepdim, dtype=dtype)
+    value = call.full(x) if x.dim() else call.full(x).unsqueeze(1)
+    rank = max(x.dim(), 1)
+    if dim is None:
+        made = call.func(value.flatten(1), q, 1, interpolation=how)
+        if keepdim:
+            made = made.reshape(*made.shape, *[1] * x.dim())
+    else:
+        made = call.func(value, q, shifted(dim, rank), keepdim, interpolation=how)
+    several = isinstance(q, Tensor) and q.dim() == 1
+    made = made.movedim(1, 0) if several else made
+    return made.flatten(1) if x.dim() == 0 and keepdim and not several else made
+
+
+@by_trait("leading")
+def leading(call: Call):
+    """Ops on the last dimensions: the batch is one more of those before them."""
+    bound = call.bound()
+    names = bound.tensors()
+    cores = {name: _CORE.get(name, 2) for name in names}
+    outer = {name: bound.given[name].dim() - cores[name] for name in names}
+    if not names or min(outer.values()) < 0:
+        raise Loop  # for the error of the op itself
+    most = max(outer.values())
+    for name in names:
+        x = bound.given[name]
+        value = call.full(x)
+        ones = [1] * (most - outer[name])
+        bound.given[name] = value.reshape(call.size, *ones, *x.shape) if ones else value
+    made = bound.call(call.func)
+    if isinstance(made, Tensor):
+        return made
+    if not call.size:
+        raise Loop
+    # Parts that were not asked for are empty, without a batch.
+    return tuple(t.new_empty((call.size, 0)) if t.shape == (0,) else t for t in made)
+
+
+# How many dimensions operands have that are no matrices.
+_CORE = {"pivots": 1, "LU_pivots": 1, "tau": 1, "tol": 0, "atol": 0, "rtol": 0,
+         "rcond": 0}  # fmt: skip
+
+
+@rule("orgqr", "ormqr")
+def ormqr(call: Call):
+    given = call.bound()
+    for name in given.tensors():
+        given.given[name] = call.full(given.given[name])
+    return given.call(call.func)
+
+
+@rule("view_as_real", "view_as_complex", "view_as_real_copy", "view_as_complex_copy")
+def reinterpreted(call: Call):
+    value = _alone(call, call.args[0])
+    adjacent = value.dim() < 2 or value.stride(-1) == 1
+    return call.func(value if adjacent else value.contiguous())
+
+
+@by_trait("entries")
+def entries(call: Call):
+    """Ops on each entry of a batch: a batch of batches is a larger one."""
+    bound = call.bound()
+    names = bound.tensors()
+    x: Any = bound.given[names[0]] if names else None
+    if not call.batched(x) or any(call.batched(bound.given[n]) for n in names[1:]):
+        raise Loop
+    if x.dim() == _alone_rank(call.name, bound):
+        bound.given[names[0]] = x.value
+        return bound.call(call.func)
+    bound.given[names[0]] = x.value.flatten(0, 1)
+    made = bound.call(call.func)
+    return _each(made, lambda t: t.unflatten(0, (call.size, x.shape[0])))
+
+
+def _alone_rank(name: str, bound: Bound) -> int:
+    """How many dimensions an entry has that comes without a batch; -1 if none may."""
+    found = re.search(r"([123])d", name)
+    if found:
+        return int(found[1]) + 1
+    if name.startswith("_adaptive"):
+        return len(bound.given["output_size"]) + 1
+    ranks = {"fold": 2, "nn.functional.unfold": 3, "stft": 1, "istft": 2}
+    return ranks.get(name, -1)
+
+
+@by_trait("query")
+def query(call: Call):
+    """What is asked for is the same for all samples."""
+    OF_SAMPLE.add(call.name)
+    return underneath(call.func, call.args, call.kwargs)
+
+
+@by_trait("data_dependent")
+def refuse(call: Call):
+    raise Refused(refusal(call.name))
 
 
 @rule("grad")

@@ -6,29 +6,23 @@ from typing import Any
 
 import ember
 from ember import _C, Tensor
+from ember._traits import traits_of
 from ember.func import (  # noqa: F401 (register rules)
     _batched,
+    _index_rules,
     _layer_rules,
+    _matrix_rules,
+    _recurrent_rules,
     _rules,
     _shape_rules,
 )
 from ember.func._batched import Level, level_of, levels, name_of, wrap
+from ember.func._bound import bound
 from ember.random import _set_states, _states
 from ember.utils._pytree import (
     broadcast_prefix,
     tree_flatten,
     tree_unflatten,
-)
-
-_FACTORIES = frozenset("rand randn randint randperm normal".split())
-_RANDOM = _FACTORIES | frozenset(
-    """
-    rand_like randn_like randint_like bernoulli bernoulli_ binomial poisson multinomial
-    dropout dropout_ alpha_dropout feature_dropout feature_alpha_dropout native_dropout
-    rrelu rrelu_ uniform_ normal_ exponential_ cauchy_ geometric_ log_normal_ random_
-    _standard_gamma _sample_dirichlet scaled_dot_product_attention
-    lstm gru rnn_tanh rnn_relu
-    """.split()
 )
 
 
@@ -204,6 +198,9 @@ def _joined(parts: list, out_dims):
     )
 
 
+_random: dict[str, bool] = {}  # by the name of what was called
+
+
 class _Randomness:
     """Sees every call inside a `vmap`, and deals with the random ones."""
 
@@ -213,9 +210,12 @@ class _Randomness:
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         name = name_of(func)
-        if name not in _RANDOM or _switched_off(name, args, kwargs):
+        random = _random.get(name)
+        if random is None:
+            random = _random[name] = "random" in traits_of(func)
+        if not random or _switched_off(name, args, kwargs):
             plain = getattr(func, "__wrapped__", None)
-            if plain is None or name in _batched.RULES:
+            if plain is None or _batched.rule_of(func, name) is not None:
                 return func(*args, **kwargs)
             # Written in Python: its ops are to be seen, too.
             _C._push_on_torch_function_stack(self)
@@ -234,25 +234,46 @@ class _Randomness:
         mapped = any(level_of(x) == number for x in leaves)
         if mode == "same" and not mapped:
             return func(*args, **kwargs)
-        in_place = name.endswith("_")
-        if in_place and level_of(leaves[0]) != number:
+        if name.endswith("_") and level_of(leaves[0]) != number:
             raise RuntimeError(
                 f"vmap: {name} would give a tensor that is the same for all samples "
                 "different values; make it inside the function, or take "
                 "randomness='same'"
             )
-        if name in ("rand", "randn") and args:
-            size = args if isinstance(args[0], int) else tuple(args[0])
-            return wrap(func((self.level.size, *size), **kwargs), number)
-        state = _states() if mode == "same" else None
-        rows = []
+        if mode == "same":
+            return self._the_same(func, name, leaves, spec)
+        if mapped:
+            return func(*args, **kwargs)  # one draw for the whole batch
+        places = [i for i, x in enumerate(leaves) if isinstance(x, Tensor)]
+        if places:  # the same tensor for all samples: repeated
+            x = leaves[places[0]]
+            leaves[places[0]] = wrap(x.expand(self.level.size, *x.shape), number)
+            args, kwargs = tree_unflatten(leaves, spec)
+            return func(*args, **kwargs)
+        return self._new(func, args, kwargs)
+
+    def _new(self, func, args, kwargs):
+        """A tensor of random numbers for each sample."""
+        given = bound(func, args, kwargs)
+        if given is None:
+            return func(*args, **kwargs)  # for the error of the op itself
+        size, count = given.given.get("size"), self.level.size
+        if size is None:  # randperm
+            rows = [func(*args, **kwargs) for _ in range(count)]
+            return wrap(ember.stack(rows), self.level.number)
+        size = (size,) if isinstance(size, int) else tuple(size)
+        given.given["size"] = (count, *size)
+        return wrap(given.call(func), self.level.number)
+
+    def _the_same(self, func, name: str, leaves: list, spec):
+        """One sample after the other, from the same state of the generator."""
+        number, state, rows = self.level.number, _states(), []
         for i in range(self.level.size):
-            if state is not None:
-                _set_states(state)
+            _set_states(state)
             one = [x.value[i] if level_of(x) == number else x for x in leaves]
             args, kwargs = tree_unflatten(one, spec)
             rows.append(func(*args, **kwargs))
-        if in_place:
+        if name.endswith("_"):
             return leaves[0]
         if isinstance(rows[0], Tensor):
             return wrap(ember.stack(rows), number)
@@ -267,6 +288,8 @@ def _switched_off(name: str, args: tuple, kwargs: dict) -> bool:
         return not any(type(a) is float and a > 0 for a in shares)
     if "dropout" not in name and "rrelu" not in name:
         return False
+    if "dropout" in name and kwargs.get("p", (*args, None, None)[1]) == 0:
+        return True
     return kwargs.get("train", kwargs.get("training", True)) is False or (
         args[-1] is False
     )

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import ember
 from ember._C import Tensor
+from ember._traits import traits_of
 
 TABLE: dict[str, Callable] = {}  # by name; _tensor_ops fills it
 
@@ -40,10 +41,16 @@ class MaskedTensor(Tensor):
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        import ember.masked._tensor_ops  # noqa: F401 (fills the table)
+        from ember.masked import _tensor_ops  # fills the table
 
         name = getattr(func, "__name__", str(func))
         found = TABLE.get(name) or TABLE.get(name.strip("_"))
+        if found is None:
+            traits = traits_of(func)
+            if "pointwise" in traits:
+                found = _tensor_ops.pointwise
+            elif "rearranges" in traits:
+                found = _tensor_ops.shapes
         if found is None:
             raise NotImplementedError(
                 f"{name}(): not implemented for MaskedTensor; get_data() and "

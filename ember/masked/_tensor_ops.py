@@ -1,18 +1,11 @@
-"""What ops do with masked tensors, by their names."""
+"""What ops do with masked tensors, by their names or by their traits."""
 
 from collections.abc import Callable
 
 import ember
 from ember import Tensor, masked
 from ember.masked._tensor import TABLE, MaskedTensor
-from ember.nested._ops import _POINTWISE, entering
-
-_SHAPES = """
-    reshape view transpose permute t expand unsqueeze squeeze flatten unflatten select
-    narrow index_select movedim swapaxes swapdims moveaxis flip roll repeat view_as
-    expand_as reshape_as getitem contiguous diagonal split chunk unbind
-    """.split()
-
+from ember.nested._ops import entering
 
 op = entering(TABLE)
 
@@ -43,7 +36,7 @@ def _counting(x):
     return _Counting.apply(x._masked_data, x._masked_mask) if _is(x) else x
 
 
-@op(*_POINTWISE, *(f"{n}_" for n in _POINTWISE))
+@op("requires_grad_")
 def pointwise(func, *args, **kwargs):
     """Element by element; masks of two operands must agree."""
     name = getattr(func, "__name__", str(func))
@@ -68,7 +61,7 @@ def pointwise(func, *args, **kwargs):
     return MaskedTensor(made, mask)
 
 
-@op(*_SHAPES)
+@op("getitem", "__getitem__")
 def shapes(func, x, *given, **kwargs):
     """The same for data and mask."""
     args = [a._masked_data if _is(a) else a for a in given]

@@ -1,4 +1,4 @@
-"""What ops do with nested tensors, by their names.
+"""What ops do with nested tensors, by their names or by their traits.
 
 Most run once on the values: they do the same to every row. Those that look at a whole
 part at a time run on each.
@@ -9,25 +9,6 @@ from collections.abc import Callable
 import ember
 from ember import Tensor
 from ember.nested._tensor import TABLE, NestedTensor, is_nested
-
-# Functions of single elements, with in-place and operator forms.
-_POINTWISE = """
-    abs acos acosh add addcdiv addcmul angle asin asinh atan atan2 atanh bitwise_and
-    bitwise_not bitwise_or bitwise_xor ceil clamp clamp_max clamp_min clip clone conj
-    copysign cos cosh deg2rad digamma div divide eq erf erfc erfinv exp exp2 expm1 fill
-    float_power floor floor_divide fmax fmin fmod frac ge greater greater_equal gt
-    heaviside hypot isclose isfinite isinf isnan le lerp less less_equal lgamma log
-    log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor logit lt
-    masked_fill maximum minimum mul multiply nan_to_num ne neg negative not_equal pow
-    rad2deg real reciprocal relu relu6 remainder round rsqrt sgn sigmoid sign sin sinc
-    sinh sqrt square sub subtract tan tanh to true_divide trunc type_as where xlogy zero
-    contiguous detach double float half bfloat16 int long bool cpu requires_grad
-    celu elu gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish
-    rrelu selu silu softplus softshrink softsign swish tanhshrink threshold
-    dropout alpha_dropout zeros_like ones_like empty_like full_like rand_like randn_like
-    radd rsub rmul rdiv rtruediv truediv floordiv rfloordiv mod rpow iadd isub imul
-    itruediv and or xor invert rand ror rxor
-    """.split()
 
 
 def entering(table: dict[str, Callable]) -> Callable:
@@ -79,7 +60,7 @@ def _rows(like: NestedTensor, value, name: str):
     return rows.repeat_interleave(like._offsets.diff(), 0)
 
 
-@op(*_POINTWISE, *(f"{n}_" for n in _POINTWISE))
+@op("requires_grad_")
 def pointwise(func, *args, **kwargs):
     """Element by element: on the values."""
     name = getattr(func, "__name__", str(func))

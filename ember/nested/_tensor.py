@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import ember
 from ember._C import Tensor
+from ember._traits import traits_of
 
 TABLE: dict[str, Callable] = {}  # by name; _ops fills it
 _names = itertools.count(1)
@@ -47,10 +48,12 @@ class NestedTensor(Tensor):
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        import ember.nested._ops  # noqa: F401 (fills the table)
+        from ember.nested._ops import pointwise  # fills the table
 
         name = getattr(func, "__name__", "").strip("_") or str(func)
         found = TABLE.get(getattr(func, "__name__", "")) or TABLE.get(name)
+        if found is None and "pointwise" in traits_of(func):
+            found = pointwise
         if found is None:
             raise NotImplementedError(
                 f"{name}(): not implemented for nested tensors; unbind() gives the "

@@ -44,6 +44,67 @@ def test_products_run_once_for_the_batch(monkeypatch):
     vmap(lambda a: ember.einsum("i,j->ij", a, a).softmax(-1).mean())(x)
 
 
+class _Tagger(nn.Module):
+    """Classes of the words of a sentence."""
+
+    def __init__(self, layers: nn.Module) -> None:
+        super().__init__()
+        self.words, self.layers = nn.Embedding(10, 6, padding_idx=0), layers
+        self.norm, self.out = nn.LayerNorm(5), nn.Linear(5, 3)
+
+    def forward(self, x):
+        return self.out(self.norm(self.layers(self.words(x))[0]))
+
+
+_IMAGES = nn.Sequential(
+    nn.Conv2d(1, 4, 3),
+    nn.BatchNorm2d(4, track_running_stats=False),
+    nn.PReLU(4),
+    nn.MaxPool2d(2),
+    nn.Conv2d(4, 6, 3, padding="same"),
+    nn.GroupNorm(2, 6),
+    nn.Upsample(scale_factor=2),
+    nn.ConvTranspose2d(6, 4, 2),
+    nn.InstanceNorm2d(4, affine=True),
+    nn.AvgPool2d(2),
+    nn.AdaptiveMaxPool2d(1),
+    nn.Flatten(),
+    nn.Linear(4, 3),
+)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        _IMAGES,
+        _Tagger(nn.LSTM(6, 5, batch_first=True)),
+        _Tagger(nn.GRU(6, 5, 2, batch_first=True)),
+        _Tagger(nn.RNN(6, 5, batch_first=True)),
+    ],
+    ids=["images", "lstm", "gru", "rnn"],
+)
+def test_gradients_of_each_sample_run_once_for_the_batch(model, monkeypatch):
+    images = model is _IMAGES
+    x = ember.randn(4, 2, 1, 8, 8) if images else ember.randint(0, 10, (4, 2, 7))
+    y = ember.randint(0, 3, (4, 2) if images else (4, 14))
+    params = {k: p.detach() for k, p in model.named_parameters()}
+
+    def loss(params, x, y):
+        made = func.functional_call(model, params, (x,))
+        return nn.functional.cross_entropy(made.reshape(-1, 3), y)
+
+    rows = [func.grad(loss)(params, a, b) for a, b in zip(x, y)]
+
+    def loop(*args):
+        raise AssertionError(f"{args[1]} ran once for each sample")
+
+    monkeypatch.setattr("ember.func._batched._loop", loop)
+    made = vmap(func.grad(loss), in_dims=(None, 0, 0))(params, x, y)
+    for name, got in made.items():
+        want = ember.stack([row[name] for row in rows])
+        assert ember.allclose(got, want, rtol=1e-4, atol=1e-5), name
+
+
 def test_gradients_of_each_sample():
     model = nn.Linear(3, 1)
     params = {k: p.detach() for k, p in model.named_parameters()}

@@ -20,7 +20,7 @@ torch = pytest.importorskip("torch")
 if not hasattr(os, "fork"):
     pytest.skip("torch is asked in children", allow_module_level=True)
 
-POINTWISE, APART = 32, 64  # in core/ops/schema.h
+ALIGNED, APART = 32, 64  # in core/ops/schema.h
 OPS, ENTRIES = registered(), load()
 CASES = {
     name: Case(ENTRIES[name], OPS[name])
@@ -124,7 +124,7 @@ def refuses(case: Case, layout: str) -> bool:
     forms = case.schemas[0].forms
     changed = "('args', 0)" in layout and forms & IN_PLACE
     return layout.endswith(("shifted", "turned")) and bool(
-        forms & POINTWISE or (forms & APART and not changed)
+        forms & ALIGNED or (forms & APART and not changed)
     )
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import ember
 from ember import _C, Tensor
+from ember._traits import traits_of
 from ember.distributed.device_mesh import DeviceMesh
 from ember.distributed.tensor._api import DTensor, wrap
 from ember.distributed.tensor._redistribute import Share, redistribute
@@ -113,6 +114,7 @@ class Rule:
 
 
 RULES: dict[str, Rule] = {}  # by the op's name, without the "_" of in-place forms
+POINTWISE: list[Rule] = []  # the rule of ops with this trait
 WHOLE: dict[str, Callable[..., Any]] = {}  # functions that take the call as it is
 ON_META = set(
     """size dim numel nelement ndimension stride is_contiguous element_size
@@ -149,6 +151,8 @@ def dispatch(func: Callable, args: tuple, kwargs: dict) -> Any:
         raise NotImplementedError(f"{name}(): out= is not supported for DTensors")
     call = Call(func, name, args, kwargs)
     rule = RULES.get(name) or (RULES.get(name[:-1]) if call.in_place else None)
+    if rule is None and "pointwise" in traits_of(func):
+        rule = POINTWISE[0]
     names = None if rule is None else rule.names(call)
     if rule is None or names is None:
         return _replicated(call)

@@ -10,7 +10,14 @@ import ember
 from ember import _C, Tensor
 from ember.distributed.tensor import _losses, _random
 from ember.distributed.tensor._api import DTensor, wrap
-from ember.distributed.tensor._dispatch import RULES, WHOLE, Call, Names, Rule
+from ember.distributed.tensor._dispatch import (
+    POINTWISE,
+    RULES,
+    WHOLE,
+    Call,
+    Names,
+    Rule,
+)
 from ember.distributed.tensor._views import reshaped, viewed
 from ember.distributed.tensor.placement_types import (
     Partial,
@@ -56,25 +63,7 @@ def _is_linear(call: Call) -> bool:
     return name in _SUMS and len(call.tensors) == 2
 
 
-@rule(
-    """abs absolute acos acosh add addcdiv addcmul alias angle arccos arcsin arctan
-    asin asinh atan atan2 atanh bernoulli_p bfloat16 bitwise_and bitwise_not bitwise_or
-    bitwise_xor bool celu clamp clamp_max clamp_min clip clone conj contiguous copy
-    copysign cos cosh cpu deg2rad detach digamma div divide double elu empty_like eq erf
-    erfc erfinv exp exp2 expm1 fill float float_power floor floor_divide fmax fmin fmod
-    frac full_like ge gelu greater gt half hardshrink hardsigmoid hardswish hardtanh
-    heaviside hypot imag int isfinite isinf isnan ldexp le leaky_relu lerp less lgamma
-    log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or
-    logical_xor logit logsigmoid long lt masked_fill maximum minimum mish mul multiply
-    mvlgamma nan_to_num ne neg negative not_equal ones_like positive pow prelu rad2deg
-    real reciprocal relu relu6 remainder resolve_conj round rsqrt rsub selu sgn short
-    sigmoid sign signbit silu sin sinc sinh softplus softshrink softsign sqrt square sub
-    subtract tan tanh tanhshrink threshold to true_divide trunc type_as where xlogy zero
-    zeros_like __add__ __and__ __eq__ __floordiv__ __ge__ __gt__ __invert__ __le__
-    __lt__ __mod__ __mul__ __ne__ __neg__ __or__ __pow__ __radd__ __rand__
-    __rfloordiv__ __rmod__ __rmul__ __ror__ __rpow__ __rsub__ __rtruediv__ __rxor__
-    __sub__ __truediv__ __xor__"""
-)
+@rule("prelu")
 def _pointwise(call: Call) -> Names | None:
     if call.name in ("prelu", "type_as") and len(call.tensors) != 1:
         return None  # their second argument is not broadcast
@@ -94,6 +83,9 @@ def _pointwise(call: Call) -> Names | None:
         inputs.append([first + d if t.size(d) == shape[first + d] else None
                        for d in range(t.dim())])  # fmt: skip
     return Names(inputs, list(range(len(shape))), linear=_is_linear(call))
+
+
+POINTWISE.append(Rule(_pointwise))  # of all ops with this trait
 
 
 # --- reductions ---

@@ -6,11 +6,9 @@ operations, one file for each family.
 """
 
 from importlib import import_module
-from types import FunctionType
 from typing import Any
 
 from ember import _C, _lazy
-from ember._overridable import overridable
 from ember.nn.functional.activation import (
     glu,
     gumbel_softmax,
@@ -114,24 +112,6 @@ globals().update(
         name[len(_prefix) :]: op
         for name, op in _C._ops.items()
         if name.startswith(_prefix)
-    }
-)
-
-# Functions that arguments and modes (autocast, vmap) can take over, as they can ops.
-_OVERRIDABLE = """
-    adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy
-    binary_cross_entropy_with_logits conv1d conv2d conv3d conv_transpose1d
-    conv_transpose2d conv_transpose3d cosine_embedding_loss cross_entropy ctc_loss
-    gaussian_nll_loss grid_sample hinge_embedding_loss huber_loss kl_div l1_loss
-    margin_ranking_loss max_pool3d max_unpool2d max_unpool3d mse_loss multi_margin_loss
-    multilabel_margin_loss nll_loss poisson_nll_loss prelu scaled_dot_product_attention
-    smooth_l1_loss soft_margin_loss triplet_margin_loss
-    """
-globals().update(
-    {
-        name: overridable(globals()[name])
-        for name in _OVERRIDABLE.split()
-        if isinstance(globals()[name], FunctionType)
     }
 )
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import ember
 from ember import _C, Tensor
+from ember._overridable import overridable
 from ember.nn.functional._sizes import expanded
 
 _average = _C._ops["_adaptive_avg_pool"]
@@ -55,6 +56,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size) -> Tensor:
     return _adaptive_avg(2, input, output_size)
 
 
+@overridable(traits="float32")
 def adaptive_avg_pool3d(input: Tensor, output_size) -> Tensor:
     """The mean of windows of [N, C, D, H, W], as many as `output_size` says."""
     return _adaptive_avg(3, input, output_size)
@@ -76,6 +78,7 @@ def adaptive_max_pool2d(input: Tensor, output_size, return_indices: bool = False
     return _adaptive_max(2, input, output_size, return_indices)
 
 
+@overridable(traits="float32")
 def adaptive_max_pool3d(input: Tensor, output_size, return_indices: bool = False):
     """The maximum of windows of [N, C, D, H, W], as many as `output_size` says."""
     return _adaptive_max(3, input, output_size, return_indices)

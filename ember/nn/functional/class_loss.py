@@ -2,12 +2,14 @@
 
 import ember
 from ember import _C, Tensor
+from ember._overridable import overridable
 from ember.nn.functional.layers import pairwise_distance
 from ember.nn.functional.loss import _reduced, _reduction
 
 cross_entropy = _C._ops["nn.functional.cross_entropy"]
 
 
+@overridable(traits="float32")
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -57,6 +59,7 @@ def multi_margin_loss(
     return _reduced(loss if batched and target.dim() else loss.squeeze(0), reduction)
 
 
+@overridable(traits="float32")
 def multilabel_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -197,6 +200,7 @@ def linear_cross_entropy(
 _NEVER = -1e30  # log of a probability that is zero; finite, so gradients are too
 
 
+@overridable(traits="float32")
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,

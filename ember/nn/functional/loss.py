@@ -4,6 +4,7 @@ import math
 
 import ember
 from ember import _C, Tensor
+from ember._overridable import overridable
 
 logsigmoid = _C._ops["nn.functional.logsigmoid"]
 _huber = _C._ops["_huber"]
@@ -58,6 +59,7 @@ def _warn_sizes(input: Tensor, target: Tensor) -> None:
         )
 
 
+@overridable(traits="float32")
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -77,6 +79,7 @@ def mse_loss(
     return _weighted((input - target).square(), weight, reduction)
 
 
+@overridable(traits="float32")
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -91,6 +94,7 @@ def l1_loss(
     return _weighted((input - target).abs(), weight, reduction)
 
 
+@overridable(traits="float32")
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -110,6 +114,7 @@ def smooth_l1_loss(
     return _reduced(loss if beta == 1 else loss / beta, reduction)
 
 
+@overridable(traits="float32")
 def huber_loss(
     input: Tensor,
     target: Tensor,
@@ -125,6 +130,7 @@ def huber_loss(
     return _weighted(_huber(input - target, delta), weight, reduction)
 
 
+@overridable(traits="float32")
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -150,6 +156,7 @@ def binary_cross_entropy(
     return _reduced(loss if weight is None else loss * weight, reduction)
 
 
+@overridable(traits="float32")
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -174,6 +181,7 @@ def binary_cross_entropy_with_logits(
     return _reduced(loss if weight is None else loss * weight, reduction)
 
 
+@overridable(traits="float32")
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -203,6 +211,7 @@ def kl_div(
     return result / input.shape[0] if batch and input.dim() else result
 
 
+@overridable(traits="float32")
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -231,6 +240,7 @@ def _stretches(small: Tensor, large: Tensor) -> bool:
     return small.dim() == large.dim() and all(s in (1, n) for s, n in pairs)
 
 
+@overridable(traits="float32")
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import ember
 from ember import Tensor
+from ember._overridable import overridable
 from ember._runtime import alert_not_deterministic
 from ember.nn.functional._sizes import expanded, text
 
@@ -130,6 +131,7 @@ def max_unpool1d(
     return _max_unpool(1, input, indices, *sizes)
 
 
+@overridable(traits="float32")
 def max_unpool2d(
     input: Tensor,
     indices: Tensor,
@@ -143,6 +145,7 @@ def max_unpool2d(
     return _max_unpool(2, input, indices, *sizes)
 
 
+@overridable(traits="float32")
 def max_unpool3d(
     input: Tensor,
     indices: Tensor,

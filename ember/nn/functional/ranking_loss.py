@@ -2,10 +2,12 @@
 
 import ember
 from ember import Tensor
+from ember._overridable import overridable
 from ember.nn.functional.layers import pairwise_distance
 from ember.nn.functional.loss import _reduced, _reduction
 
 
+@overridable(traits="float32")
 def hinge_embedding_loss(
     input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"
 ) -> Tensor:
@@ -16,6 +18,7 @@ def hinge_embedding_loss(
     return _reduced(apart + near, reduction)
 
 
+@overridable(traits="float32")
 def margin_ranking_loss(
     input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"
 ) -> Tensor:
@@ -31,6 +34,7 @@ def margin_ranking_loss(
     return _reduced(loss, reduction)
 
 
+@overridable(traits="float32")
 def soft_margin_loss(
     input, target, size_average=None, reduce=None, reduction="mean"
 ) -> Tensor:
@@ -39,6 +43,7 @@ def soft_margin_loss(
     return _reduced((-target * input).exp().log1p(), reduction)
 
 
+@overridable(traits="float32")
 def cosine_embedding_loss(
     input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"
 ) -> Tensor:
@@ -64,6 +69,7 @@ def cosine_embedding_loss(
     return _reduced(same + other, reduction)
 
 
+@overridable(traits="float32")
 def triplet_margin_loss(
     anchor,
     positive,

@@ -4,6 +4,7 @@ import itertools
 
 import ember
 from ember import Tensor
+from ember._overridable import overridable
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
@@ -127,6 +128,7 @@ def affine_grid(theta: Tensor, size, align_corners: bool | None = None) -> Tenso
     return moved.reshape(theta.shape[0], *size[2:], dims)
 
 
+@overridable(traits="float32")
 def grid_sample(
     input: Tensor,
     grid: Tensor,
