@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import ember
 from ember import _C
 from ember.compiler import _llvm, _queue, _rows
-from ember.compiler._emit import SHORT_ROW, Emitted, Layout, emit
+from ember.compiler._emit import SHORT_ROW, Layout, emit
 from ember.compiler._program import Program
 
 _GRAIN = 1 << 15  # elements of cheap work worth a thread of their own
@@ -82,10 +82,10 @@ class Kernel:
 
     def __init__(self, program: Program, layout: Layout) -> None:
         self.program, self.layout = program, layout
-        emitted: Emitted = emit(program, layout, _llvm.level())
-        self.text = emitted.text
-        self.address = _llvm.machine_code(emitted.text)
-        kernels = [_rows.kernel(*call) for call in emitted.calls]
+        self.address, calls = _llvm.machine_code(
+            repr((program, layout)), lambda: emit(program, layout, _llvm.level())
+        )
+        kernels = [_rows.kernel(*call) for call in calls]
         self.functions = [found[0] for found in kernels if found is not None]
 
 
