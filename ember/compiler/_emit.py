@@ -16,7 +16,7 @@ from ember.compiler._program import Node, Program, constant
 from ember.compiler._reduce import Reduction
 
 SHORT_ROW = 4096  # elements of which a few rows fit on a stack, and in the caches
-_CHEAP = "abs neg sign sgn square relu add sub mul where maximum minimum".split()
+CHEAP = "abs neg sign sgn square relu add sub mul where maximum minimum lt gt".split()
 REGISTER = {"baseline": 16, "avx2": 32, "avx512": 64}  # bytes
 
 
@@ -84,7 +84,7 @@ class _Emitter:
                 self.per_row[i] = all(self.per_row[a] for a in node.args)
             if not self.per_row[i] and node.op != "load":
                 row = node.op in ("unary", "unary_grad", "binary")
-                own = row and node.name not in _CHEAP
+                own = row and node.name not in CHEAP
                 self.dear[i] = own or any(self.dear[a] for a in node.args)
 
     # --- what is computed once ---
