@@ -174,8 +174,8 @@ PyObject* load_code(PyObject*, PyObject* bytes) {
     Py_ssize_t size;
     if (PyBytes_AsStringAndSize(bytes, &data, &size) < 0) return nullptr;
     check(size > 0, Kind::Value, "_load_code(): there is no code");
-    void* memory = mmap(nullptr, size_t(size), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* memory =
+        mmap(nullptr, size_t(size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     check(memory != MAP_FAILED, Kind::Runtime, "_load_code(): no memory for ", size, " bytes");
     std::memcpy(memory, data, size_t(size));
     if (mprotect(memory, size_t(size), PROT_READ | PROT_EXEC) != 0) {
