@@ -1,5 +1,7 @@
 // What ember/compiler needs of the core: the rows of the pointwise table as text, their kernels,
 // the threads that run what was generated, and the disk that keeps it.
+#include <sys/mman.h>
+
 #include <cstring>
 #include <vector>
 
@@ -165,6 +167,25 @@ PyObject* run_kernel(PyObject*, PyObject* args) {
   });
 }
 
+// _load_code(bytes) -> the address of a copy that can be run, for the rest of the process.
+PyObject* load_code(PyObject*, PyObject* bytes) {
+  return guarded([&]() -> PyObject* {
+    char* data;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(bytes, &data, &size) < 0) return nullptr;
+    check(size > 0, Kind::Value, "_load_code(): there is no code");
+    void* memory =
+        mmap(nullptr, size_t(size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check(memory != MAP_FAILED, Kind::Runtime, "_load_code(): no memory for ", size, " bytes");
+    std::memcpy(memory, data, size_t(size));
+    if (mprotect(memory, size_t(size), PROT_READ | PROT_EXEC) != 0) {
+      munmap(memory, size_t(size));
+      check(false, Kind::Runtime, "_load_code(): this system runs no code that a program made");
+    }
+    return PyLong_FromVoidPtr(memory);
+  });
+}
+
 // --- the disk ---
 
 constexpr const char* kDisk = "ember.compiler.disk";
@@ -218,6 +239,7 @@ PyObject* disk_keep(PyObject*, PyObject* args) {
 PyMethodDef functions[] = {{"_rows", rows, METH_NOARGS, nullptr},
                            {"_row_kernel", row_kernel, METH_VARARGS, nullptr},
                            {"_run_kernel", run_kernel, METH_VARARGS, nullptr},
+                           {"_load_code", load_code, METH_O, nullptr},
                            {"_disk_cache", disk_cache, METH_VARARGS, nullptr},
                            {"_disk_find", disk_find, METH_VARARGS, nullptr},
                            {"_disk_keep", disk_keep, METH_VARARGS, nullptr},

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from ember.compiler import _rows
 from ember.compiler._graph import Graph, V, is_float
 from ember.compiler._lower import Lowering, literal, llvm_type, memory_type, size_of
-from ember.compiler._program import Node, Program
+from ember.compiler._program import Node, Program, constant
 from ember.compiler._reduce import Reduction
 
 SHORT_ROW = 4096  # elements of which a few rows fit on a stack, and in the caches
-_CHEAP = "abs neg sign sgn square relu add sub mul where maximum minimum".split()
+CHEAP = "abs neg sign sgn square relu add sub mul where maximum minimum lt gt".split()
 REGISTER = {"baseline": 16, "avx2": 32, "avx512": 64}  # bytes
 
 
@@ -84,7 +84,7 @@ class _Emitter:
                 self.per_row[i] = all(self.per_row[a] for a in node.args)
             if not self.per_row[i] and node.op != "load":
                 row = node.op in ("unary", "unary_grad", "binary")
-                own = row and node.name not in _CHEAP
+                own = row and node.name not in CHEAP
                 self.dear[i] = own or any(self.dear[a] for a in node.args)
 
     # --- what is computed once ---
@@ -247,7 +247,7 @@ class _Emitter:
             if node.op == "number":
                 return value
             value = node.value
-        return Node("constant", "float64", value=float(value))
+        return constant(value)
 
     # --- the kernel ---
 
@@ -582,10 +582,6 @@ class _Emitter:
     def room(self, slot: int) -> str:
         return self.low.buffer(_rows.MEMORY[self.slots[slot]], ("slot", slot))
 
-    def bytes_of(self, slot: int) -> str:
-        size = size_of(_rows.MEMORY[self.slots[slot]])
-        return self.low.new(f"mul i64 {self.low.count}, {size}")
-
     def sources(
         self,
         loads: list[int],
@@ -610,7 +606,7 @@ class _Emitter:
         low.block(fix)
         for slot in read:
             if patterns[slot] == "c":
-                self.move(self.room(slot), direct[slot], self.bytes_of(slot))
+                self.near("gather", slot, direct[slot])
         low.line(f"br label %{body}")
         low.block(body)
         pointers = {s: self.room(s) for s in read + written if patterns[s] != "c"}
@@ -620,13 +616,6 @@ class _Emitter:
             )
         self.direct = direct
         return pointers
-
-    def move(self, to: str, source: str, size: str) -> None:
-        name = "llvm.memcpy.p0.p0.i64"
-        self.low.declarations[name] = f"declare void @{name}(ptr, ptr, i64, i1)"
-        self.low.line(
-            f"call void @{name}(ptr {to}, ptr {source}, i64 {size}, i1 false)"
-        )
 
     def vectors(self, loads: list[int], pointers: dict[int, str]) -> None:
         for at in loads:
@@ -661,13 +650,19 @@ class _Emitter:
             low.block(after)
             for slot in slots:
                 if patterns[slot] == "c":
-                    self.move(self.direct[slot], self.room(slot), self.bytes_of(slot))
+                    self.near("scatter", slot, self.direct[slot])
             low.line(f"br label %{latch}")
             low.block(latch)
         for slot in slots:
             if patterns[slot] == "s":
                 last = f"%stride{slot}.{self.layout.rank - 1}"
                 self.strided("scatter", slot, self.room(slot), self.direct[slot], last)
+
+    def near(self, way: str, slot: int, at: str) -> None:
+        """The tail of what lies together. Not by memcpy, which would have to be found
+        when the code is loaded."""
+        size = size_of(_rows.MEMORY[self.slots[slot]])
+        self.strided(way, slot, self.room(slot), at, str(size))
 
     def strided(self, way: str, slot: int, room: str, at: str, stride: str) -> None:
         size = size_of(_rows.MEMORY[self.slots[slot]])

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import ember
 from ember import _C
 from ember.compiler import _llvm, _queue, _rows
-from ember.compiler._emit import SHORT_ROW, Emitted, Layout, emit
+from ember.compiler._emit import CHEAP, SHORT_ROW, Layout, emit
 from ember.compiler._program import Program
 
-_GRAIN = 1 << 15  # elements of cheap work worth a thread of their own
+_GRAIN = 1 << 15  # elements of the cheapest work that are worth a thread of their own
+_DEAR = 8  # a row that is no sum, product or choice costs as much as so many that are
 _SHORT = 16  # axes are too short to be vectorised, if another is longer
 _LONG = 8192  # rows longer than this are summed in steps
 
@@ -82,10 +83,10 @@ class Kernel:
 
     def __init__(self, program: Program, layout: Layout) -> None:
         self.program, self.layout = program, layout
-        emitted: Emitted = emit(program, layout, _llvm.level())
-        self.text = emitted.text
-        self.address = _llvm.machine_code(emitted.text)
-        kernels = [_rows.kernel(*call) for call in emitted.calls]
+        self.address, calls = _llvm.machine_code(
+            repr((program, layout)), lambda: emit(program, layout, _llvm.level())
+        )
+        kernels = [_rows.kernel(*call) for call in calls]
         self.functions = [found[0] for found in kernels if found is not None]
 
 
@@ -113,6 +114,8 @@ class Fused:
             elif node.op == "number":
                 self.numbers[node.slot] = node.dtype
         self.dtypes += [program.nodes[at].dtype for at in program.outputs]
+        ops = [n for n in program.nodes if n.op not in ("load", "number", "constant")]
+        self.cost = sum(1 if n.name in CHEAP else _DEAR for n in ops) // 4 + 1
         self._kernels: dict[Layout, _queue.Pending[Kernel]] = {}
 
     def prepare(self, layout: Layout) -> _queue.Pending[Kernel]:
@@ -179,9 +182,9 @@ class Fused:
     def launch(self, layout: Layout, items: list[Any]) -> None:
         kernel = self.kernel(layout)
         functions = array("q", kernel.functions).tobytes()
-        grain = _GRAIN
+        grain = max(1, _GRAIN // self.cost)
         if self.program.reduces:
-            grain = max(1, _GRAIN // max(items[0][4], 1))
+            grain = max(1, grain // max(items[0][4], 1))
         given = tuple(
             (tensors, ranges, functions + words, units)
             for tensors, ranges, words, units, _ in items

@@ -1,19 +1,25 @@
-"""LLVM's text to machine code, by llvmlite, for the level that the eager kernels use.
+"""Programs to machine code, by llvmlite, for the level that the eager kernels use.
 
-llvmlite is imported on first use. Machine code stays for the rest of the process:
-whoever has its address may call it.
+llvmlite is imported when something has to be compiled, and not for what is on disk.
+Machine code stays for the rest of the process: whoever has its address may call it.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
 import os
 import platform
 import threading
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from ember import _C
-from ember.compiler import _cache
+from ember.compiler import _cache, _object
 
 # The processor to generate for at each level: what the eager kernels are compiled for.
 _PROCESSOR = {
@@ -30,7 +36,6 @@ os.register_at_fork(
     after_in_parent=_lock.release,
     after_in_child=_lock.release,
 )
-_engines: list[Any] = []
 
 
 @functools.cache
@@ -38,10 +43,8 @@ def why_not() -> str:
     """Why there is no machine code here; empty if there is."""
     if platform.machine() not in ("x86_64", "AMD64"):
         return f"machine code is for x86-64 only, and this is {platform.machine()}"
-    try:
-        import llvmlite.binding  # type: ignore[import-not-found]  # noqa: F401
-    except ImportError as error:
-        return f"llvmlite cannot be imported ({error}); pip install 'ember-dl[jit]'"
+    if importlib.util.find_spec("llvmlite") is None:
+        return "llvmlite is not installed; pip install 'ember-dl[jit]'"
     return ""
 
 
@@ -53,7 +56,7 @@ def level() -> str:
 
 @functools.cache
 def _binding() -> Any:
-    import llvmlite.binding as binding
+    import llvmlite.binding as binding  # type: ignore[import-not-found]
 
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
@@ -62,45 +65,48 @@ def _binding() -> Any:
 
 def _machine() -> Any:
     target = _binding().Target.from_default_triple()
-    return target.create_target_machine(cpu=_PROCESSOR[level()], features="", opt=2)
+    return target.create_target_machine(
+        cpu=_PROCESSOR[level()], features="", opt=2, reloc="pic", codemodel="small"
+    )
 
 
+@functools.cache
 def _identity() -> str:
-    """What the machine code depends on besides the text."""
-    import llvmlite
+    """What machine code depends on besides the program and its layout: processor,
+    LLVM, the generator itself and the rows."""
+    hasher = hashlib.sha256(repr(_C._rows()).encode())
+    for file in sorted(Path(__file__).parent.glob("_*.py")):
+        hasher.update(file.read_bytes())
+    version = importlib.metadata.version("llvmlite")
+    return f"{_PROCESSOR[level()]} llvmlite {version} {hasher.hexdigest()}"
 
-    llvm = ".".join(map(str, _binding().llvm_version_info))
-    return f"{_PROCESSOR[level()]} llvmlite {llvmlite.__version__} llvm {llvm}"
 
-
-def machine_code(text: str, name: str = "kernel") -> int:
-    """The address of a function of the text, compiled or from the disk."""
+def machine_code(key: str, emit: Callable[[], Any]) -> tuple[int, list[list[str]]]:
+    """The address of the function `kernel`, and the eager kernels that it calls: from
+    the disk, or of the text that `emit` gives, which the key stands for."""
     if why := why_not():
         raise RuntimeError(f"compile(): {why}")
     with _lock:
-        return _loaded(text, name)
+        return _loaded(f"{_identity()}\n{key}".encode(), emit)
 
 
-def _loaded(text: str, name: str) -> int:
+def _loaded(key: bytes, emit: Callable[[], Any]) -> tuple[int, list[list[str]]]:
     # What LLVM gives is let go of at the end of this, while the lock is still held.
-    binding, machine = _binding(), _machine()
-    key = f"{_identity()}\n{name}\n{text}".encode()
     kept = _cache.find(key)
     if kept is None:
-        module = binding.parse_assembly(text)
+        emitted = emit()
+        module = _binding().parse_assembly(emitted.text)
         module.verify()
-        kept = machine.emit_object(module)
+        memory, entry = _object.image(_machine().emit_object(module), "kernel")
+        head = json.dumps({"entry": entry, "calls": emitted.calls})
+        kept = head.encode() + b"\n" + memory
         _cache.keep(key, kept)
-    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
-    engine.add_object_file(binding.ObjectFileRef.from_data(kept))
-    engine.finalize_object()
-    address = engine.get_function_address(name)
-    _engines.append(engine)
-    if not address:
-        raise RuntimeError(f"compile(): the machine code has no function {name}")
-    return address
+    head_bytes, _, memory = kept.partition(b"\n")
+    told = json.loads(head_bytes)
+    return _C._load_code(memory) + told["entry"], told["calls"]
 
 
 def assembly(text: str) -> str:
     """What the machine is told, for those who want to read it."""
-    return _machine().emit_assembly(_binding().parse_assembly(text))
+    with _lock:
+        return _machine().emit_assembly(_binding().parse_assembly(text))

@@ -20,7 +20,7 @@ class Node(NamedTuple):
     =============  =========================================================
     load           the elements of input `slot`
     number         number `slot`, a Python number that is an argument
-    constant       a number that is part of the code
+    constant       a number that is part of the code, `name` its text
     cast           copy of args[0] into another dtype
     unary ...      row `name` of core/scalar_functions.h: unary, unary_grad
                    (of g and what is kept), predicate, binary, compare,
@@ -41,7 +41,17 @@ class Node(NamedTuple):
     compute: str = ""
     params: tuple[Any, ...] = ()
     slot: int = -1
-    value: float = 0.0
+
+    @property
+    def value(self) -> float | int:
+        """Of a constant."""
+        whole = self.name.lstrip("-").isdigit()
+        return int(self.name) if whole else float(self.name)
+
+
+def constant(value: float, dtype: str = "float64") -> Node:
+    """A number that is part of the code. Its text tells -0.0 from 0.0."""
+    return Node("constant", dtype, repr(value if dtype == "int64" else float(value)))
 
 
 class Program(NamedTuple):
@@ -101,7 +111,7 @@ class Builder:
         return self._next("number", dtype)
 
     def constant(self, value: float, dtype: str = "float64") -> int:
-        return self.add(Node("constant", dtype, value=value))
+        return self.add(constant(value, dtype))
 
     def dtype(self, at: int) -> str:
         return self.nodes[at].dtype

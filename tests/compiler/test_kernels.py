@@ -335,3 +335,12 @@ def test_programs_are_values():
         one.unary("exp", one.load())
     assert a.program([1]) == b.program([1])
     assert hash(a.program([1])) == hash(b.program([1]))
+
+
+def test_constants_keep_their_sign():
+    b = Builder()
+    x = b.load()
+    zeros = [b.constant(v) for v in (0.0, -0.0)]
+    outputs = [b.binary("copysign", x, z, compute="float32") for z in zeros]
+    plus, minus = fused(b.program(outputs))(ember.ones(40))
+    assert (plus == 1).all() and (minus == -1).all()
