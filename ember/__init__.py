@@ -13,6 +13,7 @@ tensor([2., 4.])
 
 import os as _os
 import sys as _sys
+import typing as _typing
 
 if "t" in _sys.abiflags:  # the core relies on the GIL, and its file has another name
     raise ImportError(
@@ -27,7 +28,6 @@ from math import e as e
 from math import inf as inf
 from math import nan as nan
 from math import pi as pi
-from typing import Any as _Any
 
 from ember import _C, _device, _lazy
 from ember._C import *
@@ -37,6 +37,12 @@ from ember._tensor import is_tensor as is_tensor
 from ember._tensor import typename as typename
 from ember.version import __version__ as __version__
 
+if _typing.TYPE_CHECKING:  # what is used at the head of a class or function
+    from ember.autograd.grad_mode import enable_grad as enable_grad
+    from ember.autograd.grad_mode import inference_mode as inference_mode
+    from ember.autograd.grad_mode import no_grad as no_grad
+    from ember.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+
 newaxis = None
 if "EMBER_CUDA" in _os.environ:
     _device.cuda_means(_os.environ["EMBER_CUDA"])
@@ -45,7 +51,7 @@ _C.__getattr__ = _lazy.missing("ember._C")  # type: ignore[method-assign]
 _C.__path__ = []  # so that there can be modules such as ember._C._nn
 
 
-def __getattr__(name: str) -> _Any:
+def __getattr__(name: str) -> "_typing.Any":
     value = _lazy.find(name)
     globals()[name] = value
     return value

@@ -20,7 +20,7 @@ SUBMODULES = frozenset(_SUBPACKAGES.split())
 
 # module -> the names of the top level that it defines
 _DEFINES = {
-    "_legacy": """
+    "_functions.typed_tensors": """
         BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor
         HalfTensor IntTensor LongTensor ShortTensor set_default_tensor_type
         """,
@@ -32,7 +32,7 @@ _DEFINES = {
         set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal
         set_num_interop_threads set_warn_always use_deterministic_algorithms
         """,
-    "_windows": """
+    "_functions.windows": """
         bartlett_window blackman_window hamming_window hann_window kaiser_window
         """,
     "sparse._create": """
@@ -76,7 +76,7 @@ _DEFINES = {
         is_distributed is_vulkan_available legacy_contiguous_format set_anomaly_enabled
         wait
         """,
-    "_symbolic": """
+    "_functions.symbolic": """
         cond sym_constrain_range sym_constrain_range_for_size sym_float sym_fresh_size
         sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum while_loop
         """,
@@ -92,14 +92,14 @@ _DEFINES = {
         """,
     "utils.dlpack": "to_dlpack",
     "compiler": "compile",
-    "_einsum": "einsum tensordot",
-    "_histogramdd": "histogramdd",
-    "_lowrank": "lobpcg lu pca_lowrank svd_lowrank",
-    "_functional": """
+    "_functions.einsum": "einsum tensordot",
+    "_functions.histogramdd": "histogramdd",
+    "_functions.lowrank": "lobpcg lu pca_lowrank svd_lowrank",
+    "_functions.grids": """
         broadcast_shapes cartesian_prod combinations frobenius_norm meshgrid
         nuclear_norm
         """,
-    "_aten": """
+    "_functions.aten": """
         adaptive_max_pool1d affine_grid_generator as_strided_ batch_norm
         batch_norm_update_stats
         binary_cross_entropy_with_logits constant_pad_nd conv_tbc convolution
@@ -128,10 +128,10 @@ def find(name: str) -> object:
         if name in _ops:
             return _ops[name]
         if name.startswith("_foreach_"):
-            from ember import _foreach
+            from ember._functions import foreach
 
-            if hasattr(_foreach, name):
-                return getattr(_foreach, name)
+            if hasattr(foreach, name):
+                return getattr(foreach, name)
     return missing("ember")(name)
 
 

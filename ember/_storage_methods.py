@@ -11,8 +11,9 @@ import weakref
 from typing import Any
 
 import ember
-from ember import _C, _storage_io
+from ember import _C
 from ember._C import UntypedStorage
+from ember.serialization import _storage_io
 
 # Conversions by their names, for both kinds of storages.
 DTYPES = {

@@ -153,9 +153,9 @@ def is_wrapper(t: Tensor) -> bool:
     """Whether it was made by `_make_wrapper_subclass`, and has no memory."""
     if not hasattr(type(t), "__torch_dispatch__"):
         return False
-    from ember import _wrappers
+    from ember._dispatch import wrappers
 
-    return _wrappers.cell_of(t) is not None
+    return wrappers.cell_of(t) is not None
 
 
 def wrapper_args(t: Tensor) -> tuple:
@@ -184,7 +184,7 @@ def _rebuild(storage, dtype, offset, size, stride, requires_grad) -> Tensor:
 
 
 def _rebuild_wrapper(args: tuple, state: dict) -> Tensor:
-    from ember._pickle_names import _rebuild_wrapper as rebuild
+    from ember.serialization._names import _rebuild_wrapper as rebuild
 
     made = rebuild(*args)
     made.__dict__.update(state)
@@ -316,7 +316,7 @@ def legacy_constructor(*args, dtype=None, device=None) -> Tensor:
 
 def _lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple:
     """Packed LU factors and pivots: see `ember.lu`."""
-    from ember._lowrank import lu
+    from ember._functions.lowrank import lu
 
     return lu(self, pivot, get_infos)
 
@@ -415,7 +415,7 @@ for _module, _names in _SPARSE_METHODS.items():
 
 Tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore
 Tensor._make_wrapper_subclass = staticmethod(  # type: ignore
-    _later("_wrappers", "_make_wrapper_subclass", of="make_wrapper_subclass")
+    _later("_dispatch.wrappers", "_make_wrapper_subclass", of="make_wrapper_subclass")
 )
 for _name, _method in {
     "__deepcopy__": _deepcopy,

@@ -145,6 +145,6 @@ def __getattr__(name: str) -> Any:
     """The namespace of operators that `ember.library` made, or will make."""
     if name.startswith("_"):
         raise AttributeError(f"module 'ember.ops' has no attribute '{name}'")
-    from ember._custom_op import Namespace
+    from ember.library._custom_op import Namespace
 
     return globals().setdefault(name, Namespace(name))

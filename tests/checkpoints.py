@@ -8,8 +8,8 @@ import tarfile
 from collections import OrderedDict
 
 import ember
-from ember import _legacy_checkpoints, _storage_io
-from ember._pickle import Pickler
+from ember.serialization import _before_zip, _storage_io
+from ember.serialization._pickle import Pickler
 
 
 def example() -> dict:
@@ -35,7 +35,7 @@ def pickled(obj) -> bytes:
     """As torch wrote it from version 0.2 to 1.5."""
     system = {"protocol_version": 1001, "little_endian": True, "type_sizes": {}}
     out = io.BytesIO()
-    for part in (_legacy_checkpoints.MAGIC, _legacy_checkpoints.PROTOCOL, system):
+    for part in (_before_zip.MAGIC, _before_zip.PROTOCOL, system):
         pickle.dump(part, out, 2)
     pickler = Pickler(out, 2)
     pickler.dump(obj)

@@ -3,7 +3,7 @@
 import pytest
 
 import ember
-from ember._foreach import BINARY, FUNCTIONS, TERNARY, UNARY
+from ember._functions.foreach import BINARY, FUNCTIONS, TERNARY, UNARY
 from ember.utils._foreach_utils import _group_tensors_by_device_and_dtype
 
 SHAPES = [(5,), (), (3, 7), (0,), (1031,), (40_000,)]

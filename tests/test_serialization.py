@@ -292,7 +292,7 @@ def test_a_killed_save_leaves_nothing(tmp_path):
     os.chmod(path, 0o640)
     child = os.fork()
     if child == 0:
-        from ember import _archive
+        from ember.serialization import _archive
 
         _archive.ArchiveWriter.close = lambda self: os.kill(os.getpid(), 9)
         ember.save(ember.ones(100_000), path)
@@ -374,10 +374,9 @@ def test_checksums_are_optional():
 
 
 def test_registered_packages(monkeypatch):
-    from ember import _checkpoint_options
-    from ember.serialization import location_tag, register_package
+    from ember.serialization import _options, location_tag, register_package
 
-    monkeypatch.setattr(_checkpoint_options, "_packages", [])
+    monkeypatch.setattr(_options, "_packages", [])
     seen = []
 
     def restore(storage, location):
@@ -399,7 +398,7 @@ def test_registered_packages(monkeypatch):
     again = ember.load(io.BytesIO(file.getvalue()), map_location="cpu")
     assert again[0].tolist() == [0, 1, 2, 3, 4]
     assert seen == [5]
-    _checkpoint_options._packages.clear()
+    _options._packages.clear()
     with pytest.raises(RuntimeError, match="five"):
         ember.load(io.BytesIO(file.getvalue()))
 

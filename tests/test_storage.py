@@ -176,7 +176,7 @@ def test_typed_storage():
 
 
 def test_bytes_of_the_other_order_may_be_a_view():
-    from ember._storage_io import in_native_order
+    from ember.serialization._storage_io import in_native_order
 
     other = {"little": "big", "big": "little"}[sys.byteorder]
     assert in_native_order(memoryview(b"abcd"), other, ember.int16) == b"badc"

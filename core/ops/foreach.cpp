@@ -1,5 +1,6 @@
-// Pointwise functions of lists of tensors by the device's fused loop. ember/_foreach.py holds the
-// family of _foreach_* functions, and goes tensor by tensor where this says that it cannot.
+// Pointwise functions of lists of tensors by the device's fused loop. ember/_functions/foreach.py
+// holds the family of _foreach_* functions, and goes tensor by tensor where this says that it
+// cannot.
 #include "families/optim.h"
 #include "ops/disjoint.h"
 #include "ops/ops.h"

@@ -2,11 +2,11 @@
 //
 // Note [Wrappers]
 // A subclass made by _make_wrapper_subclass has a shape and a history but no memory: its tensor is
-// on a device of its own, whose memory is a cell that refers to the object (ember/_wrappers.py).
-// Ops called from Python on it never get to that device: they go to __torch_dispatch__. What does
-// get there are the rules of the backward pass, which are C++; their primitives then call the
-// same ops on the objects in the cells. A result of these is shown to Python as the object in its
-// cell (`surfaced`).
+// on a device of its own, whose memory is a cell that refers to the object
+// (ember/_dispatch/wrappers.py). Ops called from Python on it never get to that device: they go to
+// __torch_dispatch__. What does get there are the rules of the backward pass, which are C++; their
+// primitives then call the same ops on the objects in the cells. A result of these is shown to
+// Python as the object in its cell (`surfaced`).
 #include "ops/ops.h"
 #include "python/overrides.h"
 #include "python/python.h"
@@ -16,7 +16,7 @@ namespace ember::python {
 
 namespace {
 
-PyObject* from_module(const char* name) { return imported("ember._wrappers", name); }
+PyObject* from_module(const char* name) { return imported("ember._dispatch.wrappers", name); }
 
 Tensor lifted(const Tensor& t) {
   Object made = checked(PyObject_CallOneArg(from_module("lift"), checked(wrap(t)).get()));

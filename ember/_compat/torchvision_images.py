@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import ember
-from ember import Tensor, _custom_op
+from ember import Tensor
+from ember.library import _custom_op
 
 # torchvision's ImageReadMode, by number, in Pillow's words
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import ember
-from ember import Tensor, _custom_op
+from ember import Tensor
+from ember.library import _custom_op
 from ember.nn import functional as F
 
 

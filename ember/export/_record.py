@@ -12,7 +12,8 @@ import operator
 from typing import Any
 
 import ember
-from ember import _C, _steps
+from ember import _C
+from ember._dispatch import steps
 from ember.export._sizes import SizeError, SymFloat, SymInt, shadow_of
 from ember.fx import Graph, Node
 from ember.fx._names import op_name
@@ -131,9 +132,9 @@ class Recorder(TorchFunctionMode):
         if name in _VALUES:
             return self._value(name, func, args, kwargs)
         if name == "__getitem__":
-            return _steps.getitem(self.call, args[0], args[1], "export()")
+            return steps.getitem(self.call, args[0], args[1], "export()")
         if name == "__setitem__":
-            return _steps.setitem(self.call, args[0], args[1], args[2], "export()")
+            return steps.setitem(self.call, args[0], args[1], args[2], "export()")
         if name in _SWAPPED:
             return self.call(_SWAPPED[name], getattr(ember, _SWAPPED[name]), args[::-1])
         if name in ("__iter__", "unbind"):

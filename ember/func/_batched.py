@@ -162,7 +162,7 @@ class Loop(Exception):
     """Raised by a rule to say: one sample after the other, please."""
 
 
-class Refused(RuntimeError):
+class Refused(Exception):
     """Raised by a rule for what has no meaning for a sample that stands for all."""
 
 
@@ -311,8 +311,10 @@ def dispatch(func, args: tuple, kwargs: dict):
             return args[0] if changes(name) else _wrapped(made, level)
         except Loop:
             pass
-        except (RuntimeError, ValueError, IndexError, TypeError) as error:
-            if call.size or isinstance(error, Refused):
+        except Refused as error:
+            raise RuntimeError(str(error)) from None
+        except (RuntimeError, ValueError, IndexError, TypeError):
+            if call.size:
                 raise
     plain = getattr(func, "__wrapped__", None)
     if plain is not None:  # written in Python, in terms of ops that have rules

@@ -194,7 +194,13 @@ def _python_functions() -> frozenset[Callable]:
     from ember._lazy import NAMES
     from ember.nn import functional
 
-    homes = ("_einsum", "_functional", "_aten", "nn.functional", "_lowrank")
+    homes = (
+        "_functions.einsum",
+        "_functions.grids",
+        "_functions.aten",
+        "nn.functional",
+        "_functions.lowrank",
+    )
     found = {f for n, f in vars(functional).items() if isinstance(f, FunctionType)}
     for name, home in NAMES.items():
         if home in homes:

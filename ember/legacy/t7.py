@@ -13,7 +13,7 @@ import struct
 from typing import Any, BinaryIO
 
 import ember
-from ember._storage_io import tensor_over
+from ember.serialization._storage_io import tensor_over
 
 _NIL, _NUMBER, _STRING, _TABLE, _TORCH, _BOOLEAN = 0, 1, 2, 3, 4, 5
 _FUNCTIONS = (6, 7, 8)

@@ -10,7 +10,8 @@ import pickle
 import random
 
 import ember
-from ember._pickle_names import known_names
+from ember.serialization._archive import ArchiveReader
+from ember.serialization._names import known_names
 from tests.fuzz import attacks
 from tests.fuzz.attacks import call, get, listed, name, number, numbers, put, text
 
@@ -125,7 +126,7 @@ class _Noting(pickle._Unpickler):
 
 def check_names(data: bytes) -> str:
     """Whether nothing that the pickle would look up stays unmentioned."""
-    inner = ember._archive.ArchiveReader(io.BytesIO(data)).read("data.pkl")
+    inner = ArchiveReader(io.BytesIO(data)).read("data.pkl")
     noting = _Noting(inner)
     try:
         noting.load()

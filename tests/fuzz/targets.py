@@ -21,7 +21,7 @@ from tests.ops.entry import S, T, load
 from tools import schemas
 
 # Besides the modules without an underscore, which are found by walking the package.
-PRIVATE_MODULES = "ember._C", "ember._aten", "ember.utils._pytree"
+PRIVATE_MODULES = "ember._C", "ember._functions.aten", "ember.utils._pytree"
 # Attributes and methods of these are called too, on an object made by the text.
 OBJECTS = {
     "ember.Tensor": "t(2,3)",

@@ -182,7 +182,7 @@ class FileSystemWriter(StorageWriter):
 
     def finish(self, metadata: Metadata, results: list[list[WriteResult]]) -> None:
         from ember._files import replacing
-        from ember._pickle import Pickler
+        from ember.serialization._pickle import Pickler
 
         metadata.storage_data = {
             result.index: result.storage_data for each in results for result in each
@@ -383,7 +383,7 @@ class _MetadataUnpickler(pickle.Unpickler):
     def _fill(cls) -> None:
         import pathlib
 
-        from ember._pickle_names import known_names
+        from ember.serialization._names import known_names
 
         kinds = [
             kind

@@ -1,7 +1,8 @@
 """Functions of neural networks, as `torch.nn.functional` has them.
 
-They are written in terms of ordinary tensor operations, one file for each family. Where
-the core has an op of that name, that one takes the composite's place.
+Those that are ops of the core (activations, losses, convolutions, pools, norms) come
+from there by their names; the others are written in terms of ordinary tensor
+operations, one file for each family.
 """
 
 from importlib import import_module
@@ -9,42 +10,15 @@ from typing import Any
 
 from ember import _C, _lazy
 from ember.nn.functional.activation import (
-    celu,
-    celu_,
-    elu,
-    elu_,
-    gelu,
     glu,
     gumbel_softmax,
-    hardshrink,
-    hardsigmoid,
-    hardswish,
-    hardtanh,
-    hardtanh_,
-    leaky_relu,
-    leaky_relu_,
     log_softmax,
-    logsigmoid,
-    mish,
-    prelu,
-    relu,
-    relu6,
-    relu_,
     rrelu,
     rrelu_,
-    selu,
-    selu_,
     sigmoid,
-    silu,
     softmax,
     softmin,
-    softplus,
-    softshrink,
-    softsign,
     tanh,
-    tanhshrink,
-    threshold,
-    threshold_,
 )
 from ember.nn.functional.adaptive_pooling import (
     adaptive_avg_pool1d,
@@ -132,7 +106,6 @@ from ember.nn.functional.vision import (
     pixel_unshuffle,
 )
 
-# What the core has under these names takes the place of the composites above.
 _prefix = "nn.functional."
 globals().update(
     {
@@ -145,5 +118,5 @@ globals().update(
 
 def __getattr__(name: str) -> Any:
     if name == "conv_tbc":  # made of functions of this module
-        return import_module("ember._aten").conv_tbc
+        return import_module("ember._functions.aten").conv_tbc
     return _lazy.missing(__name__)(name)

@@ -3,7 +3,6 @@
 import ember
 from ember import _C, Tensor
 from ember._overridable import overridable
-from ember.nn.functional.activation import logsigmoid
 from ember.nn.functional.layers import pairwise_distance
 from ember.nn.functional.loss import _reduced, _reduction
 
@@ -121,6 +120,7 @@ def multilabel_soft_margin_loss(
 ) -> Tensor:
     """Binary cross entropy of every class, averaged over classes."""
     reduction = _reduction(size_average, reduce, reduction)
+    logsigmoid = _C._ops["nn.functional.logsigmoid"]
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         loss = loss * weight

@@ -4,7 +4,7 @@ from enum import Enum, auto
 
 import ember
 from ember import Tensor
-from ember._aten import norm_except_dim
+from ember._functions.aten import norm_except_dim
 from ember.nn.functional import normalize
 from ember.nn.modules.module import Module
 from ember.nn.utils import parametrize

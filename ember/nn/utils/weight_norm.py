@@ -5,7 +5,7 @@
 from typing import TypeVar
 
 from ember import Tensor
-from ember._aten import norm_except_dim
+from ember._functions.aten import norm_except_dim
 from ember.nn.modules.module import Module
 from ember.nn.parameter import Parameter, is_lazy
 

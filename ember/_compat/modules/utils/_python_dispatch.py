@@ -22,7 +22,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import ember
-from ember import _dispatch, _wrappers
+from ember import _dispatch
+from ember._dispatch import wrappers
 
 
 class TorchDispatchMode:
@@ -107,7 +108,7 @@ def _disable_current_modes() -> Iterator[list]:
 @contextmanager
 def no_dispatch() -> Iterator[None]:
     """Ops inside are not dispatched."""
-    with _wrappers.bare():
+    with wrappers.bare():
         yield
 
 

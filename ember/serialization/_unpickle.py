@@ -9,9 +9,9 @@ import sys
 from collections import Counter, OrderedDict
 
 import ember
-from ember import _storage_io
-from ember._pickle_names import known_names, only_a_name, set_state
-from ember._storage_io import brief
+from ember.serialization import _storage_io
+from ember.serialization._names import known_names, only_a_name, set_state
+from ember.serialization._storage_io import brief
 
 _LARGEST_KEY = 10_000  # parts of a key, counted as often as they are in it
 _DEEPEST_KEY = 100
@@ -119,7 +119,7 @@ def _refuse(code: int):
 
 
 class SafeUnpickler(_Names, pickle._Unpickler):
-    """Knows `_pickle_names` and `safe` (objects by dotted name), refuses all others.
+    """Knows `_names` and `safe` (objects by dotted name), refuses all others.
 
     It is the unpickler written in Python because that can refuse opcodes too, and
     because a hostile memo index makes the one in C allocate without bound.

@@ -11,7 +11,7 @@ import pickle
 import sys
 
 from ember import _lazy
-from ember._checkpoint_options import (
+from ember.serialization._options import (
     LoadEndianness,
     SourceChangeWarning,
     StorageType,
@@ -118,7 +118,7 @@ def load(
             "load(): map_location is a device, a name of one, a dictionary or a "
             f"function, got {map_location!r}"
         )
-    from ember._archive import seekable
+    from ember.serialization._archive import seekable
 
     safe = _safe_names() if _restricted(weights_only) else None
     reader = Reader(map_location, safe, pickle_load_args)
@@ -171,7 +171,7 @@ class _Content:
     """What a checkpoint will hold: made before a file is touched, since it may fail."""
 
     def __init__(self, obj, protocol: int) -> None:
-        from ember._pickle import Pickler
+        from ember.serialization._pickle import Pickler
 
         self.text = io.BytesIO()
         pickler = Pickler(self.text, protocol)
@@ -185,8 +185,8 @@ class _Content:
             self.write(whole, root)
             file.write(whole.getbuffer())
             return
-        from ember import _storage_io
-        from ember._archive import ArchiveWriter
+        from ember.serialization import _storage_io
+        from ember.serialization._archive import ArchiveWriter
 
         with ArchiveWriter(file, root) as archive:
             archive.write("data.pkl", self.text.getbuffer())
@@ -202,10 +202,10 @@ class _Content:
 
 
 class _OldContent(_Content):
-    """The same in the format from before PyTorch 1.6: see `_legacy_checkpoints`."""
+    """The same in the format from before PyTorch 1.6: see `_before_zip`."""
 
     def __init__(self, obj, protocol: int) -> None:
-        from ember._legacy_checkpoints import OldPickler
+        from ember.serialization._before_zip import OldPickler
 
         self.text = io.BytesIO()
         pickler = OldPickler(self.text, protocol)
@@ -214,7 +214,7 @@ class _OldContent(_Content):
 
     def write(self, file, root: str) -> None:
         """Write a checkpoint to a binary file."""
-        from ember._legacy_checkpoints import write_pickled
+        from ember.serialization._before_zip import write_pickled
 
         write_pickled(file, self.text.getbuffer(), self.storages, self.sizes)
 
@@ -228,7 +228,7 @@ class Reader:
 
     def unpickle(self, file, storage, made: dict | None = None):
         """The next object of a file. `storage` finds storages, `made` has tensors."""
-        from ember._unpickle import SafeUnpickler, Unpickler
+        from ember.serialization._unpickle import SafeUnpickler, Unpickler
 
         kind = Unpickler if self.safe is None else SafeUnpickler
         try:
@@ -245,7 +245,7 @@ class Reader:
 
     def restore(self, stored, location: str):
         """A storage on the device where it is wanted."""
-        from ember import _storage_io
+        from ember.serialization import _storage_io
 
         target = location
         if callable(self.map_location):
@@ -273,7 +273,7 @@ class Reader:
 
 
 def _read(file, reader: Reader, mapped: bool):
-    from ember._archive import is_archive
+    from ember.serialization._archive import is_archive
 
     if is_archive(file):
         return _read_archive(file, reader, mapped)
@@ -287,7 +287,7 @@ def _read(file, reader: Reader, mapped: bool):
     file.seek(start)
     if not head:
         raise EOFError("Ran out of input")
-    from ember._legacy_checkpoints import Bounded, load_pickled, load_tar
+    from ember.serialization._before_zip import Bounded, load_pickled, load_tar
 
     try:
         if head[257:262] == b"ustar" or head[:1] != pickle.PROTO:
@@ -304,8 +304,9 @@ def _read(file, reader: Reader, mapped: bool):
 
 
 def _read_archive(file, reader: Reader, mapped: bool):
-    from ember import UntypedStorage, _storage_io
-    from ember._archive import ArchiveReader
+    from ember import UntypedStorage
+    from ember.serialization import _storage_io
+    from ember.serialization._archive import ArchiveReader
 
     archive = ArchiveReader(file, mapped)
     order = default_order()
@@ -393,8 +394,8 @@ def get_unsafe_globals_in_checkpoint(f) -> list[str]:
     >>> ember.serialization.get_unsafe_globals_in_checkpoint("/tmp/ember_doc.pt")
     ['fractions.Fraction']
     """
-    from ember._archive import ArchiveReader, is_archive, seekable
-    from ember._unpickle import is_allowed, names_in
+    from ember.serialization._archive import ArchiveReader, is_archive, seekable
+    from ember.serialization._unpickle import is_allowed, names_in
 
     if _is_path(f):
         with open(f, "rb") as opened:

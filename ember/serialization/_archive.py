@@ -8,7 +8,13 @@ import zipfile
 import zlib
 from typing import Any
 
-from ember._zip_directory import DEFLATED, STORED, Damaged, Directory, Entry
+from ember.serialization._zip_directory import (
+    DEFLATED,
+    STORED,
+    Damaged,
+    Directory,
+    Entry,
+)
 
 _ALIGN = 64
 _LOCAL_HEADER = 30  # bytes of a local file header before the name
@@ -141,7 +147,7 @@ class ArchiveReader:
     def _map(self):
         import mmap
 
-        from ember._checkpoint_options import get_default_mmap_options
+        from ember.serialization._options import get_default_mmap_options
 
         shared = get_default_mmap_options() == mmap.MAP_SHARED
         access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY

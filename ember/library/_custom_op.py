@@ -7,9 +7,9 @@ from typing import Any, NoReturn
 
 import ember
 from ember import Tensor
-from ember._schema import parse
 from ember.autograd import function as _function
 from ember.autograd.function import Function
+from ember.library._schema import parse
 
 _registry: dict[str, CustomOpDef] = {}
 

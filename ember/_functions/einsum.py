@@ -12,7 +12,7 @@ from math import prod
 
 import ember
 from ember._C import Tensor
-from ember._functional import check_tensors
+from ember._functions.grids import check_tensors
 from ember._overridable import overridable
 
 __all__ = ["einsum", "tensordot"]

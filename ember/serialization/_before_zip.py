@@ -11,9 +11,9 @@ import struct
 import sys
 
 import ember
-from ember import _storage_io
-from ember._pickle import Pickler
-from ember._storage_io import brief
+from ember.serialization import _storage_io
+from ember.serialization._pickle import Pickler
+from ember.serialization._storage_io import brief
 
 MAGIC = 0x1950A86A20F9469CFC6C
 PROTOCOL = 1001

@@ -10,7 +10,7 @@ from typing import Any
 import ember
 from ember import _C
 from ember._C import Tensor
-from ember._wrappers import (
+from ember._dispatch.wrappers import (
     Memory,
     Place,
     bare,

@@ -8,7 +8,7 @@ import pickle
 from collections import Counter, OrderedDict
 
 import ember
-from ember import _storage_io as io
+from ember.serialization import _storage_io as io
 
 _DTYPES = (
     "float32 float64 float16 bfloat16 int64 int32 int16 int8 uint8 uint16 uint32 "

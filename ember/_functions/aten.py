@@ -5,12 +5,19 @@ operators, where nn.functional says the same in other words.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ember import Tensor
 
 _REDUCTIONS = ("none", "mean", "sum")
 _MODES = ("bilinear", "nearest", "bicubic")
 _PADDINGS = ("zeros", "border", "reflection")
+
+
+def _functional() -> Any:
+    from ember.nn import functional
+
+    return functional
 
 
 def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
@@ -133,9 +140,7 @@ def adaptive_max_pool1d(
     input: Tensor, output_size: int | Sequence[int]
 ) -> tuple[Tensor, Tensor]:
     """The maxima of `nn.functional.adaptive_max_pool1d`, and where they are."""
-    from ember.nn import functional
-
-    return functional.adaptive_max_pool1d(input, output_size, return_indices=True)
+    return _functional().adaptive_max_pool1d(input, output_size, return_indices=True)
 
 
 def embedding(
@@ -153,10 +158,8 @@ def embedding(
             [1.],
             [2.]])
     """
-    from ember.nn import functional
-
     padding = None if padding_idx < 0 else padding_idx
-    return functional.embedding(
+    return _functional().embedding(
         indices,
         weight,
         padding,
@@ -177,9 +180,7 @@ def batch_norm(
     cudnn_enabled: bool,
 ) -> Tensor:
     """`nn.functional.batch_norm`, with its arguments in another order."""
-    from ember.nn import functional
-
-    return functional.batch_norm(
+    return _functional().batch_norm(
         input, running_mean, running_var, weight, bias, training, momentum, eps
     )
 
@@ -196,9 +197,7 @@ def instance_norm(
     cudnn_enabled: bool,
 ) -> Tensor:
     """`nn.functional.instance_norm`, with its arguments in another order."""
-    from ember.nn import functional
-
-    return functional.instance_norm(
+    return _functional().instance_norm(
         input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
     )
 
@@ -226,9 +225,8 @@ def conv_tbc(input, weight, bias, pad: int = 0) -> Tensor:
     >>> ember.conv_tbc(x, w, ember.zeros(4)).shape
     torch.Size([3, 1, 4])
     """
-    from ember.nn import functional as F
-
-    made = F.conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
+    conv1d = _functional().conv1d
+    made = conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
     return made.permute(2, 0, 1)
 
 
@@ -299,9 +297,7 @@ def _named(reduction: int) -> str:
 
 def _loss(name: str, *args: object, reduction: int, **options: object) -> Tensor:
     """The loss of that name in `nn.functional`."""
-    from ember.nn import functional
-
-    return getattr(functional, name)(*args, reduction=_named(reduction), **options)
+    return getattr(_functional(), name)(*args, reduction=_named(reduction), **options)
 
 
 def binary_cross_entropy_with_logits(
@@ -368,9 +364,7 @@ def kl_div(
     input: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False
 ) -> Tensor:
     """`nn.functional.kl_div`, without its warning about the mean."""
-    from ember.nn import functional
-
-    loss = functional.kl_div(input, target, reduction="none", log_target=log_target)
+    loss = _functional().kl_div(input, target, reduction="none", log_target=log_target)
     how = _named(reduction)
     return loss if how == "none" else loss.mean() if how == "mean" else loss.sum()
 

@@ -27,8 +27,9 @@ import threading
 from typing import Any
 
 import ember
-from ember import _C, _steps, _wrappers
+from ember import _C
 from ember._C import Tensor
+from ember._dispatch import steps, wrappers
 from ember._traits import op_named
 from ember.utils._pytree import tree_leaves
 
@@ -92,13 +93,13 @@ def call(func: Any, args: tuple, kwargs: dict) -> Any:
     if name == "tolist":
         return _bare(func, (_readable(args[0]),), kwargs)
     if name in ("__repr__", "__format__"):
-        if _wrappers.dispatches(type(args[0])):
+        if wrappers.dispatches(type(args[0])):
             return _text(args[0])
         return _bare(func, args, kwargs)
     if name == "__getitem__":
-        return _steps.getitem(_step, args[0], args[1], "__torch_dispatch__")
+        return steps.getitem(_step, args[0], args[1], "__torch_dispatch__")
     if name == "__setitem__":
-        return _steps.setitem(_step, args[0], args[1], args[2], "__torch_dispatch__")
+        return steps.setitem(_step, args[0], args[1], args[2], "__torch_dispatch__")
     if name in _SWAPPED:
         return _run(_SWAPPED[name], getattr(ember, _SWAPPED[name]), args[::-1], kwargs)
     if name in _OPERATORS:
@@ -121,8 +122,8 @@ def _bare(func: Any, args: tuple, kwargs: dict) -> Any:
     finally:
         _C._switch_dispatch(*inside)
         _C._switch_overrides(*before)
-    if type(made) is Tensor and _wrappers.cell_of(made) is not None:
-        return _wrappers.surface(made)
+    if type(made) is Tensor and wrappers.cell_of(made) is not None:
+        return wrappers.surface(made)
     return made
 
 
@@ -134,7 +135,7 @@ def _backward(
 
 def _attribute(name: str, func: Any, args: tuple) -> Any:
     tensor = args[0]
-    cell = _wrappers.cell_of(tensor) if name == "device" or name in _DEVICES else None
+    cell = wrappers.cell_of(tensor) if name == "device" or name in _DEVICES else None
     if cell is not None:
         return cell.device if name == "device" else f"is_{cell.device.type}" == name
     if name in _VIEWS and func.__name__ == "__get__":
@@ -148,7 +149,7 @@ def _text(tensor: Any) -> str:
 
 
 def _readable(tensor: Any) -> Any:
-    if _wrappers.dispatches(type(tensor)):
+    if wrappers.dispatches(type(tensor)):
         raise RuntimeError(
             f"tolist() of a {type(tensor).__name__}: only the subclass knows its values"
         )
@@ -210,11 +211,7 @@ def _subclasses(args: tuple, kwargs: dict) -> list:
     found: list = []
     for x in tree_leaves((args, kwargs)):
         kind = type(x)
-        if (
-            not isinstance(x, Tensor)
-            or kind is Tensor
-            or not _wrappers.dispatches(kind)
-        ):
+        if not isinstance(x, Tensor) or kind is Tensor or not wrappers.dispatches(kind):
             continue
         if any(type(y) is kind for y in found):
             continue
@@ -230,7 +227,7 @@ def _run(name: str, func: Any, args: tuple, kwargs: dict) -> Any:
     if not asked or not _needs_history(args, kwargs):
         return _ask(op, func, asked, args, kwargs)
     in_place = name.endswith("_") and not name.endswith("__")
-    *traced, log = _wrappers.record(func, args, kwargs, in_place)
+    *traced, log = wrappers.record(func, args, kwargs, in_place)
     with ember.no_grad():
         made = _ask(op, func, asked, args, kwargs)
     if in_place:
@@ -244,7 +241,7 @@ def _run(name: str, func: Any, args: tuple, kwargs: dict) -> Any:
 def _needs_history(args: tuple, kwargs: dict) -> bool:
     if not _C.is_grad_enabled():
         return False
-    with _wrappers.bare():
+    with wrappers.bare():
         return any(
             isinstance(x, Tensor) and x.requires_grad
             for x in tree_leaves((args, kwargs))
@@ -260,7 +257,7 @@ def _with_history(made: Any, traced: list, args: tuple) -> Any:
         return made
     if any(made is a for a in args):
         return made
-    return _wrappers.adopt(made, traced, _detached)
+    return wrappers.adopt(made, traced, _detached)
 
 
 def _detached(made: Any) -> Any:

@@ -130,7 +130,7 @@ def register_package(priority: int, tagger: Tagger, deserializer: Deserializer) 
     >>> register_package(5, tag, lambda s, where: s if where == "five" else None)
     >>> location_tag(ember.UntypedStorage(5)), location_tag(ember.UntypedStorage(4))
     ('five', 'cpu')
-    >>> ember._checkpoint_options._packages.pop()[0]
+    >>> ember.serialization._options._packages.pop()[0]
     5
     """
     _packages.append((priority, tagger, deserializer))
@@ -170,7 +170,7 @@ def _is_device(location: str) -> bool:
 
 def default_restore_location(storage, location: str):
     """The storage on the device of that name: what `load` does by default."""
-    from ember import _storage_io
+    from ember.serialization import _storage_io
 
     untyped = getattr(storage, "_untyped_storage", storage)
     found = restored_by_package(untyped, location)

@@ -3,7 +3,7 @@
 Note [Wrappers], core/python/wrappers.cpp, says why. `make` makes that of a wrapper
 subclass. `record` gives the history of an op on such tensors: the op runs on their
 shapes, and its rules for the backward pass keep the tensors. When the rules run, the
-primitives of the device (`_wrapper_device`) carry them out by calling ops on the
+primitives of the device (`device`) carry them out by calling ops on the
 objects, one level below: a rule `g * b` calls `aten.mul` of the two objects.
 """
 
@@ -384,7 +384,7 @@ _started: list = []
 
 def _start() -> None:
     if not _started:
-        from ember._wrapper_device import Cells
+        from ember._dispatch.device import Cells
 
         _started.append(True)
         register_backend(_DEVICE, Cells())

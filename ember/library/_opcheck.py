@@ -5,7 +5,7 @@ from typing import Any
 
 import ember
 from ember import Tensor
-from ember._custom_op import CustomOpDef, _flatten, find
+from ember.library._custom_op import CustomOpDef, _flatten, find
 
 _DEFAULT = ("test_schema", "test_autograd_registration", "test_faketensor")
 

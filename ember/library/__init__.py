@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ember._custom_op import CustomOpDef, find, register
-from ember._opcheck import opcheck
-from ember._schema import infer_schema
+from ember.library._custom_op import CustomOpDef, find, register
+from ember.library._opcheck import opcheck
+from ember.library._schema import infer_schema
 
 __all__ = [
     "CustomOpDef",

@@ -12,9 +12,9 @@ from typing import Any
 
 import ember
 from ember import Tensor
-from ember import _storage_io as io
-from ember._checkpoint_options import location_tag
 from ember._tensor import is_wrapper, wrapper_args
+from ember.serialization import _storage_io as io
+from ember.serialization._options import location_tag
 
 
 class _Global:
