@@ -7,7 +7,7 @@ from typing import Any
 
 import ember
 from ember import Tensor
-from ember.func._batched import Batched, Call, Loop, Refused, rule, wrap
+from ember.func._batched import Batched, Call, Loop, Refused, lifted, rule, wrap
 from ember.func._rules import along, pointwise, shifted
 
 
@@ -140,7 +140,8 @@ def _put(call: Call, x, key, values, accumulate: bool):
 
 def _changed(call: Call, x, key, values, accumulate: bool = False):
     """A copy of `x` with `values` put in."""
-    copy = wrap(call.full(x).clone(), call.level)
+    # At all levels, since the values may differ at lower ones than this.
+    copy = wrap(lifted(call.full(x), call.level).clone(), call.level)
     return _put(call, copy, key, values, accumulate)
 
 

@@ -169,6 +169,10 @@ class Mapped:
             self.compare(got, wanted, f"{self.sample}, over {self.places} at {dim}")
         one = [ember.stack(column[:1]) for column in self.columns(self.rows)]
         self.compare(ember.vmap(self.run)(*one), wanted[:1], f"{self.sample}, only one")
+        twice = [t.unsqueeze(1) for t in map(ember.stack, self.columns(self.rows))]
+        got = ember.vmap(ember.vmap(self.run))(*twice)
+        rows = [[t.unsqueeze(0) for t in row] for row in wanted]
+        self.compare(got, rows, f"{self.sample}, over {self.places}, twice")
         none = [ember.stack(column)[:0] for column in self.columns(self.rows)]
         if empty:
             for t, want in zip(ember.vmap(self.run)(*none), wanted[0], strict=True):
