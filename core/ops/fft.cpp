@@ -186,6 +186,8 @@ Shape shift_dims(const char* op, const Tensor& x, const Dims& dim) {
 }
 
 Tensor shifted(const char* op, const Tensor& x, const Dims& dim, int64_t extra) {
+  check(x.dim() || !dim.given || dim.values.empty(), Kind::Index, op, "(): Dimension specified as ",
+        dim.values.empty() ? 0 : dim.values[0], " but tensor has no dimensions");
   const Shape dims = x.dim() ? shift_dims(op, x, dim) : Shape();
   if (dims.empty()) return clone(x);
   Shape shifts;

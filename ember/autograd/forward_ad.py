@@ -18,7 +18,7 @@ from typing import NamedTuple
 import ember
 from ember import Tensor
 from ember.autograd.grad_mode import dual_levels
-from ember.func._batched import run_grad
+from ember.func._batched_grad import run_grad
 from ember.func._grad import fresh
 
 _levels: list[list[tuple[Tensor, Tensor]]] = dual_levels

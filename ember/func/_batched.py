@@ -162,7 +162,7 @@ class Loop(Exception):
     """Raised by a rule to say: one sample after the other, please."""
 
 
-class Refused(RuntimeError):
+class Refused(Exception):
     """Raised by a rule for what has no meaning for a sample that stands for all."""
 
 
@@ -311,8 +311,10 @@ def dispatch(func, args: tuple, kwargs: dict):
             return args[0] if changes(name) else _wrapped(made, level)
         except Loop:
             pass
-        except (RuntimeError, ValueError, IndexError, TypeError) as error:
-            if call.size or isinstance(error, Refused):
+        except Refused as error:
+            raise RuntimeError(str(error)) from None
+        except (RuntimeError, ValueError, IndexError, TypeError):
+            if call.size:
                 raise
     plain = getattr(func, "__wrapped__", None)
     if plain is not None:  # written in Python, in terms of ops that have rules
@@ -408,50 +410,3 @@ def _loop(func, name: str, leaves: list, spec, level: int):
         for column in columns
     ]
     return tree_unflatten(stacked, parts[0][1])
-
-
-def run_grad(outputs, inputs, grads, create_graph: bool, retain_graph=None) -> tuple:
-    """`autograd.grad` of tensors that may be batched; None where independent.
-
-    Inputs have to be batched wherever outputs are: `lifted` makes them so.
-    """
-    level = highest([*outputs, *inputs, *(g for g in grads if g is not None)])
-    retain = create_graph if retain_graph is None else retain_graph
-    if level == 0:
-        given = (tuple(outputs), tuple(grads), retain, create_graph, tuple(inputs))
-        return _C._run_backward(*given, True, False)
-    size = size_at(level)
-    if highest(outputs) < level:
-        rows = []
-        for i in range(size):
-            row = [g.value[i] if level_of(g) == level else g for g in grads]
-            rows.append(run_grad(outputs, inputs, row, create_graph, True))
-        return tuple(
-            None if column[0] is None else wrap(ember.stack(column), level)
-            for column in zip(*rows)
-        )
-    for x in inputs:
-        if level_of(x) != level:
-            raise RuntimeError(
-                "gradient inside vmap with respect to a tensor from outside of it: use "
-                "ember.func.grad, or make it an argument of the mapped function"
-            )
-    pairs = [
-        (o.value, _gradient_at(o, g, level, size))
-        for o, g in zip(outputs, grads)
-        if level_of(o) == level
-    ]
-    made = run_grad(
-        [o for o, _ in pairs],
-        [x.value for x in inputs],
-        [g for _, g in pairs],
-        create_graph,
-        retain,
-    )
-    return tuple(None if g is None else wrap(g, level) for g in made)
-
-
-def _gradient_at(out, g, level: int, size: int):
-    if g is None:
-        return ember.ones_like(out.value)
-    return g.value if level_of(g) == level else g.expand(size, *g.shape)

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import ember
 from ember import _C, Tensor
 from ember.autograd.function import Function
-from ember.func._batched import highest, level_of, levels, run_grad, wrap
+from ember.func._batched import highest, level_of, levels, wrap
+from ember.func._batched_grad import run_grad
 from ember.utils._pytree import broadcast_prefix, tree_flatten, tree_unflatten
 
 

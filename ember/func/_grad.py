@@ -13,7 +13,8 @@ from typing import Any
 
 import ember
 from ember import Tensor
-from ember.func._batched import level_of, lifted, run_grad
+from ember.func._batched import level_of, lifted
+from ember.func._batched_grad import run_grad
 from ember.utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 
 

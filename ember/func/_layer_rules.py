@@ -118,7 +118,10 @@ def batch_norm(call: Call):
     x = given.given["input"]
     value = call.full(x).movedim(0, 1).flatten(1, 2)
     mean, var = given.get("running_mean"), given.get("running_var")
-    trained = given.given.get("training", "no_training" not in call.name)
+    options = {p.name: p for p in given.schema.params}
+    trained = "no_training" not in call.name
+    if "training" in options:
+        trained = given.value(options["training"])
     if trained and mean is not None:
         _check_statistics(call, mean, var)
     for name in ("weight", "bias", "running_mean", "running_var"):

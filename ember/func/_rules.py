@@ -311,27 +311,6 @@ def roll(call: Call):
     return value.roll(shifts, shifted(dims, rank))
 
 
-@rule("quantile", "nanquantile")
-def quantile(call: Call):
-    """One or more quantiles: those of samples that differ are a sorted row's."""
-    x, q, dim, keepdim, how = call.bind(
-        "self", "q", dim=None, keepdim=False, interpolation="linear"
-    )
-    if call.batched(q):
-        raise Loop
-    value = call.full(x) if x.dim() else call.full(x).unsqueeze(1)
-    rank = max(x.dim(), 1)
-    if dim is None:
-        made = call.func(value.flatten(1), q, 1, interpolation=how)
-        if keepdim:
-            made = made.reshape(*made.shape, *[1] * x.dim())
-    else:
-        made = call.func(value, q, shifted(dim, rank), keepdim, interpolation=how)
-    several = isinstance(q, Tensor) and q.dim() == 1
-    made = made.movedim(1, 0) if several else made
-    return made.flatten(1) if x.dim() == 0 and keepdim and not several else made
-
-
 @by_trait("leading")
 def leading(call: Call):
     """Ops on the last dimensions: the batch is one more of those before them."""

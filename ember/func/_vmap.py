@@ -14,6 +14,7 @@ from ember.func import (  # noqa: F401 (register rules)
     _matrix_rules,
     _recurrent_rules,
     _rules,
+    _search_rules,
     _shape_rules,
 )
 from ember.func._batched import Level, level_of, levels, name_of, wrap

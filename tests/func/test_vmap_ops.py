@@ -3,7 +3,9 @@ it once for the whole batch, but for what LOOPS lists."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,6 +31,10 @@ LEFT_OUT = set(
 REFUSALS = ("more elements than `self`", "will be updated in place, were not batched")
 # Ops that run once for each sample, and why.
 LOOPS = {
+    "_fused_adagrad_": "steps of optimizers, whose lists are not mapped",
+    "_fused_adam_": "steps of optimizers, whose lists are not mapped",
+    "_fused_rmsprop_": "steps of optimizers, whose lists are not mapped",
+    "_fused_sgd_": "steps of optimizers, whose lists are not mapped",
     "_csr_mm": "parts of sparse tensors, which are not mapped",
     "_csr_sample": "parts of sparse tensors, which are not mapped",
 }
@@ -163,6 +169,10 @@ class Mapped:
             self.compare(got, wanted, f"{self.sample}, over {self.places} at {dim}")
         one = [ember.stack(column[:1]) for column in self.columns(self.rows)]
         self.compare(ember.vmap(self.run)(*one), wanted[:1], f"{self.sample}, only one")
+        twice = [t.unsqueeze(1) for t in map(ember.stack, self.columns(self.rows))]
+        got = ember.vmap(ember.vmap(self.run))(*twice)
+        rows = [[t.unsqueeze(0) for t in row] for row in wanted]
+        self.compare(got, rows, f"{self.sample}, over {self.places}, twice")
         none = [ember.stack(column)[:0] for column in self.columns(self.rows)]
         if empty:
             for t, want in zip(ember.vmap(self.run)(*none), wanted[0], strict=True):
@@ -210,6 +220,17 @@ def test_what_depends_on_data_is_refused(name: str) -> None:
     given = [ember.stack(column) for column in mapped.columns(mapped.rows)]
     with pytest.raises(RuntimeError, match="vmap"):
         ember.vmap(mapped.run)(*given)
+
+
+def test_docs_say_what_runs_sample_by_sample() -> None:
+    text = (Path(__file__).parents[2] / "docs/func.md").read_text(encoding="utf-8")
+    told: dict[str, str] = {}
+    for row in re.findall(r"^\| (`.*`) \| (.*) \|$", text, re.M):
+        told.update(dict.fromkeys(re.findall(r"`(\w+)`", row[0]), row[1]))
+    assert told == {**LOOPS, **LOOPS_BY_OTHERS}
+    refused = re.search(r"depends on the elements: (.*?)\.\n", text, re.S)
+    assert refused is not None
+    assert set(re.findall(r"`(\w+)`", refused[1])) == REFUSED
 
 
 def test_every_op_says_what_it_does() -> None:
