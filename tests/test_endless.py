@@ -3,6 +3,7 @@
 Each call has a few seconds of processor time and little memory, in a child.
 """
 
+import math
 import os
 import resource
 import signal
@@ -127,3 +128,14 @@ def test_rates_of_an_integer_factor_after_many_epochs(name):
     scheduler = getattr(ember.optim.lr_scheduler, name)(optimizer, *first, gamma=10)
     with pytest.raises(OverflowError):
         scheduler.step(2**40)
+
+
+def test_zeta_far_below_zero():
+    x = ember.tensor([2.0, 3.0, 1e300], dtype=ember.float64)
+    q = ember.tensor([[-1e15 - 0.5], [-12345.25]], dtype=ember.float64)
+    assert ember.special.zeta(x, q)[0, :2].allclose(
+        ember.tensor([math.pi**2, 0.0], dtype=ember.float64)
+    )
+    direct = sum((12345.25 - k) ** -3 for k in range(12346))
+    far = ember.special.zeta(x[1], q[1] + 12346.0) - direct
+    assert ember.special.zeta(x[1], q[1]).item() == pytest.approx(far.item(), rel=1e-12)

@@ -22,8 +22,8 @@ inline REAL digamma(REAL x) {
   return x > 1e17 ? shift + log(x) : shift + log(x) - (REAL)0.5 / x - tail;
 }
 
-// Hurwitz zeta: a few terms of the sum, then the Euler-Maclaurin formula.
-inline REAL zeta(REAL x, REAL q) {
+// Hurwitz zeta from its terms up to 9, then the Euler-Maclaurin formula.
+inline REAL zeta_from(REAL x, REAL q) {
   // (2k)! / B_2k
   const REAL a[] = {12.0,
                     -720.0,
@@ -37,12 +37,6 @@ inline REAL zeta(REAL x, REAL q) {
                     -802857662698291200000.0 / 174611.0,
                     14101100039391805440000.0 / 77683.0,
                     -1693824136731743669452800000.0 / 236364091.0};
-  if (x == 1) return INFINITY;
-  if (x < 1 || x != x || q != q) return NAN;
-  if (q <= 0) {
-    if (q == floor(q)) return INFINITY;
-    if (x != floor(x)) return NAN;  // a power of a negative number
-  }
   REAL sum = pow(q, -x), term = sum, at = q;
   for (int i = 0; i < 9 || at <= 9; i++) {
     at += 1;
@@ -64,6 +58,19 @@ inline REAL zeta(REAL x, REAL q) {
     k += 1;
   }
   return sum;
+}
+
+inline REAL zeta(REAL x, REAL q) {
+  if (x == 1) return INFINITY;
+  if (x < 1 || x != x || q != q) return NAN;
+  if (q <= 0) {
+    if (q == floor(q)) return INFINITY;
+    if (x != floor(x)) return NAN;  // a power of a negative number
+  }
+  if (q > -1000) return zeta_from(x, q);
+  // There are too many terms below zero to add them up: they are those above it, with a sign.
+  REAL part = -q - floor(-q), sign = x - 2 * floor(x / 2) == 1 ? -1 : 1;
+  return zeta_from(x, 1 - part) + sign * (zeta_from(x, part) - zeta_from(x, 1 - q));
 }
 
 inline REAL polygamma(REAL n, REAL x) {

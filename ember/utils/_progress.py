@@ -79,7 +79,7 @@ def _rich_bar() -> Any:
 def write_logs(
     out: Path, history: list[dict[str, float]], losses: list[float], writer: Any
 ) -> None:
-    """metrics.csv, loss.png (with matplotlib) and, with a writer, TensorBoard's scalars."""
+    """metrics.csv, loss.png (with matplotlib), with a writer TensorBoard's scalars."""
     row = history[-1]
     with replacing(out / "metrics.csv", text=True, newline="") as file:
         table = csv.DictWriter(file, fieldnames=list(history[0]))
