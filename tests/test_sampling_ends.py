@@ -29,7 +29,9 @@ def test_a_draw_ends(name, dtype, device):
         pytest.skip("the device may have no float64")
     for a in VALUES:
         for b in (0.0, 1e-30, 0.3, 1.0, math.nan) if name == "binomial" else (0.0,):
-            parameters = (ember.full((3,), v, dtype=dtype, device=device) for v in (a, b))
+            parameters = (
+                ember.full((3,), v, dtype=dtype, device=device) for v in (a, b)
+            )
             try:
                 found = draw(name, *parameters)
             except RuntimeError:  # refused is as good
