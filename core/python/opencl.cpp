@@ -2,8 +2,8 @@
 // events.
 #include "backend.h"
 #include "opencl/device.h"
-#include "opencl/opencl_backend.h"
 #include "opencl/memory.h"
+#include "opencl/opencl_backend.h"
 #include "opencl/program.h"
 #include "opencl/register.h"
 #include "python/python.h"
