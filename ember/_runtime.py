@@ -23,8 +23,14 @@ has_openmp = True
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Ask for deterministic results; on the CPU they always are."""
-    _C._opencl_deterministic(bool(mode))
-    _state["deterministic"], _state["warn_only"] = bool(mode), bool(warn_only)
+    for place, (name, flag) in enumerate([("mode", mode), ("warn_only", warn_only)], 1):
+        if not isinstance(flag, bool):
+            raise TypeError(
+                f"_set_deterministic_algorithms(): argument '{name}' (position {place}) "
+                f"must be bool, not {type(flag).__name__}"
+            )
+    _C._opencl_deterministic(mode)
+    _state["deterministic"], _state["warn_only"] = mode, warn_only
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -88,8 +94,10 @@ def get_num_interop_threads() -> int:
 
 def set_num_interop_threads(n: int) -> None:
     """Remember the number."""
-    if n <= 0:
-        raise RuntimeError("set_num_interop_threads expects a positive integer")
+    if not 0 < n < 2**31:
+        raise RuntimeError(
+            f"set_num_interop_threads expects a positive integer below 2**31, got {n}"
+        )
     _state["interop"] = n
 
 

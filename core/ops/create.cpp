@@ -133,6 +133,8 @@ EMBER_OP("empty(Size size, " OPTIONS ", Format? memory_format=None) -> Tensor",
          Function | Out, "A tensor with uninitialised elements.");
 EMBER_OP("zeros(Size size, " OPTIONS ") -> Tensor",
          ([](const Shape& size, OPTION_PARAMS, Dest dest) {
+           for (int64_t n : size)
+             check(n >= 0, Kind::Runtime, "zeros: Dimension size must be non-negative. Got ", n);
            return finish(
                fill(target("zeros", dest, size, dtype, default_dtype(), device), Scalar(0)),
                requires_grad);

@@ -125,7 +125,9 @@ PyObject* is_set_to(PyObject* self, PyObject* other) {
     check(is_tensor(other), Kind::Type, "is_set_to(): argument 'tensor' must be Tensor, not ",
           Py_TYPE(other)->tp_name);
     const Tensor &a = tensor_of(self), &b = tensor_of(other);
-    return PyBool_FromLong(a.storage()->data == b.storage()->data && a.offset() == b.offset() &&
+    const bool same = a.storage() == b.storage() ||
+                      (a.storage()->data && a.storage()->data == b.storage()->data);
+    return PyBool_FromLong(same && a.offset() == b.offset() &&
                            a.shape() == b.shape() && a.strides() == b.strides());
   });
 }
@@ -223,6 +225,9 @@ PyObject* type(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 PyObject* complex_value(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
+    check(tensor_of(self).numel() == 1, Kind::Value,
+          "only one element tensors can be converted to Python scalars, this one has ",
+          tensor_of(self).numel());
     complex128 c = item(tensor_of(self)).to<complex128>();
     return PyComplex_FromDoubles(c.real(), c.imag());
   });
@@ -233,8 +238,8 @@ PyObject* complex_value(PyObject* self, PyObject*) {
 PyObject* contains(PyObject* self, PyObject* value) {
   return guarded([&]() -> PyObject* {
     check(is_tensor(value) || is_number(value), Kind::Runtime,
-          "Tensor.__contains__ only supports Tensor or scalar, but you passed in a ",
-          Py_TYPE(value)->tp_name, ".");
+          "Tensor.__contains__ only supports Tensor or scalar, but you passed in a <class '",
+          Py_TYPE(value)->tp_name, "'>.");
     Object same = checked(PyObject_RichCompare(self, value, Py_EQ));
     Object any = checked(PyObject_CallMethod(same.get(), "any", nullptr));
     return PyBool_FromLong(checked(PyObject_IsTrue(any.get())));

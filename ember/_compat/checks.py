@@ -19,7 +19,7 @@ def _assert(condition: Any, message: str) -> None:
 
 def _assert_async(tensor: Tensor, message: str | None = None) -> None:
     """That a tensor of one element is not zero."""
-    if not tensor.item():
+    if not bool(tensor):
         raise RuntimeError(
             message or "Expected Tensor with single nonzero value, but got zero"
         )

@@ -81,7 +81,17 @@ class HookMethods:
                 args = boundary.around_inputs(args)
             result = self.forward(*args, **kwargs)
             result = _run_forward_hooks(self, args, kwargs, result, called)
-            return result if boundary is None else boundary.around_outputs(result)
+            if boundary is None:
+                return result
+            if not isinstance(result, (ember.Tensor, tuple)):
+                import warnings
+
+                warnings.warn(
+                    "For backward hooks to be called, module output should be a Tensor "
+                    f"or a tuple of Tensors but received {type(result)}",
+                    stacklevel=3,
+                )
+            return boundary.around_outputs(result)
         except Exception:
             _run_always_called(self, args, kwargs, result, called)
             raise
@@ -139,7 +149,7 @@ def _run_always_called(module, args, kwargs, result, called: list) -> None:
             )
 
 
-class _Tap(Function):
+class BackwardHookFunction(Function):
     """Identity that shows passing gradients to a function, which may replace them."""
 
     @staticmethod
@@ -173,7 +183,10 @@ class _Boundary:
         self.outputs_at, tapped = self._tap(outputs, self._saw_outputs)
         if tapped is None:
             return result
-        return tapped if isinstance(result, tuple) else tapped[0]
+        if not isinstance(result, tuple):
+            return tapped[0]
+        named = hasattr(result, "_fields")
+        return type(result)(*tapped) if named else tapped
 
     def _tap(self, values: tuple, see) -> tuple[list, tuple | None]:
         is_tensor = [isinstance(v, ember.Tensor) for v in values]
@@ -182,7 +195,7 @@ class _Boundary:
             return at, None
         at = [i for i in at if values[i].requires_grad]
         tapped = list(values)
-        for i, t in zip(at, _Tap.apply(see, *(values[i] for i in at))):
+        for i, t in zip(at, BackwardHookFunction.apply(see, *(values[i] for i in at))):
             tapped[i] = t
         return at, tuple(tapped)
 
@@ -195,6 +208,8 @@ class _Boundary:
         self.grad_outputs = full
         if not self.inputs_tapped:
             # No gradient will reach the inputs, so this is the last chance.
+            if self.after:
+                _warn_of_no_inputs()
             for hook in self.after:
                 if hook(self.module, (None,) * self.count, full) is not None:
                     raise RuntimeError(
@@ -211,6 +226,17 @@ class _Boundary:
                 full = _as_grads(changed, full, "grad_input")
         self.grad_outputs = None
         return tuple(full[i] for i in self.args_at)
+
+
+def _warn_of_no_inputs() -> None:
+    import warnings
+
+    warnings.warn(
+        "Full backward hook is firing when gradients are computed with respect to "
+        "module outputs since no inputs require gradients. The hook is given None for "
+        "each of them.",
+        stacklevel=2,
+    )
 
 
 def _spread(grads: tuple, at: list, count: int) -> tuple:
