@@ -23,11 +23,11 @@ has_openmp = True
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Ask for deterministic results; on the CPU they always are."""
-    for place, (name, flag) in enumerate([("mode", mode), ("warn_only", warn_only)], 1):
+    for name, flag in (("mode' (position 1)", mode), ("warn_only'", warn_only)):
         if not isinstance(flag, bool):
             raise TypeError(
-                f"_set_deterministic_algorithms(): argument '{name}' (position {place}) "
-                f"must be bool, not {type(flag).__name__}"
+                f"_set_deterministic_algorithms(): argument '{name} must be bool, not "
+                f"{type(flag).__name__}"
             )
     _C._opencl_deterministic(mode)
     _state["deterministic"], _state["warn_only"] = mode, warn_only

@@ -21,9 +21,9 @@ std::vector<int> checked_pivots(const char* op, const Tensor& given, int64_t cou
       bool ok =
           two ? p[i] >= -n && i + 1 < n && p[i + 1] < 0 && p[i + 1] >= -n : p[i] >= 1 && p[i] <= n;
       check(ok, Kind::Runtime, op,
-            ": pivots must be greater or equal to 1 (|pivot| >= 1) and at most the size of the "
-            "matrix (|pivot| <= LD.size(-2), here ",
-            n, "), got ", p[i], " at position ", i);
+            ": pivots must be greater or equal to 1 (|pivot| >= 1) and smaller or equal to "
+            "LU.size(-2) (|pivot| <= LD.size(-2)), which is ",
+            n, ", got ", p[i], " at position ", i);
       i += two;
     }
   }

@@ -84,10 +84,40 @@ PyObject* size_in_bytes(PyObject* self, PyObject*) {
   });
 }
 
+// Refuses a tensor for which several orders of dimensions are right: `check` is a bool, or a list of
+// memory formats, of which the tensor may have exactly one.
+void check_one_order(PyObject* self, PyObject* check_for) {
+  const Tensor& t = tensor_of(self);
+  check(PyBool_Check(check_for) || PyList_Check(check_for), Kind::Type,
+        "dim_order(): ambiguity_check must be a bool or a list of memory formats, not ",
+        Py_TYPE(check_for)->tp_name);
+  if (check_for == Py_False) return;
+  bool several = false;
+  for (int i = 0; i < t.dim(); i++)
+    several = several || t.size(i) == 1 || (i && t.stride(i) == t.stride(i - 1));
+  int fitting = 0;
+  Object method = checked(PyObject_GetAttrString(self, "is_contiguous"));
+  Object name = checked(Py_BuildValue("(s)", "memory_format"));
+  for (Py_ssize_t i = 0; PyList_Check(check_for) && i < PyList_GET_SIZE(check_for); i++) {
+    PyObject* format = PyList_GET_ITEM(check_for, i);
+    Object fits = checked(PyObject_Vectorcall(method.get(), &format, 0, name.get()));
+    fitting += fits.get() == Py_True;
+  }
+  check(!several || fitting == 1, Kind::Runtime,
+        "The tensor does not have unique dim order, or cannot map to exact one of the given memory "
+        "formats.");
+}
+
 // The dimensions from the outermost in memory to the innermost.
-PyObject* dim_order(PyObject* self, PyObject*, PyObject*) {
+PyObject* dim_order(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
+    static const char* names[] = {"ambiguity_check", nullptr};
+    PyObject* ambiguity = Py_False;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$O:dim_order", const_cast<char**>(names),
+                                     &ambiguity))
+      return nullptr;
     const Tensor& t = tensor_of(self);
+    check_one_order(self, ambiguity);
     int order[kMaxDims];
     for (int i = 0; i < t.dim(); i++) order[i] = i;
     std::stable_sort(order, order + t.dim(),
