@@ -5,6 +5,7 @@ place; the switches for determinism make OpenCL devices add up in order, too.
 """
 
 import os
+import warnings
 from typing import Any
 
 from ember import _C
@@ -70,7 +71,6 @@ def alert_not_deterministic(name: str) -> None:
     )
     if not is_deterministic_algorithms_warn_only_enabled():
         raise RuntimeError(text)
-    import warnings
 
     warnings.warn(text, stacklevel=3)
 
@@ -104,6 +104,24 @@ def set_num_interop_threads(n: int) -> None:
 def set_flush_denormal(mode: bool) -> bool:
     """Denormal numbers are kept: False, as on machines that cannot flush them."""
     return False
+
+
+def warn_once(text: str) -> None:
+    """A warning that is given once, or each time after `set_warn_always(True)`."""
+    told = _state.setdefault("told", set())
+    if text in told and not is_warn_always_enabled():
+        return
+    told.add(text)
+    warnings.warn(text, stacklevel=3)
+
+
+def warn_of_create_graph() -> None:
+    """What `backward(create_graph=True)` leaves behind."""
+    warn_once(
+        "Using backward() with create_graph=True will create a reference cycle between "
+        "the parameter and its gradient which can cause a memory leak. Use "
+        "autograd.grad instead, or set the .grad of the parameters to None afterwards."
+    )
 
 
 def set_warn_always(b: bool, /) -> None:

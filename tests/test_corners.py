@@ -1,6 +1,6 @@
-"""Corners in which results, exceptions or warnings have to be those of PyTorch's: writing
-to expanded tensors, words of errors, scalers, complex spacing, dual tensors changed in
-place, hooks."""
+"""Corners in which results, exceptions or warnings have to be those of PyTorch: writing
+to expanded tensors, words of errors, scalers, complex spacing, dual tensors that change
+in place, hooks."""
 
 import copy
 import pickle
@@ -253,3 +253,59 @@ def test_what_was_saved_without_memory_may_have_several_dtypes(tmp_path):
     ember.save([empty, other], tmp_path / "empty.pt")
     loaded, storage = ember.load(tmp_path / "empty.pt")
     assert loaded.dtype == ember.float32 and storage.dtype == ember.int64
+
+
+def test_the_direction_of_what_does_not_change_is_zero():
+    other = ember.ones(2, requires_grad=True) * 2
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(ember.ones(2) / 2, ember.ones(2))
+        for made in (x.bernoulli(), x.sign(), x.clone().uniform_()):
+            assert forward_ad.unpack_dual(made).tangent.tolist() == [0.0, 0.0]
+        assert forward_ad.unpack_dual(other).tangent is None
+
+
+# --- changes in place -----------------------------------------------------------------
+
+
+def test_resizing_is_a_change():
+    x = ember.ones(1)
+    x.resize_(1, 2).resize_as_(ember.ones(3))
+    assert x._version == 2
+
+
+def test_a_function_may_not_change_a_view_of_a_leaf():
+    class Double(ember.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * g
+
+    leaf = ember.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires"):
+        Double.apply(leaf.view_as(leaf))
+    assert Double.apply(ember.ones(2)).tolist() == [2.0, 2.0]
+
+
+def test_backward_with_a_graph_warns_once():
+    from ember import _runtime
+
+    _runtime._state.pop("told", None)
+    x = ember.ones(2, requires_grad=True)
+    for expected in (1, 0):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            (x * x).sum().backward(create_graph=True)
+        assert len(found) == expected
+    x.grad = None
+
+
+@pytest.mark.parametrize("layout", [ember.sparse_bsr, ember.sparse_bsc])
+def test_gradcheck_of_blocks(layout):
+    x = ember.rand(4, 6, dtype=ember.float64)
+    blocks = x.to_sparse(layout=layout, blocksize=(2, 3)).requires_grad_()
+    assert ember.autograd.gradcheck(lambda s: s.to_dense(), blocks, masked=False)
+    assert x.to_sparse(layout=layout, blocksize=2).values().shape[-2:] == (2, 2)

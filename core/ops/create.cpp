@@ -275,6 +275,7 @@ Tensor resize_(const Tensor& self, const Shape& size, MaybeFormat format) {
           ": ", size);
   if (self.shape() == size && (!format || *format == MemoryFormat::Contiguous)) return self;
   resize(self, size, strides_of("resize_", size, format));
+  bump_version(self);
   return self;
 }
 

@@ -143,10 +143,26 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         if p is not None and p.requires_grad
     ]
     if not pairs:
-        return UnpackedDualTensor(tensor.detach(), None)
+        zero = ember.zeros_like(tensor.detach()) if _reaches(tensor, inputs) else None
+        return UnpackedDualTensor(tensor.detach(), zero)
     given = [p for p, _ in pairs], [probe], [t for _, t in pairs]
     (tangent,) = run_grad(*given, False, True)
     return UnpackedDualTensor(tensor.detach(), tangent)
+
+
+def _reaches(tensor: Tensor, starts: list[Tensor]) -> bool:
+    """Whether a tensor was made of one of these, if only by ops of derivative 0."""
+    nodes, seen = [tensor.grad_fn], set()
+    while nodes:
+        node = nodes.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        leaf = getattr(node, "variable", None)
+        if any(leaf is s or node is s.grad_fn for s in starts):
+            return True
+        nodes += [following for following, _ in node.next_functions]
+    return False
 
 
 class _ForwardContext:
