@@ -309,3 +309,33 @@ def test_gradcheck_of_blocks(layout):
     blocks = x.to_sparse(layout=layout, blocksize=(2, 3)).requires_grad_()
     assert ember.autograd.gradcheck(lambda s: s.to_dense(), blocks, masked=False)
     assert x.to_sparse(layout=layout, blocksize=2).values().shape[-2:] == (2, 2)
+
+
+def test_hooks_of_a_tensor_can_be_seen():
+    x = ember.ones(2, requires_grad=True)
+    assert x._backward_hooks is None
+    handle = x.register_hook(print)
+    y = x * 2
+    y.register_hook(repr)
+    assert list(x._backward_hooks.values()) == [print]
+    assert list(y._backward_hooks.values()) == [repr]
+    handle.remove()
+    assert not x._backward_hooks
+
+
+def test_a_subset_with_half_of_its_methods():
+    class Twice(ember.utils.data.Subset):
+        def __getitem__(self, index):
+            return 2 * self.dataset[self.indices[index]]
+
+    with pytest.raises(NotImplementedError, match="Twice overrides __getitem__"):
+        Twice(range(4), [0, 1])
+
+
+def test_text_of_numpy_is_collated_as_text():
+    import numpy as np
+
+    words = np.array(["a", "b"])
+    assert list(ember.utils.data.default_collate(words)) == ["a", "b"]
+    with pytest.raises(TypeError, match="U1"):
+        ember.utils.data.default_collate(words[None])

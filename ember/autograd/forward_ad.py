@@ -78,7 +78,7 @@ class dual_level:
 
 
 class _SameMemory(Function):
-    """A tensor of the same memory that is no view, so that it can be changed in place."""
+    """A tensor of the same memory that is no view, so that it can change in place."""
 
     @staticmethod
     def forward(ctx, x: Tensor) -> Tensor:
