@@ -94,7 +94,7 @@ def iterations(cached: bool, count: int = 8, repeats: int = 3) -> list[Row]:
 
 def main() -> None:
     """Draw the picture and print its numbers."""
-    from ember.utils.plot import Line, save_plot
+    from matplotlib.figure import Figure
 
     found = {
         "kept": iterations(cached=True),
@@ -104,16 +104,17 @@ def main() -> None:
         print(f"{name}\niteration       blocks   host ms  device ms")
         for i, (blocks, issued, took) in enumerate(rows, 1):
             print(f"{i:9}  {blocks:11}  {issued * 1e3:8.2f}  {took * 1e3:9.1f}")
-    lines = []
+    figure = Figure(figsize=(9.6, 6), layout="constrained")
+    axes = figure.subplots()
     for name, rows in found.items():
-        places = list(range(1, len(rows) + 1))
-        lines.append(Line([row[0] for row in rows], places, f"the cache is {name}"))
-    save_plot(
-        PICTURE,
-        lines,
+        places = range(1, len(rows) + 1)
+        axes.plot(places, [row[0] for row in rows], label=f"the cache is {name}")
+    axes.set(
         title="Blocks taken from the device by iterations of training",
         xlabel="iteration",
     )
+    axes.legend()
+    figure.savefig(PICTURE)
     print(f"{PICTURE} is written")
 
 

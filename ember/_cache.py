@@ -100,6 +100,17 @@ def directory(name: str, variable: str) -> str:
     return ""
 
 
+def _remove(path: str) -> None:
+    """Remove a private directory, then its lock file.
+
+    A helper of a killed process may still write there for a moment. What can't be
+    removed now keeps its lock file, by which the next process finds it.
+    """
+    shutil.rmtree(path, ignore_errors=True)
+    if not os.path.lexists(path):
+        os.unlink(path + ".lock")
+
+
 class Private:
     """A directory of this process, removed with it.
 
@@ -152,8 +163,7 @@ class Private:
                 continue
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(path.removesuffix(".lock"), ignore_errors=True)
-                os.unlink(path)
+                _remove(path.removesuffix(".lock"))
             except OSError:  # its process lives
                 pass
             finally:
@@ -163,9 +173,8 @@ class Private:
         """Remove it, if it is this process's."""
         if self._owner != os.getpid() or not self.path:
             return
-        shutil.rmtree(self.path, ignore_errors=True)
         try:
-            os.unlink(self.path + ".lock")
+            _remove(self.path)
         except OSError:
             pass
         os.close(self._lock)

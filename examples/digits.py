@@ -13,13 +13,13 @@ import time
 from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 import ember
 from ember import nn
 from ember.utils.data import DataLoader, TensorDataset, random_split
-from ember.utils.plot import COLORS, Line, save_plot
 
 HERE = Path(__file__).resolve().parent
 EXPECTED = 0.97
@@ -134,17 +134,15 @@ def main() -> int:
 
     args.out.mkdir(parents=True, exist_ok=True)
     ends = np.arange(1, args.epochs + 1) * len(train_loader)
-    save_plot(
-        args.out / "loss.png",
-        [
-            Line(losses, label="train, each step", color=COLORS[0], width=1, alpha=0.3),
-            Line(means, ends - len(train_loader) / 2, "train, epoch mean", COLORS[0]),
-            Line(test_losses, ends, "test", COLORS[1]),
-        ],
-        title="Handwritten digits",
-        xlabel="step",
-        ylabel="cross-entropy loss",
-    )
+    figure = Figure(figsize=(9.6, 6), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(losses, "C0", linewidth=1, alpha=0.3, label="train, each step")
+    axes.plot(ends - len(train_loader) / 2, means, "C0", label="train, epoch mean")
+    axes.plot(ends, test_losses, "C1", label="test")
+    axes.set(title="Handwritten digits", xlabel="step", ylabel="cross-entropy loss")
+    axes.legend()
+    axes.grid(alpha=0.3)
+    figure.savefig(args.out / "loss.png")
     ember.save(model.state_dict(), args.out / "model.pt")
 
     good = accuracy >= args.expect

@@ -44,6 +44,7 @@ def test_a_program_for_torch_runs(tmp_path):
                 loss = F.cross_entropy(model(x.to(device)), y.to(device))
                 loss.backward()
                 optimizer.step()
+        assert type(loss).__module__ == "torch" and repr(Tensor) == "<class 'torch.Tensor'>"
         assert isinstance(loss, Tensor) and torch.__version__.startswith("2.")
         print("done", __name__)
         """,

@@ -118,3 +118,12 @@ def test_too_much_is_refused(name):
 @pytest.mark.parametrize("name", DONE)
 def test_little_is_done(name):
     assert in_child(DONE[name]) == "done"
+
+
+@pytest.mark.parametrize("name", ["ExponentialLR", "StepLR", "MultiStepLR"])
+def test_rates_of_an_integer_factor_after_many_epochs(name):
+    optimizer = ember.optim.SGD([ember.nn.Parameter(ember.ones(2))], 0.1)
+    first = {"ExponentialLR": [], "StepLR": [1], "MultiStepLR": [[1] * 10**6]}[name]
+    scheduler = getattr(ember.optim.lr_scheduler, name)(optimizer, *first, gamma=10)
+    with pytest.raises(OverflowError):
+        scheduler.step(2**40)

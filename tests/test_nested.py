@@ -111,3 +111,9 @@ def test_errors():
         pair().cumsum(1)
     with pytest.raises(RuntimeError, match="first dimension only"):
         nested.nested_tensor([A, ember.ones(2, 5)])
+
+
+def test_strided_layouts_are_made_of_lists_alone():
+    for given in ((ember.ones(2),), ember.ones(2, 2), range(2)):
+        with pytest.raises(TypeError, match="Only lists"):
+            ember.nested.nested_tensor(given)

@@ -16,7 +16,8 @@ import pytest
 import ember
 from ember._files import replacing
 from ember.profiler import profile
-from ember.utils import plot, safetensors
+from ember.utils import safetensors
+from ember.utils._progress import save_losses
 
 OTHERS = ("a.pt.tmp", ".a.pt.swp", f"a.pt.{os.getpid()}.tmp")
 
@@ -346,8 +347,8 @@ def test_everything_that_is_written_goes_the_same_way(tmp_path, monkeypatch):
     prof.export_chrome_trace(str(tmp_path / "a.json"))
     prof.export_stacks(str(tmp_path / "a.txt"))
     prof.export_memory_timeline(str(tmp_path / "a.svg"))
-    plot.save_plot(tmp_path / "a.png", [plot.Line([1.0, 2.0])])
-    assert sorted(paths) == sorted(os.listdir(tmp_path)) and len(paths) == 6
+    pictures = save_losses(tmp_path / "a.png", [1.0, 2.0], [])
+    assert sorted(paths) == sorted(os.listdir(tmp_path)) and len(paths) == 5 + pictures
 
 
 def test_while_another_thread_imports_storages(monkeypatch):

@@ -52,7 +52,9 @@ PROGRAMS = {
         x = ember.randn(16, 2)
         data = DataLoader(TensorDataset(x, x.sum(1, keepdim=True)), 4)
         Trainer(model, sgd, nn.functional.mse_loss, out="out").fit(data, epochs=2)
-        assert open("out/loss.png", "rb").read(4)[1:] == b"PNG"
+        import os
+        assert open("out/metrics.csv").read().startswith("epoch")
+        assert not os.path.exists("out/loss.png")  # as there is no matplotlib
         with SummaryWriter("logs") as writer:
             writer.add_scalar("loss", ember.tensor([0.5]), 1)
             writer.add_histogram("weights", model.weight, 1)

@@ -85,7 +85,7 @@ double binomial_by_rejection(Generator& g, double count, double p) {
 
 double binomial_one(Generator& g, double count, double p) {
   if (count <= 0.0 || p <= 0.0) return 0.0;
-  if (p >= 1.0) return count;
+  if (p >= 1.0 || !std::isfinite(count)) return std::isnan(p) ? p : count;  // no loop would end
   if (p > 0.5) return count - binomial_one(g, count, 1.0 - p);
   if (std::isnan(p)) return p;
   return count * p >= 10.0 ? binomial_by_rejection(g, count, p) : binomial_by_gaps(g, count, p);

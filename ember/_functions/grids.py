@@ -181,12 +181,12 @@ def _count_rows(n: int, r: int) -> int | None:
 
 @overridable
 def frobenius_norm(
-    input: Tensor, dim: int | tuple[int, ...] = (), keepdim: bool = False
+    input: Tensor, dim: int | tuple[int, ...], keepdim: bool = False
 ) -> Tensor:
-    """The square root of the sum of squares, over `dim` or everything.
+    """The square root of the sum of squares, over `dim` or, for (), everything.
 
     >>> import ember
-    >>> ember.frobenius_norm(ember.tensor([[3.0, 4.0]]))
+    >>> ember.frobenius_norm(ember.tensor([[3.0, 4.0]]), ())
     tensor(5.)
     """
     return ember.linalg.vector_norm(input, 2, dim if dim != () else None, keepdim)

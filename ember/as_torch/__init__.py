@@ -169,6 +169,7 @@ def install() -> None:
         _put_torch(loaded.__spec__)
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
+        ember.Tensor.__module__ = "torch"  # libraries tell tensors by it
         _tell_children()
 
 
@@ -178,6 +179,7 @@ def uninstall() -> None:
     _set_search_path([p for p in _search_path() if p != str(STUB)])
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
+        ember.Tensor.__module__ = "ember"
     for name in [n for n in sys.modules if n == "torch" or n.startswith("torch.")]:
         del sys.modules[name]
 

@@ -59,7 +59,7 @@ class VonMises(Distribution):
     @lazy_property
     def _proposal_r(self) -> Tensor:
         """The shape of the wrapped Cauchy law of candidates (Best and Fisher)."""
-        kappa = self.concentration.double()
+        kappa = self.concentration.double().clamp(min=1e-150)
         tau = 1 + (1 + 4 * kappa.square()).sqrt()
         rho = (tau - (2 * tau).sqrt()) / (2 * kappa)
         exact = (1 + rho.square()) / (2 * rho)
@@ -70,12 +70,13 @@ class VonMises(Distribution):
         """Draws by rejection, computed in float64 as the formulas cancel."""
         with ember.no_grad():
             shape = self._extended_shape(sample_shape)
-            kappa = self.concentration.double()
+            # Below the limit, none is as good as so small a concentration.
+            kappa = self.concentration.double().clamp(min=1e-150)
             r = self._proposal_r
-            x = ember.empty(tuple(shape), dtype=ember.float64, device=self.loc.device)
-            x.zero_()
+            valid = (self.concentration >= 0).expand(tuple(shape))
+            x = ember.where(valid, 0.0, math.nan).double()
             # Concentrations without end leave nothing to draw: all lies at loc.
-            done = (~r.isfinite() & (kappa > 1)).expand(tuple(shape))
+            done = ~valid | ((r <= 1) | r.isnan()).expand(tuple(shape))
             while not done.all():
                 u = ember.rand((3, *shape), dtype=x.dtype, device=x.device)
                 u1, u2, u3 = u.unbind()

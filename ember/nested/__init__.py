@@ -49,9 +49,15 @@ def nested_tensor(
         )
     if pin_memory:
         raise RuntimeError("Cannot access accelerator device when none is available.")
+    chosen = _layout(layout)
+    if chosen is ember.strided and not isinstance(tensor_list, list):
+        raise TypeError(
+            "Only lists (List[Tensor] and List[List...[Scalar]]) are accepted in "
+            f"nested_tensor, got {type(tensor_list).__name__}"
+        )
     with ember.no_grad():
         parts = [ember.as_tensor(t, dtype=dtype, device=device) for t in tensor_list]
-        made = from_parts([p.detach() for p in parts], _layout(layout), dtype, device)
+        made = from_parts([p.detach() for p in parts], chosen, dtype, device)
     return made.requires_grad_(requires_grad)
 
 

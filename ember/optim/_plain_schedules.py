@@ -21,6 +21,11 @@ def _lambda_list(given, optimizer: Optimizer) -> list:
     return list(given)
 
 
+def _power(gamma, times: int):
+    """gamma**times; in floats, as a large power of an integer takes for ever."""
+    return (float(gamma) if isinstance(gamma, int) else gamma) ** times
+
+
 class _OfFunctions(LRScheduler):
     """Base of schedules by functions of the epoch, one for each group of parameters.
 
@@ -104,7 +109,7 @@ class StepLR(LRScheduler):
         return [rate * self.gamma for rate in self._rates()]
 
     def _get_closed_form_lr(self) -> list:
-        factor = self.gamma ** (self.last_epoch // self.step_size)
+        factor = _power(self.gamma, self.last_epoch // self.step_size)
         return [base * factor for base in self.base_lrs]
 
 
@@ -127,11 +132,12 @@ class MultiStepLR(LRScheduler):
         times = self.milestones.get(self.last_epoch, 0)
         if not times:
             return self._rates()
-        return [rate * self.gamma**times for rate in self._rates()]
+        return [rate * _power(self.gamma, times) for rate in self._rates()]
 
     def _get_closed_form_lr(self) -> list:
         passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
-        return [base * self.gamma**passed for base in self.base_lrs]
+        factor = _power(self.gamma, passed)
+        return [base * factor for base in self.base_lrs]
 
 
 class ConstantLR(LRScheduler):
@@ -222,7 +228,8 @@ class ExponentialLR(LRScheduler):
         return [rate * self.gamma for rate in self._rates()]
 
     def _get_closed_form_lr(self) -> list:
-        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+        factor = _power(self.gamma, self.last_epoch)
+        return [base * factor for base in self.base_lrs]
 
 
 class PolynomialLR(LRScheduler):

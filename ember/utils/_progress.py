@@ -79,7 +79,7 @@ def _rich_bar() -> Any:
 def write_logs(
     out: Path, history: list[dict[str, float]], losses: list[float], writer: Any
 ) -> None:
-    """metrics.csv, loss.png and, with a writer, TensorBoard's scalars."""
+    """metrics.csv, loss.png (with matplotlib) and, with a writer, TensorBoard's scalars."""
     row = history[-1]
     with replacing(out / "metrics.csv", text=True, newline="") as file:
         table = csv.DictWriter(file, fieldnames=list(history[0]))
@@ -89,15 +89,30 @@ def write_logs(
         for name, value in row.items():
             writer.add_scalar(name, value, int(row["epoch"]))
         writer.flush()
-    from ember.utils.plot import Line, save_plot
+    validation = [each["val_loss"] for each in history if "val_loss" in each]
+    save_losses(out / "loss.png", losses, validation)
 
-    lines = [Line(losses, label="training loss")]
-    if "val_loss" in row:
-        per_epoch = len(losses) / len(history)
-        places = [per_epoch * (i + 1) for i in range(len(history))]
-        values = [each["val_loss"] for each in history]
-        lines.append(Line(values, places, label="validation loss"))
-    save_plot(out / "loss.png", lines, title="Loss", xlabel="batch", ylabel="loss")
+
+def save_losses(path: Path, losses: list[float], validation: list[float]) -> bool:
+    """A picture of the loss of each batch, and of the validation's of each epoch; False
+    if there is no matplotlib to draw it."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return False
+    figure = Figure(figsize=(9.6, 6), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(losses, label="training loss")
+    if validation:
+        per_epoch = len(losses) / len(validation)
+        places = [per_epoch * (i + 1) for i in range(len(validation))]
+        axes.plot(places, validation, label="validation loss")
+    axes.set(title="Loss", xlabel="batch", ylabel="loss")
+    axes.legend()
+    axes.grid(alpha=0.3)
+    with replacing(path) as file:
+        figure.savefig(file, format="png")
+    return True
 
 
 class Bar:

@@ -39,7 +39,7 @@ class Trainer:
     another shape of batch, override `compute_loss`.
 
     Args:
-        out: folder for `metrics.csv`, `loss.png`, TensorBoard's events and checkpoints.
+        out: folder for `metrics.csv`, `loss.png` (with matplotlib), TensorBoard's events and checkpoints.
         metrics: name -> function of (outputs, targets), averaged over a pass.
         scheduler: stepped after each update of the weights, or each epoch if
             `schedule_by="epoch"`.

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import ember
-from ember.utils.plot import png
+from ember.utils.tensorboard._png import png
 from ember.utils.tensorboard.record import (
     block,
     double,
