@@ -410,7 +410,9 @@ for _name in ("div", "idiv", "rdiv"):  # Python 2's names
     setattr(Tensor, f"__{_name}__", _operator)
 for _name, _value in {"name": None, "volatile": False}.items():
     setattr(Tensor, _name, property(lambda self, value=_value: value))  # type: ignore
-Tensor._backward_hooks = property(Tensor._hooks_of, doc="What `register_hook` was given.")  # type: ignore
+Tensor._backward_hooks = property(  # type: ignore
+    Tensor._hooks_of, doc="What `register_hook` was given, by number, or None."
+)
 Tensor.grad_dtype = property(lambda self: self.dtype, doc="The dtype of `grad`.")
 
 _SPARSE_METHODS = {

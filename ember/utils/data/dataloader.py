@@ -287,8 +287,8 @@ class _BaseDataLoaderIter:
         if self._promised is not None and self._num_yielded > self._promised:
             warnings.warn(
                 f"Length of IterableDataset was reported to be {self._promised} (when "
-                f"accessing len(dataloader)), but {self._num_yielded} samples have been "
-                "fetched. For multiprocessing data-loading, this could be caused "
+                f"accessing len(dataloader)), but {self._num_yielded} samples have "
+                "been fetched. For multiprocessing data-loading, this could be caused "
                 "by workers that each read the whole stream: the dataset has to give "
                 "them parts, by get_worker_info().",
                 stacklevel=2,
