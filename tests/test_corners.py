@@ -100,6 +100,10 @@ def test_other_ops_refuse_an_expanded_tensor(write):
     (RuntimeError, lambda: ember.Tensor(ember.ones(1), device="cpu"), "as_tensor"),
     (AssertionError, lambda: ember.ones(1).__dlpack__(stream=0), "should be None"),
     (TypeError, lambda: ember.ones(1).__dlpack__(stream=object()), "stream must be"),
+    (RuntimeError, lambda: ember.nn.functional.softshrink(ember.ones(2).half(), 65507.0),
+     r"range \[0, 65504\] for input dtype Half, but found 65507"),
+    (RuntimeError, lambda: ember.nn.functional.rrelu(ember.ones(2), float("nan"), 0.3),
+     "lower bound must be finite, got nan"),
     (RuntimeError, lambda: ember.nn.functional.cosine_similarity(
         ember.ones(2), ember.ones(2), dim=0, eps=-1.0), "eps must be non-negative"),
 ])  # fmt: skip
@@ -314,6 +318,10 @@ def test_gradcheck_of_blocks(layout):
     blocks = x.to_sparse(layout=layout, blocksize=(2, 3)).requires_grad_()
     assert ember.autograd.gradcheck(lambda s: s.to_dense(), blocks, masked=False)
     assert x.to_sparse(layout=layout, blocksize=2).values().shape[-2:] == (2, 2)
+    deep = ember.rand(2, 4, 6, 3, dtype=ember.float64)
+    blocks = deep.to_sparse(layout=layout, blocksize=(2, 3), dense_dim=1)
+    blocks.requires_grad_()
+    assert ember.autograd.gradcheck(lambda s: s.to_dense(), blocks, masked=False)
 
 
 def test_hooks_of_a_tensor_can_be_seen():
