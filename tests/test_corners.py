@@ -352,3 +352,32 @@ def test_text_of_numpy_is_collated_as_text():
     assert list(ember.utils.data.default_collate(words)) == ["a", "b"]
     with pytest.raises(TypeError, match="U1"):
         ember.utils.data.default_collate(words[None])
+
+
+def test_a_global_hook_with_keywords_gets_them():
+    from ember.nn.modules.module import register_module_forward_hook
+
+    class Plus(ember.nn.Module):
+        def forward(self, x, *, bias):
+            return x + bias
+
+    seen = []
+    handle = register_module_forward_hook(
+        lambda module, args, kwargs, out: seen.append(kwargs), with_kwargs=True
+    )
+    with handle:
+        Plus()(ember.ones(1), bias=2)
+    Plus()(ember.ones(1), bias=3)
+    assert seen == [{"bias": 2}]
+
+
+def test_a_hook_without_inputs_may_return_none_for_each():
+    layer = ember.nn.Linear(2, 3)
+    layer.register_full_backward_hook(lambda module, grad_in, grad_out: grad_in)
+    with pytest.warns(UserWarning, match="no inputs require gradients"):
+        layer(ember.ones(1, 2)).sum().backward()
+
+
+def test_out_of_polar_has_its_dtype():
+    with pytest.raises(RuntimeError, match="ComplexFloat but got scalar type Float"):
+        ember.polar(ember.ones(2), ember.ones(2), out=ember.ones(2))

@@ -31,7 +31,8 @@ Tensor complex(const Tensor& re, const Tensor& im, Dest dest) {
 EMBER_OP("complex(Tensor real, Tensor imag) -> Tensor", &complex, Function | Out | Pointwise,
          "A complex tensor with the given real and imaginary parts.");
 
-EMBER_OP("polar(Tensor abs, Tensor angle) -> Tensor", ([](const Tensor& abs, const Tensor& angle) {
+EMBER_OP("polar(Tensor abs, Tensor angle) -> Tensor",
+         ([](const Tensor& abs, const Tensor& angle, Dest dest) {
            if (is_reduced(abs.dtype())) fail_dtype("polar", abs.dtype());
            check(is_floating(abs.dtype()) && is_floating(angle.dtype()), Kind::Runtime,
                  "polar(): Expected both inputs to be Half, Float or Double tensors but got ",
@@ -39,7 +40,7 @@ EMBER_OP("polar(Tensor abs, Tensor angle) -> Tensor", ([](const Tensor& abs, con
            check(abs.dtype() == angle.dtype(), Kind::Runtime,
                  "polar(): Expected object of scalar type ", type_name(abs.dtype()),
                  " but got scalar type ", type_name(angle.dtype()), " for second argument");
-           return complex(abs * cos(angle), abs * sin(angle), {});
+           return complex(abs * cos(angle), abs * sin(angle), dest);
          }),
          Function | Out | Pointwise, "A complex tensor with the given absolute values and angles.");
 

@@ -12,7 +12,7 @@ from ember.utils.hooks import RemovableHandle, add_hook
 # Hooks for every module, by kind; a call of a module looks at `active` only.
 GLOBAL: dict[str, dict] = {
     kind: {}
-    for kind in "forward_pre forward backward_pre backward always_called".split()
+    for kind in "forward_pre forward backward_pre backward always_called with_kwargs".split()
 }
 REGISTRATION: dict[str, dict] = {"parameter": {}, "buffer": {}, "module": {}}
 active: list = _C._global_hooks  # non-empty once a global hook was ever registered
@@ -120,7 +120,7 @@ def _run_pre_hooks(module, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
 def _run_forward_hooks(module, args, kwargs, result, called: list):
     for key, hook in [*GLOBAL["forward"].items(), *module._forward_hooks.items()]:
         called.append(key)
-        if key in module._forward_hooks_with_kwargs:
+        if key in module._forward_hooks_with_kwargs or key in GLOBAL["with_kwargs"]:
             changed = hook(module, args, kwargs, result)
         else:
             changed = hook(module, args, result)
@@ -136,7 +136,7 @@ def _run_always_called(module, args, kwargs, result, called: list) -> None:
         if key in called or not (asked or key in GLOBAL["always_called"]):
             continue
         try:
-            if key in module._forward_hooks_with_kwargs:
+            if key in module._forward_hooks_with_kwargs or key in GLOBAL["with_kwargs"]:
                 hook(module, args, kwargs, result)
             else:
                 hook(module, args, result)
@@ -211,7 +211,9 @@ class _Boundary:
             if self.after:
                 _warn_of_no_inputs()
             for hook in self.after:
-                if hook(self.module, (None,) * self.count, full) is not None:
+                changed = hook(self.module, (None,) * self.count, full)
+                grads = changed if isinstance(changed, tuple) else (changed,)
+                if any(g is not None for g in grads):
                     raise RuntimeError(
                         "backward hook for modules where no input requires gradient "
                         "should always return None or None for all gradients."
@@ -270,13 +272,9 @@ def register_module_forward_hook(
     hook: Callable, *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
     """`register_forward_hook` for every module."""
-    if with_kwargs:
-        original = hook
-
-        def hook(module, args, result):
-            return original(module, args, {}, result)
-
     handle = _register_global("forward", hook)
+    if with_kwargs:
+        GLOBAL["with_kwargs"][handle.id] = True
     if always_call:
         GLOBAL["always_called"][handle.id] = True
     return handle
