@@ -114,8 +114,8 @@ def affine_grid(theta: Tensor, size, align_corners: bool | None = None) -> Tenso
         import warnings
 
         warnings.warn(
-            "affine_grid() with align_corners=True puts the one point of a dimension of "
-            "size 1 at 0, its middle; before PyTorch 1.3 it was at -1. See the "
+            "affine_grid() with align_corners=True puts the one point of a dimension "
+            "of size 1 at 0, its middle; before PyTorch 1.3 it was at -1. See the "
             "documentation of affine_grid for details.",
             stacklevel=2,
         )

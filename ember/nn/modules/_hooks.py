@@ -12,7 +12,9 @@ from ember.utils.hooks import RemovableHandle, add_hook
 # Hooks for every module, by kind; a call of a module looks at `active` only.
 GLOBAL: dict[str, dict] = {
     kind: {}
-    for kind in "forward_pre forward backward_pre backward always_called with_kwargs".split()
+    for kind in (
+        "forward_pre forward backward_pre backward always_called with_kwargs".split()
+    )
 }
 REGISTRATION: dict[str, dict] = {"parameter": {}, "buffer": {}, "module": {}}
 active: list = _C._global_hooks  # non-empty once a global hook was ever registered
