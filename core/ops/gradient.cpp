@@ -89,7 +89,7 @@ void check_count(size_t given, const Shape& dims) {
 TensorList gradient_by(const Tensor& self, const std::optional<Scalar>& spacing, const Dims& dim,
                        int64_t edge_order) {
   TensorList out;
-  const Scalar h = !spacing              ? Scalar(1.0)
+  const Scalar h = !spacing                ? Scalar(1.0)
                    : spacing->is_complex() ? *spacing
                                            : Scalar(spacing->to<double>());
   for (int64_t d : checked_dims(self, dim, edge_order))

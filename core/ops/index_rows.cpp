@@ -91,8 +91,9 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   Tensor out = empty(shape, self.dtype(), self.device());
   check(x.size(d) || !line.numel() || self.dim() < 2, Kind::Runtime,
         "index_select(): self indexing axis dim should be positive, got shape ", self.shape());
-  with_rows_of(self, "index_select(): INDICES element is out of DATA bounds: ",
-               [&] { backend_of(self).index_get(out, x, {{line}, d, {d}, false}); });
+  with_rows_of(self, "index_select(): INDICES element is out of DATA bounds: ", [&] {
+    backend_of(self).index_get(out, x, {{line}, d, {d}, false});
+  });
   if (!self.dim()) out = alias(out, {}, {}, 0);
   if (!grad_needed(self)) return out;
   return tape(out, "index_select",
@@ -120,8 +121,7 @@ Tensor index_add_to(const Tensor& self, int64_t dim, const Tensor& index, const 
     rows = to(mul(source, alpha), self.dtype());
   }
   Change c("index_add", self, dest);
-  with_rows_of(self, "index_add(): ",
-               [&] { put_rows(c.out, d, line, rows, ScatterMode::Add); });
+  with_rows_of(self, "index_add(): ", [&] { put_rows(c.out, d, line, rows, ScatterMode::Add); });
   if (!c.needs_grad(self, source)) return c.out;
   return c.tape(
       wrt(self, [](const Tensor& g) { return g; }),

@@ -15,8 +15,7 @@ struct Axes {
 
 Axes axes_of(const char* op, const Tensor& self, const Shape& dim) {
   check_matrix(op, self);
-  check(dim.size() == 2, Kind::Runtime, op,
-        ": matrix_norm: dim must be a 2-tuple. Got ", dim);
+  check(dim.size() == 2, Kind::Runtime, op, ": matrix_norm: dim must be a 2-tuple. Got ", dim);
   Axes a{wrap_dim(op, dim[0], self.dim()), wrap_dim(op, dim[1], self.dim())};
   check(a.row != a.column, Kind::Runtime, op, ": dims must be different. Got (", dim[0], ", ",
         dim[1], ")");

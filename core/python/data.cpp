@@ -321,8 +321,8 @@ EMBER_OP("as_tensor(Any data, Dtype? dtype=None, Device? device=None) -> Tensor"
 
 // asarray(copy=False) of what had to be copied, and why.
 [[noreturn]] void fail_alias(PyObject* o, const Tensor& made) {
-  const bool plain = PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
-                     PyComplex_CheckExact(o);
+  const bool plain =
+      PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyComplex_CheckExact(o);
   check(plain || !is_number(o), Kind::Runtime,
         "asarray(): can't alias NumPy scalars. Either leave copy=False out or make an array of it");
   if (is_tensor(o)) {

@@ -84,8 +84,8 @@ PyObject* size_in_bytes(PyObject* self, PyObject*) {
   });
 }
 
-// Refuses a tensor for which several orders of dimensions are right: `check` is a bool, or a list of
-// memory formats, of which the tensor may have exactly one.
+// Refuses a tensor for which several orders of dimensions are right: `check` is a bool, or a list
+// of memory formats, of which the tensor may have exactly one.
 void check_one_order(PyObject* self, PyObject* check_for) {
   const Tensor& t = tensor_of(self);
   check(PyBool_Check(check_for) || PyList_Check(check_for), Kind::Type,
@@ -155,10 +155,10 @@ PyObject* is_set_to(PyObject* self, PyObject* other) {
     check(is_tensor(other), Kind::Type, "is_set_to(): argument 'tensor' must be Tensor, not ",
           Py_TYPE(other)->tp_name);
     const Tensor &a = tensor_of(self), &b = tensor_of(other);
-    const bool same = a.storage() == b.storage() ||
-                      (a.storage()->data && a.storage()->data == b.storage()->data);
-    return PyBool_FromLong(same && a.offset() == b.offset() &&
-                           a.shape() == b.shape() && a.strides() == b.strides());
+    const bool same =
+        a.storage() == b.storage() || (a.storage()->data && a.storage()->data == b.storage()->data);
+    return PyBool_FromLong(same && a.offset() == b.offset() && a.shape() == b.shape() &&
+                           a.strides() == b.strides());
   });
 }
 

@@ -116,8 +116,7 @@ bool match(const OpInfo& op, PyObject* const* args, Py_ssize_t n, PyObject* kwna
     }
     if (!fits(p, args[i]))
       return reject("argument '", p.name == "self" ? "input" : p.name, "' (position ",
-                    i + 1 - skipped,
-                    ") must be ", type_text(p), ", not ", misfit(p, args[i]));
+                    i + 1 - skipped, ") must be ", type_text(p), ", not ", misfit(p, args[i]));
     call.values[k] = args[i];
   }
   Py_ssize_t keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
