@@ -5,6 +5,7 @@ place; the switches for determinism make OpenCL devices add up in order, too.
 """
 
 import os
+import warnings
 from typing import Any
 
 from ember import _C
@@ -23,8 +24,14 @@ has_openmp = True
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Ask for deterministic results; on the CPU they always are."""
-    _C._opencl_deterministic(bool(mode))
-    _state["deterministic"], _state["warn_only"] = bool(mode), bool(warn_only)
+    for name, flag in (("mode' (position 1)", mode), ("warn_only'", warn_only)):
+        if not isinstance(flag, bool):
+            raise TypeError(
+                f"_set_deterministic_algorithms(): argument '{name} must be bool, not "
+                f"{type(flag).__name__}"
+            )
+    _C._opencl_deterministic(mode)
+    _state["deterministic"], _state["warn_only"] = mode, warn_only
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -64,7 +71,6 @@ def alert_not_deterministic(name: str) -> None:
     )
     if not is_deterministic_algorithms_warn_only_enabled():
         raise RuntimeError(text)
-    import warnings
 
     warnings.warn(text, stacklevel=3)
 
@@ -88,14 +94,34 @@ def get_num_interop_threads() -> int:
 
 def set_num_interop_threads(n: int) -> None:
     """Remember the number."""
-    if n <= 0:
-        raise RuntimeError("set_num_interop_threads expects a positive integer")
+    if not 0 < n < 2**31:
+        raise RuntimeError(
+            f"set_num_interop_threads expects a positive integer below 2**31, got {n}"
+        )
     _state["interop"] = n
 
 
 def set_flush_denormal(mode: bool) -> bool:
     """Denormal numbers are kept: False, as on machines that cannot flush them."""
     return False
+
+
+def warn_once(text: str) -> None:
+    """A warning that is given once, or each time after `set_warn_always(True)`."""
+    told = _state.setdefault("told", set())
+    if text in told and not is_warn_always_enabled():
+        return
+    told.add(text)
+    warnings.warn(text, stacklevel=3)
+
+
+def warn_of_create_graph() -> None:
+    """What `backward(create_graph=True)` leaves behind."""
+    warn_once(
+        "Using backward() with create_graph=True will create a reference cycle between "
+        "the parameter and its gradient which can cause a memory leak. Use "
+        "autograd.grad instead, or set the .grad of the parameters to None afterwards."
+    )
 
 
 def set_warn_always(b: bool, /) -> None:

@@ -235,6 +235,12 @@ def _map_elements(name: str, callable, first: Tensor, *others: Tensor) -> Tensor
     columns = [first, *(t.expand_as(first) for t in others)]
     flat = [t.reshape(-1).tolist() for t in columns]
     values = [callable(*row) for row in zip(*flat, strict=True)]
+    for value in values:
+        if not isinstance(value, (int, float, complex)) and not hasattr(value, "item"):
+            raise TypeError(
+                f"{name}(): the function must return a number, not "
+                f"{type(value).__name__}"
+            )
     made = _C.tensor(values, dtype=first.dtype).reshape(first.shape)
     return first.copy_(made)
 
@@ -280,7 +286,7 @@ def _later(module: str, name: str, owner: str = "Tensor", of: str = ""):
     return method
 
 
-def legacy_constructor(*args, dtype=None, device=None) -> Tensor:
+def legacy_constructor(*args, dtype=None, device=None, size=None) -> Tensor:
     """`Tensor(2, 3)`, `Tensor([1, 2])` and `Tensor(tensor)`.
 
     >>> import ember
@@ -292,7 +298,15 @@ def legacy_constructor(*args, dtype=None, device=None) -> Tensor:
             "legacy constructor expects device type: cpu but device type: "
             f"{_C.device(device).type} was passed"
         )
+    if device is not None and len(args) == 1 and isinstance(args[0], Tensor):
+        raise RuntimeError(
+            "new(tensor, device=...) is not supported: use torch.as_tensor() instead"
+        )
     kind = _C.get_default_dtype() if dtype is None else dtype
+    if size is not None:
+        if args:
+            raise TypeError("new(): the size is given twice, as size= and before it")
+        args = (_C.Size(size),)
     if not args:
         return _C.empty(0, dtype=kind, device="cpu")
     first = args[0]
@@ -370,8 +384,10 @@ def _gone(name: str, instead: str):
 
 
 def _storage_type(self: Tensor) -> type:
-    """The class of `storage()`."""
-    return type(self.storage())
+    """The class of storages of this dtype."""
+    from ember import storage
+
+    return getattr(storage, self.storage().pickle_storage_type())
 
 
 def _setstate(self: Tensor, state: tuple) -> None:
@@ -394,6 +410,9 @@ for _name in ("div", "idiv", "rdiv"):  # Python 2's names
     setattr(Tensor, f"__{_name}__", _operator)
 for _name, _value in {"name": None, "volatile": False}.items():
     setattr(Tensor, _name, property(lambda self, value=_value: value))  # type: ignore
+Tensor._backward_hooks = property(  # type: ignore
+    Tensor._hooks_of, doc="What `register_hook` was given, by number, or None."
+)
 Tensor.grad_dtype = property(lambda self: self.dtype, doc="The dtype of `grad`.")
 
 _SPARSE_METHODS = {

@@ -16,7 +16,9 @@ class TypedStorage:
     [1.0, 1.0]
     """
 
-    def __init__(self, size=0, *, wrap_storage=None, dtype=None, device=None):
+    def __init__(
+        self, size=0, *, wrap_storage=None, dtype=None, device=None, _internal=False
+    ):
         self.dtype = ember.get_default_dtype() if dtype is None else dtype
         if wrap_storage is None and isinstance(size, int):
             nbytes = size * self.dtype.itemsize

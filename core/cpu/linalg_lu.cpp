@@ -21,8 +21,9 @@ std::vector<int> checked_pivots(const char* op, const Tensor& given, int64_t cou
       bool ok =
           two ? p[i] >= -n && i + 1 < n && p[i + 1] < 0 && p[i + 1] >= -n : p[i] >= 1 && p[i] <= n;
       check(ok, Kind::Runtime, op,
-            ": pivots must be greater or equal to 1 (|pivot| >= 1) and at most ", n, ", got ", p[i],
-            " at position ", i);
+            ": pivots must be greater or equal to 1 (|pivot| >= 1) and smaller or equal to "
+            "LU.size(-2) (|pivot| <= LD.size(-2)), which is ",
+            n, ", got ", p[i], " at position ", i);
       i += two;
     }
   }
@@ -179,8 +180,8 @@ void CpuBackend::pivot_order(const Tensor& pivots, const Tensor& rows) {
     for (int64_t i = 0; i < m; i++) o[i] = i;
     for (int64_t i = 0; i < k; i++) {
       int64_t with = int64_t(read_once(swaps + b * k + i)) - 1;
-      check(with >= 0 && with < m, Kind::Runtime, "lu: pivots must be between 1 and ", m, ", got ",
-            with + 1);
+      check(with >= 0 && with < m, Kind::Runtime, "lu: pivots must be between 1 and LU.size(-2). ",
+            "That is ", m, ", got ", with + 1);
       std::swap(o[i], o[with]);
     }
   }

@@ -99,8 +99,11 @@ EMBER_OP("nn.functional.softplus(Tensor self, float beta=1.0, float threshold=20
          "log(1 + exp(beta * x)) / beta, and x itself where beta * x is above the threshold.");
 EMBER_OP("nn.functional.softshrink(Tensor self, float lambd=0.5) -> Tensor",
          ([](const Tensor& self, double lambd, Dest dest) {
-           check(lambd >= 0, Kind::Runtime,
-                 "lambda must be greater or equal to 0, but found to be ", lambd, ".");
+           const double most = self.dtype() == Dtype::Float16   ? 65504.0
+                               : self.dtype() == Dtype::Float64 ? std::numeric_limits<double>::max()
+                                                                : std::numeric_limits<float>::max();
+           check(lambd >= 0 && lambd <= most, Kind::Runtime, "lambda must be in range [0, ", most,
+                 "] for input dtype ", type_name(self.dtype()), ", but found ", lambd, ".");
            return softshrink(self, Params{lambd}, dest);
          }),
          Function | Out | Aligned | Pointwise, "x moved towards 0 by lambd, 0 within it.");

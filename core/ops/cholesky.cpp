@@ -104,10 +104,7 @@ EMBER_OP(
 EMBER_OP("cholesky(Tensor self, bool upper=False) -> Tensor", ([](const Tensor& self, bool upper) {
            Factor f = lower_factor("cholesky", self);
            check_info("cholesky", f.info, not_positive);
-           if (!upper) return f.lower;
-           Tensor factor = adjoint_of(f.lower);  // a batch of them is a copy
-           return self.dim() == 2 ? factor
-                                  : transpose(contiguous(transpose(factor, -2, -1)), -2, -1);
+           return upper ? upper_of(f.lower) : f.lower;
          }),
          kForms | Out | ExactOut | Leading | Float32,
          "The lower triangular L with L @ L.mH equal to the matrix, or its adjoint.");

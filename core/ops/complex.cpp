@@ -32,7 +32,8 @@ EMBER_OP("complex(Tensor real, Tensor imag) -> Tensor", &complex,
          Function | Out | Aligned | Pointwise,
          "A complex tensor with the given real and imaginary parts.");
 
-EMBER_OP("polar(Tensor abs, Tensor angle) -> Tensor", ([](const Tensor& abs, const Tensor& angle) {
+EMBER_OP("polar(Tensor abs, Tensor angle) -> Tensor",
+         ([](const Tensor& abs, const Tensor& angle, Dest dest) {
            if (is_reduced(abs.dtype())) fail_dtype("polar", abs.dtype());
            check(is_floating(abs.dtype()) && is_floating(angle.dtype()), Kind::Runtime,
                  "polar(): Expected both inputs to be Half, Float or Double tensors but got ",
@@ -40,7 +41,7 @@ EMBER_OP("polar(Tensor abs, Tensor angle) -> Tensor", ([](const Tensor& abs, con
            check(abs.dtype() == angle.dtype(), Kind::Runtime,
                  "polar(): Expected object of scalar type ", type_name(abs.dtype()),
                  " but got scalar type ", type_name(angle.dtype()), " for second argument");
-           return complex(abs * cos(angle), abs * sin(angle), {});
+           return complex(abs * cos(angle), abs * sin(angle), dest);
          }),
          Function | Out | Aligned | Pointwise | Float32,
          "A complex tensor with the given absolute values and angles.");

@@ -50,8 +50,10 @@ void check_operands(const Arguments& a) {
   for (const Tensor* other : {&a.weight, &a.bias}) {
     if (!*other) continue;
     const char* what = other == &a.weight ? "weight" : "bias";
-    check(other->dtype() == x.dtype(), Kind::Runtime, a.op, "(): input type (", x.dtype(), ") and ",
-          what, " type (", other->dtype(), ") should be the same");
+    check(other->dtype() == x.dtype(), Kind::Runtime, a.op, "(): Input type (",
+          type_name(x.dtype()), ") and ", what, " type (", type_name(other->dtype()),
+          ") should be the same (expected scalar type ", type_name(x.dtype()), " but found ",
+          type_name(other->dtype()), ")");
     check(other->device().kind == x.device().kind, Kind::Runtime, a.op,
           "(): Expected all tensors to be on the same device, but the input is on ", x.device(),
           " and the ", what, " on ", other->device());

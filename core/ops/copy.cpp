@@ -174,7 +174,8 @@ EMBER_OP("copy_(Tensor self, Scalar src, bool non_blocking=False) -> Tensor",
          Method | Pointwise, "Copies a number into the tensor.");
 
 Tensor fill_(const Tensor& self, const Operand& value) {
-  check_in_place("fill_", self);
+  // A number is the same wherever it is written twice.
+  check_in_place("fill_", self, value.is_tensor() ? Repeats::Refused : Repeats::Allowed);
   if (value.is_tensor()) {
     const Tensor& v = value.tensor();
     check(v.dim() == 0, Kind::Runtime,

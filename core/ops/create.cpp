@@ -133,6 +133,8 @@ EMBER_OP("empty(Size size, " OPTIONS ", Format? memory_format=None) -> Tensor",
          Function | Out | Factory, "A tensor with uninitialised elements.");
 EMBER_OP("zeros(Size size, " OPTIONS ") -> Tensor",
          ([](const Shape& size, OPTION_PARAMS, Dest dest) {
+           for (int64_t n : size)
+             check(n >= 0, Kind::Runtime, "zeros: Dimension size must be non-negative. Got ", n);
            return finish(
                fill(target("zeros", dest, size, dtype, default_dtype(), device), Scalar(0)),
                requires_grad);
@@ -274,6 +276,7 @@ Tensor resize_(const Tensor& self, const Shape& size, MaybeFormat format) {
           ": ", size);
   if (self.shape() == size && (!format || *format == MemoryFormat::Contiguous)) return self;
   resize(self, size, strides_of("resize_", size, format));
+  bump_version(self);
   return self;
 }
 

@@ -7,16 +7,22 @@ void bump_version(const Tensor& t) {
   if (!t.impl()->inference) t.storage()->version++;
 }
 
-void check_in_place(const char* op, const Tensor& self) {
+void check_in_place(const char* op, const Tensor& self, Repeats repeats) {
   check(!self.impl()->inference || inference_mode(), Kind::Runtime, op,
         "(): Inplace update to inference tensor outside InferenceMode is not allowed. You can make "
         "a clone to get a "
         "normal tensor before doing inplace update.");
-  if (has_internal_overlap(self))
-    fail(Kind::Runtime, op,
-         "(): unsupported operation: more than one element of the written-to tensor refers to a "
-         "single memory location. "
-         "Please clone() the tensor before performing the operation.");
+  if (repeats != Repeats::Allowed && has_internal_overlap(self)) {
+    check(repeats == Repeats::Deprecated, Kind::Runtime, op,
+          "(): unsupported operation: more than one element of the written-to tensor refers to a "
+          "single memory location. "
+          "Please clone() the tensor before performing the operation.");
+    if (host_warn)
+      host_warn(std::string("Use of ") + op +
+                " on expanded tensors is deprecated. Please clone() the tensor before performing "
+                "this operation. This also applies to advanced indexing e.g. tensor[indices] = "
+                "tensor and tensor[mask] = scalar");
+  }
   if (!grad_enabled() || grad_mode.only_made) return;
   const TensorImpl& impl = *self.impl();
   const Autograd* a = impl.autograd;
@@ -46,6 +52,15 @@ bool clashes(const char* op, const Tensor& out, const Tensor& in, Sharing sharin
   fail_overlap(op);
 }
 
+static void warn_of_resize(const Shape& from, const Shape& to) {
+  std::ostringstream text;
+  text << "An output with one or more elements was resized since it had shape " << from
+       << ", which does not match the required output shape " << to
+       << ". This behavior is deprecated, and in a future PyTorch release outputs will not be "
+          "resized unless they have zero elements.";
+  host_warn(text.str());
+}
+
 Tensor output_for(const char* op, Dest dest, const Shape& shape, Dtype dtype, Device device) {
   if (__builtin_expect(!dest.tensor, 1)) return empty(shape, dtype, device);
   const Tensor& out = *dest.tensor;
@@ -61,13 +76,7 @@ Tensor output_for(const char* op, Dest dest, const Shape& shape, Dtype dtype, De
     if (dest.in_place) return out;
   }
   if (!(out.shape() == shape)) {
-    if (out.numel() && host_warn)
-      host_warn(
-          "An output with one or more elements was resized since it had a shape that does not "
-          "match the required "
-          "output shape. This behavior is deprecated, and in a future release outputs will not be "
-          "resized unless "
-          "they have zero elements.");
+    if (out.numel() && host_warn) warn_of_resize(out.shape(), shape);
     resize(out, shape, contiguous_strides(shape));
   }
   check(!has_internal_overlap(out), Kind::Runtime, op,

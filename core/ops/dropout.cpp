@@ -162,6 +162,8 @@ Tensor random_slopes(const Tensor& self, double lower, double upper, Generator& 
 Tensor rrelu(const Tensor& self, double lower, double upper, bool training, Generator* generator) {
   check(is_floating(self.dtype()), Kind::NotImplemented,
         "\"rrelu_with_noise_out_cpu\" not implemented for '", type_name(self.dtype()), "'");
+  check(std::isfinite(lower), Kind::Runtime, "rrelu: lower bound must be finite, got ", lower);
+  check(std::isfinite(upper), Kind::Runtime, "rrelu: upper bound must be finite, got ", upper);
   check(lower <= upper, Kind::Runtime,
         "rrelu(): Lower bound should be less than or equal to the upper bound, got ", lower,
         " and ", upper);

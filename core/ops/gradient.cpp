@@ -16,19 +16,21 @@ Tensor from(const Tensor& t, int d, int64_t start, int64_t end) {
 }
 
 // Samples `h` apart.
-Tensor equally_spaced(const Tensor& y, int d, double h, int64_t edge_order) {
-  Tensor inside = (from(y, d, 2, 0) - from(y, d, 0, -2)) / Scalar(2 * h);
+Tensor equally_spaced(const Tensor& y, int d, const Scalar& h, int64_t edge_order) {
+  const Scalar twice =
+      h.is_complex() ? Scalar(2.0 * h.to<complex128>()) : Scalar(2 * h.to<double>());
+  Tensor inside = (from(y, d, 2, 0) - from(y, d, 0, -2)) / twice;
   Tensor first, last;
   if (edge_order == 1) {
-    first = (from(y, d, 1, 2) - from(y, d, 0, 1)) / Scalar(h);
-    last = (from(y, d, -1, 0) - from(y, d, -2, -1)) / Scalar(h);
+    first = (from(y, d, 1, 2) - from(y, d, 0, 1)) / h;
+    last = (from(y, d, -1, 0) - from(y, d, -2, -1)) / h;
   } else {
     first = (from(y, d, 0, 1) * Scalar(-1.5) + from(y, d, 1, 2) * Scalar(2) -
              from(y, d, 2, 3) * Scalar(0.5)) /
-            Scalar(h);
+            h;
     last = (from(y, d, -1, 0) * Scalar(1.5) - from(y, d, -2, -1) * Scalar(2) +
             from(y, d, -3, -2) * Scalar(0.5)) /
-           Scalar(h);
+           h;
   }
   return cat({first, inside, last}, d);
 }
@@ -87,7 +89,9 @@ void check_count(size_t given, const Shape& dims) {
 TensorList gradient_by(const Tensor& self, const std::optional<Scalar>& spacing, const Dims& dim,
                        int64_t edge_order) {
   TensorList out;
-  double h = spacing ? spacing->to<double>() : 1;
+  const Scalar h = !spacing                ? Scalar(1.0)
+                   : spacing->is_complex() ? *spacing
+                                           : Scalar(spacing->to<double>());
   for (int64_t d : checked_dims(self, dim, edge_order))
     out.push_back(equally_spaced(self, int(d), h, edge_order));
   return out;

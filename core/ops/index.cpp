@@ -166,7 +166,7 @@ Tensor index_put_(const Tensor& self, const TensorList& indices, const Tensor& v
           " for the destination and ", values.dtype(), " for the source.");
   };
   TensorList positions = as_positions(self, indices);
-  check_in_place("index_put_", self);
+  check_in_place("index_put_", self, Repeats::Deprecated);
   for (Tensor& t : positions)
     if (t) t = beside("index_put_", self, t, Sharing::Apart);
   if (takes_all(positions)) {

@@ -17,6 +17,19 @@ Tensor line_of(const char* op, const Tensor& index) {
   Tensor line = to(detach(index), Dtype::Int64);
   return line.dim() ? line : alias(line, {1}, {1}, line.offset());
 }
+
+// Runs what reads or writes rows. An index that is out of bounds is an IndexError in tensors of one
+// dimension, a RuntimeError in others, as in PyTorch.
+template <class F>
+void with_rows_of(const Tensor& self, const char* what, F run) {
+  try {
+    run();
+  } catch (const Error& error) {
+    if (error.kind() != Kind::Index || self.dim() < 2) throw;
+    fail(Kind::Runtime, what, error.what());
+  }
+}
+
 Tensor as_line(const Tensor& t) { return t.dim() ? t : alias(t, {1}, {1}, t.offset()); }
 
 void check_source(const char* op, const Tensor& self, int d, const Tensor& line,
@@ -26,6 +39,10 @@ void check_source(const char* op, const Tensor& self, int d, const Tensor& line,
         "(self) ",
         self.dtype(), " and (source) ", source.dtype());
   if (source.dim() == 0 || self.dim() == 0) {
+    check(source.dim() <= 1 && self.dim() <= 1, Kind::Runtime, op,
+          "(): source tensor shape must match self tensor shape, excluding the specified "
+          "dimension. Got self.shape = ",
+          self.shape(), " source.shape = ", source.shape());
     check(line.numel() == source.numel(), Kind::Runtime, op, "(): Number of indices (",
           line.numel(), ") should be equal to source.size(dim): (", source.numel(),
           "), for dim: ", d);
@@ -38,9 +55,9 @@ void check_source(const char* op, const Tensor& self, int d, const Tensor& line,
         ") should be equal to source.size(dim): (", source.size(d), "), for dim: ", d);
   for (int i = 0; i < self.dim(); i++)
     check(i == d || self.shape()[i] == source.shape()[i], Kind::Runtime, op,
-          "(): source and self must have the same shape "
-          "apart from dimension ",
-          d, ", got ", source.shape(), " and ", self.shape());
+          "(): source tensor shape must match self tensor shape, excluding the specified "
+          "dimension. Got self.shape = ",
+          self.shape(), " source.shape = ", source.shape(), " with dim = ", d);
 }
 
 void put_rows(const Tensor& out, int d, const Tensor& line, const Tensor& source,
@@ -72,7 +89,11 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   Shape shape = x.shape();
   shape[d] = line.numel();
   Tensor out = empty(shape, self.dtype(), self.device());
-  backend_of(self).index_get(out, x, {{line}, d, {d}, false});
+  check(x.size(d) || !line.numel() || self.dim() < 2, Kind::Runtime,
+        "index_select(): self indexing axis dim should be positive, got shape ", self.shape());
+  with_rows_of(self, "index_select(): INDICES element is out of DATA bounds: ", [&] {
+    backend_of(self).index_get(out, x, {{line}, d, {d}, false});
+  });
   if (!self.dim()) out = alias(out, {}, {}, 0);
   if (!grad_needed(self)) return out;
   return tape(out, "index_select",
@@ -100,7 +121,7 @@ Tensor index_add_to(const Tensor& self, int64_t dim, const Tensor& index, const 
     rows = to(mul(source, alpha), self.dtype());
   }
   Change c("index_add", self, dest);
-  put_rows(c.out, d, line, rows, ScatterMode::Add);
+  with_rows_of(self, "index_add(): ", [&] { put_rows(c.out, d, line, rows, ScatterMode::Add); });
   if (!c.needs_grad(self, source)) return c.out;
   return c.tape(
       wrt(self, [](const Tensor& g) { return g; }),

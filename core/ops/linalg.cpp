@@ -5,7 +5,8 @@ namespace ember {
 
 void check_matrix(const char* op, const Tensor& a, const char* name) {
   check(a.dim() >= 2, Kind::Runtime, op, ": The input tensor ", name,
-        " must have at least 2 dimensions, got ", a.dim(), ".");
+        " must have at least 2 dimensions, got ", a.dim(),
+        " (expected a tensor with 2 or more dimensions).");
 }
 
 void check_square(const char* op, const Tensor& a, const char* name) {

@@ -15,7 +15,7 @@ struct Axes {
 
 Axes axes_of(const char* op, const Tensor& self, const Shape& dim) {
   check_matrix(op, self);
-  check(dim.size() == 2, Kind::Runtime, op, ": dim must be a 2-tuple. Got ", dim);
+  check(dim.size() == 2, Kind::Runtime, op, ": matrix_norm: dim must be a 2-tuple. Got ", dim);
   Axes a{wrap_dim(op, dim[0], self.dim()), wrap_dim(op, dim[1], self.dim())};
   check(a.row != a.column, Kind::Runtime, op, ": dims must be different. Got (", dim[0], ", ",
         dim[1], ")");
@@ -67,7 +67,7 @@ Tensor matrix_norm(const char* op, const Tensor& self, const std::string& order,
   if (order == "fro")
     return norm_over(op, converted(op, self, dtype), 2, Dims(Shape{at.row, at.column}), keepdim,
                      std::nullopt);
-  check(order == "nuc", Kind::Runtime, op, ": Order ", order, " not supported.");
+  check(order == "nuc", Kind::Runtime, op, ": matrix_norm: Order ", order, " not supported.");
   Tensor s = values_along(op, converted(op, self, dtype), at);
   return with_axes(sum(s, Dims(-1)), at, keepdim);
 }
@@ -166,7 +166,7 @@ EMBER_OP("linalg.cond(Tensor self, Scalar? p=None) -> Tensor",
            check_linalg_dtype(op, self);
            double order = p ? p->to<double>() : 2.0, size = std::abs(order);
            check(size == 1 || size == 2 || std::isinf(size), Kind::Runtime, op,
-                 ": got an invalid norm type: ", order);
+                 " got an invalid norm type: ", order);
            if (self.numel() == 0) return cond_of_nothing(self);
            if (size == 2) return cond_by_values(self, order < 0);
            return cond_by_inverse(self, [&](const Tensor& m) {
@@ -178,7 +178,7 @@ EMBER_OP("linalg.cond(Tensor self, Scalar? p=None) -> Tensor",
 EMBER_OP("linalg.cond(Tensor self, str p) -> Tensor",
          ([](const Tensor& self, const std::string& p) {
            const char* op = "linalg.cond";
-           check(p == "fro" || p == "nuc", Kind::Runtime, op, ": got an invalid norm type: ", p);
+           check(p == "fro" || p == "nuc", Kind::Runtime, op, " got an invalid norm type: ", p);
            check_square(op, self);
            check_linalg_dtype(op, self);
            if (self.numel() == 0) return cond_of_nothing(self);

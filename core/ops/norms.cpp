@@ -43,10 +43,8 @@ Tensor norm_over(const char* op, const Tensor& self, double p, const Dims& dim, 
   check(is_differentiable(x.dtype()), Kind::Runtime, op,
         "(): Expected a floating point or complex tensor as input. Got ", x.dtype());
   Shape dims = reduced_dims(op, dim, x.dim());
-  check(!(std::isinf(p) || p < 0) || reduced_count(x.shape(), dims) ||
-            numel_of(reduced_shape(x.shape(), dims, true)) == 0,
-        Kind::Runtime, op, " cannot compute the norm of order ", p,
-        " on an empty tensor as it has no identity");
+  check(!(std::isinf(p) || p < 0) || reduced_count(x.shape(), dims), Kind::Runtime, op,
+        " cannot compute the norm of order ", p, " on an empty tensor as it has no identity");
   Tensor full = reduced_like(x, dims, real_of(x.dtype()));
   backend_of(x).reduce(Reduction::Norm, full, x, dims, p);
   Tensor out = drop_dims(full, dims, keepdim);

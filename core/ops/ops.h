@@ -58,7 +58,9 @@ Tensor round(const Tensor& self, int64_t decimals, Dest dest = {});
 // ------------------------------------------------------------------------ The tensor an op writes
 // to: new, or `dest` (resized if it is out=, checked if it is in place).
 Tensor output_for(const char* op, Dest dest, const Shape& shape, Dtype dtype, Device device);
-void check_in_place(const char* op, const Tensor& self);
+// What an op that writes says of a tensor some elements of which lie at one place: an expanded one.
+enum class Repeats : uint8_t { Refused, Deprecated, Allowed };
+void check_in_place(const char* op, const Tensor& self, Repeats repeats = Repeats::Refused);
 void bump_version(const Tensor& t);
 void copy_to_out(const char* op, const Tensor& out, const Tensor& result);
 // self takes the value and the history of `result`.

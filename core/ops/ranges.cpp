@@ -45,6 +45,16 @@ Dtype range_dtype(const Scalar& a, const Scalar& b, const Scalar& c) {
 Tensor line_target(const char* op, Dest dest, int64_t n, MaybeDtype dtype, Dtype otherwise,
                    MaybeDevice device) {
   const bool fits = dest.tensor && dest.tensor->numel() == n;
+  if (dest.tensor && !fits && dest.tensor->numel() && host_warn) {
+    std::ostringstream text;
+    text << "The number of elements in the out tensor of shape " << dest.tensor->shape() << " is "
+         << dest.tensor->numel() << ", which does not match the computed number of elements " << n
+         << ". Note that this may occur as a result of rounding error. The out tensor will be "
+            "resized to a tensor of shape ("
+         << n << ",).";
+    host_warn(text.str());
+    resize(*dest.tensor, {n}, {1});
+  }
   return target(op, dest, fits ? dest.tensor->shape() : Shape{n}, dtype, otherwise, device);
 }
 

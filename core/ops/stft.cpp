@@ -19,6 +19,11 @@ Tensor centred(const Tensor& window, int64_t win_length, int64_t n_fft) {
 }
 
 void check_window(const char* op, const Tensor& window, int64_t win_length) {
+  if (!window.defined() && win_length > 1 && host_warn)
+    host_warn(
+        "A window was not provided. A rectangular window will be applied, which is known to "
+        "cause spectral leakage. Pass window=torch.hann_window(win_length) or the like, or "
+        "torch.ones(win_length) to mean this one.");
   check(!window.defined() || (window.dim() == 1 && window.size(0) == win_length), Kind::Runtime, op,
         "(): expected a 1D window tensor of size equal to win_length=", win_length,
         ", but got a window of shape ", window.defined() ? window.shape() : Shape());

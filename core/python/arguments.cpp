@@ -177,7 +177,8 @@ bool fits(const Param& p, PyObject* o) {
     case ArgType::Scalar: return is_number(o) || (is_tensor(o) && tensor_of(o).dim() == 0);
     case ArgType::Int: return is_int(o);
     case ArgType::Float: return is_number(o) || (is_tensor(o) && tensor_of(o).numel() == 1);
-    case ArgType::FloatList: return is_list_of(o, is_number);
+    case ArgType::FloatList:
+      return is_list_of(o, [](PyObject* v) { return is_number(v) && !PyComplex_Check(v); });
     case ArgType::Bool:
       return PyBool_Check(o) ||
              (is_number(o) && !PyLong_Check(o) && !PyFloat_Check(o) && !PyComplex_Check(o));

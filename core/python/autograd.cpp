@@ -113,6 +113,8 @@ PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t n, P
     BackwardCall call;
     add_root(call, 0, self, given[0]);
     call.create_graph = truth(given[2], false);
+    if (call.create_graph)
+      checked(PyObject_CallNoArgs(imported("ember._runtime", "warn_of_create_graph")));
     call.keep_graph = truth(given[1], call.create_graph);
     if (PyObject* inputs = given[3]; inputs && inputs != Py_None) {
       bool one = is_tensor(inputs) || (PyTuple_Check(inputs) && PyTuple_GET_SIZE(inputs) == 2 &&

@@ -321,6 +321,23 @@ EMBER_OP("as_tensor(Any data, Dtype? dtype=None, Device? device=None) -> Tensor"
          Function | Factory,
          "`data` as a tensor: itself or a view of its memory where possible, else a copy.");
 
+// asarray(copy=False) of what had to be copied, and why.
+[[noreturn]] void fail_alias(PyObject* o, const Tensor& made) {
+  const bool plain =
+      PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyComplex_CheckExact(o);
+  check(plain || !is_number(o), Kind::Runtime,
+        "asarray(): can't alias NumPy scalars. Either leave copy=False out or make an array of it");
+  if (is_tensor(o)) {
+    const Tensor& t = tensor_of(o);
+    check(t.device() == made.device(), Kind::Value, "asarray(): can't alias tensor from device '",
+          t.device(), "' to '", made.device(), "'.");
+    fail(Kind::Value, "asarray(): can't alias tensor with dtype '", type_name(t.dtype()),
+         "' into dtype '", type_name(made.dtype()), "'.");
+  }
+  fail(Kind::Value,
+       "asarray(): can't alias arbitrary data without a copy, but copy=False was given");
+}
+
 EMBER_OP(
     "asarray(Any obj, *, Dtype? dtype=None, Device? device=None, bool? copy=None, bool? "
     "requires_grad=None) -> Tensor",
@@ -342,8 +359,7 @@ EMBER_OP(
       if (keep) o = keep.get();
       bool copied;
       Tensor t = convert_data(o, dtype, device, &copied);
-      check(copy.value_or(true) || !copied, Kind::Value,
-            "asarray(): can't alias arbitrary data without a copy, but copy=False was given");
+      if (copied && !copy.value_or(true)) fail_alias(o, t);
       if (copy.value_or(false) && !copied) t = clone(t);
       if (requires_grad && !*requires_grad && t.requires_grad()) t = detach(t);
       if (requires_grad.value_or(false) && !t.requires_grad())

@@ -78,9 +78,6 @@ template <class Managed>
 Managed* exported(const Tensor& t) {
   void* data = t.numel() ? t.data() : nullptr;
   auto* e = new Export<Managed>{{}, Pin(t.storage()), t.shape(), t.strides()};
-  // Strides of single-element dimensions carry no meaning, but some consumers check them.
-  for (int i = 0; i < t.dim(); i++)
-    if (e->shape[i] < 2) e->strides[i] = 1;
   DLTensor& d = e->managed.tensor;
   d.data = data;
   d.device = {kHost, 0};
@@ -134,13 +131,21 @@ PyObject* dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
     const Tensor& t = tensor_of(self);
     if (t.requires_grad())
       fail_buffer("Can't export tensors that require gradient, use tensor.detach()");
+    check(stream == Py_None || is_int(stream), Kind::Type,
+          "__dlpack__(): stream must be an int or None, got ", Py_TYPE(stream)->tp_name);
+    if (t.device().is_cpu() && stream != Py_None) {
+      PyErr_SetString(PyExc_AssertionError, "stream should be None on cpu.");
+      throw PythonError{};
+    }
     if (!t.device().is_cpu()) fail_buffer("only tensors on the CPU can be exported by DLPack");
     if (device != Py_None) {
       Object wanted = checked(PySequence_Tuple(device));
       check(PyTuple_GET_SIZE(wanted.get()) == 2, Kind::Value,
             "__dlpack__(): dl_device must be a pair of ints");
-      if (int_of(PyTuple_GET_ITEM(wanted.get(), 0)) != kHost)
-        fail_buffer("a CPU tensor cannot be exported to another device");
+      if (int64_t kind = int_of(PyTuple_GET_ITEM(wanted.get(), 0)); kind != kHost)
+        fail_buffer(("Unsupported device_type: " + std::to_string(kind) +
+                     ". A CPU tensor cannot be exported to another device")
+                        .c_str());
     }
     bool copies = copy == Py_True;
     bool versioned =

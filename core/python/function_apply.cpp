@@ -137,6 +137,10 @@ class Application {
             "Some elements marked as dirty during the forward method were not returned as output. "
             "The inputs that are "
             "modified inplace must all be outputs of the Function.");
+      const auto& base = tensor_of(t).impl()->base;
+      const Autograd* leaf = recorded_ && base ? base->autograd : nullptr;
+      check(!leaf || !leaf->requires_grad || leaf->grad_fn, Kind::Runtime,
+            "a view of a leaf Variable that requires grad is being used in an in-place operation.");
       bump_version(tensor_of(t));
     }
   }

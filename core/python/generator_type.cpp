@@ -39,6 +39,7 @@ PyObject* generator_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
       // A device draws on the host, or takes keys for numbers of its own from there.
       on = device_of_object(device);
       check(!on.is_meta(), Kind::Runtime, "Generator(): the meta device draws no numbers");
+      if (!on.is_cpu()) empty({0}, Dtype::UInt8, on);  // or says what is missing
     }
     return make(type, new Generator, true, on);
   });

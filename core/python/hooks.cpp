@@ -171,6 +171,22 @@ PyObject* register_hook(PyObject* self, PyObject* hook) {
   });
 }
 
+// Of register_hook: number -> function; None if there are none.
+PyObject* hooks_of(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    const Tensor& t = tensor_of(self);
+    const Autograd* a = t.impl()->autograd;
+    PyObject* found = nullptr;
+    if (a && a->grad_fn && a->grad_fn->hooks) {
+      for (auto& [output, list] : a->grad_fn->hooks->tensor)
+        if (output == a->output_nr) found = dict_of(list);
+    } else if (a && !a->grad_fn) {
+      found = dict_of(a->leaf_hooks);
+    }
+    return Py_NewRef(found ? found : Py_None);
+  });
+}
+
 PyObject* register_post_accumulate_grad_hook(PyObject* self, PyObject* hook) {
   return guarded([&]() -> PyObject* {
     const Tensor& t = tensor_of(self);
@@ -189,6 +205,7 @@ PyMethodDef methods[] = {
      "takes its place."},
     {"register_post_accumulate_grad_hook", register_post_accumulate_grad_hook, METH_O,
      "Calls hook(tensor) whenever the gradient of a leaf has been added to its .grad."},
+    {"_hooks_of", hooks_of, METH_NOARGS, nullptr},
     {}};
 
 }  // namespace

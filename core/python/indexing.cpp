@@ -316,7 +316,7 @@ bool fill_masked(const Target& t, const Tensor& value) {
     strides[first + d] = mask.strides()[d];
   }
   Tensor wide = alias(mask, shape, strides, mask.offset());
-  check_in_place("masked_fill_", t.view);
+  check_in_place("masked_fill_", t.view, Repeats::Deprecated);
   wide = beside("masked_fill_", t.view, wide, Sharing::Aligned);
   Tensor single = value.dim() ? reshape(value, {}) : value;
   if (single.dtype() != t.view.dtype() && !single.device().is_meta())

@@ -84,10 +84,40 @@ PyObject* size_in_bytes(PyObject* self, PyObject*) {
   });
 }
 
+// Refuses a tensor for which several orders of dimensions are right: `check` is a bool, or a list
+// of memory formats, of which the tensor may have exactly one.
+void check_one_order(PyObject* self, PyObject* check_for) {
+  const Tensor& t = tensor_of(self);
+  check(PyBool_Check(check_for) || PyList_Check(check_for), Kind::Type,
+        "dim_order(): ambiguity_check must be a bool or a list of memory formats, not ",
+        Py_TYPE(check_for)->tp_name);
+  if (check_for == Py_False) return;
+  bool several = false;
+  for (int i = 0; i < t.dim(); i++)
+    several = several || t.size(i) == 1 || (i && t.stride(i) == t.stride(i - 1));
+  int fitting = 0;
+  Object method = checked(PyObject_GetAttrString(self, "is_contiguous"));
+  Object name = checked(Py_BuildValue("(s)", "memory_format"));
+  for (Py_ssize_t i = 0; PyList_Check(check_for) && i < PyList_GET_SIZE(check_for); i++) {
+    PyObject* format = PyList_GET_ITEM(check_for, i);
+    Object fits = checked(PyObject_Vectorcall(method.get(), &format, 0, name.get()));
+    fitting += fits.get() == Py_True;
+  }
+  check(!several || fitting == 1, Kind::Runtime,
+        "The tensor does not have unique dim order, or cannot map to exact one of the given memory "
+        "formats.");
+}
+
 // The dimensions from the outermost in memory to the innermost.
-PyObject* dim_order(PyObject* self, PyObject*, PyObject*) {
+PyObject* dim_order(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
+    static const char* names[] = {"ambiguity_check", nullptr};
+    PyObject* ambiguity = Py_False;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$O:dim_order", const_cast<char**>(names),
+                                     &ambiguity))
+      return nullptr;
     const Tensor& t = tensor_of(self);
+    check_one_order(self, ambiguity);
     int order[kMaxDims];
     for (int i = 0; i < t.dim(); i++) order[i] = i;
     std::stable_sort(order, order + t.dim(),
@@ -125,8 +155,10 @@ PyObject* is_set_to(PyObject* self, PyObject* other) {
     check(is_tensor(other), Kind::Type, "is_set_to(): argument 'tensor' must be Tensor, not ",
           Py_TYPE(other)->tp_name);
     const Tensor &a = tensor_of(self), &b = tensor_of(other);
-    return PyBool_FromLong(a.storage()->data == b.storage()->data && a.offset() == b.offset() &&
-                           a.shape() == b.shape() && a.strides() == b.strides());
+    const bool same =
+        a.storage() == b.storage() || (a.storage()->data && a.storage()->data == b.storage()->data);
+    return PyBool_FromLong(same && a.offset() == b.offset() && a.shape() == b.shape() &&
+                           a.strides() == b.strides());
   });
 }
 
@@ -223,6 +255,9 @@ PyObject* type(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 PyObject* complex_value(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
+    check(tensor_of(self).numel() == 1, Kind::Value,
+          "only one element tensors can be converted to Python scalars, this one has ",
+          tensor_of(self).numel());
     complex128 c = item(tensor_of(self)).to<complex128>();
     return PyComplex_FromDoubles(c.real(), c.imag());
   });
@@ -233,8 +268,8 @@ PyObject* complex_value(PyObject* self, PyObject*) {
 PyObject* contains(PyObject* self, PyObject* value) {
   return guarded([&]() -> PyObject* {
     check(is_tensor(value) || is_number(value), Kind::Runtime,
-          "Tensor.__contains__ only supports Tensor or scalar, but you passed in a ",
-          Py_TYPE(value)->tp_name, ".");
+          "Tensor.__contains__ only supports Tensor or scalar, but you passed in a <class '",
+          Py_TYPE(value)->tp_name, "'>.");
     Object same = checked(PyObject_RichCompare(self, value, Py_EQ));
     Object any = checked(PyObject_CallMethod(same.get(), "any", nullptr));
     return PyBool_FromLong(checked(PyObject_IsTrue(any.get())));

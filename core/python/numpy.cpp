@@ -88,7 +88,11 @@ struct Buffer {
 
 void warn_read_only(const char* what) {
   static bool warned = false;
-  if (std::exchange(warned, true)) return;
+  if (std::exchange(warned, true)) {
+    Object always =
+        checked(PyObject_CallNoArgs(imported("ember._runtime", "is_warn_always_enabled")));
+    if (always.get() != Py_True) return;
+  }
   std::string text = std::string("The given ") + what +
                      " is not writable, and PyTorch does not support non-writable tensors. This "
                      "means writing to this "

@@ -72,7 +72,7 @@ std::string misfit(const Param& p, PyObject* o) {
 }  // namespace
 
 bool match(const OpInfo& op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, Call& call,
-           std::string* why) {
+           std::string* why, int skipped) {
   size_t count = op.params.size();
   for (size_t i = 0; i < count; i++) call.values[i] = nullptr;
   call.out = nullptr;
@@ -115,8 +115,8 @@ bool match(const OpInfo& op, PyObject* const* args, Py_ssize_t n, PyObject* kwna
       break;
     }
     if (!fits(p, args[i]))
-      return reject("argument '", p.name == "self" ? "input" : p.name, "' (position ", i + 1,
-                    ") must be ", type_text(p), ", not ", misfit(p, args[i]));
+      return reject("argument '", p.name == "self" ? "input" : p.name, "' (position ",
+                    i + 1 - skipped, ") must be ", type_text(p), ", not ", misfit(p, args[i]));
     call.values[k] = args[i];
   }
   Py_ssize_t keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;

@@ -14,8 +14,8 @@ struct Call {
 };
 
 // Places the arguments of a call on the parameters of one overload; false (and why) if they do not
-// fit.
+// fit. `skipped`: how many arguments come before those that are counted, 1 for a method.
 bool match(const OpInfo& op, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, Call& call,
-           std::string* why);
+           std::string* why, int skipped = 0);
 
 }  // namespace ember::python

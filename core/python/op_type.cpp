@@ -36,13 +36,13 @@ bool is_method(Form f) { return f == Form::Method || f == Form::InPlaceMethod; }
                                 PyObject* kwnames) {
   Call call;
   std::string why;
+  const int first = is_method(self.form) ? 1 : 0;
   if (self.overloads->size() == 1) {
-    match(*self.overloads->front(), args, n, kwnames, call, &why);
+    match(*self.overloads->front(), args, n, kwnames, call, &why, first);
     fail(Kind::Type, *self.name, "(): ", why);
   }
   std::ostringstream text;
   text << *self.name << "() received an invalid combination of arguments - got (";
-  Py_ssize_t first = is_method(self.form) ? 1 : 0;
   for (Py_ssize_t i = first; i < n; i++)
     text << (i > first ? ", " : "") << Py_TYPE(args[i])->tp_name;
   for (Py_ssize_t j = 0; kwnames && j < PyTuple_GET_SIZE(kwnames); j++)
@@ -50,7 +50,7 @@ bool is_method(Form f) { return f == Form::Method || f == Form::InPlaceMethod; }
          << Py_TYPE(args[n + j])->tp_name;
   text << "), but expected one of:";
   for (const OpInfo* op : *self.overloads) {
-    match(*op, args, n, kwnames, call, &why);
+    match(*op, args, n, kwnames, call, &why, first);
     text << "\n * " << op->schema << "\n      didn't match because " << *self.name << "() " << why;
   }
   throw Error(Kind::Type, text.str());
@@ -173,8 +173,8 @@ void check_out_dtype(const OpInfo& op, const std::string& name, Dtype out, Dtype
           " with dtype ", type_name(out));
   if (op.forms & (ExactOut | DtypeOut))
     check(result == out, Kind::Runtime, op.name, "(): Expected out tensor to have dtype ",
-          kCNames[int(result)], ", but got ", kCNames[int(out)], " instead (expected scalar type '",
-          type_name(result), "' but got '", type_name(out), "' for ", name, ")");
+          kCNames[int(result)], ", but got ", kCNames[int(out)], " instead (expected scalar_type ",
+          type_name(result), " but found ", type_name(out), " for ", name, ")");
 }
 
 void write_out(const OpInfo& op, PyObject* out, PyObject* result) {
@@ -265,7 +265,9 @@ PyObject* call_in_place(const OpInfo& op, const std::string& name, Call& call) {
   PyObject* self = call.values[0];
   check(self && is_tensor(self), Kind::Type, name, "(): the first argument must be a Tensor");
   const Tensor& t = tensor_of(self);
-  check_in_place(name.c_str(), t);
+  // Of these PyTorch only warns.
+  const bool warns = op.name == "masked_fill" || op.name == "index_fill" || op.name == "index_put";
+  check_in_place(name.c_str(), t, warns ? Repeats::Deprecated : Repeats::Refused);
   Overlaps(op, name.c_str(), call, op.native_dest).resolve(t, 1);
   Args args{&op, reinterpret_cast<void* const*>(call.values), {}};
   if (op.native_dest) {

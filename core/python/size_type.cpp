@@ -51,6 +51,13 @@ PyObject* size_add(PyObject* a, PyObject* b) {
   if (!PyTuple_Check(a) || !PyTuple_Check(b)) Py_RETURN_NOTIMPLEMENTED;
   return as_size(PyTuple_Type.tp_as_sequence->sq_concat(a, b));
 }
+// What neither side adds, as Python's sequences say it.
+PyObject* size_concat(PyObject* a, PyObject* b) {
+  if (PyTuple_Check(b)) return as_size(PyTuple_Type.tp_as_sequence->sq_concat(a, b));
+  PyErr_Format(PyExc_TypeError, "can only concatenate tuple (not %s) to torch.Size",
+               Py_TYPE(b)->tp_name);
+  return nullptr;
+}
 PyObject* size_repeat(PyObject* self, Py_ssize_t times) {
   return as_size(PyTuple_Type.tp_as_sequence->sq_repeat(self, times));
 }
@@ -66,6 +73,7 @@ PyType_Slot size_slots[] = {{Py_tp_new, (void*)size_new},
                             {Py_tp_repr, (void*)size_repr},
                             {Py_mp_subscript, (void*)size_subscript},
                             {Py_nb_add, (void*)size_add},  // also for a tuple on the left
+                            {Py_sq_concat, (void*)size_concat},
                             {Py_sq_repeat, (void*)size_repeat},
                             {Py_tp_methods, size_methods},
                             {Py_tp_doc, (void*)"The size of a tensor: a tuple of ints."},

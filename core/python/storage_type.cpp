@@ -21,8 +21,16 @@ bool is_storage(PyObject* o) { return PyObject_TypeCheck(o, storage_type); }
 Storage& storage_in(PyObject* o) { return *reinterpret_cast<PyStorage*>(o)->storage; }
 Ref<Storage> ref_in(PyObject* o) { return Ref<Storage>(&storage_in(o)); }
 
-Ref<Storage> storage_argument(const char* op, PyObject* o) {
+Ref<Storage> storage_argument(const char* op, PyObject* o,
+                              std::optional<Dtype> wanted = std::nullopt) {
   if (is_storage(o)) return ref_in(o);
+  if (wanted) {  // a typed storage holds elements of one dtype
+    Object dtype = Object::steal(PyObject_GetAttrString(o, "dtype"));
+    if (!dtype) PyErr_Clear();
+    check(!dtype || !is_dtype(dtype.get()) || dtype_of_object(dtype.get()) == *wanted,
+          Kind::Runtime, op, "(): Expected a Storage of type ", type_name(*wanted),
+          " or an UntypedStorage, but got ", dtype ? type_name(dtype_of_object(dtype.get())) : "");
+  }
   Object inner = Object::steal(PyObject_GetAttrString(o, "_untyped_storage"));  // a typed one
   if (!inner) PyErr_Clear();
   check(inner && is_storage(inner.get()), Kind::Type, op, "(): expected an UntypedStorage, got ",
@@ -379,7 +387,8 @@ EMBER_OP(
     ([](const Tensor& self, void* source, int64_t offset, const std::optional<Shape>& size,
         const std::optional<Shape>& stride) {
       auto* o = static_cast<PyObject*>(source);
-      Ref<Storage> s = is_tensor(o) ? tensor_of(o).storage() : storage_argument("set_", o);
+      Ref<Storage> s =
+          is_tensor(o) ? tensor_of(o).storage() : storage_argument("set_", o, self.dtype());
       Shape shape = size ? *size : Shape{s->bytes / self.item_size()};
       set_storage(self, std::move(s), shape, stride ? *stride : contiguous_strides(shape), offset);
       return self;

@@ -230,6 +230,15 @@ void check_has_elements(const char* op, const Tensor& t) {
   check(!is_sparse(t), Kind::NotImplemented, op, "(): not implemented for sparse tensors");
 }
 
+void check_is_tensor_class(const char* op, PyObject* cls) {
+  if (PyType_Check(cls) && PyType_IsSubtype((PyTypeObject*)cls, tensor_type)) return;
+  Object shown = checked(PyObject_Repr(cls));
+  fail(Kind::Type, op,
+       "(): Creating a Tensor subclass from a class that does not inherit from Tensor is not "
+       "possible. It has to be a subclass of Tensor, got ",
+       PyUnicode_AsUTF8(shown.get()));
+}
+
 // Tensor._make_subclass(cls, data, require_grad=False): how Parameter is made.
 PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
@@ -239,8 +248,7 @@ PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|p:_make_subclass", const_cast<char**>(names),
                                      &cls, &data, &requires_grad))
       return nullptr;
-    check(PyType_Check(cls) && PyType_IsSubtype((PyTypeObject*)cls, tensor_type), Kind::Type,
-          "_make_subclass(): cls must be a subclass of Tensor");
+    check_is_tensor_class("_make_subclass", cls);
     check(is_tensor(data), Kind::Type, "_make_subclass(): data must be a Tensor, got ",
           Py_TYPE(data)->tp_name);
     check_has_elements("_make_subclass", tensor_of(data));
@@ -252,8 +260,7 @@ PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
 
 PyObject* as_subclass(PyObject* self, PyObject* cls) {
   return guarded([&]() -> PyObject* {
-    check(PyType_Check(cls) && PyType_IsSubtype((PyTypeObject*)cls, tensor_type), Kind::Type,
-          "as_subclass(): cls must be a subclass of Tensor");
+    check_is_tensor_class("as_subclass", cls);
     check_has_elements("as_subclass", tensor_of(self));
     return wrap_as((PyTypeObject*)cls, view_alias(tensor_of(self)));
   });

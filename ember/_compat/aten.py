@@ -41,6 +41,8 @@ def alias(self: Tensor) -> Tensor:
 
 
 def _local_scalar_dense(self: Tensor) -> Any:
+    if not self.numel():
+        raise RuntimeError("_local_scalar_dense: Empty tensor not supported")
     return self.item()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import ember
 from ember import Tensor
 from ember._overridable import overridable
 
@@ -19,7 +20,7 @@ def _assert(condition: Any, message: str) -> None:
 
 def _assert_async(tensor: Tensor, message: str | None = None) -> None:
     """That a tensor of one element is not zero."""
-    if not tensor.item():
+    if not bool(tensor):
         raise RuntimeError(
             message or "Expected Tensor with single nonzero value, but got zero"
         )
@@ -74,6 +75,8 @@ def _check_tensor_all_with(
     """Raise an exception of this type unless all elements are true."""
     if not isinstance(cond, Tensor):
         raise TypeError(f"cond must be a tensor, but got {type(cond)}")
+    if cond.dtype is not ember.bool:
+        raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
     _check_with(kind, bool(cond.all()), message)
 
 

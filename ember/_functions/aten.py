@@ -57,6 +57,11 @@ def batch_norm_update_stats(
         raise NotImplementedError(
             f"batch_norm_update_stats(): not implemented for {input.dtype}"
         )
+    if not input.numel():
+        raise RuntimeError(
+            "input tensor must have at least one element, but got input_sizes = "
+            f"{list(input.shape)}"
+        )
     axes = [d for d in range(input.dim()) if d != 1]
     input = input.detach()
     var, mean = input.var(axes, unbiased=False), input.mean(axes)
@@ -104,7 +109,7 @@ def grid_sampler_2d(
     align_corners: bool,
 ) -> Tensor:
     """`grid_sampler` of images [N, C, H, W]."""
-    _check_dims(input, 4)
+    _check_dims(input, grid, 4)
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
@@ -116,14 +121,16 @@ def grid_sampler_3d(
     align_corners: bool,
 ) -> Tensor:
     """`grid_sampler` of volumes [N, C, D, H, W]."""
-    _check_dims(input, 5)
+    _check_dims(input, grid, 5)
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-def _check_dims(input: Tensor, dims: int) -> None:
-    if input.dim() != dims:
+def _check_dims(input: Tensor, grid: Tensor, dims: int) -> None:
+    if input.dim() != dims or grid.dim() != dims:
         raise RuntimeError(
-            f"grid_sampler(): expected a tensor of {dims} dimensions, got {input.dim()}"
+            f"grid_sampler(): expected {dims}D input and grid with same number of "
+            f"dimensions, but got input with sizes {list(input.shape)} and grid with "
+            f"sizes {list(grid.shape)}"
         )
 
 

@@ -57,7 +57,7 @@ def _parse(equation: str, tensors: Sequence[Tensor]) -> tuple[list[Labels], Labe
     left, arrow, right = equation.partition("->")
     texts = left.split(",")
     if not tensors:
-        raise RuntimeError("einsum(): must provide at least one operand")
+        raise ValueError("einsum(): must provide at least one operand")
     if len(texts) != len(tensors):
         more = "fewer" if len(texts) > len(tensors) else "more"
         raise RuntimeError(

@@ -47,13 +47,18 @@ def lu(
 # --- low rank -------------------------------------------------------------------------
 
 
-def _range_basis(A: Tensor, q: int, niter: int) -> Tensor:
-    """An orthonormal basis of what A makes of `q` random vectors."""
+def _product(A: Tensor, M: Tensor | None, X: Tensor) -> Tensor:
+    """(A - M) @ X; A may be sparse, and stays so."""
+    return A @ X if M is None else A @ X - M @ X
+
+
+def _range_basis(A, AH, M, MH, q: int, niter: int) -> Tensor:
+    """An orthonormal basis of what A - M makes of `q` random vectors."""
     start = ember.randn(A.shape[-1], q, dtype=A.dtype, device=A.device)
-    Q = ember.linalg.qr(A @ start).Q
+    Q = ember.linalg.qr(_product(A, M, start)).Q
     for _ in range(niter):
-        Q = ember.linalg.qr(A.mH @ Q).Q
-        Q = ember.linalg.qr(A @ Q).Q
+        Q = ember.linalg.qr(_product(AH, MH, Q)).Q
+        Q = ember.linalg.qr(_product(A, M, Q)).Q
     return Q
 
 
@@ -74,13 +79,17 @@ def svd_lowrank(
     """
     q = 6 if q is None else q
     niter = 2 if niter is None else niter
-    if M is not None:
-        A = A - M.broadcast_to(A.shape)
+    sparse = A.layout is not ember.strided
+    M = None if M is None else M.broadcast_to(A.shape)
+    if M is not None and not sparse:
+        A, M = A - M, None
+    AH = A.transpose(-2, -1).conj() if sparse else A.mH
+    MH = None if M is None else M.mH
     wide = A.shape[-2] < A.shape[-1]
     if wide:
-        A = A.mH
-    Q = _range_basis(A, q, niter)
-    U, S, Vh = ember.linalg.svd(Q.mH @ A, full_matrices=False)
+        A, AH, M, MH = AH, A, MH, M
+    Q = _range_basis(A, AH, M, MH, q, niter)
+    U, S, Vh = ember.linalg.svd(_product(AH, MH, Q).mH, full_matrices=False)
     U, V = Q @ U, Vh.mH
     return (V, S, U) if wide else (U, S, V)
 

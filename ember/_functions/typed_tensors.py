@@ -48,6 +48,13 @@ def set_default_tensor_type(t) -> None:
     >>> import ember
     >>> ember.set_default_tensor_type("torch.FloatTensor")
     """
+    import warnings
+
+    warnings.warn(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
+        "torch.set_default_dtype() and torch.set_default_device() as alternatives.",
+        stacklevel=2,
+    )
     name = t if isinstance(t, str) else t._legacy_name
     found = globals().get(name.rpartition(".")[2])
     if not isinstance(found, _TensorType):

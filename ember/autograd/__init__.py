@@ -126,6 +126,10 @@ def backward(
         inputs = _tuple(_values(inputs))
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    if create_graph:
+        from ember._runtime import warn_of_create_graph
+
+        warn_of_create_graph()
     tensors = _tuple(tensors)
     grads = _grads_tuple(grad_tensors, len(tensors))
     if _distributed((*tensors, *inputs)):

@@ -17,11 +17,27 @@ from typing import NamedTuple
 
 import ember
 from ember import Tensor
+from ember.autograd.function import Function
 from ember.autograd.grad_mode import dual_levels
 from ember.func._batched_grad import run_grad
 from ember.func._grad import fresh
 
-_levels: list[list[tuple[Tensor, Tensor]]] = dual_levels
+
+class _Direction(NamedTuple):
+    """A tensor that was given a direction: the tensor, its node then, what its history
+    begins with, and the direction."""
+
+    dual: Tensor
+    node: object
+    start: Tensor
+    tangent: Tensor
+
+    def still_of(self, tensor: Tensor) -> bool:
+        """Whether this is the tensor's direction: it was not changed in place since."""
+        return self.dual is tensor and tensor.grad_fn is self.node
+
+
+_levels: list[list[_Direction]] = dual_levels
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -61,6 +77,18 @@ class dual_level:
         exit_dual_level()
 
 
+class _SameMemory(Function):
+    """A tensor of the same memory that is no view, so that it can change in place."""
+
+    @staticmethod
+    def forward(ctx, x: Tensor) -> Tensor:
+        return x.detach()
+
+    @staticmethod
+    def backward(ctx, grad: Tensor) -> Tensor:
+        return grad
+
+
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """`tensor` with a direction."""
     if not _levels:
@@ -84,15 +112,15 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             f"{list(tensor.shape)} while the given forward gradient is of size "
             f"{list(tangent.shape)}."
         )
-    if any(dual is tangent for dual, _ in _levels[-1]):
+    if any(d.dual is tangent for d in _levels[-1]):
         raise RuntimeError(
             "Trying to set a forward gradient that has a forward gradient at the same "
             "level, this is not supported."
         )
     with ember.enable_grad():
-        dual = fresh(tensor)
-        dual = dual.view_as(dual)  # no leaf: see grad_mode.dual_levels
-    _levels[-1].append((dual, tangent))
+        start = fresh(tensor)
+        dual = _SameMemory.apply(start)  # no leaf: see grad_mode.dual_levels
+    _levels[-1].append(_Direction(dual, dual.grad_fn, start, tangent))
     return dual
 
 
@@ -100,25 +128,41 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     """A tensor and the direction that ops gave it."""
     if not _levels:
         return UnpackedDualTensor(tensor, None)
-    for dual, tangent in _levels[-1]:
-        if dual is tensor:
-            return UnpackedDualTensor(dual.detach(), tangent)
+    for known in _levels[-1]:
+        if known.still_of(tensor):
+            return UnpackedDualTensor(tensor.detach(), known.tangent)
     if not tensor.requires_grad or not _levels[-1]:
         return UnpackedDualTensor(tensor, None)
-    inputs = [dual for dual, _ in _levels[-1]]
+    inputs = [d.start for d in _levels[-1]]
     with ember.enable_grad():
         probe = fresh(ember.zeros_like(tensor))
         pulled = run_grad([tensor], inputs, [probe], True, True)
     pairs = [
-        (p, t)
-        for p, (_, t) in zip(pulled, _levels[-1])
+        (p, d.tangent)
+        for p, d in zip(pulled, _levels[-1])
         if p is not None and p.requires_grad
     ]
     if not pairs:
-        return UnpackedDualTensor(tensor.detach(), None)
+        zero = ember.zeros_like(tensor.detach()) if _reaches(tensor, inputs) else None
+        return UnpackedDualTensor(tensor.detach(), zero)
     given = [p for p, _ in pairs], [probe], [t for _, t in pairs]
     (tangent,) = run_grad(*given, False, True)
     return UnpackedDualTensor(tensor.detach(), tangent)
+
+
+def _reaches(tensor: Tensor, starts: list[Tensor]) -> bool:
+    """Whether a tensor was made of one of these, if only by ops of derivative 0."""
+    nodes, seen = [tensor.grad_fn], set()
+    while nodes:
+        node = nodes.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        leaf = getattr(node, "variable", None)
+        if any(leaf is s or node is s.grad_fn for s in starts):
+            return True
+        nodes += [following for following, _ in node.next_functions]
+    return False
 
 
 class _ForwardContext:
@@ -163,6 +207,6 @@ def _moved(result: Tensor, tangent: Tensor, args: tuple) -> Tensor:
     if not any(result is a for a in args):
         return make_dual(result.detach(), tangent)
     pairs = _levels[-1]
-    pairs[:] = [p for p in pairs if p[0] is not result]
-    pairs.append((result, tangent))
+    pairs[:] = [p for p in pairs if p.dual is not result]
+    pairs.append(_Direction(result, result.grad_fn, result, tangent))
     return result

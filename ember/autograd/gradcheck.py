@@ -388,7 +388,7 @@ def _densified(func: Callable, inputs: tuple, masked: bool) -> tuple[Callable, t
             rebuilt.append(lambda v, held=held: _with_values(held, v))
         else:
             values = held.to_dense()
-            kind = {} if coo else {"layout": x.layout}
+            kind = {} if coo else _form(held)
             full = ember.ones_like(values).to_sparse(**kind)
             rebuilt.append(lambda d, full=full: _with_values(full, _picked(d, full)))
         leaves.append(values.requires_grad_(x.requires_grad))
@@ -406,7 +406,16 @@ def _picked(dense, full):
     if full.layout is ember.sparse_coo:
         return dense[tuple(full.coalesce().indices())]
     places = ember.arange(1, dense.numel() + 1).view(dense.shape)  # a 0 is not held
-    return dense.reshape(-1)[places.to_sparse(layout=full.layout).values() - 1]
+    return dense.reshape(-1)[places.to_sparse(**_form(full)).values() - 1]
+
+
+def _form(sparse) -> dict:
+    """The arguments of `to_sparse` that give a compressed tensor like this one."""
+    form = {"layout": sparse.layout, "dense_dim": sparse.dense_dim()}
+    if sparse.layout in (ember.sparse_bsr, ember.sparse_bsc):
+        batch = sparse.dim() - sparse.sparse_dim() - sparse.dense_dim()
+        form["blocksize"] = tuple(sparse.values().shape[batch + 1 : batch + 3])
+    return form
 
 
 def _with_values(sparse, values):

@@ -66,8 +66,10 @@ class Binomial(ProbsLogits, Distribution):
             self._validate_sample(value)
         n = self.total_count
         ways = (n + 1).lgamma() - (value + 1).lgamma() - (n - value + 1).lgamma()
-        # n log(1 - p) = -n softplus(logits), of which the positive part is kept exact.
-        softplus = self.logits.clamp(min=0) + (-self.logits.abs()).exp().log1p()
+        # n log(1 - p) = -n softplus(logits), of which the positive part is kept exact;
+        # (x + |x|) / 2 has the derivative 1/2 at 0, as softplus has.
+        size = self.logits.abs()
+        softplus = (self.logits + size) / 2 + (-size).exp().log1p()
         return ways + value * self.logits - n * softplus
 
     def entropy(self) -> Tensor:

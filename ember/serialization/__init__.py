@@ -121,7 +121,7 @@ def load(
     from ember.serialization._archive import seekable
 
     safe = _safe_names() if _restricted(weights_only) else None
-    reader = Reader(map_location, safe, pickle_load_args)
+    reader = Reader(map_location, safe, pickle_load_args, pickle_module)
     if _is_path(f):
         with open(f, _mode(mmap)) as file:
             return _read(file if mmap else seekable(file), reader, bool(mmap))
@@ -222,15 +222,19 @@ class _OldContent(_Content):
 class Reader:
     """How the parts of a checkpoint become objects, whatever its format."""
 
-    def __init__(self, map_location, safe: dict | None, pickle_args: dict) -> None:
+    def __init__(
+        self, map_location, safe: dict | None, pickle_args: dict, pickle_module=None
+    ) -> None:
         self.map_location, self.safe = map_location, safe
+        self.pickle_module = pickle_module
         self.pickle_args = {"encoding": "utf-8", **pickle_args}
 
     def unpickle(self, file, storage, made: dict | None = None):
         """The next object of a file. `storage` finds storages, `made` has tensors."""
-        from ember.serialization._unpickle import SafeUnpickler, Unpickler
+        from ember.serialization._unpickle import SafeUnpickler, unpickler_of
 
-        kind = Unpickler if self.safe is None else SafeUnpickler
+        plain = self.safe is None
+        kind: type = unpickler_of(self.pickle_module) if plain else SafeUnpickler
         try:
             return kind(file, storage, self.safe, made, **self.pickle_args).load()
         except (pickle.UnpicklingError, ImportError, MemoryError):

@@ -75,7 +75,7 @@ class Pickler(pickle._Pickler):
             self.storages[name] = storage
             self._keys[key] = name, dtype
         name, first = self._keys[key]
-        if first != dtype:
+        if first != dtype and storage.nbytes():  # one without memory holds nothing
             raise RuntimeError(
                 "Cannot save multiple tensors or storages that view the same data as "
                 "different types"

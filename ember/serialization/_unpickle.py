@@ -75,7 +75,7 @@ def _part(storage, view, width: int):
     return _storage_io.part_of(storage, start * width, length * width)
 
 
-class Unpickler(_Names, pickle.Unpickler):
+class _Importing(_Names):
     """Imports whatever the pickle names, from ember where that is torch."""
 
     def find_class(self, module: str, name: str):
@@ -84,7 +84,18 @@ class Unpickler(_Names, pickle.Unpickler):
             if found is not only_a_name:
                 return found
             module = "ember" + module.removeprefix("torch")
-        return super().find_class(module, name)
+        return super().find_class(module, name)  # type: ignore[misc]
+
+
+class Unpickler(_Importing, pickle.Unpickler):
+    """Python's own, which finds ember's classes."""
+
+
+def unpickler_of(module) -> type:
+    """The same over the unpickler of another module than `pickle`: dill, say."""
+    if module is None or module.Unpickler is pickle.Unpickler:
+        return Unpickler
+    return type("Unpickler", (_Importing, module.Unpickler), {})
 
 
 def _opcodes(names: str) -> dict:

@@ -12,6 +12,7 @@ tensor([[0., 2.],
 
 import ember
 from ember import Tensor, _lazy
+from ember._functions import lowrank as _lowrank
 from ember.sparse import _matmul, _sums
 from ember.sparse._create import check_sparse_tensor_invariants
 from ember.sparse._legacy import (
@@ -26,7 +27,7 @@ from ember.sparse._legacy import (
     ShortTensor,
 )
 from ember.sparse._matmul import sampled_addmm
-from ember.sparse._table import handles
+from ember.sparse._table import TABLE, handles
 from ember.sparse._tensor import LAYOUT_NAMES, SparseTensor, wrap
 
 __all__ = [
@@ -207,6 +208,10 @@ def as_sparse_gradcheck(gradcheck):
 
 
 handles("sparse.sum")(sum)
+
+# Written in terms of products, which sparse tensors have.
+for _function in (_lowrank.svd_lowrank, _lowrank.pca_lowrank, _lowrank.lobpcg):
+    TABLE[_function] = _function.__wrapped__
 
 
 __getattr__ = _lazy.missing(__name__)

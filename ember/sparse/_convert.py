@@ -247,6 +247,8 @@ def to_sparse(
                 "with sparse_dim argument !=self.sparse_dim() is not supported"
             )
         return to_coo(self)
+    if isinstance(blocksize, int):
+        blocksize = (blocksize, blocksize)
     if blocksize is not None:
         _check_blocksize(blocksize)
     layout = ember.sparse_coo if layout is None else layout

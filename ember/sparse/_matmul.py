@@ -92,8 +92,8 @@ def mv(input, vec, *, out=None) -> Tensor:
     """A sparse matrix times a vector."""
     if vec.dim() != 1 or input.dim() != 2:
         raise RuntimeError(
-            f"mv: Expected a matrix and a vector, got {list(input.shape)} and "
-            f"{list(vec.shape)}"
+            "mv: two tensor dim should be 2 and 1, but got "
+            f"{list(input.shape)} and {list(vec.shape)}"
         )
     if input.shape[1] != vec.shape[0]:
         raise RuntimeError(

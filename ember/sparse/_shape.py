@@ -174,8 +174,12 @@ def unsqueeze(input, dim: int) -> Tensor:
 @handles("cat concat concatenate")
 def cat(tensors, dim: int = 0, *, out=None) -> Tensor:
     """Sparse tensors one after the other."""
-    if not all(isinstance(x, SparseTensor) for x in tensors):
-        raise RuntimeError("Concatenating sparse tensors, but a dense tensor was found")
+    for place, x in enumerate(tensors):
+        if not isinstance(x, SparseTensor):
+            raise RuntimeError(
+                "Concatenating sparse tensors, but a dense tensor was found at "
+                f"position {place}."
+            )
     first = tensors[0]
     parts = [to_coo(x) for x in tensors]
     d = wrap("cat", dim, first)

@@ -73,6 +73,9 @@ def _range(
     else:
         least, most = max(ember.iinfo(dtype).min, -9), 10
     low, high = least if low is None else low, most if high is None else high
+    if not floating:  # what lies outside is cut off
+        limits = ember.iinfo(dtype)
+        low, high = max(low, limits.min), min(high, limits.max + 1)
     # Of floats all may be the same.
     if not low <= high or (low == high and not floating):
         raise ValueError(f"make_tensor(): low must be below high, got {low} and {high}")

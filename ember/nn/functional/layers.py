@@ -77,6 +77,8 @@ def cosine_similarity(
     x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8
 ) -> Tensor:
     """The cosine of the angle between x1 and x2 along `dim`."""
+    if eps < 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
     x1, x2 = ember.broadcast_tensors(x1, x2)
     dtype = ember.promote_types(x1.dtype, x2.dtype)
     x1, x2 = x1.to(dtype), x2.to(dtype)

@@ -63,7 +63,7 @@ def _max_unpool(
     dims, input, indices, kernel_size, stride, padding, output_size
 ) -> Tensor:
     if ember.are_deterministic_algorithms_enabled():
-        alert_not_deterministic(f"max_unpooling{dims}d_forward_out")
+        alert_not_deterministic(f"max_unpooling{max(dims, 2)}d_forward_out")
     if isinstance(kernel_size, Sequence) and len(kernel_size) not in (1, dims):
         raise RuntimeError(
             f"There should be exactly {dims} elements in kernel_size, got {kernel_size}"

@@ -111,6 +111,15 @@ def affine_grid(theta: Tensor, size, align_corners: bool | None = None) -> Tenso
         )
     if min(size) < 1:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
+    if align_corners and min(size[2:]) == 1:
+        import warnings
+
+        warnings.warn(
+            "affine_grid() with align_corners=True puts the one point of a dimension "
+            "of size 1 at 0, its middle; before PyTorch 1.3 it was at -1. See the "
+            "documentation of affine_grid for details.",
+            stacklevel=2,
+        )
     if theta.shape[0] != size[0]:
         raise RuntimeError(
             f"affine_grid(): expected a matrix for each of {size[0]} images, got "

@@ -12,7 +12,9 @@ from ember.utils.hooks import RemovableHandle, add_hook
 # Hooks for every module, by kind; a call of a module looks at `active` only.
 GLOBAL: dict[str, dict] = {
     kind: {}
-    for kind in "forward_pre forward backward_pre backward always_called".split()
+    for kind in (
+        "forward_pre forward backward_pre backward always_called with_kwargs".split()
+    )
 }
 REGISTRATION: dict[str, dict] = {"parameter": {}, "buffer": {}, "module": {}}
 active: list = _C._global_hooks  # non-empty once a global hook was ever registered
@@ -81,7 +83,17 @@ class HookMethods:
                 args = boundary.around_inputs(args)
             result = self.forward(*args, **kwargs)
             result = _run_forward_hooks(self, args, kwargs, result, called)
-            return result if boundary is None else boundary.around_outputs(result)
+            if boundary is None:
+                return result
+            if not isinstance(result, (ember.Tensor, tuple)):
+                import warnings
+
+                warnings.warn(
+                    "For backward hooks to be called, module output should be a Tensor "
+                    f"or a tuple of Tensors but received {type(result)}",
+                    stacklevel=3,
+                )
+            return boundary.around_outputs(result)
         except Exception:
             _run_always_called(self, args, kwargs, result, called)
             raise
@@ -110,7 +122,7 @@ def _run_pre_hooks(module, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
 def _run_forward_hooks(module, args, kwargs, result, called: list):
     for key, hook in [*GLOBAL["forward"].items(), *module._forward_hooks.items()]:
         called.append(key)
-        if key in module._forward_hooks_with_kwargs:
+        if key in module._forward_hooks_with_kwargs or key in GLOBAL["with_kwargs"]:
             changed = hook(module, args, kwargs, result)
         else:
             changed = hook(module, args, result)
@@ -126,7 +138,7 @@ def _run_always_called(module, args, kwargs, result, called: list) -> None:
         if key in called or not (asked or key in GLOBAL["always_called"]):
             continue
         try:
-            if key in module._forward_hooks_with_kwargs:
+            if key in module._forward_hooks_with_kwargs or key in GLOBAL["with_kwargs"]:
                 hook(module, args, kwargs, result)
             else:
                 hook(module, args, result)
@@ -139,7 +151,7 @@ def _run_always_called(module, args, kwargs, result, called: list) -> None:
             )
 
 
-class _Tap(Function):
+class BackwardHookFunction(Function):
     """Identity that shows passing gradients to a function, which may replace them."""
 
     @staticmethod
@@ -173,7 +185,10 @@ class _Boundary:
         self.outputs_at, tapped = self._tap(outputs, self._saw_outputs)
         if tapped is None:
             return result
-        return tapped if isinstance(result, tuple) else tapped[0]
+        if not isinstance(result, tuple):
+            return tapped[0]
+        named = hasattr(result, "_fields")
+        return type(result)(*tapped) if named else tapped
 
     def _tap(self, values: tuple, see) -> tuple[list, tuple | None]:
         is_tensor = [isinstance(v, ember.Tensor) for v in values]
@@ -182,7 +197,7 @@ class _Boundary:
             return at, None
         at = [i for i in at if values[i].requires_grad]
         tapped = list(values)
-        for i, t in zip(at, _Tap.apply(see, *(values[i] for i in at))):
+        for i, t in zip(at, BackwardHookFunction.apply(see, *(values[i] for i in at))):
             tapped[i] = t
         return at, tuple(tapped)
 
@@ -195,8 +210,12 @@ class _Boundary:
         self.grad_outputs = full
         if not self.inputs_tapped:
             # No gradient will reach the inputs, so this is the last chance.
+            if self.after:
+                _warn_of_no_inputs()
             for hook in self.after:
-                if hook(self.module, (None,) * self.count, full) is not None:
+                changed = hook(self.module, (None,) * self.count, full)
+                grads = changed if isinstance(changed, tuple) else (changed,)
+                if any(g is not None for g in grads):
                     raise RuntimeError(
                         "backward hook for modules where no input requires gradient "
                         "should always return None or None for all gradients."
@@ -211,6 +230,17 @@ class _Boundary:
                 full = _as_grads(changed, full, "grad_input")
         self.grad_outputs = None
         return tuple(full[i] for i in self.args_at)
+
+
+def _warn_of_no_inputs() -> None:
+    import warnings
+
+    warnings.warn(
+        "Full backward hook is firing when gradients are computed with respect to "
+        "module outputs since no inputs require gradients. The hook is given None for "
+        "each of them.",
+        stacklevel=2,
+    )
 
 
 def _spread(grads: tuple, at: list, count: int) -> tuple:
@@ -244,13 +274,9 @@ def register_module_forward_hook(
     hook: Callable, *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
     """`register_forward_hook` for every module."""
-    if with_kwargs:
-        original = hook
-
-        def hook(module, args, result):
-            return original(module, args, {}, result)
-
     handle = _register_global("forward", hook)
+    if with_kwargs:
+        GLOBAL["with_kwargs"][handle.id] = True
     if always_call:
         GLOBAL["always_called"][handle.id] = True
     return handle

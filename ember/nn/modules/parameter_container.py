@@ -16,7 +16,7 @@ def _described(key, value) -> str:
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
     dtype = str(value.dtype)
     size = "x".join(map(str, value.shape))
-    where = f" ({value.device})" if value.device.type != "cpu" else ""
+    where = f" ({value.device})" if value.device.type not in ("cpu", "meta") else ""
     return f"  ({key}): {kind} containing: [{dtype} of size {size}{where}]"
 
 

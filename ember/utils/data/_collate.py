@@ -82,7 +82,8 @@ def _function_for(value, map: dict) -> Callable | None:
     if kind in map:
         return map[kind]
     if map is default_collate_fn_map and _is_numpy(value):
-        return collate_numpy_fn
+        text = isinstance(value, (str, bytes))  # one of NumPy's
+        return collate_str_fn if text else collate_numpy_fn
     for known, fn in map.items():
         if isinstance(value, known):
             return fn

@@ -2,13 +2,15 @@
 
 
 class WorkerInfo:
-    """`id`, `num_workers`, `seed` and `dataset`; see `get_worker_info`."""
+    """`id`, `num_workers`, `seed` and `dataset`; see `get_worker_info`. `rng` is for
+    libraries that keep states of random numbers there."""
 
-    def __init__(self, id: int, num_workers: int, seed: int, dataset) -> None:
+    def __init__(self, id: int, num_workers: int, seed: int, dataset, rng=None) -> None:
         self.id = id
         self.num_workers = num_workers
         self.seed = seed
         self.dataset = dataset
+        self.rng = rng
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{name}={value}" for name, value in vars(self).items())

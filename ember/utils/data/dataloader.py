@@ -288,8 +288,9 @@ class _BaseDataLoaderIter:
             warnings.warn(
                 f"Length of IterableDataset was reported to be {self._promised} (when "
                 f"accessing len(dataloader)), but {self._num_yielded} samples have "
-                "been fetched. With workers, each of them reads the whole stream "
-                "unless the dataset gives it a part, by get_worker_info().",
+                "been fetched. For multiprocessing data-loading, this could be caused "
+                "by workers that each read the whole stream: the dataset has to give "
+                "them parts, by get_worker_info().",
                 stacklevel=2,
             )
             self._promised = None

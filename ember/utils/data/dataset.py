@@ -192,6 +192,15 @@ class Subset(Dataset):
     """
 
     def __init__(self, dataset: Dataset, indices: Sequence[int]) -> None:
+        own = type(self)
+        if (
+            own.__getitem__ is not Subset.__getitem__
+            and own.__getitems__ is Subset.__getitems__
+        ):
+            raise NotImplementedError(
+                f"{own.__name__} overrides __getitem__ but not __getitems__, by which "
+                "a DataLoader fetches samples: define both"
+            )
         self.dataset = dataset
         self.indices = indices
         if hasattr(dataset, "collated"):
