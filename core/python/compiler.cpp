@@ -122,21 +122,25 @@ int64_t checked_pointer(PyObject* o, int64_t size, int64_t first, int64_t last) 
   const Storage& s = *t.impl()->storage;
   const char* begin = static_cast<const char*>(s.data);
   const char* data = static_cast<const char*>(t.data());
-  check(data + first * size >= begin && data + (last + 1) * size <= begin + s.bytes, Kind::Runtime,
+  check(first >= -((data - begin) / size) && last < (begin + s.bytes - data) / size, Kind::Runtime,
         "_run_kernel(): elements ", first, " to ", last,
         " of a tensor lie outside of its memory of ", s.bytes, " bytes");
   return reinterpret_cast<int64_t>(data);
 }
 
-// _run_kernel(address, items, grain). Each item is (tensors, ranges, words, units): for each tensor
+// Code that can be run, as Python holds it: nothing else may be called.
+constexpr const char* kKernel = "ember.compiler.kernel";
+
+// _run_kernel(kernel, items, grain). Each item is (tensors, ranges, words, units): for each tensor
 // the size of an element, the first and the last element that the kernel touches, and whether it
 // writes there; then the words after the pointers.
 PyObject* run_kernel(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
-    Py_ssize_t address;
-    PyObject* list;
+    PyObject *kernel, *list;
     long long grain;
-    if (!PyArg_ParseTuple(args, "nOL:_run_kernel", &address, &list, &grain)) return nullptr;
+    if (!PyArg_ParseTuple(args, "OOL:_run_kernel", &kernel, &list, &grain)) return nullptr;
+    check(PyCapsule_IsValid(kernel, kKernel), Kind::Type,
+          "_run_kernel(): expected what _load_code gives, got ", Py_TYPE(kernel)->tp_name);
     check(PyTuple_Check(list) && grain > 0, Kind::Type,
           "_run_kernel(): expected a tuple of items and a positive grain");
     std::vector<std::vector<int64_t>> words(size_t(PyTuple_GET_SIZE(list)));
@@ -161,19 +165,22 @@ PyObject* run_kernel(PyObject*, PyObject* args) {
       for (int64_t j = 0; j < rest.size(); j++) w.push_back(rest[j]);
       items[i] = {w.data(), units};
     }
-    cpu::run_fused(reinterpret_cast<cpu::FusedKernel>(address), items.data(), int64_t(items.size()),
+    void* code = PyCapsule_GetPointer(kernel, kKernel);
+    cpu::run_fused(reinterpret_cast<cpu::FusedKernel>(code), items.data(), int64_t(items.size()),
                    grain);
     Py_RETURN_NONE;
   });
 }
 
-// _load_code(bytes) -> the address of a copy that can be run, for the rest of the process.
-PyObject* load_code(PyObject*, PyObject* bytes) {
+// _load_code(bytes, entry) -> a kernel that begins there in a copy that stays for the rest of the
+// process.
+PyObject* load_code(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
-    char* data;
-    Py_ssize_t size;
-    if (PyBytes_AsStringAndSize(bytes, &data, &size) < 0) return nullptr;
-    check(size > 0, Kind::Value, "_load_code(): there is no code");
+    const char* data;
+    Py_ssize_t size, entry;
+    if (!PyArg_ParseTuple(args, "y#n:_load_code", &data, &size, &entry)) return nullptr;
+    check(entry >= 0 && entry < size, Kind::Value, "_load_code(): ", size,
+          " bytes of code have no place ", entry, " to begin at");
     void* memory =
         mmap(nullptr, size_t(size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     check(memory != MAP_FAILED, Kind::Runtime, "_load_code(): no memory for ", size, " bytes");
@@ -182,7 +189,7 @@ PyObject* load_code(PyObject*, PyObject* bytes) {
       munmap(memory, size_t(size));
       check(false, Kind::Runtime, "_load_code(): this system runs no code that a program made");
     }
-    return PyLong_FromVoidPtr(memory);
+    return PyCapsule_New(static_cast<char*>(memory) + entry, kKernel, nullptr);
   });
 }
 
@@ -239,7 +246,7 @@ PyObject* disk_keep(PyObject*, PyObject* args) {
 PyMethodDef functions[] = {{"_rows", rows, METH_NOARGS, nullptr},
                            {"_row_kernel", row_kernel, METH_VARARGS, nullptr},
                            {"_run_kernel", run_kernel, METH_VARARGS, nullptr},
-                           {"_load_code", load_code, METH_O, nullptr},
+                           {"_load_code", load_code, METH_VARARGS, nullptr},
                            {"_disk_cache", disk_cache, METH_VARARGS, nullptr},
                            {"_disk_find", disk_find, METH_VARARGS, nullptr},
                            {"_disk_keep", disk_keep, METH_VARARGS, nullptr},

@@ -83,7 +83,7 @@ class Kernel:
 
     def __init__(self, program: Program, layout: Layout) -> None:
         self.program, self.layout = program, layout
-        self.address, calls = _llvm.machine_code(
+        self.code, calls = _llvm.machine_code(
             repr((program, layout)), lambda: emit(program, layout, _llvm.level())
         )
         kernels = [_rows.kernel(*call) for call in calls]
@@ -189,7 +189,7 @@ class Fused:
             (tensors, ranges, functions + words, units)
             for tensors, ranges, words, units, _ in items
         )
-        _C._run_kernel(kernel.address, given, grain)
+        _C._run_kernel(kernel.code, given, grain)
 
     def bound(
         self, inputs: Any, out: Any, numbers: Any, shape: Sequence[int]

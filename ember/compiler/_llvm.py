@@ -1,7 +1,7 @@
 """Programs to machine code, by llvmlite, for the level that the eager kernels use.
 
 llvmlite is imported when something has to be compiled, and not for what is on disk.
-Machine code stays for the rest of the process: whoever has its address may call it.
+Machine code stays for the rest of the process: whoever has it may call it.
 """
 
 from __future__ import annotations
@@ -81,16 +81,16 @@ def _identity() -> str:
     return f"{_PROCESSOR[level()]} llvmlite {version} {hasher.hexdigest()}"
 
 
-def machine_code(key: str, emit: Callable[[], Any]) -> tuple[int, list[list[str]]]:
-    """The address of the function `kernel`, and the eager kernels that it calls: from
-    the disk, or of the text that `emit` gives, which the key stands for."""
+def machine_code(key: str, emit: Callable[[], Any]) -> tuple[Any, list[list[str]]]:
+    """The function `kernel`, for `_C._run_kernel`, and the eager kernels that it calls:
+    from the disk, or of the text that `emit` gives, which the key stands for."""
     if why := why_not():
         raise RuntimeError(f"compile(): {why}")
     with _lock:
         return _loaded(f"{_identity()}\n{key}".encode(), emit)
 
 
-def _loaded(key: bytes, emit: Callable[[], Any]) -> tuple[int, list[list[str]]]:
+def _loaded(key: bytes, emit: Callable[[], Any]) -> tuple[Any, list[list[str]]]:
     # What LLVM gives is let go of at the end of this, while the lock is still held.
     kept = _cache.find(key)
     if kept is None:
@@ -103,7 +103,7 @@ def _loaded(key: bytes, emit: Callable[[], Any]) -> tuple[int, list[list[str]]]:
         _cache.keep(key, kept)
     head_bytes, _, memory = kept.partition(b"\n")
     told = json.loads(head_bytes)
-    return _C._load_code(memory) + told["entry"], told["calls"]
+    return _C._load_code(memory, told["entry"]), told["calls"]
 
 
 def assembly(text: str) -> str:

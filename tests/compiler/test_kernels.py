@@ -312,16 +312,20 @@ def test_memory_is_checked():
     from ember import _C
 
     x = ember.zeros(4)
+    code = _C._load_code(b"\xc3", 0)
 
     def run(first, last, size=4):
         ranges = array("q", [size, first, last, 0]).tobytes()
-        return _C._run_kernel(0, (((x,), ranges, b"", 0),), 1)
+        return _C._run_kernel(code, (((x,), ranges, b"", 0),), 1)
 
     run(0, 3)  # no units: nothing is called
     with pytest.raises(RuntimeError, match="lie outside"):
         run(0, 4)
     with pytest.raises(RuntimeError, match="lie outside"):
         run(-1, 3)
+    for first, last in ((-(2**62), 3), (0, 2**62), (-(2**63), 2**63 - 1)):
+        with pytest.raises(RuntimeError, match="lie outside"):
+            run(first, last)
     with pytest.raises(TypeError, match="elements of 8 bytes"):
         run(0, 3, size=8)
     with pytest.raises(RuntimeError, match="memory of the CPU"):
@@ -344,3 +348,17 @@ def test_constants_keep_their_sign():
     outputs = [b.binary("copysign", x, z, compute="float32") for z in zeros]
     plus, minus = fused(b.program(outputs))(ember.ones(40))
     assert (plus == 1).all() and (minus == -1).all()
+
+
+def test_only_code_that_was_loaded_is_called():
+    from ember import _C
+
+    disk = _C._disk_cache("", 1)
+    for other in (0, 1 << 40, -1, None, b"", disk, object()):
+        with pytest.raises(TypeError, match="expected what _load_code gives"):
+            _C._run_kernel(other, (), 1)
+    for entry in (1, -1, 2**62):
+        with pytest.raises(ValueError, match="no place"):
+            _C._load_code(b"\xc3", entry)
+    with pytest.raises(TypeError):
+        _C._load_code("text", 0)
