@@ -27,7 +27,6 @@ Object object(const Tensor& t) { return t ? checked(wrap_bare(t)) : Object::borr
 Object object(Dtype d) { return checked(wrap_dtype(d)); }
 Object object(const Scalar& s) { return checked(wrap_scalar(s)); }
 Object object(const char* text) { return checked(PyUnicode_FromString(text)); }
-Object object(const std::string& text) { return object(text.c_str()); }
 Object object(int64_t i) { return checked(PyLong_FromLongLong(i)); }
 Object object(int i) { return object(int64_t(i)); }
 Object object(uint64_t i) { return checked(PyLong_FromUnsignedLongLong(i)); }
