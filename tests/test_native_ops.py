@@ -75,7 +75,7 @@ def test_grid_sampler_takes_numbers_for_modes() -> None:
     image, grid = ember.randn(1, 1, 4, 4), ember.rand(1, 2, 2, 2)
     want = ember.nn.functional.grid_sample(image, grid, "nearest", "border", True)
     assert (ember.grid_sampler_2d(image, grid, 1, 1, True) == want).all()
-    with pytest.raises(RuntimeError, match="5 dimensions"):
+    with pytest.raises(RuntimeError, match="same number of dimensions"):
         ember.grid_sampler_3d(image, grid, 0, 0, True)
     with pytest.raises(RuntimeError, match="0, 1 or 2"):
         ember.grid_sampler(image, grid, 3, 0, True)

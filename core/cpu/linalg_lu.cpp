@@ -18,12 +18,14 @@ std::vector<int> checked_pivots(const char* op, const Tensor& given, int64_t cou
     const int* p = pivots.data() + b * n;
     for (int64_t i = 0; i < n; i++) {
       bool two = pairs && p[i] < 0;
-      bool ok =
-          two ? p[i] >= -n && i + 1 < n && p[i + 1] < 0 && p[i + 1] >= -n : p[i] >= 1 && p[i] <= n;
-      check(ok, Kind::Runtime, op,
-            ": pivots must be greater or equal to 1 (|pivot| >= 1) and smaller or equal to "
-            "LU.size(-2) (|pivot| <= LD.size(-2)), which is ",
-            n, ", got ", p[i], " at position ", i);
+      for (int64_t j = i; j < std::min(i + 1 + two, n); j++)
+        check(p[j] >= (two ? -n : 1) && p[j] <= n, Kind::Runtime, op,
+              ": pivots must be greater or equal to 1 (|pivot| >= 1) and smaller or equal to "
+              "LU.size(-2) (|pivot| <= LD.size(-2)), which is ",
+              n, ", got ", p[j], " at position ", j);
+      check(!two || (i + 1 < n && p[i + 1] < 0), Kind::Runtime, op,
+            ": negative pivots stand for blocks of two and come in pairs, got ", p[i],
+            " alone at position ", i);
       i += two;
     }
   }
