@@ -117,6 +117,17 @@ def test_nowhere_at_all_is_said_and_no_error(home, monkeypatch):
     assert ask("keeps no compiled kernels") == ""
 
 
+def test_a_directory_that_is_still_written_to_goes_later(tmp_path, monkeypatch):
+    left = _cache.Private(str(tmp_path))
+    os.close(left._lock)  # as if its process had been killed, but not its helper
+    with monkeypatch.context() as patched:
+        patched.setattr("shutil.rmtree", lambda *args, **options: None)
+        _cache.Private._sweep(str(tmp_path))
+    assert os.path.isdir(left.path) and os.path.exists(left.path + ".lock")
+    _cache.Private._sweep(str(tmp_path))
+    assert not os.listdir(tmp_path)
+
+
 def test_a_directory_of_a_process_ends_with_it(tmp_path):
     mine = _cache.Private(str(tmp_path))
     assert os.path.isdir(mine.path) and os.stat(mine.path).st_mode & 0o777 == 0o700
