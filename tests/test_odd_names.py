@@ -242,3 +242,10 @@ def test_the_processor():
         found["avx2"] = True
     if ember.backends.cpu.get_cpu_capability().startswith("AVX") and "sse" in found:
         assert found["sse2"] and found["avx2"]
+
+
+def test_what_is_no_type_of_tensors_is_refused():
+    with pytest.raises(TypeError, match="must be a type, str, or dtype object"):
+        ember.ones(2).type(3)
+    with pytest.raises(TypeError, match="invalid type object"):
+        ember.set_default_tensor_type(ember.ones(2))

@@ -243,6 +243,8 @@ PyObject* type(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (wanted == (PyObject*)tensor_type) return wrap(to(t, Device{}, default_dtype()));
     Object text;
     if (!PyUnicode_Check(wanted)) {  // a legacy class: ember.FloatTensor
+      check(PyType_Check(wanted) && PyObject_HasAttrString(wanted, "_legacy_name"), Kind::Type,
+            "type(): dtype must be a type, str, or dtype object, not ", Py_TYPE(wanted)->tp_name);
       text = checked(PyObject_GetAttrString(wanted, "_legacy_name"));
       wanted = text.get();
     }

@@ -55,6 +55,8 @@ def set_default_tensor_type(t) -> None:
         "torch.set_default_dtype() and torch.set_default_device() as alternatives.",
         stacklevel=2,
     )
+    if not isinstance(t, str | _TensorType):
+        raise TypeError(f"invalid type object: {t!r}")
     name = t if isinstance(t, str) else t._legacy_name
     found = globals().get(name.rpartition(".")[2])
     if not isinstance(found, _TensorType):

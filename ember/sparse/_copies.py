@@ -13,7 +13,7 @@ from ember.sparse._arithmetic import (
 from ember.sparse._convert import to_coo
 from ember.sparse._places import add_rows, coalesced
 from ember.sparse._table import handles
-from ember.sparse._tensor import SparseTensor, coo, make
+from ember.sparse._tensor import SparseTensor, coo, make, need_layout
 
 handles("to_dense _to_dense")(_convert.to_dense)
 
@@ -224,6 +224,7 @@ def is_same_size(input, other) -> bool:
 @handles("resize_as_sparse_ resize_as_")
 def resize_as_sparse_(input, template, **options) -> Tensor:
     """Take over the size of another sparse tensor; elements stay where they are."""
+    need_layout("resize_as_sparse_", input)
     if input.shape == template.shape:
         return input
     if not input.is_sparse or not template.is_sparse:

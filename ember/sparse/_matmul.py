@@ -11,7 +11,7 @@ from ember.sparse._copies import sparse_mask
 from ember.sparse._places import check_bounds, coalesced
 from ember.sparse._shape import expand_rows, transpose
 from ember.sparse._table import handles
-from ember.sparse._tensor import LAYOUT_NAMES, SparseTensor, coo
+from ember.sparse._tensor import LAYOUT_NAMES, SparseTensor, coo, need_layout
 
 _csr_mm, _csr_sample = _C._ops["_csr_mm"], _C._ops["_csr_sample"]
 
@@ -198,6 +198,7 @@ def linear(input, weight, bias=None) -> Tensor:
 
 def hspmm(mat1, mat2, *, out=None) -> Tensor:
     """sparse @ dense as a COO tensor with one sparse dimension."""
+    need_layout("hspmm", mat1)
     return _convert.dense_to_coo(mm(mat1, mat2), 1)
 
 
@@ -216,6 +217,7 @@ dsmm, hsmm = spmm, hspmm
 
 def smm(input, mat2) -> Tensor:
     """sparse @ dense as a COO tensor."""
+    need_layout("smm", input)
     return _convert.to_sparse(mm(input, mat2))
 
 
@@ -231,6 +233,7 @@ def sspaddmm(input, mat1, mat2, *, beta=1, alpha=1, out=None) -> Tensor:
             "sspaddmm: expected 'mat2' to have strided layout, got 'mat2' with layout "
             f"{LAYOUT_NAMES[mat2._layout]}"
         )
+    need_layout("sspaddmm", input)
     product = _convert.to_sparse(mm(mat1, mat2))
     return add(mul(input, beta), product, alpha=alpha)
 

@@ -7,7 +7,14 @@ parts together anew (`coalesce`, `sparse_resize_`) are here too.
 import ember
 from ember import Tensor
 from ember.sparse._places import coalesced
-from ember.sparse._tensor import BLOCKS, LAYOUT_NAMES, ROWS, SparseTensor, coo
+from ember.sparse._tensor import (
+    BLOCKS,
+    LAYOUT_NAMES,
+    ROWS,
+    SparseTensor,
+    coo,
+    need_layout,
+)
 
 
 def _is(t: Tensor, *layouts) -> bool:
@@ -44,10 +51,7 @@ def dense_dim(self: Tensor) -> int:
 
 def _nnz(self: Tensor) -> int:
     """Number of elements that are kept."""
-    if not isinstance(self, SparseTensor):
-        raise NotImplementedError(
-            "_nnz(): not implemented for tensors of layout torch.strided"
-        )
+    need_layout("_nnz", self)
     return self._index[-1].shape[-1]
 
 
@@ -107,19 +111,13 @@ def values(self: Tensor) -> Tensor:
 
 def _indices(self: Tensor) -> Tensor:
     """The places of a COO tensor, coalesced or not."""
-    if not _is(self, ember.sparse_coo):
-        raise NotImplementedError(
-            f"_indices(): not implemented for tensors of layout {self.layout}"
-        )
+    need_layout("_indices", self, ember.sparse_coo)
     return self._index[0]
 
 
 def _values(self: Tensor) -> Tensor:
     """The values of a sparse tensor, without history."""
-    if not isinstance(self, SparseTensor):
-        raise NotImplementedError(
-            f"_values(): not implemented for tensors of layout {self.layout}"
-        )
+    need_layout("_values", self)
     return self._val.detach()
 
 
@@ -147,6 +145,7 @@ row_indices = _part("row_indices", _BY_COLUMN, 1, "column")
 
 def sparse_resize_and_clear_(self, size, sparse_dim: int, dense_dim: int):
     """Give a COO tensor another size and no elements."""
+    need_layout("sparse_resize_and_clear_", self, ember.sparse_coo)
     if len(size) != sparse_dim + dense_dim:
         raise RuntimeError(
             "'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = "
@@ -159,6 +158,7 @@ def sparse_resize_and_clear_(self, size, sparse_dim: int, dense_dim: int):
 
 def sparse_resize_(self, size, sparse_dim: int, dense_dim: int):
     """Give a COO tensor another size; its elements must fit."""
+    need_layout("sparse_resize_", self, ember.sparse_coo)
     if self._nnz() == 0:
         return sparse_resize_and_clear_(self, size, sparse_dim, dense_dim)
     if sparse_dim != self.sparse_dim() or dense_dim != self.dense_dim():

@@ -23,6 +23,14 @@ LAYOUT_NAMES = {
 }
 
 
+def need_layout(op: str, t: object, *layouts: ember.layout) -> None:
+    """Refuse what is no sparse tensor, or none of these layouts if some are given."""
+    if isinstance(t, SparseTensor) and (not layouts or t._layout in layouts):
+        return
+    found = f"tensors of layout {t.layout}" if isinstance(t, Tensor) else type(t)
+    raise NotImplementedError(f"{op}(): not implemented for {found}")
+
+
 class SparseTensor(HistoryMethods, Tensor):
     """A tensor in one of the sparse layouts; `sparse_coo_tensor` and others make it.
 

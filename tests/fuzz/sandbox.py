@@ -38,6 +38,12 @@ PATHS = """os.remove os.rename os.rmdir os.mkdir os.link os.symlink os.truncate 
     os.chown shutil.move shutil.copyfile""".split()
 ODD_ERRORS = ("internal error in", "returned a result with an exception set",
               "returned NULL without setting", "bad argument to internal")  # fmt: skip
+# What is said when a private attribute of one kind of tensor is asked of another; those
+# of modules are torch's own, and so is what it says.
+INSIDE = re.compile(
+    r"'(ember\.Tensor|Parameter)' object has no attribute"
+    r" '_(?!forward_pre_hooks|parameters)[a-z]"
+)
 
 
 def _audit(scratch: str) -> Any:
@@ -163,6 +169,13 @@ class Child:
         self.send(next=1, outcomes=self.outcomes, fine=[])
         os._exit(0)
 
+    @staticmethod
+    def careless(error: BaseException, message: str) -> bool:
+        """Whether an error is one that nobody meant to raise."""
+        if isinstance(error, AttributeError):
+            return INSIDE.search(message) is not None
+        return isinstance(error, NameError)
+
     def call(self, name: str, text: str, patience: float = 1) -> str | None:
         """Make the call; what is odd about what came of it."""
         names = dict(self.words)
@@ -187,7 +200,11 @@ class Child:
                 message = str(error)
             except Exception:  # of what is in it: a KeyError shows its key
                 message = ""
-            if isinstance(error, SystemError) or any(o in message for o in ODD_ERRORS):
+            if (
+                isinstance(error, SystemError)
+                or any(o in message for o in ODD_ERRORS)
+                or self.careless(error, message)
+            ):
                 odd = f"{type(error).__name__}: {message[:300]}"
             elif isinstance(error, MemoryError) or "allocate memory" in message:
                 # Refused at once is right; filling the memory first is not.

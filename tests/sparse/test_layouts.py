@@ -158,3 +158,22 @@ def test_refused_sums_norms_and_diagonals():
         )
     with pytest.raises(RuntimeError, match="must have dtype Long"):
         ember.sparse.spdiags(ember.ones(1, 2), ember.tensor([0]).int(), (2, 2))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t: t._nnz(),
+        lambda t: t._indices(),
+        lambda t: t._values(),
+        lambda t: t.sparse_resize_((2, 2), 2, 0),
+        lambda t: t.sparse_resize_and_clear_((2, 2), 2, 0),
+        lambda t: t.resize_as_sparse_(ember.ones(2, 2).to_sparse()),
+        lambda t: ember.hspmm(t, t),
+        lambda t: t.smm(t),
+        lambda t: t.sspaddmm(ember.ones(3, 3).to_sparse(), t),
+    ],
+)
+def test_dense_tensors_are_refused_by_name(call):
+    with pytest.raises(NotImplementedError, match=r"layout torch\.strided"):
+        call(ember.ones(3, 3))
