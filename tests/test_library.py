@@ -267,3 +267,22 @@ def test_opcheck_sees_changes_that_were_not_declared(name):
     assert not x.any()
     found = library.opcheck(lies, (x,), raise_exception=False)
     assert "no fake impl" in str(found["test_faketensor"])
+
+
+@pytest.mark.parametrize("op", [3, None, 2.5, ember.ones(2), ("docs", "name")])
+def test_an_operator_is_a_name_or_a_definition(op):
+    library = ember.library
+    for call in (
+        lambda: library.register_kernel(op, None),
+        lambda: library.register_fake(op),
+        lambda: library.register_autograd(op, abs),
+        lambda: library.register_vmap(op, abs),
+        lambda: library.register_autocast(op, "cpu", ember.float16),
+        lambda: library.opcheck(op, ()),
+        lambda: library.define(op, "(Tensor x) -> Tensor"),
+        lambda: library.impl(op, "CPU", abs),
+    ):
+        with pytest.raises(ValueError, match="unexpected type for op"):
+            call()
+    with pytest.raises(TypeError, match="ns must be str"):
+        library.Library(op, "DEF")

@@ -10,8 +10,9 @@ PoolAxis sliding_windows(int64_t size, int64_t out, int64_t kernel, int64_t stri
                          int64_t dilation, bool count_padding) {
   PoolAxis axis;
   axis.step = dilation;
-  axis.kernel = kernel;
-  axis.stride = stride;
+  // No window begins before -padding, so what is beyond this many elements meets none of the input.
+  axis.kernel = std::min(kernel, (size + padding + dilation - 1) / dilation);
+  axis.stride = out == 1 ? std::min(stride, axis.kernel) : stride;  // a single window takes no step
   axis.padding = padding;
   for (int64_t i = 0; i < out; i++) {
     const int64_t start = i * stride - padding, end = start + dilation * (kernel - 1) + 1;

@@ -191,6 +191,8 @@ class Library:
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
         if kind not in ("IMPL", "DEF", "FRAGMENT"):
             raise ValueError(f"Unsupported kind: {kind}")
+        if not isinstance(ns, str):
+            raise TypeError(f"Library(): ns must be str, not {type(ns).__name__}")
         if kind == "DEF":
             if ns in Library._defined:
                 raise RuntimeError(

@@ -20,6 +20,10 @@ _COMPOSITE = "CompositeImplicitAutograd"
 
 def register(op: CustomOpDef, replace: bool = False) -> CustomOpDef:
     """Enter an operator under its name."""
+    if not isinstance(op, CustomOpDef):
+        raise TypeError(
+            f"register(): op must be a CustomOpDef, not {type(op).__name__}"
+        )
     if op._qualname in _registry and not replace:
         raise RuntimeError(
             f"Tried to register an operator ({op._schema}) with the same name and "
@@ -33,7 +37,7 @@ def find(op: str | CustomOpDef) -> CustomOpDef:
     """An operator by its name, or itself."""
     if isinstance(op, CustomOpDef):
         return op
-    if op not in _registry:
+    if not isinstance(op, str) or op not in _registry:
         _parts(op)
         raise RuntimeError(
             f"there is no operator {op}: only those that ember.library defined can be "
@@ -48,6 +52,11 @@ def namespaces() -> set[str]:
 
 
 def _parts(qualname: str) -> list[str]:
+    if not isinstance(qualname, str):
+        raise ValueError(
+            "an operator is named by a str or is a CustomOpDef, but got unexpected "
+            f"type for op: {type(qualname)}"
+        )
     parts = qualname.split("::")
     if len(parts) != 2 or not all(parts):
         raise ValueError(

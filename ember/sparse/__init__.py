@@ -74,6 +74,8 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
 
 def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta=1.0, alpha=1.0) -> Tensor:
     """beta * mat + alpha * (mat1 @ mat2), mat1 being sparse."""
+    if mat1.layout is ember.strided and mat2.layout is ember.strided:
+        return ember.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
     return _matmul.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
 
 

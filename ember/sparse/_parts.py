@@ -77,6 +77,7 @@ def _coalesced_(self: Tensor, coalesced: bool) -> Tensor:
     """Say that a tensor is coalesced."""
     from ember.sparse._create import _check_coalesced
 
+    _check_coo(self, "_coalesced_")
     if coalesced:
         _check_coalesced(self)
     self._coalesced = bool(coalesced)

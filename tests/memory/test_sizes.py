@@ -272,3 +272,32 @@ def test_sizes_in_t7_files(shape, strides, tmp_path):
     (tmp_path / "x.t7").write_bytes(tensor + storage)
     with pytest.raises((RuntimeError, ValueError)):
         ember.legacy.load(tmp_path / "x.t7")
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+@pytest.mark.parametrize("kernel", [40, 2**20, 2**31 - 1])
+def test_a_window_far_beyond_the_input_costs_what_the_input_does(axes, kernel):
+    pool = getattr(ember.nn.functional, f"max_pool{axes}d")
+    x = ember.arange(2.0 * 5**axes).reshape(1, 2, *(5,) * axes).requires_grad_()
+    y, at = pool(x, kernel, padding=1, ceil_mode=True, return_indices=True)
+    assert y.flatten().tolist() == [5**axes - 1, 2 * 5**axes - 1]
+    assert at.flatten().tolist() == [5**axes - 1] * 2
+    assert pool(x.detach(), kernel, padding=1, ceil_mode=True).equal(y)
+    y.sum().backward()
+    assert x.grad.nonzero().shape[0] == 2
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_elements_of_a_window_far_from_each_other(axes):
+    pool = getattr(ember.nn.functional, f"max_pool{axes}d")
+    x = ember.arange(5.0**axes).reshape(1, 1, *(5,) * axes)
+    for dilation in (2**20, 2**30):
+        assert pool(x, 1, dilation=dilation).equal(x)
+        with pytest.raises(RuntimeError, match="too small"):
+            pool(x, 3, padding=1, dilation=dilation)
+
+
+@pytest.mark.parametrize("name", ["pixel_shuffle", "pixel_unshuffle"])
+def test_a_factor_whose_square_overflows(name):
+    with pytest.raises(ValueError, match="too large"):
+        getattr(ember.nn.functional, name)(ember.ones(1, 4, 2, 2), 2**32)

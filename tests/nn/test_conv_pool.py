@@ -325,3 +325,12 @@ def test_adaptive_pools_refuse_impossible_sizes_at_once():
     for size in ((), (1, 1, 1, 1)):
         with pytest.raises(RuntimeError, match="1 to 3 numbers"):
             ember._C._adaptive_avg_pool(x, size)
+
+
+@pytest.mark.parametrize("sides", [(-5, 2), (2, -5), (-3, -2), (-9, 9)])
+def test_padding_cuts_off_no_more_than_there_is(sides):
+    with pytest.raises(RuntimeError, match=r"pad|size"):
+        F.pad(ember.ones(4), sides)
+    with pytest.raises(RuntimeError, match=r"pad|size"):
+        F.pad(ember.ones(2, 4, 3), (0, 0) + sides)
+    assert F.pad(ember.ones(4), (-4, 2)).tolist() == [0, 0]

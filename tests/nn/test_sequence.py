@@ -288,3 +288,11 @@ def test_gradient_penalty_through_a_layer():
         return ember.lstm(x, h, own, False, 1, 0.0, True, False, False)
 
     assert gradcheck(run, (x, w))
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("offsets", [[0, 2, 1], [0, -1]])
+def test_bags_begin_where_the_one_before_ends(mode, offsets):
+    args = ember.tensor([0, 1, 2]), ember.ones(3, 2), ember.tensor(offsets)
+    with pytest.raises(RuntimeError, match="offsets must not decrease"):
+        ember.nn.functional.embedding_bag(*args, mode=mode)

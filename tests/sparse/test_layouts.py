@@ -177,3 +177,11 @@ def test_refused_sums_norms_and_diagonals():
 def test_dense_tensors_are_refused_by_name(call):
     with pytest.raises(NotImplementedError, match=r"layout torch\.strided"):
         call(ember.ones(3, 3))
+
+
+def test_sparse_functions_told_of_dense_matrices_only():
+    a, b = ember.ones(2, 2), ember.arange(4.0).reshape(2, 2)
+    assert ember.sparse.addmm(a, b, b, beta=2.0).equal(ember.addmm(a, b, b, beta=2.0))
+    for flag in (True, False):
+        with pytest.raises(RuntimeError, match=r"_coalesced_ expected sparse"):
+            a._coalesced_(flag)

@@ -123,6 +123,11 @@ def embedding_bag(
             parts = (start, input, per_sample_weights, weight, weight.shape[0])
             total = ember._csr_mm(*parts)
     except (IndexError, RuntimeError):
+        if (sizes < 0).any():
+            raise RuntimeError(
+                "embedding_bag: offsets must not decrease, as each bag begins where "
+                f"the one before it ends, but got {start[: sizes.numel()].tolist()}"
+            ) from None
         outside = input[(input < 0) | (input >= weight.shape[0])]
         if outside.numel() == 0:
             raise

@@ -64,6 +64,11 @@ def _constant(input: Tensor, pairs, value) -> Tensor:
                 "Check dimension "
                 f"{axis} of your input."
             )
+        if input.shape[axis] + min(before, 0) + min(after, 0) < 0:
+            raise RuntimeError(
+                f"pad(): padding ({before}, {after}) cuts off more than the input's "
+                f"{input.shape[axis]} elements along dimension {axis}"
+            )
         stop = size[axis] - max(after, 0)
         inner[axis] = slice(max(before, 0), max(stop, max(before, 0)))
         stop = input.shape[axis] - max(-after, 0)

@@ -65,6 +65,8 @@ def _check_pixels(name: str, input: Tensor, factor: int) -> None:
         )
     if factor <= 0:
         raise RuntimeError(f"{name} expects a positive factor, but got {factor}")
+    if factor * factor > ember.iinfo(ember.int64).max:
+        raise ValueError(f"{name}: factor {factor} is too large, its square overflows")
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
