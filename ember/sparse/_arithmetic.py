@@ -9,6 +9,7 @@ import ember
 from ember import Tensor
 from ember.sparse import _convert
 from ember.sparse._convert import to_compressed, to_coo
+from ember.sparse._out import writes_out, written
 from ember.sparse._places import check_bounds, coalesced, keys_of
 from ember.sparse._table import handles
 from ember.sparse._tensor import BLOCKS, SparseTensor, coo
@@ -56,28 +57,27 @@ def check_shapes(op: str, a: Tensor, b: Tensor) -> None:
 
 
 @handles("add")
-def add(input, other, *, alpha=1, out=None) -> Tensor:
+@writes_out
+def add(input, other, *, alpha=1) -> Tensor:
     """self + alpha * other."""
     if not isinstance(input, SparseTensor):
         if not isinstance(input, Tensor):  # number + sparse
             return add(other, input)
-        return _written(add_to_dense(input, other, alpha), out)
+        return add_to_dense(input, other, alpha)
     if not isinstance(other, SparseTensor):
         if isinstance(other, Tensor) and not input.is_sparse:
-            return _written(add_to_dense(_scaled(other, alpha), input, 1), out)
+            return add_to_dense(_scaled(other, alpha), input, 1)
         raise RuntimeError(
             "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
         )
     check_shapes("add", input, other)
     if same_places(input, other):
-        return _written(
-            input._with(ember.add(input._val, other._val, alpha=alpha)), out
-        )
+        return input._with(ember.add(input._val, other._val, alpha=alpha))
     a, b = to_coo(input), to_coo(other)
     if a.sparse_dim() != b.sparse_dim() and not (a._nnz() and b._nnz()):
         dtype = ember.promote_types(a.dtype, b.dtype)
         full = a if a._nnz() else b._with(_scaled(b._val, alpha))
-        return _written(like(full._with(full._val.to(dtype)), input), out)
+        return like(full._with(full._val.to(dtype)), input)
     if a.sparse_dim() != b.sparse_dim():
         raise RuntimeError(
             "add: expected 'self' and 'other' to have same number of sparse "
@@ -90,7 +90,7 @@ def add(input, other, *, alpha=1, out=None) -> Tensor:
     made = coo(ember.cat([a._index[0], b._index[0]], 1), values, a._size)
     if a._coalesced and b._coalesced:
         made = coalesced(made)
-    return _written(like(made, input), out)
+    return like(made, input)
 
 
 def _scaled(t: Tensor, alpha) -> Tensor:
@@ -137,13 +137,14 @@ def add_(input, other, *, alpha=1) -> Tensor:
 
 
 @handles("sub subtract")
-def sub(input, other, *, alpha=1, out=None) -> Tensor:
+@writes_out
+def sub(input, other, *, alpha=1) -> Tensor:
     """self - alpha * other."""
     if not isinstance(input, Tensor):
         return add(neg(other), input)
     if isinstance(input, SparseTensor) and not isinstance(other, SparseTensor):
         return add(input, other)  # which says that it cannot be
-    return add(input, other, alpha=-alpha, out=out)
+    return add(input, other, alpha=-alpha)
 
 
 @handles("sub_ subtract_")
@@ -162,21 +163,22 @@ def rsub(input, other, *, alpha=1) -> Tensor:
 
 
 @handles("mul multiply")
-def mul(input, other, *, out=None) -> Tensor:
+@writes_out
+def mul(input, other) -> Tensor:
     """The product, which has elements where both factors do."""
     if not isinstance(input, SparseTensor):
         input, other = other, input
     if is_scalar(other):
-        return _written(input._with(input._val * other), out)
+        return input._with(input._val * other)
     if isinstance(other, SparseTensor) and bool(input.dim()) != bool(other.dim()):
         if other.dim():
             input, other = other, input
-        return _written(input._with(input._val * _convert.to_dense(other)), out)
+        return input._with(input._val * _convert.to_dense(other))
     if input.shape != other.shape:
         input, other = _broadcast("mul", input, other)
     if isinstance(other, SparseTensor):
-        return _written(_mul_sparse(input, other), out)
-    return _written(_mul_dense(input, other), out)
+        return _mul_sparse(input, other)
+    return _mul_dense(input, other)
 
 
 def _broadcast(name: str, *tensors: Tensor) -> list[Tensor]:
@@ -282,9 +284,10 @@ def _divide(name: str, input, other, **options):
 
 
 @handles("div divide true_divide __truediv__")
-def div(input, other, *, rounding_mode=None, out=None) -> Tensor:
+@writes_out
+def div(input, other, *, rounding_mode=None) -> Tensor:
     """self / other, where other is a number."""
-    return _written(_divide("div", input, other, rounding_mode=rounding_mode), out)
+    return _divide("div", input, other, rounding_mode=rounding_mode)
 
 
 @handles("div_ divide_ true_divide_")
@@ -307,7 +310,8 @@ def floor_divide_(input, other) -> Tensor:
 
 
 @handles("pow")
-def pow(input, exponent, *, out=None) -> Tensor:
+@writes_out
+def pow(input, exponent) -> Tensor:
     """self ** exponent, for a number that keeps 0 at 0."""
     if not isinstance(input, SparseTensor) or not is_scalar(exponent):
         raise NotImplementedError("pow(): a sparse tensor takes a number as exponent")
@@ -317,7 +321,7 @@ def pow(input, exponent, *, out=None) -> Tensor:
             f"{exponent}"
         )
     t = coalesced(input) if input.is_sparse else input
-    return _written(t._with(t._val**exponent), out)
+    return t._with(t._val**exponent)
 
 
 @handles("pow_")
@@ -330,9 +334,10 @@ def pow_(input, exponent) -> Tensor:
 
 
 @handles("neg negative")
-def neg(input, *, out=None) -> Tensor:
+@writes_out
+def neg(input) -> Tensor:
     """-self."""
-    return _written(input._with(-input._val), out)
+    return input._with(-input._val)
 
 
 @handles("neg_ negative_")
@@ -356,7 +361,7 @@ def _pointwise(name: str):
 
     def apply(input, *args, out=None, **kwargs) -> Tensor:
         t = coalesced(input) if input.is_sparse else input
-        return _written(t._with(function(t._val, *args, **kwargs)), out)
+        return written(name, t._with(function(t._val, *args, **kwargs)), out)
 
     def apply_(input, *args, **kwargs) -> Tensor:
         if not input._coalesced:
@@ -377,16 +382,3 @@ def unchanged(input, *args, **kwargs) -> Tensor:
     if input.is_complex():
         return input._with(input._val.conj())
     return input
-
-
-def _written(result: Tensor, out) -> Tensor:
-    """A result in the tensor of out=."""
-    if out is None:
-        return result
-    if isinstance(out, SparseTensor) != isinstance(result, SparseTensor):
-        raise RuntimeError(
-            f"expected an out= tensor of layout {result.layout}, got {out.layout}"
-        )
-    if isinstance(out, SparseTensor):
-        return out._become(result)
-    return out.resize_(result.shape).copy_(result)

@@ -8,6 +8,7 @@ from ember.sparse import _convert
 from ember.sparse._arithmetic import add, like, mul
 from ember.sparse._convert import to_coo
 from ember.sparse._copies import sparse_mask
+from ember.sparse._out import writes_out
 from ember.sparse._places import check_bounds, coalesced
 from ember.sparse._shape import expand_rows, transpose
 from ember.sparse._table import handles
@@ -55,7 +56,8 @@ def _check(a: Tensor, b: Tensor) -> None:
 
 
 @handles("mm")
-def mm(input, mat2, *, out=None) -> Tensor:
+@writes_out
+def mm(input, mat2) -> Tensor:
     """The product of two matrices: dense, unless both are sparse."""
     _check(input, mat2)
     if not isinstance(mat2, SparseTensor):
@@ -68,9 +70,7 @@ def mm(input, mat2, *, out=None) -> Tensor:
         made = _csr_mm(start, columns, values, input.t(), width, not turned).t()
     else:
         made = like(_sparse_by_sparse(input, mat2), input)
-    if out is None:
-        return made
-    return out._become(made) if isinstance(out, SparseTensor) else out.copy_(made)
+    return made
 
 
 def _sparse_by_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
@@ -88,7 +88,8 @@ def _sparse_by_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
 
 
 @handles("mv")
-def mv(input, vec, *, out=None) -> Tensor:
+@writes_out
+def mv(input, vec) -> Tensor:
     """A sparse matrix times a vector."""
     if vec.dim() != 1 or input.dim() != 2:
         raise RuntimeError(
@@ -106,11 +107,12 @@ def mv(input, vec, *, out=None) -> Tensor:
         if made.layout is ember.strided
         else _convert.to_dense(made).squeeze(1)
     )
-    return made if out is None else out.copy_(made)
+    return made
 
 
 @handles("bmm")
-def bmm(input, mat2, *, out=None) -> Tensor:
+@writes_out
+def bmm(input, mat2) -> Tensor:
     """A batch of sparse matrices times one of dense ones, as one block matrix."""
     if not isinstance(input, SparseTensor) or isinstance(mat2, SparseTensor):
         raise NotImplementedError("bmm(): only sparse @ dense is implemented")
@@ -134,17 +136,18 @@ def bmm(input, mat2, *, out=None) -> Tensor:
 
 
 @handles("matmul __matmul__")
-def matmul(input, other, *, out=None) -> Tensor:
+@writes_out
+def matmul(input, other) -> Tensor:
     """`@` for vectors, matrices and batches."""
     dims = input.dim(), other.dim()
     if dims == (2, 2):
-        return mm(input, other, out=out)
+        return mm(input, other)
     if dims == (2, 1):
-        return mv(input, other, out=out)
+        return mv(input, other)
     if dims == (1, 2) and not isinstance(input, SparseTensor):
-        return mv(transpose(other, 0, 1), input, out=out)
+        return mv(transpose(other, 0, 1), input)
     if dims == (3, 3):
-        return bmm(input, other, out=out)
+        return bmm(input, other)
     if dims[1] == 2 and dims[0] > 2 and not isinstance(input, SparseTensor):
         flat = mm(input.reshape(-1, input.shape[-1]), other)
         return flat.reshape(*input.shape[:-1], other.shape[1])
@@ -162,7 +165,8 @@ handles("__rmatmul__")(_rmatmul)
 
 
 @handles("addmm")
-def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None) -> Tensor:
+@writes_out
+def addmm(input, mat1, mat2, *, beta=1, alpha=1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""
     product = mm(mat1, mat2)
     if alpha != 1:
@@ -176,9 +180,7 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None) -> Tensor:
         )
     else:
         made = input + product
-    if out is None:
-        return made
-    return out._become(made) if isinstance(out, SparseTensor) else out.copy_(made)
+    return made
 
 
 @handles("addmm_")
@@ -196,7 +198,8 @@ def linear(input, weight, bias=None) -> Tensor:
     return made if bias is None else bias + made
 
 
-def hspmm(mat1, mat2, *, out=None) -> Tensor:
+@writes_out
+def hspmm(mat1, mat2) -> Tensor:
     """sparse @ dense as a COO tensor with one sparse dimension."""
     need_layout("hspmm", mat1)
     return _convert.dense_to_coo(mm(mat1, mat2), 1)
@@ -221,7 +224,8 @@ def smm(input, mat2) -> Tensor:
     return _convert.to_sparse(mm(input, mat2))
 
 
-def sspaddmm(input, mat1, mat2, *, beta=1, alpha=1, out=None) -> Tensor:
+@writes_out
+def sspaddmm(input, mat1, mat2, *, beta=1, alpha=1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2) for a sparse input and mat1."""
     if not isinstance(mat1, SparseTensor):
         raise RuntimeError(
@@ -263,7 +267,8 @@ def reduced_mm(a: SparseTensor, b: Tensor, reduce: str) -> Tensor:
     return zeros.scatter_reduce(0, at, terms, reduce, include_self=False)
 
 
-def sampled_addmm(input, mat1, mat2, *, beta=1.0, alpha=1.0, out=None) -> Tensor:
+@writes_out
+def sampled_addmm(input, mat1, mat2, *, beta=1.0, alpha=1.0) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2) at the places of a CSR matrix."""
     if not isinstance(input, SparseTensor) or input._layout is not ember.sparse_csr:
         raise RuntimeError(
@@ -296,7 +301,7 @@ def sampled_addmm(input, mat1, mat2, *, beta=1.0, alpha=1.0, out=None) -> Tensor
     else:
         product = _csr_sample(*input._index, mat1, mat2.t())
     made = input._with(input._val * beta + product * alpha)
-    return made if out is None else out._become(made)
+    return made
 
 
 __all__ = ["mul"]

@@ -4,6 +4,7 @@ import ember
 from ember import Tensor
 from ember.sparse._arithmetic import like
 from ember.sparse._convert import to_coo
+from ember.sparse._out import writes_out
 from ember.sparse._places import check_bounds, coalesced, unravel
 from ember.sparse._table import TABLE, handles
 from ember.sparse._tensor import BLOCKS, SparseTensor, coo, make, wrap
@@ -172,7 +173,8 @@ def unsqueeze(input, dim: int) -> Tensor:
 
 
 @handles("cat concat concatenate")
-def cat(tensors, dim: int = 0, *, out=None) -> Tensor:
+@writes_out
+def cat(tensors, dim: int = 0) -> Tensor:
     """Sparse tensors one after the other."""
     for place, x in enumerate(tensors):
         if not isinstance(x, SparseTensor):
@@ -225,13 +227,14 @@ def cat(tensors, dim: int = 0, *, out=None) -> Tensor:
     sorted_ = d == 0 and sparse > 0 and all(x._coalesced for x in parts)
     made = coo(ember.cat(rows, 1), ember.cat(values), size, coalesced=sorted_)
     made = like(made, first)
-    return made if out is None else out._become(made)
+    return made
 
 
 @handles("stack")
-def stack(tensors, dim: int = 0, *, out=None) -> Tensor:
+@writes_out
+def stack(tensors, dim: int = 0) -> Tensor:
     """Sparse tensors along a new dimension."""
-    return cat([unsqueeze(x, dim) for x in tensors], dim, out=out)
+    return cat([unsqueeze(x, dim) for x in tensors], dim)
 
 
 # --- choosing -------------------------------------------------------------------------
@@ -304,7 +307,8 @@ def expand_rows(counts: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @handles("index_select")
-def index_select(input, dim: int, index: Tensor, *, out=None) -> Tensor:
+@writes_out
+def index_select(input, dim: int, index: Tensor) -> Tensor:
     """The entries `index` along a dimension."""
     if not isinstance(input, SparseTensor):
         raise NotImplementedError("index_select(): the index must be a dense tensor")

@@ -5,6 +5,7 @@ from ember import Tensor
 from ember.sparse import _convert
 from ember.sparse._arithmetic import like
 from ember.sparse._convert import to_coo
+from ember.sparse._out import writes_out
 from ember.sparse._places import add_rows, check_bounds, coalesced, keys_of
 from ember.sparse._shape import unsqueeze
 from ember.sparse._table import handles
@@ -42,7 +43,8 @@ def sum_over(input, dims: list[int], dtype=None, keepdim: bool = False) -> Tenso
 
 
 @handles("sum")
-def sum_(input, dim=None, keepdim: bool = False, *, dtype=None, out=None) -> Tensor:
+@writes_out
+def sum_(input, dim=None, keepdim: bool = False, *, dtype=None) -> Tensor:
     """The sum of all elements, dense, or over some dimensions."""
     if dim is None or (not isinstance(dim, int) and len(dim) == 0):
         if dtype is None and not (input.is_floating_point() or input.is_complex()):
