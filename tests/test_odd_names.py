@@ -249,3 +249,9 @@ def test_what_is_no_type_of_tensors_is_refused():
         ember.ones(2).type(3)
     with pytest.raises(TypeError, match="invalid type object"):
         ember.set_default_tensor_type(ember.ones(2))
+
+
+@pytest.mark.parametrize("cls", [ember.ones(2), 3, None, "Function"])
+def test_apply_of_what_is_no_class(cls):
+    with pytest.raises(TypeError, match="takes a class"):
+        ember._C._function_apply(cls, ())

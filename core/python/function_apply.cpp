@@ -263,7 +263,7 @@ class Application {
 
 PyObject* function_apply(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
-    check(n == 2 && PyTuple_Check(args[1]), Kind::Type,
+    check(n == 2 && PyType_Check(args[0]) && PyTuple_Check(args[1]), Kind::Type,
           "_function_apply() takes a class and a tuple");
     return Application(args[0], args[1]).run();
   });
