@@ -130,3 +130,66 @@ def test_grid_sample_with_zeros_at_nan():
     grid = ember.tensor([NAN, 0.0]).reshape(1, 1, 1, 2)
     assert F.grid_sample(x, grid, align_corners=True).isnan().all()
     assert F.grid_sample(x, grid, "nearest", align_corners=True).item() == 0
+
+
+INTEGERS = (ember.int8, ember.int16, ember.int32, ember.int64, ember.uint8)
+
+
+def wrapped(value, dtype):
+    """An integer as one of `dtype` that has overflowed."""
+    info = ember.iinfo(dtype)
+    return (value - info.min) % (info.max - info.min + 1) + info.min
+
+
+def extremes(dtype):
+    info = ember.iinfo(dtype)
+    near = [
+        info.min,
+        info.min + 1,
+        info.max,
+        info.max - 1,
+        info.max // 2,
+        info.min // 2,
+    ]
+    small = [n for n in (-6, -2, -1, 0, 1, 2, 6, 127) if info.min <= n]
+    values = sorted({*near, *small})
+    pairs = list(itertools.product(values, values))
+    return [p[0] for p in pairs], [p[1] for p in pairs]
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+def test_integers_that_have_no_negative(dtype):
+    a, b = extremes(dtype)
+    x, y = ember.tensor(a, dtype=dtype), ember.tensor(b, dtype=dtype)
+    expected = {
+        ember.gcd: [math.gcd(m, n) for m, n in zip(a, b)],
+        ember.lcm: [math.lcm(m, n) for m, n in zip(a, b)],
+    }
+    for op, values in expected.items():
+        made = [wrapped(v, dtype) for v in values]
+        # Of the wide ones it is an absolute value, where there is one; those of 8 and 16
+        # bits are computed in 32.
+        if op is ember.lcm and dtype.itemsize > 2:
+            made = [v if v == ember.iinfo(dtype).min else abs(v) for v in made]
+        assert op(x, y).tolist() == made, op
+        each = [op(ember.tensor(m, dtype=dtype), n).item() for m, n in zip(a, y)]
+        assert each == made, op
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+@pytest.mark.parametrize("name", ["floor_divide", "remainder", "fmod"])
+def test_division_of_integers_at_their_ends(dtype, name):
+    a, b = extremes(dtype)
+    pairs = [(m, n) for m, n in zip(a, b) if n]
+    exact = {
+        "floor_divide": lambda m, n: m // n,
+        "remainder": lambda m, n: m % n,
+        "fmod": lambda m, n: abs(m) % abs(n) * (-1 if m < 0 else 1),
+    }[name]
+    x = ember.tensor([m for m, _ in pairs], dtype=dtype)
+    y = ember.tensor([n for _, n in pairs], dtype=dtype)
+    made = getattr(ember, name)(x, y).tolist()
+    assert made == [wrapped(exact(m, n), dtype) for m, n in pairs]
+    for m, n in pairs:
+        by_number = getattr(ember, name)(ember.tensor(m, dtype=dtype), n)
+        assert by_number.item() == wrapped(exact(m, n), dtype)

@@ -255,19 +255,27 @@ inline T right_shift(T a, T b) {
   constexpr T most = T(sizeof(T) * 8 - std::is_signed_v<T>);
   return T(a >> (((b < 0) | (b >= most)) ? most : b));
 }
+// Magnitudes are unsigned: that of the smallest integer does not fit into T.
+template <class T>
+inline std::make_unsigned_t<T> magnitude(T a) {
+  using U = std::make_unsigned_t<T>;
+  return a < 0 ? U(U(0) - U(a)) : U(a);
+}
 template <class T>
 inline T gcd(T a, T b) {
-  a = abs(a), b = abs(b);
-  while (a != 0) {
-    T r = modulo(b, a);
-    b = a, a = r;
+  using U = std::make_unsigned_t<T>;
+  U x = magnitude(a), y = magnitude(b);
+  while (x != 0) {
+    const U r = U(y % x);
+    y = x, x = r;
   }
-  return b;
+  return T(y);
 }
 template <class T>
 inline T lcm(T a, T b) {
-  T d = gcd(a, b);
-  return d == 0 ? T(0) : abs(T(std::make_unsigned_t<T>(a / d) * std::make_unsigned_t<T>(b)));
+  using U = std::make_unsigned_t<T>;
+  const U d = magnitude(gcd(a, b));
+  return d == 0 ? T(0) : abs(T(U(magnitude(a) / d) * magnitude(b)));
 }
 
 template <class T>

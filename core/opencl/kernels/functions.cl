@@ -187,17 +187,18 @@ DEVICE T f_left_shift(T a, T b) {
 DEVICE T f_right_shift(T a, T b) {
   return ((b < 0) | (b >= T_MOST)) ? (T)(a < 0 ? -1 : 0) : (T)(a >> b);
 }
+DEVICE U f_magnitude(T a) { return a < 0 ? (U)((U)0 - (U)a) : (U)a; }
 DEVICE T f_gcd(T a, T b) {
-  a = f_abs(a), b = f_abs(b);
-  while (a != 0) {
-    T r = f_modulo(b, a);
-    b = a, a = r;
+  U x = f_magnitude(a), y = f_magnitude(b);
+  while (x != 0) {
+    U r = (U)(y % x);
+    y = x, x = r;
   }
-  return b;
+  return (T)y;
 }
 DEVICE T f_lcm(T a, T b) {
-  T d = f_gcd(a, b);
-  return d == 0 ? (T)0 : f_abs((T)((U)(a / d) * (U)b));
+  U d = f_magnitude(f_gcd(a, b));
+  return d == 0 ? (T)0 : f_abs((T)((U)(f_magnitude(a) / d) * f_magnitude(b)));
 }
 DEVICE T f_pow(T a, T n) {
   if (n < 0) return a == 1 ? (T)1 : a + 1 == 0 ? ((n & 1) ? a : (T)1) : (T)0;
