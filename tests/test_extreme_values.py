@@ -167,8 +167,8 @@ def test_integers_that_have_no_negative(dtype):
     }
     for op, values in expected.items():
         made = [wrapped(v, dtype) for v in values]
-        # Of the wide ones it is an absolute value, where there is one; those of 8 and 16
-        # bits are computed in 32.
+        # Of the wide ones it is an absolute value, where there is one; those of 8 and
+        # 16 bits are computed in 32.
         if op is ember.lcm and dtype.itemsize > 2:
             made = [v if v == ember.iinfo(dtype).min else abs(v) for v in made]
         assert op(x, y).tolist() == made, op
