@@ -88,19 +88,6 @@ void Backend::join(const Tensor& out, const TensorList& parts, int dim) {
   }
 }
 
-std::vector<double> count_steps(const TensorList& steps) {
-  std::vector<double> counts;
-  counts.reserve(steps.size());
-  for (const Tensor& step : steps) {
-    Backend& b = backend_of(step);
-    alignas(16) char value[16];
-    b.copy_to_host(value, step);
-    counts.push_back(Scalar::load(step.dtype(), value).to<double>() + 1);
-    b.fill(step, Scalar(counts.back()));
-  }
-  return counts;
-}
-
 void register_backend(const std::string& name, Backend* backend, Primitives has) {
   uint8_t kind = register_device_kind(name);
   backend->has_ = has;

@@ -80,8 +80,10 @@ class Backend {
   Primitives has_;
 };
 
-// Counts one more step in each of `steps`; the numbers of these steps, from 1.
-std::vector<double> count_steps(const TensorList& steps);
+// What the element loops of a step need, row_of(f).numbers for each of the `params` parameters,
+// from the options and the scalars of update(), which are made those after the step.
+std::vector<double> step_numbers(Update f, size_t params, const TensorList& scalars,
+                                 const std::vector<double>& options);
 
 // The primitives that a class of devices overrides.
 template <class Device>

@@ -55,8 +55,8 @@ constexpr int kTernaryRows = 0
     ;
 
 // The dtypes that a row takes, as a set. With kPromotes, whatever is not floating or complex
-// is first converted to the default float.
-using Types = uint16_t;
+// is first converted to the default float. Beside them, what else is to be known of a row.
+using Types = uint32_t;
 constexpr Types kHasBool = 1, kHasInt = 2, kHasWideUnsigned = 4, kHasHalf = 8, kHasFloat = 16,
                 kHasComplex = 32, kPromotes = 64, kHasComplex32 = 128, kHasFloat8 = 256;
 
@@ -76,6 +76,28 @@ constexpr Types kNumber = kReal | kHasComplex;             // not bool
 constexpr Types kNumberBool = kNumber | kHasBool;          //
 constexpr Types kAny = kNumberBool | kHasWideUnsigned;     // everything but:
 constexpr Types kStored = kHasComplex32 | kHasFloat8;      // dtypes that few rows take
+
+constexpr Types fact(int i) { return Types(1) << (9 + i); }
+// Of the op: which operands may be numbers, and forms besides those that all rows have.
+constexpr Types kTakesNumber = fact(0);                       // the second
+constexpr Types kTakesNumbers = fact(1);                      // each, but not both
+constexpr Types kTakesOnlyNumbers = kTakesNumbers | fact(2);  // each, and both
+constexpr Types kNoOp = fact(3);                              // none, or registered by hand
+constexpr Types kInPlace = fact(4), kFunctionInPlace = fact(5);
+constexpr Types kUnaligned = fact(6);  // out= is no operand, unless that is copied first
+// Of values.
+constexpr Types kToReal = fact(7);        // of complex numbers, real ones
+constexpr Types kChooses = fact(8);       // the first operand is a condition
+constexpr Types kExact = fact(9);         // Note [Exact operands]
+constexpr Types kExactNumber = fact(10);  // the same, if it is a number
+constexpr Types kCommutes = fact(11);
+constexpr Types kDivides = fact(12);  // zero does not divide integers
+constexpr Types kModulo = fact(13);   // takes many steps where the quotient is huge
+constexpr Types kTurns = fact(14);    // is periodic
+// Of the CPU's kernels.
+constexpr Types kNarrow = fact(15);    // for integers of 8 and 16 bits, too
+constexpr Types kByNumber = fact(16);  // for a number as second operand, too
+constexpr Types kOwnHalf = fact(17);   // those of float16 and bfloat16 round on the way
 
 // What the derivative of a Unary needs.
 enum class Keep : uint8_t { none, x, y, never };

@@ -210,15 +210,6 @@ EMBER_FIELDS(RecurrentBackward, (In, gates), (In, weight), (In, projection), (In
              (In, before_h), (In, hidden), (In, dy), (Changed, dh), (Changed, dc), (Out, dgates),
              (Out, dgates_h), (Out, dbias), (Out, dbias_h), (Out, dprojected))
 
-EMBER_FIELDS(SgdStep, (Attr, lr), (Attr, momentum), (Attr, dampening), (Attr, weight_decay),
-             (Attr, nesterov), (Attr, maximize), (Attr, first))
-EMBER_FIELDS(AdamStep, (Attr, lr), (Attr, beta1), (Attr, beta2), (Attr, eps), (Attr, weight_decay),
-             (Attr, decoupled), (Attr, amsgrad), (Attr, maximize))
-EMBER_FIELDS(RmspropStep, (Attr, lr), (Attr, alpha), (Attr, eps), (Attr, weight_decay),
-             (Attr, momentum), (Attr, centered), (Attr, maximize))
-EMBER_FIELDS(AdagradStep, (Attr, lr), (Attr, lr_decay), (Attr, eps), (Attr, weight_decay),
-             (Attr, maximize))
-
 template <class T>
 concept HasFields = requires(const T& t) { fields(t, [](auto...) {}); };
 

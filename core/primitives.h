@@ -309,26 +309,14 @@ PRIMITIVE(Default, void, sparse_mm, OUT(out), ATTR(const CsrRows&, a), IN(values
 PRIMITIVE(Default, void, sampled_mm, OUT(out), ATTR(const CsrRows&, at), IN(a), IN(b))
 
 // --- optimizer steps -----------------------------------------------------------------------------
-// Over whole lists of parameters, in one pass over memory. Entry i of each list belongs to
-// parameter i: contiguous, of its size and (real, floating) dtype. Parameters share no memory. A
-// list that a step does not use may be empty. `steps` count those that were made, in a tensor of
-// one element for each parameter, on any device: count_steps() does it. Half-precision values are
-// widened, and rounded once, when they are written.
 
-// buffers: the running gradients, if there is momentum.
-PRIMITIVE(Fused, void, sgd, ALL_CHANGED(params), INS(grads), ALL_CHANGED(buffers),
-          ATTR(const SgdStep&, step))
-// Running means of the gradients and of their squares; the largest of the latter (amsgrad).
-PRIMITIVE(Fused, void, adam, ALL_CHANGED(params), INS(grads), ALL_CHANGED(means),
-          ALL_CHANGED(squares), ALL_CHANGED(largest), ALL_CHANGED(steps),
-          ATTR(const AdamStep&, step))
-// means: of the gradients, if centered; buffers: if there is momentum.
-PRIMITIVE(Fused, void, rmsprop, ALL_CHANGED(params), INS(grads), ALL_CHANGED(squares),
-          ALL_CHANGED(means), ALL_CHANGED(buffers), ALL_CHANGED(steps),
-          ATTR(const RmspropStep&, step))
-// sums: of the squared gradients.
-PRIMITIVE(Fused, void, adagrad, ALL_CHANGED(params), INS(grads), ALL_CHANGED(sums),
-          ALL_CHANGED(steps), ATTR(const AdagradStep&, step))
+// A row of optim_formulas.h over whole lists of parameters, in one pass over memory. Entry i of
+// each list belongs to parameter i: contiguous, of its size and (real, floating) dtype. Parameters
+// share no memory. `state` and `scalars` hold all lists of the row, one after the other; a list
+// that is missing, undefined tensors. Scalars have one element, on any device; step_numbers() reads
+// and changes them. Half-precision values are widened, and rounded once, when they are written.
+PRIMITIVE(Fused, void, update, ATTR(Update, f), ALL_CHANGED(params), INS(grads), ALL_CHANGED(state),
+          ALL_CHANGED(scalars), ATTR(const std::vector<double>&, options))
 
 #undef OUT
 #undef IN

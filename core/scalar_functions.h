@@ -49,8 +49,8 @@
 #endif
 
 #if !defined(FAMILY) || FAMILY == ARITHMETIC
-UNARY(abs, kNumber | kStored, x, abs(x), conj(sgn(x)), "Absolute value of each element; of a complex one, its modulus.")
-UNARY(neg, kNumber | kHasComplex32, none, -x, -1, "Each element with its sign changed.")
+UNARY(abs, kNumber | kStored | kNarrow | kToReal, x, abs(x), conj(sgn(x)), "Absolute value of each element; of a complex one, its modulus.")
+UNARY(neg, kNumber | kHasComplex32 | kNarrow, none, -x, -1, "Each element with its sign changed.")
 UNARY(sign, kRealBool, none, sign(x), 0, "-1, 0 or 1 by the sign of each element.")
 UNARY(sgn, kNumberBool | kHasComplex32, none, sgn(x), 0, "Sign of each element; of a complex one, x / abs(x).")
 UNARY(ceil, kRounds, none, ceil(x), 0, "Smallest integer not below each element.")
@@ -61,15 +61,15 @@ UNARY_P(round_decimals, (divides, scale), kFloatOnly, none,
         where(p0 != 0, round(x / p1) * p1, round(x * p1) / p1), 0,
         "Each element rounded to a number of decimals; scale is 10 to the power of their number.")
 UNARY(frac, kFloatOnly, none, x - trunc(x), 1, "Fractional part of each element, with its sign.")
-UNARY(frexp_mantissa, kFloatOnly, x, frexp_mantissa(x), exp2(-frexp_exponent(x)),
+UNARY(frexp_mantissa, kFloatOnly | kNoOp, x, frexp_mantissa(x), exp2(-frexp_exponent(x)),
       "x / 2**exponent, in [0.5, 1) but for its sign.")
-UNARY(frexp_exponent, kFloatOnly, none, frexp_exponent(x), 0, "The exponent of frexp().")
-UNARY(square, kNumber, x, x * x, 2 * x, "Square of each element.")
+UNARY(frexp_exponent, kFloatOnly | kNoOp, none, frexp_exponent(x), 0, "The exponent of frexp().")
+UNARY(square, kNumber | kNoOp, x, x * x, 2 * x, "Square of each element.")
 UNARY(reciprocal, kFloat, y, reciprocal(x), -y * y, "1 / x for each element.")
 UNARY(sqrt, kFloat, y, sqrt(x), 1 / (2 * y), "Square root of each element.")
 UNARY(rsqrt, kFloat, y, rsqrt(x), (T)-0.5 * y * y * y, "1 / sqrt(x) for each element.")
 UNARY(conj_physical, kAny | kStored, never, conj(x), 0, "Complex conjugate of each element.")
-UNARY(bitwise_not, kIntBool, never, bitwise_not(x), 0, "Bitwise complement; for bool, logical not.")
+UNARY(bitwise_not, kIntBool | kNarrow, never, bitwise_not(x), 0, "Bitwise complement; for bool, logical not.")
 UNARY(deg2rad, kRealFloat, none, x * (T)0.017453292519943295, (T)0.017453292519943295,
       "Degrees to radians.")
 UNARY(rad2deg, kRealFloat, none, x * (T)57.29577951308232, (T)57.29577951308232,
@@ -78,52 +78,52 @@ UNARY_P(nan_to_num, (nan, posinf, neginf), kRealAny, x,
         where(x != x, p0, where(isinf(x), where(x > 0, p1, p2), x)),
         where(isfinite(x), (T)1, (T)0), "NaN and the infinities replaced by given numbers.")
 
-BINARY(add, kAny | kHasComplex32, a + b, g, g, "Sum of two tensors, broadcast together.")
-BINARY(sub, kNumber | kHasComplex32, a - b, g, -g, "Difference of two tensors, broadcast together.")
-BINARY(mul, kAny | kStored, a * b, g * conj(b), g * conj(a), "Product of two tensors, broadcast together.")
-BINARY(div, kFloat, a / b, g / conj(b), -g * conj(y / b), "Quotient of two tensors, broadcast together.")
-BINARY(floor_divide, kReal, floor_divide(a, b), zeros_like(g), zeros_like(g),
+BINARY(add, kAny | kHasComplex32 | kTakesOnlyNumbers | kCommutes | kNarrow | kByNumber, a + b, g, g, "Sum of two tensors, broadcast together.")
+BINARY(sub, kNumber | kHasComplex32 | kTakesOnlyNumbers | kNarrow | kByNumber, a - b, g, -g, "Difference of two tensors, broadcast together.")
+BINARY(mul, kAny | kStored | kTakesOnlyNumbers | kExactNumber | kCommutes | kNarrow | kByNumber, a * b, g * conj(b), g * conj(a), "Product of two tensors, broadcast together.")
+BINARY(div, kFloat | kTakesOnlyNumbers | kExactNumber | kByNumber, a / b, g / conj(b), -g * conj(y / b), "Quotient of two tensors, broadcast together.")
+BINARY(floor_divide, kReal | kTakesOnlyNumbers | kExactNumber | kDivides | kModulo, floor_divide(a, b), zeros_like(g), zeros_like(g),
        "Quotient rounded towards minus infinity.")
-BINARY(trunc_divide, kReal, trunc_divide(a, b), zeros_like(g), zeros_like(g), "Quotient rounded towards zero.")
-BINARY(remainder, kReal, remainder(a, b), g, -g * floor_divide(a, b),
+BINARY(trunc_divide, kReal | kExactNumber | kDivides | kNoOp, trunc_divide(a, b), zeros_like(g), zeros_like(g), "Quotient rounded towards zero.")
+BINARY(remainder, kReal | kTakesNumbers | kDivides | kModulo, remainder(a, b), g, -g * floor_divide(a, b),
        "Remainder of the division, with the divisor's sign.")
-BINARY(fmod, kReal, fmod(a, b), g, -g * trunc_divide(a, b),
+BINARY(fmod, kReal | kTakesNumber | kDivides | kModulo, fmod(a, b), g, -g * trunc_divide(a, b),
        "Remainder of the division, with the dividend's sign.")
-BINARY(maximum, kRealBool, maximum(a, b), where(a == b, g / 2, where(a < b, (T)0, g)),
+BINARY(maximum, kRealBool | kNarrow, maximum(a, b), where(a == b, g / 2, where(a < b, (T)0, g)),
        where(a == b, g / 2, where(b < a, (T)0, g)), "Larger of two elements; NaN if either is.")
-BINARY(minimum, kRealBool, minimum(a, b), where(a == b, g / 2, where(a > b, (T)0, g)),
+BINARY(minimum, kRealBool | kNarrow, minimum(a, b), where(a == b, g / 2, where(a > b, (T)0, g)),
        where(a == b, g / 2, where(b > a, (T)0, g)), "Smaller of two elements; NaN if either is.")
 BINARY(fmax, kRealBool, fmax(a, b), where((a >= b) | isnan(b), g, (T)0),
        where((a >= b) | isnan(b), (T)0, g), "Larger of two elements; a NaN loses.")
 BINARY(fmin, kRealBool, fmin(a, b), where((a <= b) | isnan(b), g, (T)0),
        where((a <= b) | isnan(b), (T)0, g), "Smaller of two elements; a NaN loses.")
-BINARY(clamp_min, kRealBool, maximum(a, b), where(a >= b, g, (T)0), where(a < b, g, (T)0),
+BINARY(clamp_min, kRealBool | kTakesNumber | kFunctionInPlace, maximum(a, b), where(a >= b, g, (T)0), where(a < b, g, (T)0),
        "Elements below a bound replaced by it.")
-BINARY(clamp_max, kRealBool, minimum(a, b), where(a <= b, g, (T)0), where(a > b, g, (T)0),
+BINARY(clamp_max, kRealBool | kTakesNumber | kFunctionInPlace, minimum(a, b), where(a <= b, g, (T)0), where(a > b, g, (T)0),
        "Elements above a bound replaced by it.")
-BINARY(copysign, kRealFloat, copysign(a, b), where(a == 0, (T)0, g * (y / where(a == 0, (T)1, a))),
+BINARY(copysign, kRealFloat | kTakesNumber, copysign(a, b), where(a == 0, (T)0, g * (y / where(a == 0, (T)1, a))),
        zeros_like(g), "Magnitude of the first with the sign of the second.")
-BINARY(nextafter, kFloatOnly, nextafter(a, b), g, zeros_like(g), "Next number after the first towards the second.")
-BINARY(heaviside, kRealBool, heaviside(a, b), zeros_like(g), zeros_like(g),
+BINARY(nextafter, kFloatOnly | kOwnHalf, nextafter(a, b), g, zeros_like(g), "Next number after the first towards the second.")
+BINARY(heaviside, kRealBool | kNoOp, heaviside(a, b), zeros_like(g), zeros_like(g),
        "0 below zero, 1 above it, the second operand at zero.")
-BINARY(bitwise_and, kBits, a & b, never, never, "Bitwise and; for bool, logical and.")
-BINARY(bitwise_or, kBits, a | b, never, never, "Bitwise or; for bool, logical or.")
-BINARY(bitwise_xor, kBits, a ^ b, never, never, "Bitwise exclusive or.")
-BINARY(bitwise_left_shift, kInt, left_shift(a, b), never, never, "Bits shifted left.")
-BINARY(bitwise_right_shift, kInt, right_shift(a, b), never, never, "Bits shifted right, keeping the sign.")
-BINARY(gcd, kInt, gcd(a, b), never, never, "Greatest common divisor.")
-BINARY(lcm, kInt, lcm(a, b), never, never, "Least common multiple.")
+BINARY(bitwise_and, kBits | kTakesNumbers | kNarrow, a & b, never, never, "Bitwise and; for bool, logical and.")
+BINARY(bitwise_or, kBits | kTakesNumbers | kNarrow, a | b, never, never, "Bitwise or; for bool, logical or.")
+BINARY(bitwise_xor, kBits | kTakesNumbers | kNarrow, a ^ b, never, never, "Bitwise exclusive or.")
+BINARY(bitwise_left_shift, kInt | kTakesNumbers, left_shift(a, b), never, never, "Bits shifted left.")
+BINARY(bitwise_right_shift, kInt | kTakesNumbers, right_shift(a, b), never, never, "Bits shifted right, keeping the sign.")
+BINARY(gcd, kInt | kFunctionInPlace, gcd(a, b), never, never, "Greatest common divisor.")
+BINARY(lcm, kInt | kFunctionInPlace, lcm(a, b), never, never, "Least common multiple.")
 BINARY(prelu, kFloatOnly, where(a > 0, a, b * a), where(a > 0, g, g * b), where(a > 0, (T)0, g * a),
        "x where it is positive, weight * x elsewhere.")
 
-TERNARY(where, kAny | kStored, where(a, b, c), never, where(a, g, (T)0), where(a, (T)0, g),
+TERNARY(where, kAny | kStored | kChooses, where(a, b, c), never, where(a, g, (T)0), where(a, (T)0, g),
         "The second operand where the first is true, the third elsewhere.")
-TERNARY(lerp, kFloatComplex, lerp(a, b, c), g * conj(1 - c), g * conj(c), g * conj(b - a),
+TERNARY(lerp, kFloatComplex | kExactNumber, lerp(a, b, c), g * conj(1 - c), g * conj(c), g * conj(b - a),
         "Linear interpolation from the first to the second by a weight.")
 TERNARY(addcmul, kNumber | kHasComplex32, a + p0 * b * c, g, g * conj(p0 * c), g * conj(p0 * b), "a + value * b * c.")
 TERNARY(addcdiv, kFloatComplex, a + p0 * b / c, g, g * conj(p0 / c), -g * conj(p0 * b / (c * c)),
         "a + value * b / c.")
-TERNARY(clamp, kReal, minimum(c, maximum(b, a)), where((a >= b) & (a <= c), g, (T)0),
+TERNARY(clamp, kReal | kNarrow, minimum(c, maximum(b, a)), where((a >= b) & (a <= c), g, (T)0),
         where((a < b) & (b < c), g, (T)0), where((a > c) | (c < b), g, (T)0),
         "Elements limited to the range between two bounds.")
 #endif
@@ -145,13 +145,13 @@ UNARY(atanh, kFloat, x, atanh(x), 1 / (1 - x * x), "Inverse hyperbolic tangent o
 UNARY_P(pow_scalar, (exponent), kFloatComplex, x, pow(x, p0),
         where(p0 == 0, (T)0, p0 * pow(x, p0 - 1)), "Each element to the power of a number.")
 
-BINARY(pow, kNumber, pow(a, b), g * conj(where(b == 0, (T)0, b * pow(a, b - 1))),
+BINARY(pow, kNumber | kTakesNumbers, pow(a, b), g * conj(where(b == 0, (T)0, b * pow(a, b - 1))),
        where((a == 0) & isfinite(y), (T)0, g * conj(y * log(a))), "The first to the power of the second.")
-BINARY(ldexp, kFloat, a * exp2(b), g * conj(exp2(b)), g * conj(y * (T)0.69314718055994530942),
+BINARY(ldexp, kFloat | kExact | kFunctionInPlace | kUnaligned, a * exp2(b), g * conj(exp2(b)), g * conj(y * (T)0.69314718055994530942),
        "The first times 2 to the power of the second.")
-BINARY(xlogy, kRealFloat, xlogy(a, b), g * where((a == 0) & (b <= 0), (T)0, log(b)), g * a / b,
+BINARY(xlogy, kRealFloat | kTakesNumbers | kOwnHalf | kFunctionInPlace, xlogy(a, b), g * where((a == 0) & (b <= 0), (T)0, log(b)), g * a / b,
        "a * log(b), which is 0 where a is.")
-BINARY(xlog1py, kRealFloat, xlog1py(a, b), g * where((a == 0) & (b <= -1), (T)0, log1p(b)), g * a / (b + 1),
+BINARY(xlog1py, kRealFloat | kOwnHalf | kNoOp, xlog1py(a, b), g * where((a == 0) & (b <= -1), (T)0, log1p(b)), g * a / (b + 1),
        "a * log(1 + b), which is 0 where a is.")
 BINARY(logaddexp, kFloatComplex, logaddexp(a, b), g / conj(1 + exp(b - a)), g / conj(1 + exp(a - b)),
        "log(exp(a) + exp(b)) without overflow.")
@@ -160,16 +160,16 @@ BINARY(logaddexp2, kFloatOnly, logaddexp2(a, b), g / (1 + exp2(b - a)), g / (1 +
 #endif
 
 #if !defined(FAMILY) || FAMILY == TRIGONOMETRIC
-UNARY(sin, kFloat, x, sin(x), cos(x), "Sine of each element.")
-UNARY(cos, kFloat, x, cos(x), -sin(x), "Cosine of each element.")
-UNARY(tan, kFloat, y, tan(x), 1 + y * y, "Tangent of each element.")
+UNARY(sin, kFloat | kTurns, x, sin(x), cos(x), "Sine of each element.")
+UNARY(cos, kFloat | kTurns, x, cos(x), -sin(x), "Cosine of each element.")
+UNARY(tan, kFloat | kTurns, y, tan(x), 1 + y * y, "Tangent of each element.")
 UNARY(asin, kFloat, x, asin(x), rsqrt(1 - x * x), "Inverse sine of each element.")
 UNARY(acos, kFloat, x, acos(x), -rsqrt(1 - x * x), "Inverse cosine of each element.")
 UNARY(atan, kFloat, x, atan(x), 1 / (x * x + 1), "Inverse tangent of each element.")
-UNARY(sinc, kFloat, x, sinc(x),
+UNARY(sinc, kFloat | kTurns, x, sinc(x),
       where(x == 0, (T)0, (cos((T)3.14159265358979323846 * x) - sinc(x)) / where(x == 0, (T)1, x)),
       "sin(pi x) / (pi x), which is 1 at zero.")
-UNARY(angle, kRealFloat, none, where(x != x, x, where(x < 0, (T)3.14159265358979323846, (T)0)), 0,
+UNARY(angle, kRealFloat | kNoOp, none, where(x != x, x, where(x < 0, (T)3.14159265358979323846, (T)0)), 0,
       "Angle of each element with the positive real axis: 0 or pi for a real one.")
 
 BINARY(atan2, kRealFloat, atan2(a, b), g * b / where(a * a + b * b == 0, (T)1, a * a + b * b),
@@ -318,19 +318,19 @@ PREDICATE(isfinite, kAny | kStored, isfinite(x), "True where an element is neith
 PREDICATE(isposinf, kRealAny, isinf(x) & (x > 0), "True where an element is plus infinity.")
 PREDICATE(isneginf, kRealAny, isinf(x) & (x < 0), "True where an element is minus infinity.")
 PREDICATE(signbit, kRealAny, signbit(x), "True where the sign bit is set, that of -0. included.")
-PREDICATE(logical_not, kNumberBool, x == 0, "True where an element is zero.")
+PREDICATE(logical_not, kNumberBool | kNarrow | kInPlace, x == 0, "True where an element is zero.")
 PREDICATE(isreal, kAny | kStored, isreal(x), "True where the imaginary part is zero.")
 
-COMPARE(eq, kAny | kStored, a == b, "True where the two elements are equal.")
-COMPARE(ne, kAny | kStored, a != b, "True where the two elements differ.")
-COMPARE(lt, kRealBool, a < b, "True where the first is less than the second.")
-COMPARE(le, kRealBool, a <= b, "True where the first is at most the second.")
-COMPARE(gt, kRealBool, a > b, "True where the first is greater than the second.")
-COMPARE(ge, kRealBool, a >= b, "True where the first is at least the second.")
-COMPARE(logical_and, kNumberBool, (a != 0) & (b != 0), "True where both elements are nonzero.")
-COMPARE(logical_or, kNumberBool, (a != 0) | (b != 0), "True where one of the elements is nonzero.")
-COMPARE(logical_xor, kNumberBool, (a != 0) != (b != 0), "True where just one element is nonzero.")
-COMPARE(isclose, kFloat, (a == b) | ((p2 != 0) & isnan(a) & isnan(b)) |
+COMPARE(eq, kAny | kStored | kTakesNumber | kNarrow, a == b, "True where the two elements are equal.")
+COMPARE(ne, kAny | kStored | kTakesNumber | kNarrow, a != b, "True where the two elements differ.")
+COMPARE(lt, kRealBool | kTakesNumber | kNarrow, a < b, "True where the first is less than the second.")
+COMPARE(le, kRealBool | kTakesNumber | kNarrow, a <= b, "True where the first is at most the second.")
+COMPARE(gt, kRealBool | kTakesNumber | kNarrow, a > b, "True where the first is greater than the second.")
+COMPARE(ge, kRealBool | kTakesNumber | kNarrow, a >= b, "True where the first is at least the second.")
+COMPARE(logical_and, kNumberBool | kNarrow, (a != 0) & (b != 0), "True where both elements are nonzero.")
+COMPARE(logical_or, kNumberBool | kNarrow, (a != 0) | (b != 0), "True where one of the elements is nonzero.")
+COMPARE(logical_xor, kNumberBool | kNarrow, (a != 0) != (b != 0), "True where just one element is nonzero.")
+COMPARE(isclose, kFloat | kNoOp, (a == b) | ((p2 != 0) & isnan(a) & isnan(b)) |
                              (isfinite(a - b) & (abs(a - b) <= abs(p1) + abs(p0 * b))),
         "True where abs(a - b) <= atol + rtol * abs(b); p0 rtol, p1 atol, p2 whether NaN equals NaN.")
 #endif

@@ -27,7 +27,13 @@ LONG_FILES = {
 # header and source of one name directly in core/. A new part is added here, which is
 # the moment to think about where it stands.
 BASE = {"check", "runtime", "profile"}
-TABLE = BASE | {"functions", "scalar_functions", "optim_steps", "expand"}
+TABLE = BASE | {
+    "functions",
+    "scalar_functions",
+    "optim_steps",
+    "optim_formulas",
+    "expand",
+}
 CONTRACT = TABLE | {"tensor", "random", "backend", "operands", "primitives"}
 DEVICES = {"cpu", "meta", "meta_backend", "sparse_backend", "opencl", "recorder"}
 DEVICE_HELPS = {"special_functions", "recurrences", "disk"}
@@ -43,7 +49,8 @@ MAY_INCLUDE = {
     "functions": TABLE,
     "tensor": BASE,
     "random": BASE | {"tensor", "cpu"},  # its streams are the CPU's on every device
-    "optim_steps": set(),
+    "optim_formulas": set(),
+    "optim_steps": TABLE | {"tensor", "backend"},
     "expand": set(),
     "operands": TABLE | {"tensor", "random"},
     "primitives": set(),

@@ -124,7 +124,7 @@ void CpuBackend::ternary(Ternary f, Dtype compute, const Tensor& out, const Inpu
                          const Input& b, const Input& c, const Params& p) {
   compute = compute_of(compute);
   cpu::ternary(f, compute, out.dim(), out.shape().data(), raw(out),
-               Raw(a, f == Ternary::where ? Dtype::Bool : compute), Raw(b, compute),
+               Raw(a, types_of(f) & kChooses ? Dtype::Bool : compute), Raw(b, compute),
                Raw(c, compute), p);
 }
 void CpuBackend::unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g,

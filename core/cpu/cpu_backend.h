@@ -29,7 +29,7 @@ class CpuBackend final : public Backend {
   EMBER_HAS(channel_moments, channel_scale, channel_dots, channel_combine)
   EMBER_HAS(attention, attention_grad, recurrent, recurrent_grad, class_loss, class_loss_grad)
   EMBER_HAS(sparse_mm, sampled_mm)
-  EMBER_HAS(sgd, adam, rmsprop, adagrad)
+  EMBER_HAS(update)
 
  private:
   bool takes(Primitive p, Dtype dtype) const override;

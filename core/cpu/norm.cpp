@@ -41,8 +41,7 @@ void in_parts(int64_t n, int64_t parts, F body) {
   });
 }
 
-// --- channels: planes of S elements, or columns
-// ---------------------------------------------------
+// --- channels: planes of S elements, or columns --------------------------------------------------
 
 // x (N, C, S): runs of one channel side by side, or rows of all channels.
 struct Channels {

@@ -30,22 +30,32 @@ struct Item {
   char* rows[kOptimRows];
   int64_t end;  // elements of this parameter and of those before it
   int64_t bytes;
-  OptimType type;
+  OptimLoop loop;
 };
 
-// Calls run(type, elements, rows, parameter) on stretches that together are all elements.
-template <class F>
-void over_all(const TensorList* const (&lists)[kOptimRows], F run) {
-  const TensorList& params = *lists[0];
-  std::vector<Item> items(params.size());
+}  // namespace
+
+void CpuBackend::update(Update f, const TensorList& params, const TensorList& grads,
+                        const TensorList& state, const TensorList& scalars,
+                        const std::vector<double>& options) {
+  const UpdateRow& row = row_of(f);
+  const size_t count = params.size();
+  const std::vector<double> numbers = step_numbers(f, count, scalars, options);
+  int given = 0;
+  for (size_t k = 0; k < row.sometimes.size(); k++)
+    if (state[(row.state.size() + k) * count]) given |= 1 << k;
+  std::vector<Item> items(count);
   int64_t total = 0;
-  for (size_t i = 0; i < params.size(); i++) {
+  for (size_t i = 0; i < count; i++) {
     Item& item = items[i];
-    for (int r = 0; r < kOptimRows; r++)
-      item.rows[r] = lists[r] && !lists[r]->empty() ? (*lists[r])[i].data<char>() : nullptr;
+    item = {};
+    item.rows[0] = params[i].data<char>();
+    item.rows[1] = grads[i].data<char>();
+    for (size_t k = 0; k < row.lists(); k++)
+      if (const Tensor& t = state[k * count + i]) item.rows[k + 2] = t.data<char>();
     item.end = total += params[i].numel();
     item.bytes = params[i].item_size();
-    item.type = type_of(params[i].dtype());
+    item.loop = loops_here()[int(f)][given][type_of(params[i].dtype())];
   }
   parallel_for(total, kOptimGrain, [&](int64_t begin, int64_t end) {
     auto after = [](int64_t at, const Item& item) { return at < item.end; };
@@ -56,46 +66,10 @@ void over_all(const TensorList* const (&lists)[kOptimRows], F run) {
       void* rows[kOptimRows];
       for (int r = 0; r < kOptimRows; r++)
         rows[r] = item.rows[r] ? item.rows[r] + (begin - start) * item.bytes : nullptr;
-      if (begin < stop) run(item.type, stop - begin, rows, i);
+      if (begin < stop) item.loop(stop - begin, rows, &numbers[i * row.numbers.size()]);
       begin = stop;
       i++;
     }
-  });
-}
-
-}  // namespace
-
-void CpuBackend::sgd(const TensorList& params, const TensorList& grads, const TensorList& buffers,
-                     const SgdStep& step) {
-  const auto& loops = loops_here().sgd;
-  over_all({&params, &grads, &buffers},
-           [&](OptimType type, int64_t n, OptimRows rows, size_t) { loops[type](n, rows, step); });
-}
-void CpuBackend::adam(const TensorList& params, const TensorList& grads, const TensorList& means,
-                      const TensorList& squares, const TensorList& largest, const TensorList& steps,
-                      const AdamStep& step) {
-  const std::vector<double> counts = count_steps(steps);
-  const auto& loops = loops_here().adam;
-  over_all({&params, &grads, &means, &squares, &largest},
-           [&](OptimType type, int64_t n, OptimRows rows, size_t i) {
-             loops[type](n, rows, counts[i], step);
-           });
-}
-void CpuBackend::rmsprop(const TensorList& params, const TensorList& grads,
-                         const TensorList& squares, const TensorList& means,
-                         const TensorList& buffers, const TensorList& steps,
-                         const RmspropStep& step) {
-  count_steps(steps);
-  const auto& loops = loops_here().rmsprop;
-  over_all({&params, &grads, &squares, &means, &buffers},
-           [&](OptimType type, int64_t n, OptimRows rows, size_t) { loops[type](n, rows, step); });
-}
-void CpuBackend::adagrad(const TensorList& params, const TensorList& grads, const TensorList& sums,
-                         const TensorList& steps, const AdagradStep& step) {
-  const std::vector<double> counts = count_steps(steps);
-  const auto& loops = loops_here().adagrad;
-  over_all({&params, &grads, &sums}, [&](OptimType type, int64_t n, OptimRows rows, size_t i) {
-    loops[type](n, rows, counts[i], step);
   });
 }
 

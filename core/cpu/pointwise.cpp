@@ -29,7 +29,7 @@ K kernel_of(const K (&row)[kColumns], Dtype native, F f, Dtype compute) {
 // but a quotient does not do so if its divisor is a number.
 static bool is_own(Binary f, Dtype compute, int ndim, const int64_t* shape, const Operand& out,
                    const Operand& b) {
-  if (f == Binary::nextafter || f == Binary::xlogy || f == Binary::xlog1py) return true;
+  if (types_of(f) & kOwnHalf) return true;
   if (out.dtype != compute || b.dtype != compute) return false;
   if (f != Binary::floor_divide) return true;
   bool one = true;
@@ -41,7 +41,7 @@ void unary(Unary f, Dtype compute, int ndim, const int64_t* shape, Operand out, 
            const Params& p) {
   const auto& row = kernels().unary[int(f)];
   const Dtype native = native_of(row, compute);
-  const Dtype result = f == Unary::abs ? real_of(native) : native;
+  const Dtype result = types_of(f) & kToReal ? real_of(native) : native;
   const Strided operands[] = {strided(out, result), strided(x, native)};
   run(Call(kernel_of(row, native, f, compute), p), ndim, shape, operands);
 }
@@ -50,7 +50,7 @@ void unary_grad(Unary f, Dtype compute, int ndim, const int64_t* shape, Operand 
                 Operand kept, const Params& p) {
   const auto& row = kernels().unary_grad[int(f)];
   const Dtype native = native_of(row, compute);
-  const Dtype incoming = f == Unary::abs ? real_of(native) : native;
+  const Dtype incoming = types_of(f) & kToReal ? real_of(native) : native;
   const Strided operands[] = {strided(out, native), strided(g, incoming), strided(kept, native)};
   run(Call(kernel_of(row, native, f, compute), p), ndim, shape, operands);
 }
@@ -71,7 +71,7 @@ void binary(Binary f, Dtype compute, int ndim, const int64_t* shape, Operand out
   bool zero_division = false;
   Params params = p;
   params.zero_division = &zero_division;
-  const bool commutes = f == Binary::add || f == Binary::mul;
+  const bool commutes = types_of(f) & kCommutes;
   if (commutes && ndim > 0 && a.strides[ndim - 1] == 0) std::swap(a, b);
   const Strided operands[] = {strided(out, native), strided(a, native), strided(b, native)};
   Call call(kernel_of(row, native, f, compute), params);
@@ -91,7 +91,7 @@ void compare(Compare f, Dtype compute, int ndim, const int64_t* shape, Operand o
 void ternary(Ternary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand a,
              Operand b, Operand c, const Params& p) {
   const auto& row = kernels().ternary[int(f)];
-  const bool chooses = f == Ternary::where;
+  const bool chooses = types_of(f) & kChooses;
   if (chooses && b.dtype == c.dtype)
     compute = b.dtype;  // nothing to compute, and so nothing to convert
   const Dtype native = native_of(row, compute);

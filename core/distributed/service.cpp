@@ -44,8 +44,7 @@ std::vector<std::string> parts_of(std::string_view text) {
 
 }  // namespace
 
-// --- the server
-// -----------------------------------------------------------------------------------
+// --- the server ----------------------------------------------------------------------------------
 
 struct Server::Connection {
   Socket socket;
@@ -179,8 +178,7 @@ void Server::stay_with(Connection& connection, int rank) {
   if (!stopping_) tell_others(connection, how, rank);
 }
 
-// --- the client
-// -----------------------------------------------------------------------------------
+// --- the client ----------------------------------------------------------------------------------
 
 Client::Client(const std::string& host, int port, std::string_view secret, Deadline deadline)
     : socket_(connect_to(host, port, deadline)) {
@@ -222,8 +220,7 @@ std::vector<std::string> Client::keys() {
   return parts_of(std::string_view(ask('k', {})).substr(1));
 }
 
-// --- presence
-// -------------------------------------------------------------------------------------
+// --- presence ------------------------------------------------------------------------------------
 
 Presence::Presence(const std::string& host, int port, std::string_view secret, int rank,
                    Deadline deadline, Gone gone)

@@ -36,7 +36,7 @@ class OpenClBackend : public Backend {
   EMBER_HAS(channel_moments, channel_scale, channel_dots, channel_combine)
   EMBER_HAS(recurrent, recurrent_grad, class_loss, class_loss_grad)
   EMBER_HAS(sparse_mm, sampled_mm)
-  EMBER_HAS(sgd, adam, rmsprop, adagrad)
+  EMBER_HAS(update)
 
  protected:
   bool takes(Primitive p, Dtype dtype) const override;

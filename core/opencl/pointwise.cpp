@@ -1,64 +1,16 @@
 // Pointwise primitives: a program per row, dtypes and layout, written from the row's formula.
 #include <algorithm>
-#include <cctype>
-#include <string_view>
 
 #include "opencl/complex.h"
 #include "opencl/device.h"
 #include "opencl/launch.h"
 #include "opencl/opencl_backend.h"
 #include "opencl/sources.h"
+#include "opencl/text.h"
 
 namespace ember::opencl {
 
 namespace {
-
-// A name of the special functions, which programs hold only if they call one.
-bool calls(std::string_view formula, std::string_view name) {
-  for (size_t at = formula.find(name); at != formula.npos; at = formula.find(name, at + 1)) {
-    auto is_name = [&](size_t i) {
-      return i < formula.size() && (std::isalnum((unsigned char)formula[i]) || formula[i] == '_');
-    };
-    if (!(at > 0 && is_name(at - 1)) && !is_name(at + name.size())) return true;
-  }
-  return false;
-}
-bool calls_special(std::string_view formula) {
-  for (const char* name :
-       {"digamma", "polygamma", "zeta", "igamma", "igammac", "gamma_density", "erfcx", "ndtri",
-        "erfinv", "log_ndtr", "i0", "i0e", "i1", "i1e", "airy_ai"})
-    if (calls(formula, name)) return true;
-  return formula.find("bessel") != formula.npos;
-}
-bool calls_recurrence(std::string_view formula) {
-  return formula.find("polynomial") != formula.npos || calls(formula, "trigamma");
-}
-
-// The element type and the functions that a formula may call.
-std::string functions_for(Dtype compute, std::string_view formula) {
-  const Dtype d = compute_of(compute);
-  if (is_complex(d)) return complex_functions(d);
-  const std::string type = value_type(d);
-  const std::string bits = std::to_string(item_size(d) * 8);
-  std::string text = "typedef " + type + " T;\n";
-  if (is_floating(d))
-    text += "#define T_FLOAT 1\n#define T_BITS " + bits + "\n";
-  else
-    text += "#define " + std::string(is_signed(d) ? "T_SIGNED" : "T_UNSIGNED") + " 1\ntypedef u" +
-            bits + " U;\n#define T_BITS " + bits + "\n";
-  if (d == Dtype::Bool) text += "#define T_BOOL 1\n";
-  const bool special = is_floating(d) && calls_special(formula);
-  if (special || (is_floating(d) && calls_recurrence(formula))) {
-    text += special
-                ? "#ifdef EMBER_DOUBLE\n#define REAL double\n#else\n#define REAL float\n#endif\n"
-                : "#define REAL T\n";
-    text += "#define inline static\n";
-    text += sources::recurrences;
-    if (special) text += std::string("#define SPECIAL 1\n") + sources::special_functions;
-    text += "#undef inline\n";
-  }
-  return text + sources::functions;
-}
 
 // The form of the kernel (see kernels/pointwise.cl) for where the operands lie.
 struct Layout {
@@ -218,9 +170,7 @@ void run(const Row& row, Dtype compute, const Tensor& out, std::initializer_list
 // An operand of integer division that is the number 0.
 void check_divisor(Binary f, Dtype compute, const Input& b) {
   if (b.tensor || !is_integral(compute) || !b.scalar.equal(0)) return;
-  if (f == Binary::floor_divide || f == Binary::trunc_divide || f == Binary::remainder ||
-      f == Binary::fmod)
-    fail(Kind::Runtime, "ZeroDivisionError");
+  if (types_of(f) & kDivides) fail(Kind::Runtime, "ZeroDivisionError");
 }
 
 }  // namespace

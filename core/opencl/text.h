@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "opencl/launch.h"
 
@@ -14,6 +15,9 @@ std::string define(const char* name, int64_t value);
 // The type in memory M, LOAD and STORE of a dtype, each followed by `suffix`; ACC is the type of
 // the values that are stored.
 std::string element(const char* suffix, Dtype memory, Dtype acc);
+
+// The type T that formulas compute in, for this dtype, and the functions that one may call.
+std::string functions_for(Dtype compute, std::string_view formula);
 
 // The type that sums of this dtype are kept in.
 Dtype accumulator(Dtype d);

@@ -157,8 +157,7 @@ EMBER_OP("nn.functional.prelu(Tensor self, Tensor weight) -> Tensor", &prelu_wit
          "x where it is positive, weight * x elsewhere; one weight, or one for each channel "
          "(dimension 1).");
 
-// --- at the top level, with in-place forms by name
-// -----------------------------------------------------------
+// --- at the top level, with in-place forms by name -----------------------------------------------
 
 EMBER_UNARY_OP("sigmoid", sigmoid, kUnaryForms, "1 / (1 + exp(-x)) for each element.");
 EMBER_UNARY_OP("relu", relu, kForms | InPlace | FunctionInPlace | Pointwise,
@@ -202,8 +201,7 @@ EMBER_ACTIVATION_IN_PLACE(threshold, ", float threshold, float value",
                           (const Tensor& self, double t, double value),
                           threshold(self, Params{t, value}, dest), "threshold() in place.");
 
-// --- logit
-// ---------------------------------------------------------------------------------------------------
+// --- logit ---------------------------------------------------------------------------------------
 
 static Tensor logit_of(const Tensor& self, std::optional<double> eps, Dest dest) {
   if (is_reduced(self.dtype())) {

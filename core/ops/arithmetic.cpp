@@ -39,8 +39,7 @@ Tensor scaled_sum(const char* op, const Operand& a, const Operand& b, const Scal
 
 Tensor conj(const Tensor& self) { return is_complex(self.dtype()) ? conj_physical(self) : self; }
 
-// --- sums and quotients
-// -----------------------------------------------------------------------------------
+// --- sums and quotients --------------------------------------------------------------------------
 
 Tensor add_scaled(const Operand& self, const Operand& other, const Scalar& alpha, Dest dest) {
   if (alpha.equal(1) && !alpha.is_bool()) return add(self, other, dest);
@@ -94,8 +93,7 @@ EMBER_OP("divide(Number self, Number other, *, str? rounding_mode=None) -> Tenso
          kPointwiseForms,
          "self / other, rounded to an integer if rounding_mode is 'trunc' or 'floor'.");
 
-// --- choices and bounds
-// -----------------------------------------------------------------------------------
+// --- choices and bounds --------------------------------------------------------------------------
 
 static Tensor select_where(const Tensor& condition, const Operand& self, const Operand& other,
                            Dest dest) {
@@ -207,8 +205,7 @@ EMBER_OP("heaviside(Tensor self, Tensor values) -> Tensor",
          }),
          kPointwiseForms, "0 below zero, 1 above it, `values` at zero.");
 
-// --- comparisons of whole tensors
-// -------------------------------------------------------------------------
+// --- comparisons of whole tensors ----------------------------------------------------------------
 
 static Tensor close(const Tensor& self, const Tensor& other, double rtol, double atol,
                     bool equal_nan) {
@@ -245,8 +242,7 @@ EMBER_OP("equal(Tensor self, Tensor other) -> bool", ([](const Tensor& self, con
          }),
          kForms | DataDependent, "True if two tensors have the same shape and elements.");
 
-// --- rounding, replacing
-// ----------------------------------------------------------------------------------
+// --- rounding, replacing -------------------------------------------------------------------------
 
 Tensor round(const Tensor& self, int64_t decimals, Dest dest) {
   if (decimals == 0) return round(self, dest);
@@ -300,8 +296,7 @@ EMBER_OP("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)", &frexp,
          kForms | Out | Aligned | Pointwise | ExactOut,
          "Each element as mantissa * 2**exponent, the mantissa in [0.5, 1) but for its sign.");
 
-// --- powers
-// -----------------------------------------------------------------------------------------------
+// --- powers --------------------------------------------------------------------------------------
 
 static Tensor float_power(const Operand& self, const Operand& exponent, Dest dest) {
   auto is_complex_operand = [](const Operand& o) {
@@ -329,8 +324,7 @@ EMBER_OP("pow(Number self, Number exponent) -> Tensor",
          (static_cast<Tensor (*)(const Operand&, const Operand&, Dest)>(&ember::pow)),
          kPointwiseForms, "self to the power of exponent.");
 
-// --- complex numbers
-// --------------------------------------------------------------------------------------
+// --- complex numbers -----------------------------------------------------------------------------
 
 static Tensor angle_of(const Tensor& self, Dest dest) {
   if (!is_complex(self.dtype())) return angle(self, dest);
@@ -340,8 +334,7 @@ static Tensor angle_of(const Tensor& self, Dest dest) {
 EMBER_OP("angle(Tensor self) -> Tensor", &angle_of, kForms | Out | Aligned | Pointwise,
          "Angle of each element with the positive real axis; 0 or pi for a real one.");
 
-// --- second names
-// -----------------------------------------------------------------------------------------
+// --- second names --------------------------------------------------------------------------------
 
 EMBER_UNARY_OP("absolute", abs, kPointwiseForms, "Alias of abs().");
 EMBER_UNARY_OP("negative", neg, kUnaryForms, "Alias of neg().");

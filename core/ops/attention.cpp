@@ -53,8 +53,7 @@ Tensor in_steps(const Tensor& q, const Tensor& k, const Tensor& v, const Call& c
   return to(matmul(weights, wide(values)), q.dtype());
 }
 
-// --- fused: four dimensions, batch and heads first
-// ------------------------------------------------
+// --- fused: four dimensions, batch and heads first -----------------------------------------------
 
 struct AttentionGrad {
   Saved q, k, v, out, logsumexp, mask;

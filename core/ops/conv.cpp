@@ -1,5 +1,5 @@
 // conv1d, conv2d, conv3d and their transposes: argument checks and shapes. The products themselves
-// and their gradients are in convolution.cpp.
+// and their gradients are in conv_products.cpp.
 #include "ops/conv.h"
 
 namespace ember {

@@ -1,5 +1,5 @@
 // The three products of a convolution (families/conv.h), each other's gradients, and what the ops
-// that slide a window over axes share: convolution.cpp, conv.cpp, pool.cpp.
+// that slide a window over axes share: conv_products.cpp, conv.cpp, pool.cpp.
 #pragma once
 
 #include "backend.h"

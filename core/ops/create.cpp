@@ -196,8 +196,7 @@ EMBER_OP("empty_permuted(Size size, Size physical_layout, " OPTIONS ") -> Tensor
          "A tensor with uninitialised elements whose dimensions lie in memory in the order "
          "`physical_layout`.");
 
-// --- like another tensor
-// --------------------------------------------------------------------------------------
+// --- like another tensor -------------------------------------------------------------------------
 
 namespace {
 
@@ -263,8 +262,7 @@ EMBER_OP("new_empty_strided(Tensor self, Size size, Size stride, " OPTIONS ") ->
          "A tensor of the given shape and strides and the same dtype and device, with "
          "uninitialised elements.");
 
-// --- other sizes
-// ------------------------------------------------------------------------------------------------
+// --- other sizes ---------------------------------------------------------------------------------
 
 namespace {
 

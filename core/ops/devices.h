@@ -1,4 +1,4 @@
-// A check for ops that hand several tensors to one kernel.
+// What ops may ask about devices: whether operands are on one, and whether there are values.
 #pragma once
 
 #include <initializer_list>
@@ -15,5 +15,8 @@ inline void check_same_device(const char* op, const Tensor& first,
       fail(Kind::Runtime, op, "(): Expected all tensors to be on the same device, but found ",
            first.device(), " and ", t->device());
 }
+
+// Whether there are elements to look at: the meta device has none.
+inline bool has_values(const Tensor& t) { return t.numel() != 0 && !t.device().is_meta(); }
 
 }  // namespace ember

@@ -142,11 +142,12 @@ EMBER_OP("pdist(Tensor self, float p=2) -> Tensor", ([](const Tensor& self, doub
            check(p >= 0, Kind::Runtime, "pdist only supports non-negative p values, got ", p);
            int64_t n = self.size(0);
            if (n < 2) return sum(self) * Scalar(0.0) + zeros({0}, self.dtype(), self.device());
-           if (self.device().is_meta())
-             return empty({size_product("pdist", n, n - 1) / 2}, self.dtype(), self.device());
-           Tensor above = triu(ones({n, n}, Dtype::Bool, self.device()), 1);
-           Tensor places = select(nonzero(reshape(above, {-1})), 1, 0);
-           return index_select(reshape(distances(self, self, p, 2), {-1}), 0, places);
+           Tensor places = empty({size_product("pdist", n, n - 1) / 2}, Dtype::Int64);
+           int64_t* at = places.data<int64_t>();
+           for (int64_t i = 0; i < n; i++)
+             for (int64_t j = i + 1; j < n; j++) *at++ = i * n + j;
+           return index_select(reshape(distances(self, self, p, 2), {-1}), 0,
+                               to(places, self.device(), std::nullopt));
          }),
          Function | Whole, "Distances of order `p` between all pairs of rows, each pair once.");
 

@@ -132,8 +132,7 @@ EMBER_OP("native_dropout(Tensor self, float p, bool? train) -> (Tensor, Tensor)"
          }),
          Function | Pointwise | Random, "dropout() that returns its mask too.");
 
-// -- rrelu
-// -------------------------------------------------------------------------------------------------
+// --- rrelu ---------------------------------------------------------------------------------------
 
 namespace {
 

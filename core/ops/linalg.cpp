@@ -1,4 +1,5 @@
 // What the ops of linear algebra share: checks, layouts, the way to the kernels.
+#include "ops/devices.h"
 #include "ops/linalg.h"
 
 namespace ember {
@@ -32,7 +33,7 @@ void check_same_dtype(const char* op, const Tensor& a, const Tensor& b) {
 }
 
 void check_info(const char* op, const Tensor& info, std::string (*why)(int64_t)) {
-  if (info.device().is_meta() || info.numel() == 0) return;
+  if (!has_values(info)) return;
   Tensor codes = reshape(detach(info), {-1});
   if (!item(any(codes)).to<bool>()) return;
   for (int64_t i = 0; i < codes.numel(); i++) {
@@ -44,7 +45,7 @@ void check_info(const char* op, const Tensor& info, std::string (*why)(int64_t))
 }
 
 void check_finite(const char* op, const Tensor& a) {
-  if (a.device().is_meta() || a.numel() == 0) return;
+  if (!has_values(a)) return;
   NoGrad guard;
   Tensor finite = all(isfinite(a), Dims(Shape{-2, -1}));
   if (item(all(finite)).to<bool>()) return;
@@ -86,7 +87,7 @@ Tensor transposed(const Tensor& t) {
 }
 
 Backend* kernels_for(const char* op, const Tensor& x, std::initializer_list<Tensor> others) {
-  if (x.device().is_meta() || x.numel() == 0) return nullptr;
+  if (!has_values(x)) return nullptr;
   for (const Tensor& t : others)
     check(t.device().kind == x.device().kind, Kind::Runtime, op,
           ": Expected all tensors to be on the same device, but found at least two devices, ",

@@ -151,8 +151,7 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
 EMBER_OP("matmul(Tensor self, Tensor other) -> Tensor", &matmul, kForms | Out | Leading | Lower,
          "Matrix product of two tensors: vectors, matrices or batches, broadcast together.");
 
-// --- products added to something: beta * input + alpha * (a @ b)
-// ------------------------------------------
+// --- products added to something: beta * input + alpha * (a @ b) ---------------------------------
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <span>
 
+#include "ops/devices.h"
 #include "ops/linalg.h"
 
 namespace ember {
@@ -90,7 +91,7 @@ Tensor approximate(const Tensor& a, std::span<const double> terms) {
 
 Tensor matrix_exp_value(const Tensor& a) {
   NoGrad guard;
-  if (a.numel() == 0 || a.device().is_meta()) return clone(a, MemoryFormat::Contiguous);
+  if (!has_values(a)) return clone(a, MemoryFormat::Contiguous);
   bool single = real_of(a.dtype()) == Dtype::Float32;
   Tensor norms = amax(sum(abs(a), Dims(-2)), Dims(-1));
   double largest = item(amax(norms)).to<double>();

@@ -13,8 +13,7 @@
 
 namespace ember {
 
-// --- pointwise.cpp: the rows of the table
-// --------------------------------------------------------------
+// --- pointwise.cpp: the rows of the table --------------------------------------------------------
 #define UNARY(name, ...) Tensor name(const Tensor& self, Dest dest = {});
 #define UNARY_P(name, ...) Tensor name(const Tensor& self, const Params& params, Dest dest = {});
 #define PREDICATE(name, ...) Tensor name(const Tensor& self, Dest dest = {});
@@ -66,8 +65,7 @@ void copy_to_out(const char* op, const Tensor& out, const Tensor& result);
 // self takes the value and the history of `result`.
 void assign_in_place(const char* op, const Tensor& self, const Tensor& result);
 
-// --- copy.cpp
-// ------------------------------------------------------------------------------------------
+// --- copy.cpp ------------------------------------------------------------------------------------
 Tensor clone(const Tensor& self, MemoryFormat format = MemoryFormat::Preserve);
 Tensor contiguous(const Tensor& self, MemoryFormat format = MemoryFormat::Contiguous);
 Tensor to(const Tensor& self, Dtype dtype);
@@ -80,8 +78,7 @@ Tensor data_of(const Tensor& self);
 void set_data(const Tensor& self, const Tensor& value);
 Scalar item(const Tensor& self);
 
-// --- create.cpp
-// ----------------------------------------------------------------------------------------
+// --- create.cpp ----------------------------------------------------------------------------------
 Tensor full(const Shape& shape, const Scalar& value, Dtype dtype, Device device = {});
 Tensor zeros(const Shape& shape, Dtype dtype, Device device = {});
 Tensor ones(const Shape& shape, Dtype dtype, Device device = {});
@@ -147,8 +144,7 @@ Tensor view_as_complex(const Tensor& self);
 // Sums `t` down to `shape`, which broadcasts to its shape.
 Tensor sum_to(const Tensor& t, const Shape& shape);
 
-// --- index.cpp
-// -----------------------------------------------------------------------------------------
+// --- index.cpp -----------------------------------------------------------------------------------
 // self[indices]: one tensor per dimension, undefined for a full slice; integers, or masks over one
 // or more dimensions.
 Tensor index(const Tensor& self, const TensorList& indices);
@@ -159,8 +155,7 @@ Tensor index_put_(const Tensor& self, const TensorList& indices, const Tensor& v
 Tensor nonzero(const Tensor& self);
 TensorList nonzero_tuple(const Tensor& self);  // one tensor for each dimension
 
-// --- join.cpp, rearrange.cpp
-// ---------------------------------------------------------------------------
+// --- join.cpp, rearrange.cpp ---------------------------------------------------------------------
 Tensor cat(const TensorList& tensors, int64_t dim = 0);
 Tensor cat(const TensorList& tensors, int64_t dim, Dest dest);
 Tensor stack(const TensorList& tensors, int64_t dim = 0);
@@ -176,8 +171,7 @@ Tensor rot90(const Tensor& self, int64_t k, const Shape& dims);
 Tensor kron(const Tensor& self, const Tensor& other);
 Tensor trace(const Tensor& self);
 
-// --- gather.cpp, index_rows.cpp, mask.cpp
-// ------------------------------------------------------------------------------
+// --- gather.cpp, index_rows.cpp, mask.cpp --------------------------------------------------------
 Tensor gather(const Tensor& self, int64_t dim, const Tensor& index);
 Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Operand& src);
 Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src);
@@ -214,8 +208,7 @@ Tensor std(const Tensor& self, const Dims& dim, double correction, bool keepdim)
 Tensor norm_over(const char* op, const Tensor& self, double p, const Dims& dim, bool keepdim,
                  std::optional<Dtype> dtype);
 
-// --- extremes.cpp
-// --------------------------------------------------------------------------------------
+// --- extremes.cpp --------------------------------------------------------------------------------
 Tensor amin(const Tensor& self, const Dims& dim = {}, bool keepdim = false);
 Tensor amax(const Tensor& self, const Dims& dim = {}, bool keepdim = false);
 Tensor argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim = false);
@@ -224,22 +217,19 @@ Tensor argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim = fal
 Tensor select_back(const Tensor& g, const Tensor& indices, const Shape& shape, int64_t dim,
                    bool keepdim);
 
-// --- scan.cpp
-// ------------------------------------------------------------------------------------------
+// --- scan.cpp ------------------------------------------------------------------------------------
 Tensor cumsum(const Tensor& self, int64_t dim, std::optional<Dtype> dtype = std::nullopt);
 Tensor cumprod(const Tensor& self, int64_t dim, std::optional<Dtype> dtype = std::nullopt);
 Tensor logcumsumexp(const Tensor& self, int64_t dim);
 Tensor diff(const Tensor& self, int64_t n = 1, int64_t dim = -1, const Tensor& prepend = {},
             const Tensor& append = {});
 
-// --- softmax.cpp
-// ---------------------------------------------------------------------------------------
+// --- softmax.cpp ---------------------------------------------------------------------------------
 Tensor softmax(const Tensor& self, int64_t dim, std::optional<Dtype> dtype = std::nullopt);
 Tensor log_softmax(const Tensor& self, int64_t dim, std::optional<Dtype> dtype = std::nullopt);
 Tensor logsumexp(const Tensor& self, const Dims& dim, bool keepdim);
 
-// --- sort.cpp, unique.cpp, histogram.cpp
-// ---------------------------------------------------------------
+// --- sort.cpp, unique.cpp, histogram.cpp ---------------------------------------------------------
 std::tuple<Tensor, Tensor> sort(const Tensor& self, int64_t dim = -1, bool descending = false);
 Tensor argsort(const Tensor& self, int64_t dim = -1, bool descending = false);
 std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim = -1,
@@ -247,8 +237,7 @@ std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim = -1,
 // How many elements of a sorted line are less than each value (`right`: not greater).
 Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right = false);
 
-// --- matmul.cpp
-// ----------------------------------------------------------------------------------------
+// --- matmul.cpp ----------------------------------------------------------------------------------
 Tensor mm(const Tensor& self, const Tensor& mat2, Dest dest = {});
 Tensor bmm(const Tensor& self, const Tensor& mat2, Dest dest = {});
 Tensor mv(const Tensor& self, const Tensor& vec);
@@ -276,14 +265,12 @@ Tensor normal_(const Tensor& self, double mean = 0.0, double std = 1.0,
                Generator* generator = nullptr);
 Tensor bernoulli_(const Tensor& self, double p = 0.5, Generator* generator = nullptr);
 
-// --- sample.cpp, dropout.cpp
-// ---------------------------------------------------------------------------
+// --- sample.cpp, dropout.cpp ---------------------------------------------------------------------
 Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement = false,
                    Generator* generator = nullptr);
 Tensor dropout(const Tensor& self, double p, bool train);
 
-// --- linalg.cpp
-// ----------------------------------------------------------------------------------------
+// --- linalg.cpp ----------------------------------------------------------------------------------
 Tensor solve_triangular(const Tensor& self, const Tensor& b, bool upper, bool left, bool unit);
 
 }  // namespace ember

@@ -70,54 +70,38 @@ using namespace pointwise;
   }
 #include "scalar_functions.h"
 
-// --- registration
-// -----------------------------------------------------------------------------------------
+// --- registration --------------------------------------------------------------------------------
 
 namespace {
 
-constexpr bool is_one_of(std::string_view name, std::initializer_list<std::string_view> list) {
-  for (std::string_view other : list)
-    if (name == other) return true;
-  return false;
-}
 // Those that arithmetic.cpp and special.cpp register have no forms here.
-constexpr unsigned row_forms(std::string_view name, unsigned forms) {
-  if (is_one_of(name, {"trunc_divide", "isclose", "angle", "xlog1py", "heaviside", "square",
-                       "frexp_mantissa", "frexp_exponent"}))
-    return 0;
-  if (name == "ldexp") return (forms | FunctionInPlace) & ~Aligned;  // in PyTorch a product
-  if (is_one_of(name, {"gcd", "lcm", "xlogy", "clamp_min", "clamp_max"}))
-    return forms | FunctionInPlace;
-  return name == "logical_not" ? forms | InPlace : forms;
+constexpr unsigned row_forms(Types facts, unsigned forms) {
+  if (facts & kNoOp) return 0;
+  if (facts & kInPlace) forms |= InPlace;
+  if (facts & kFunctionInPlace) forms |= FunctionInPlace;
+  return facts & kUnaligned ? forms & ~Aligned : forms;
 }
 // PyTorch takes numbers for both operands of some, for the second of others, and for none of the
 // rest.
-constexpr const char* row_schema(std::string_view name, const char* numbers, const char* number,
+constexpr const char* row_schema(Types facts, const char* numbers, const char* number,
                                  const char* tensors) {
-  if (is_one_of(name, {"add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "xlogy",
-                       "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift",
-                       "bitwise_right_shift"}))
-    return numbers;
-  if (is_one_of(name,
-                {"eq", "ne", "lt", "le", "gt", "ge", "fmod", "copysign", "clamp_min", "clamp_max"}))
-    return number;
-  return tensors;
+  return facts & kTakesNumbers ? numbers : facts & kTakesNumber ? number : tensors;
 }
 
 }  // namespace
 
 #define EMBER_UNARY_ROW(name, types, keep, fwd, deriv, doc) \
-  EMBER_UNARY_OP(#name, name, row_forms(#name, kUnaryForms), doc);
+  EMBER_UNARY_OP(#name, name, row_forms(types, kUnaryForms), doc);
 #define EMBER_PREDICATE_ROW(name, types, expr, doc) \
-  EMBER_UNARY_OP(#name, name, row_forms(#name, kForms | Out | Aligned | Pointwise), doc);
-#define EMBER_TWO_OPERANDS(name, doc)                                                     \
-  EMBER_OP(row_schema(#name, #name "(Number self, Number other) -> Tensor",               \
+  EMBER_UNARY_OP(#name, name, row_forms(types, kForms | Out | Aligned | Pointwise), doc);
+#define EMBER_TWO_OPERANDS(name, types, doc)                                              \
+  EMBER_OP(row_schema(types, #name "(Number self, Number other) -> Tensor",               \
                       #name "(Tensor self, Number other) -> Tensor",                      \
                       #name "(Tensor self, Tensor other) -> Tensor"),                     \
            (static_cast<Tensor (*)(const Operand&, const Operand&, Dest)>(&ember::name)), \
-           row_forms(#name, kPointwiseForms), doc);
-#define EMBER_BINARY_ROW(name, types, fwd, grad_a, grad_b, doc) EMBER_TWO_OPERANDS(name, doc)
-#define EMBER_COMPARE_ROW(name, types, expr, doc) EMBER_TWO_OPERANDS(name, doc)
+           row_forms(types, kPointwiseForms), doc);
+#define EMBER_BINARY_ROW(name, types, fwd, grad_a, grad_b, doc) EMBER_TWO_OPERANDS(name, types, doc)
+#define EMBER_COMPARE_ROW(name, types, expr, doc) EMBER_TWO_OPERANDS(name, types, doc)
 
 #define FAMILY ARITHMETIC
 #define UNARY EMBER_UNARY_ROW

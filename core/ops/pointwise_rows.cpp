@@ -168,10 +168,8 @@ class Local {
 // where x is float16 or bfloat16; x + 0.1 and all others take the number that x's type has for it.
 // A tensor of one element is such a number too. An integer exponent need not fit the type at all.
 bool is_exact(Binary f, const Operand& b) {
-  if (f == Binary::ldexp) return true;
-  return (f == Binary::mul || f == Binary::div || f == Binary::floor_divide ||
-          f == Binary::trunc_divide) &&
-         is_single(b);
+  const Types facts = types_of(f);
+  return (facts & kExact) || ((facts & kExactNumber) && is_single(b));
 }
 
 Saved saved(const Operand& o, Dtype dtype, Device device) {
@@ -198,9 +196,9 @@ Tensor not_holomorphic_grad(Unary f, const Tensor& g, const Tensor& x) {
 
 Tensor unary(const UnaryRow& row, const Tensor& self, const Params& params, Dest dest) {
   Dtype dtype = row_dtype(row.name, types_of(row.f), self.dtype());
-  bool to_real = row.f == Unary::abs && is_complex(dtype);
-  check(!(to_real && dest.in_place), Kind::Runtime,
-        "In-place abs is not supported for complex tensors.");
+  bool to_real = (types_of(row.f) & kToReal) && is_complex(dtype);
+  check(!(to_real && dest.in_place), Kind::Runtime, "In-place ", row.name,
+        " is not supported for complex tensors.");
   bool record = grad_needed(self);
   Operand x(self);
   Meeting m{self.shape(), self.device(), &self};
@@ -315,17 +313,12 @@ static void check_subtraction(const Operand& a, const Operand& b) {
         "instead.");
 }
 
-static bool takes_numbers_alone(Binary f) {
-  return f == Binary::add || f == Binary::sub || f == Binary::mul || f == Binary::div ||
-         f == Binary::floor_divide;
-}
-
 Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest dest) {
   if (row.f == Binary::sub) check_subtraction(a, b);
   if (row.f == Binary::pow)
     if (Tensor y = simple_power(a, b, dest)) return y;
   if (__builtin_expect(!a.is_tensor() && !b.is_tensor(), 0)) {  // add(1, 2) is a tensor, too
-    check(takes_numbers_alone(row.f), Kind::Type, row.name,
+    check((types_of(row.f) & kTakesOnlyNumbers) == kTakesOnlyNumbers, Kind::Type, row.name,
           "(): one of the operands must be a Tensor");
     return binary(row, scalar_tensor(a.scalar(), dtype_of_scalar(a.scalar()), Device()), b, dest);
   }
@@ -389,13 +382,13 @@ Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest des
 Tensor ternary(const TernaryRow& row, const Operand& a, const Operand& b, const Operand& c,
                const Params& p, Dest dest) {
   Promotion promotion;
-  bool chooses = row.f == Ternary::where;  // the condition does not take part in promotion
+  bool chooses = types_of(row.f) & kChooses;  // the condition does not take part in promotion
   if (!chooses) promotion.add(a);
   promotion.add(b);
   promotion.add(c);
   Dtype dtype = row_dtype(row.name, types_of(row.f), promotion.result());
   Meeting m = meet(row.name, {&a, &b, &c});
-  const bool half = is_narrow(dtype), exact = row.f == Ternary::lerp && !c.is_tensor();
+  const bool half = is_narrow(dtype), exact = (types_of(row.f) & kExactNumber) && !c.is_tensor();
   const Local x(a, m.device, dtype, half), y(b, m.device, dtype, half),
       z(c, m.device, dtype, half && !exact);
   bool record = grad_needed(a, b) || grad_needed(c);

@@ -1,4 +1,4 @@
-// Pooling over lists of windows (families/pool.h), and the lists: pooling.cpp. The ops that users
+// Pooling over lists of windows (families/pool.h), and the lists: pool_windows.cpp. The ops that users
 // call are in pool.cpp.
 #pragma once
 

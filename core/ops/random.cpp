@@ -24,8 +24,7 @@ Tensor draw_in_place(const char* op, const Tensor& self, Generator* generator, c
   return self;
 }
 
-// -- checks
-// ----------------------------------------------------------------------------------------------
+// --- checks --------------------------------------------------------------------------------------
 
 void check_uniform(Dtype dtype, double low, double high) {
   check(is_floating(real_of(dtype)), Kind::NotImplemented,
@@ -120,8 +119,7 @@ Draw integers_from(Dtype dtype, int64_t low) {  // up to the largest
   return {Distribution::Integers, 0.0, 0.0, low, uint64_t(most) - uint64_t(low) + 1};
 }
 
-// -- creation
-// --------------------------------------------------------------------------------------------
+// --- creation ------------------------------------------------------------------------------------
 
 using MaybeDtype = std::optional<Dtype>;
 using MaybeDevice = std::optional<Device>;
@@ -266,8 +264,7 @@ EMBER_OP("normal(float mean, float std, Size size, " GENERATOR ", " OPTIONS ") -
          Function | Out | Pointwise | Random,
          "Normal numbers with the given mean and standard deviation.");
 
-// -- filling
-// -----------------------------------------------------------------------------------------------
+// --- filling -------------------------------------------------------------------------------------
 
 Tensor uniform_(const Tensor& self, double from, double to, Generator* generator) {
   check_uniform(self.dtype(), from, to);

@@ -131,8 +131,7 @@ EMBER_OP("range(Scalar start, Scalar end, Scalar step=1, " OPTIONS ") -> Tensor"
          Function | Out | Factory,
          "The numbers from `start` to `end`, both included, `step` apart; deprecated.");
 
-// --- linspace
-// -----------------------------------------------------------------------------------------------
+// --- linspace ------------------------------------------------------------------------------------
 
 namespace {
 
@@ -208,8 +207,7 @@ EMBER_OP("logspace(Number start, Number end, int steps, float base=10.0, " OPTIO
          Function | Out | Factory,
          "`base` to the power of `steps` numbers from `start` to `end`, equally far apart.");
 
-// --- rows and columns
-// -----------------------------------------------------------------------------------------
+// --- rows and columns ----------------------------------------------------------------------------
 
 namespace {
 
@@ -303,8 +301,7 @@ EMBER_OP(
     Function | Factory,
     "Row and column numbers of the upper triangle of a matrix, as a 2 by n tensor.");
 
-// --- triangles of matrices
-// --------------------------------------------------------------------------------------
+// --- triangles of matrices -----------------------------------------------------------------------
 
 namespace {
 

@@ -89,8 +89,7 @@ Dtype float_dtype(const char* op, const Tensor& self, MaybeDtype dtype) {
 
 }  // namespace
 
-// --- sums
-// -----------------------------------------------------------------------------------------------
+// --- sums ----------------------------------------------------------------------------------------
 
 Tensor sum(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) {
   Shape dims = reduced_dims("sum", dim, self.dim());
@@ -154,8 +153,7 @@ EMBER_OP("nanmean(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtyp
          }),
          kForms | Out | Along, "Mean over `dim` of what is not NaN.");
 
-// --- products
-// -------------------------------------------------------------------------------------------
+// --- products ------------------------------------------------------------------------------------
 
 namespace {
 
@@ -211,8 +209,7 @@ EMBER_OP("prod(Tensor self, int dim, bool keepdim=False, *, Dtype? dtype=None) -
          }),
          kForms | Out | DtypeOut | Along | Float32, "Product over one dimension.");
 
-// --- any, all, count
-// ------------------------------------------------------------------------------------
+// --- any, all, count -----------------------------------------------------------------------------
 
 namespace {
 
@@ -249,8 +246,7 @@ EMBER_OP("count_nonzero(Tensor self, Dims dim=None) -> Tensor",
          }),
          kForms | Along, "Number of nonzero elements over `dim`.");
 
-// --- variance
-// -------------------------------------------------------------------------------------------
+// --- variance ------------------------------------------------------------------------------------
 
 namespace {
 

@@ -159,7 +159,7 @@ class SchemaParser {
 }  // namespace
 
 OpInfo* register_op(const char* schema, unsigned forms, const char* doc, void* (*call)(Args&),
-                    bool native_dest, int arguments) {
+                    bool native_dest, std::span<const Takes> arguments) {
   if (!(forms & kShown)) return nullptr;
   auto* op = new OpInfo;
   op->schema = schema;
@@ -168,8 +168,15 @@ OpInfo* register_op(const char* schema, unsigned forms, const char* doc, void* (
   op->call = call;
   op->native_dest = native_dest;
   SchemaParser(schema, *op).parse();
-  internal_check(int(op->params.size()) == arguments, "schema \"", schema, "\" has ",
-                 op->params.size(), " parameters, its function ", arguments);
+  internal_check(op->params.size() == arguments.size(), "schema \"", schema, "\" has ",
+                 op->params.size(), " parameters, its function ", arguments.size());
+  for (size_t i = 0; i < arguments.size(); i++) {
+    const Param& p = op->params[i];
+    internal_check(arguments[i].types & (1u << int(p.type)), "schema \"", schema, "\": \"", p.name,
+                   "\" is of another type in its function");
+    internal_check(arguments[i].none || !p.optional, "schema \"", schema, "\": \"", p.name,
+                   "\" may be None, but not in its function");
+  }
   all_ops().push_back(op);
   return op;
 }

@@ -1,6 +1,7 @@
 // Draws with a tensor of parameters: normal, bernoulli, poisson, binomial, gamma, dirichlet,
 // multinomial. On the CPU they are torch's, number for number.
 #include "backend.h"
+#include "ops/devices.h"
 #include "ops/overlap.h"
 #include "ops/pointwise.h"
 
@@ -34,15 +35,14 @@ void check_floating(const char* kernel, const Tensor& t) {
 
 }  // namespace
 
-// -- normal
-// ------------------------------------------------------------------------------------------------
+// --- normal --------------------------------------------------------------------------------------
 
 namespace {
 
 void check_std(const Tensor& std) {
   check(!is_complex(std.dtype()), Kind::Runtime,
         "normal expects standard deviation to be non-complex");
-  if (std.device().is_meta() || std.numel() == 0) return;
+  if (!has_values(std)) return;
   // A look at the data: a negative one is an error.
   check(!item(any(detach(std) < Scalar(0))).to<bool>(), Kind::Runtime,
         "normal expects all elements of std >= 0.0");
@@ -93,8 +93,7 @@ EMBER_OP("normal(float mean, Tensor std, *, Generator? generator=None) -> Tensor
          }),
          Function | Out | Pointwise | Random, "Normal numbers with a standard deviation for each.");
 
-// -- bernoulli
-// ---------------------------------------------------------------------------------------------
+// --- bernoulli -----------------------------------------------------------------------------------
 
 namespace {
 
@@ -146,8 +145,7 @@ EMBER_OP("bernoulli_(Tensor self, float p=0.5, *, Generator? generator=None) -> 
          &bernoulli_, Method | Pointwise | Random,
          "Fills the tensor with 1 with probability `p`, else 0.");
 
-// -- one sampler per element
-// -------------------------------------------------------------------------------
+// --- one sampler per element ---------------------------------------------------------------------
 
 EMBER_OP("poisson(Tensor self, Generator? generator=None) -> Tensor",
          ([](const Tensor& self, Generator* g) {
@@ -220,8 +218,7 @@ EMBER_OP("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor",
          }),
          Function | Pointwise, "How points of the simplex move with their concentrations.");
 
-// -- multinomial
-// -------------------------------------------------------------------------------------------
+// --- multinomial ---------------------------------------------------------------------------------
 
 Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement,
                    Generator* generator) {

@@ -2,6 +2,7 @@
 // trapezoids.
 #include <limits>
 
+#include "ops/devices.h"
 #include "ops/ops.h"
 
 namespace ember {
@@ -38,8 +39,7 @@ Tensor cumsum(const Tensor& self, int64_t dim, MaybeDtype dtype) {
 EMBER_OP("cumsum(Tensor self, int dim, *, Dtype? dtype=None) -> Tensor", &cumsum,
          kAllForms | DtypeOut | Along, "Sum of each element along `dim` and all before it.");
 
-// --- cumprod
-// --------------------------------------------------------------------------------------------
+// --- cumprod -------------------------------------------------------------------------------------
 
 namespace {
 
@@ -67,7 +67,7 @@ Tensor cumprod_rule(const Tensor& g, const Tensor& x, const Tensor& y, int dim) 
   if (grad_enabled()) {
     // To be differentiated again, which asks for a look at the data: the way that is right where
     // there are zeros has as many steps as there are elements.
-    bool has_zero = !x.device().is_meta() && item(any(detach(x) == Scalar(0))).to<bool>();
+    bool has_zero = has_values(x) && item(any(detach(x) == Scalar(0))).to<bool>();
     if (has_zero) return cumprod_rule_with_zeros(g, x, dim);
     return sum_from(conj(y) * g, dim) / conj(x);
   }
@@ -96,8 +96,7 @@ Tensor cumprod(const Tensor& self, int64_t dim, MaybeDtype dtype) {
 EMBER_OP("cumprod(Tensor self, int dim, *, Dtype? dtype=None) -> Tensor", &cumprod,
          kAllForms | DtypeOut | Along, "Product of each element along `dim` and all before it.");
 
-// --- cummax, cummin
-// -------------------------------------------------------------------------------------
+// --- cummax, cummin ------------------------------------------------------------------------------
 
 namespace {
 
@@ -132,8 +131,7 @@ EMBER_OP("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)",
          kForms | Out | ExactOut | Along,
          "Smallest of each element along `dim` and all before it, and where it is.");
 
-// --- logcumsumexp
-// ---------------------------------------------------------------------------------------
+// --- logcumsumexp --------------------------------------------------------------------------------
 
 namespace {
 
@@ -172,8 +170,7 @@ EMBER_OP("logcumsumexp(Tensor self, int dim) -> Tensor", &logcumsumexp,
          kForms | Out | Aligned | ExactOut | Along,
          "Logarithm of the sum of exponentials of each element along `dim` and all before it.");
 
-// --- differences
-// ----------------------------------------------------------------------------------------
+// --- differences ---------------------------------------------------------------------------------
 
 namespace {
 
@@ -218,8 +215,7 @@ EMBER_OP(
     "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
     &diff, kForms | Out | Along, "The `n`-th difference of neighbours along `dim`.");
 
-// --- trapezoids
-// -----------------------------------------------------------------------------------------
+// --- trapezoids ----------------------------------------------------------------------------------
 
 namespace {
 

@@ -1,20 +1,27 @@
 // Registering an op: one line gives the function, the method, the in-place and out= forms, argument
 // parsing, the stub and the docstring.
 //
-//     EMBER_OP("sum(Tensor self, Dims dim=None, bool keepdim=False) -> Tensor", sum, Function |
-//     Method | Out,
+//     EMBER_OP("sum(Tensor self, Dims dim=None, bool keepdim=False) -> Tensor",
+//              sum, Function | Method | Out,
 //              "Sum over `dim`, or over every axis when `dim` is None.");
 //
-// Types in a schema and the C++ parameter each becomes:
-//     Tensor  const Tensor&          Tensor?  const Tensor& (maybe undefined)   Tensor[]  const
-//     TensorList& Number  const Operand& (tensor or number)   Scalar const Scalar&          Scalar?
-//     const std::optional<Scalar>& int     int64_t                int?     std::optional<int64_t>
-//     float     double float[] const std::vector<double>& float?  std::optional<double>  bool bool
-//     bool?     std::optional<bool> str     std::string            str? std::optional<std::string>
-//     Dims      const Dims& (None, int, ints) Size    const Shape& (ints, also as varargs if it is
-//     the first parameter after self) Size?   const std::optional<Shape>&      Dtype?
-//     std::optional<Dtype>      Device?  std::optional<Device> Format? std::optional<MemoryFormat>
-//     Generator?  Generator*           Any      void* (the host's object)
+// Types in a schema, and the C++ parameter each becomes; T? is std::optional<T>, but for tensors:
+//     Tensor      const Tensor&
+//     Tensor?     const Tensor&, maybe undefined
+//     Tensor[]    const TensorList&
+//     Number      const Operand&: a tensor or a number
+//     Scalar      const Scalar&
+//     int         int64_t
+//     float       double
+//     float[]     const std::vector<double>&
+//     bool        bool
+//     str         const std::string&
+//     Dims        const Dims&: None, an int or ints
+//     Size        const Shape&: ints, also as varargs if it is the first parameter after self
+//     Dtype, Device
+//     Format      MemoryFormat
+//     Generator?  Generator*
+//     Any         void*: the host's object
 // "Tensor[] *tensors" also takes the tensors as separate arguments: f(a, b). The items of
 // "Tensor?[]" may be None, and come undefined.
 // A `*` in the list makes what follows keyword-only. Results: Tensor, a tuple "(Tensor values,
@@ -25,7 +32,9 @@
 // submodule.
 #pragma once
 
+#include <concepts>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -175,83 +184,109 @@ struct OpInfo {
 
 // All ops, in order of registration within a file.
 std::vector<OpInfo*>& all_ops();
+// What a C++ parameter can be given: a bit for each ArgType, and whether None.
+struct Takes {
+  uint32_t types;
+  bool none = false;
+};
+constexpr Takes takes(std::same_as<ArgType> auto... types) { return {((1u << int(types)) | ...)}; }
+
 OpInfo* register_op(const char* schema, unsigned forms, const char* doc, void* (*call)(Args&),
-                    bool native_dest, int arguments);
+                    bool native_dest, std::span<const Takes> arguments);
 
 namespace detail {
 
+// How each C++ type is read, and which types of a schema it can stand for.
 template <class T>
 struct Reader;
 template <>
 struct Reader<Tensor> {
+  static constexpr Takes kTakes = {takes(ArgType::Tensor, ArgType::TensorOrNone).types, true};
   static const Tensor& read(Args& a, int i) { return a.tensor(i); }
 };
 template <>
 struct Reader<TensorList> {
+  static constexpr Takes kTakes = takes(ArgType::TensorList);
   static TensorList read(Args& a, int i) { return a.tensors(i); }
 };
 template <>
 struct Reader<Operand> {
+  static constexpr Takes kTakes = takes(ArgType::Number, ArgType::Tensor);
   static Operand read(Args& a, int i) { return a.operand(i); }
 };
 template <>
 struct Reader<Scalar> {
+  static constexpr Takes kTakes = takes(ArgType::Scalar);
   static Scalar read(Args& a, int i) { return a.scalar(i); }
 };
 template <>
 struct Reader<int64_t> {
+  static constexpr Takes kTakes = takes(ArgType::Int);
   static int64_t read(Args& a, int i) { return a.integer(i); }
 };
 template <>
 struct Reader<double> {
+  static constexpr Takes kTakes = takes(ArgType::Float);
   static double read(Args& a, int i) { return a.real(i); }
 };
 template <>
 struct Reader<std::vector<double>> {
+  static constexpr Takes kTakes = takes(ArgType::FloatList);
   static std::vector<double> read(Args& a, int i) { return a.reals(i); }
 };
 template <>
 struct Reader<bool> {
+  static constexpr Takes kTakes = takes(ArgType::Bool);
   static bool read(Args& a, int i) { return a.boolean(i); }
 };
 template <>
 struct Reader<std::string> {
+  static constexpr Takes kTakes = takes(ArgType::Str);
   static std::string read(Args& a, int i) { return a.text(i); }
 };
 template <>
 struct Reader<Dims> {
+  static constexpr Takes kTakes = {takes(ArgType::Dims).types, true};
   static Dims read(Args& a, int i) { return a.dims(i); }
 };
 template <>
 struct Reader<Shape> {
+  static constexpr Takes kTakes = takes(ArgType::Size);
   static Shape read(Args& a, int i) { return a.size(i); }
 };
 template <>
 struct Reader<Dtype> {
+  static constexpr Takes kTakes = takes(ArgType::Dtype);
   static Dtype read(Args& a, int i) { return a.dtype(i); }
 };
 template <>
 struct Reader<Device> {
+  static constexpr Takes kTakes = takes(ArgType::Device);
   static Device read(Args& a, int i) { return a.device(i); }
 };
 template <>
 struct Reader<MemoryFormat> {
+  static constexpr Takes kTakes = takes(ArgType::Format);
   static MemoryFormat read(Args& a, int i) { return a.format(i); }
 };
 template <>
 struct Reader<Generator*> {
+  static constexpr Takes kTakes = {takes(ArgType::Generator).types, true};
   static Generator* read(Args& a, int i) { return a.generator(i); }
 };
 template <>
 struct Reader<void*> {
+  static constexpr Takes kTakes = {takes(ArgType::Any).types, true};
   static void* read(Args& a, int i) { return a.values[i]; }
 };
 template <>
 struct Reader<Dest> {
+  static constexpr Takes kTakes = {};
   static Dest read(Args& a, int) { return a.dest; }
 };
 template <class T>
 struct Reader<std::optional<T>> {
+  static constexpr Takes kTakes = {Reader<T>::kTakes.types, true};
   static std::optional<T> read(Args& a, int i) {
     if (a.is_none(i)) return std::nullopt;
     return Reader<T>::read(a, i);
@@ -275,6 +310,7 @@ template <class R, class... P>
 struct Signature {
   static constexpr int arity =
       int(sizeof...(P)) - int((std::is_same_v<std::decay_t<P>, Dest> || ... || false));
+  static constexpr Takes takes[] = {Reader<std::decay_t<P>>::kTakes..., Takes{}};
   static constexpr bool native_dest = (std::is_same_v<std::decay_t<P>, Dest> || ... || false);
   template <class F>
   static void* call(F f, Args& args) {
@@ -303,9 +339,9 @@ struct SignatureOf<R (C::*)(P...) const> : Signature<R, P...> {};
 template <class F>
 OpInfo* add(const char* schema, unsigned forms, const char* doc, F) {
   using S = SignatureOf<decltype(F::function())>;
-  return register_op(
-      schema, forms, doc, [](Args& args) -> void* { return S::call(F::function(), args); },
-      S::native_dest, S::arity);
+  return register_op(schema, forms, doc,
+                     [](Args& args) -> void* { return S::call(F::function(), args); },
+                     S::native_dest, {S::takes, S::arity});
 }
 
 }  // namespace detail

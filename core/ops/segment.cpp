@@ -1,6 +1,7 @@
 // segment_reduce: one result for each run of elements along a dimension.
 #include <cmath>
 
+#include "ops/devices.h"
 #include "ops/ops.h"
 
 namespace ember {
@@ -38,7 +39,7 @@ Segments segments_of(const Tensor& data, const Tensor& lengths, const Tensor& of
   Tensor before =
       lengths.defined() ? zeros_like(total) : to(narrow(offsets, -1, 0, 1), Dtype::Int64);
   Tensor behind = Scalar(data.size(axis)) - before - total;
-  if (!data.device().is_meta() && total.numel()) {
+  if (has_values(total)) {
     const bool whole =
         !item(any(before != Scalar(0))).to<bool>() && !item(any(behind != Scalar(0))).to<bool>();
     check(unsafe || whole, Kind::Runtime,

@@ -49,8 +49,7 @@ EMBER_OP("special.softmax(Tensor self, int dim, Dtype? dtype=None) -> Tensor", &
 EMBER_OP("special.log_softmax(Tensor self, int dim, *, Dtype? dtype=None) -> Tensor", &log_softmax,
          Function | Along, "The same as log_softmax.");
 
-// --- logsumexp
-// ------------------------------------------------------------------------------------------
+// --- logsumexp -----------------------------------------------------------------------------------
 
 namespace {
 

@@ -2,6 +2,7 @@
 // sequences. Distinct values are in unique.cpp, counts in histogram.cpp.
 #include <cmath>
 
+#include "ops/devices.h"
 #include "ops/reduce.h"
 
 namespace ember {
@@ -27,8 +28,7 @@ Tensor with_history(const char* op, const Tensor& values, const Tensor& self, co
 
 }  // namespace
 
-// --- sort
-// -----------------------------------------------------------------------------------------------
+// --- sort ----------------------------------------------------------------------------------------
 
 Pair sort(const Tensor& self, int64_t dim, bool descending) {
   check_ordered("sort", self);
@@ -83,8 +83,7 @@ EMBER_OP(
     &topk, kForms | Out | ExactOut | Along,
     "The `k` largest (or smallest) elements along `dim`, and where they are.");
 
-// --- one element of a rank
-// ------------------------------------------------------------------------------
+// --- one element of a rank -----------------------------------------------------------------------
 
 namespace {
 
@@ -169,8 +168,7 @@ EMBER_OP("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, T
          kForms | Out | ExactOut | Along,
          "The most frequent element along `dim`, the smallest of several, and where it is.");
 
-// --- quantiles
-// ------------------------------------------------------------------------------------------
+// --- quantiles -----------------------------------------------------------------------------------
 
 namespace {
 
@@ -194,7 +192,7 @@ Tensor quantile_of(const char* op, const Tensor& self, const Tensor& q, std::opt
       "() interpolation must be one of linear, lower, higher, midpoint or nearest, but got ", how);
   check(q.device().kind == self.device().kind, Kind::Runtime, op,
         "() q tensor must be on the same device as the input tensor");
-  if (!q.device().is_meta() && q.numel())
+  if (has_values(q))
     check(item(all((detach(q) >= Scalar(0)) & (detach(q) <= Scalar(1)))).to<bool>(), Kind::Runtime,
           op, "() q values must be in the range [0, 1]");
   int d = dim ? wrap_dim(op, *dim, self.dim()) : 0;
@@ -277,8 +275,7 @@ EMBER_QUANTILE(quantile, false,
                "The values below which the fractions `q` of the elements along `dim` lie.");
 EMBER_QUANTILE(nanquantile, true, "Quantiles of what is not NaN.");
 
-// --- places in sorted sequences
-// -------------------------------------------------------------------------
+// --- places in sorted sequences ------------------------------------------------------------------
 
 Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool right) {
   Tensor out = empty(values.shape(), Dtype::Int64, values.device());
@@ -327,7 +324,7 @@ Tensor places(const char* op, const Tensor& sorted, const Operand& wanted, bool 
           sorter.shape());
     check(sorter.dtype() == Dtype::Int64, Kind::Runtime, op,
           "(): sorter must be a tensor of long dtype but got ", sorter.dtype());
-    if (sorter.numel() && !sorter.device().is_meta())
+    if (has_values(sorter))
       check(item(amin(sorter)).to<int64_t>() >= 0 &&
                 item(amax(sorter)).to<int64_t>() < sorted.size(-1),
             Kind::Runtime, op, "(): sorter index out of range");

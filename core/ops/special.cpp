@@ -21,8 +21,7 @@ constexpr unsigned kSpecialForms = Function | Out | Aligned | Pointwise;
            (static_cast<Tensor (*)(const Operand&, const Operand&, Dest)>(&ember::row)), forms, \
            doc)
 
-// --- gamma functions
-// --------------------------------------------------------------------------------------
+// --- gamma functions -----------------------------------------------------------------------------
 
 EMBER_UNARY_OP("lgamma", lgamma, kUnaryForms & ~FunctionInPlace,
                "Logarithm of the absolute value of gamma(x).");
@@ -72,8 +71,7 @@ EMBER_OP("mvlgamma(Tensor self, int p) -> Tensor", &mvlgamma, kAllForms | Pointw
 EMBER_OP("special.multigammaln(Tensor self, int p) -> Tensor", &mvlgamma,
          Function | Out | Pointwise, "Logarithm of the multivariate gamma function.");
 
-// --- error functions
-// --------------------------------------------------------------------------------------
+// --- error functions -----------------------------------------------------------------------------
 
 EMBER_UNARY_OP("erf", erf, kUnaryForms, "Error function of each element.");
 EMBER_UNARY_OP("erfc", erfc, kUnaryForms, "1 - erf(x), accurate where that is small.");
@@ -92,8 +90,7 @@ EMBER_OP("special.ndtr(Tensor self) -> Tensor",
 EMBER_SPECIAL("ndtri", ndtri, "Inverse of the normal distribution function.");
 EMBER_SPECIAL("log_ndtr", log_ndtr, "Logarithm of ndtr(x).");
 
-// --- Bessel functions
-// -------------------------------------------------------------------------------------
+// --- Bessel functions ----------------------------------------------------------------------------
 
 EMBER_UNARY_OP("i0", i0, kUnaryForms, "Modified Bessel function of the first kind, order 0.");
 EMBER_SPECIAL("i0", i0, "Modified Bessel function of the first kind, order 0.");
@@ -120,8 +117,7 @@ EMBER_SPECIAL("spherical_bessel_j0", spherical_bessel_j0,
               "Spherical Bessel function of the first kind, order 0.");
 EMBER_SPECIAL("airy_ai", airy_ai, "Airy function Ai.");
 
-// --- orthogonal polynomials
-// -------------------------------------------------------------------------------
+// --- orthogonal polynomials ----------------------------------------------------------------------
 
 #define EMBER_POLYNOMIAL(row, doc)                                                       \
   EMBER_OP("special." #row "(Number x, Number n) -> Tensor",                             \
@@ -144,8 +140,7 @@ EMBER_POLYNOMIAL(hermite_polynomial_he, "Probabilists' Hermite polynomial of deg
 EMBER_POLYNOMIAL(laguerre_polynomial_l, "Laguerre polynomial of degree n.");
 EMBER_POLYNOMIAL(legendre_polynomial_p, "Legendre polynomial of degree n.");
 
-// --- others
-// -----------------------------------------------------------------------------------------------
+// --- others --------------------------------------------------------------------------------------
 
 EMBER_SPECIAL("entr", entr, "-x * log(x); 0 at zero, -inf below.");
 EMBER_SPECIAL("expit", sigmoid, "1 / (1 + exp(-x)).");

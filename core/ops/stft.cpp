@@ -1,6 +1,7 @@
 // Short-time Fourier transforms: of overlapping windows of a signal, and back.
 #include <cmath>
 
+#include "ops/devices.h"
 #include "ops/fft.h"
 
 namespace ember {
@@ -157,7 +158,7 @@ Tensor istft(const Tensor& self, int64_t n_fft, MaybeInt hop, MaybeInt win, cons
         length.value_or(0));
   y = slice(y, 1, start, end, 1);
   envelope = slice(envelope, 1, start, end, 1);
-  if (!self.device().is_meta() && envelope.numel()) {
+  if (has_values(envelope)) {
     const double least = item(amin(abs(envelope))).to<double>();
     check(least > 1e-11, Kind::Runtime, "istft(): window overlap add min: ", least,
           "; the windows must cover every sample");

@@ -113,8 +113,7 @@ EMBER_OP(
     kForms | DataDependent,
     "One element of each run of equal ones; the run of each element; how long each is.");
 
-// --- isin
-// -----------------------------------------------------------------------------------------------
+// --- isin ----------------------------------------------------------------------------------------
 
 namespace {
 

@@ -1,4 +1,5 @@
 // Products of vectors along a dimension, Vandermonde matrices, covariances.
+#include "ops/devices.h"
 #include "ops/linalg.h"
 
 namespace ember {
@@ -85,7 +86,7 @@ void check_weights(const char* name, const Tensor& w, int64_t observations) {
   check(w.numel() == observations, Kind::Runtime, "cov(): expected ", name,
         " to have the same numel as there are observations in the input but got ", w.numel(),
         " != ", observations);
-  check(w.device().is_meta() || w.numel() == 0 || item(amin(w)).to<double>() >= 0, Kind::Runtime,
+  check(!has_values(w) || item(amin(w)).to<double>() >= 0, Kind::Runtime,
         "cov(): ", name, " cannot be negative");
 }
 
@@ -111,7 +112,7 @@ Tensor cov(const Tensor& self, int64_t correction, const Tensor& fweights, const
   Tensor w = fweights && aweights ? fweights * aweights : fweights ? fweights : aweights;
   if (!is_differentiable(x.dtype())) x = to(x, default_dtype());
   Tensor total = w ? sum(w) : scalar_tensor(n, Dtype::Int64, x.device());
-  check(!w || w.numel() == 0 || w.device().is_meta() || item(total).to<double>() != 0,
+  check(!w || !has_values(w) || item(total).to<double>() != 0,
         Kind::Runtime, "cov(): weights sum to zero, can't be normalized");
   Tensor mean = w ? sum(x * w, Dims(1)) / total : sum(x, Dims(1)) / total;
   Tensor scale = total;
@@ -121,7 +122,7 @@ Tensor cov(const Tensor& self, int64_t correction, const Tensor& fweights, const
   } else {
     scale = total - Scalar(correction);
   }
-  if (!scale.device().is_meta() && scale.numel() && item(scale).to<double>() <= 0) {
+  if (has_values(scale) && item(scale).to<double>() <= 0) {
     if (host_warn)
       host_warn(
           "cov(): degrees of freedom is <= 0. Correction should be strictly "

@@ -118,8 +118,7 @@ Generator* Args::generator(int i) const {
   return !v || v == Py_None ? nullptr : generator_of(v);
 }
 
-// --- results
-// ------------------------------------------------------------------------------------------
+// --- results -------------------------------------------------------------------------------------
 
 void* to_host(Tensor t) { return wrap(std::move(t)); }
 void* to_host(const Scalar& s) { return wrap_scalar(s); }

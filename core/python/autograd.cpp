@@ -25,8 +25,7 @@ void place_arguments(const char* function, PyObject* const* args, Py_ssize_t n, 
 
 namespace {
 
-// --- running backward
-// -----------------------------------------------------------------------------------
+// --- running backward ----------------------------------------------------------------------------
 
 bool truth(PyObject* o, bool otherwise) {
   return !o || o == Py_None ? otherwise : bool(checked(PyObject_IsTrue(o)));
@@ -163,8 +162,7 @@ PyObject* queue_python_callback(PyObject*, PyObject* f) {
   });
 }
 
-// --- modes
-// ----------------------------------------------------------------------------------------------
+// --- modes ---------------------------------------------------------------------------------------
 
 PyObject* set_grad_enabled(PyObject*, PyObject* on) {
   grad_mode.enabled = on == Py_True;
@@ -226,8 +224,7 @@ PyObject* increment_version(PyObject*, PyObject* t) {
   });
 }
 
-// --- methods of Tensor
-// ------------------------------------------------------------------------------------
+// --- methods of Tensor ---------------------------------------------------------------------------
 
 PyObject* detach_(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {

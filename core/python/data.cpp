@@ -25,8 +25,7 @@ Tensor over_array_like(PyObject* o) {
 
 bool is_sequence(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o) || PySequence_Check(o); }
 
-// --- shape
-// --------------------------------------------------------------------------------------------------
+// --- shape ---------------------------------------------------------------------------------------
 
 // The sizes along the first element of each level, as torch takes them.
 Shape shape_of_data(PyObject* data) {
@@ -52,8 +51,7 @@ Shape shape_of_data(PyObject* data) {
   return shape;
 }
 
-// --- dtype
-// --------------------------------------------------------------------------------------------------
+// --- dtype ---------------------------------------------------------------------------------------
 
 Dtype dtype_of_data(PyObject* o, int depth = 0);
 
@@ -107,8 +105,7 @@ Dtype dtype_of_data(PyObject* o, int depth) {
   return dtype_of_list(list.get(), depth);
 }
 
-// --- elements
-// -------------------------------------------------------------------------------------------------
+// --- elements ------------------------------------------------------------------------------------
 
 template <class T>
 void write_integer(PyObject* o, T* to) {

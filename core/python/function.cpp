@@ -87,8 +87,7 @@ Object new_context(PyTypeObject* type) {
 
 namespace {
 
-// --- the type of contexts
-// -----------------------------------------------------------------------------------
+// --- the type of contexts ------------------------------------------------------------------------
 
 PyObject* function_new(PyTypeObject* type, PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* { return new_context(type).release(); });

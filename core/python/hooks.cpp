@@ -111,8 +111,7 @@ PyObject* add_hook(std::unique_ptr<HookList>& list, PyObject* hook) {
                                       hook, nullptr);
 }
 
-// --- for the garbage collector
-// --------------------------------------------------------------------------
+// --- for the garbage collector -------------------------------------------------------------------
 
 bool tape_is_visible(const TensorImpl& impl) {
   const Autograd* a = impl.autograd;
@@ -149,8 +148,7 @@ void clear_tape(TensorImpl& impl) {
       std::move(a->grad_fn);  // what the hooks are on; nobody can reach the tensor any more
 }
 
-// --- methods of Tensor
-// ------------------------------------------------------------------------------------
+// --- methods of Tensor ---------------------------------------------------------------------------
 
 namespace {
 

@@ -3,6 +3,7 @@
 // kinds, x[i] and x[a:b], skip that.
 #include "ops/create.h"
 #include "ops/overlap.h"
+#include "ops/view_op.h"
 #include "python/overrides.h"
 #include "python/python.h"
 
@@ -16,18 +17,11 @@ struct Item {
   int64_t start = 0, stop = 0, step = 1;  // Slice
   Tensor picks;                           // Picks: positions or a mask ...
   bool flag = false;  // ... or a single bool, which asks for a dimension of its own
-
-  int consumed() const {
-    if (kind == Int || kind == Slice) return 1;
-    if (kind != Picks || flag) return 0;
-    bool mask = picks.dtype() == Dtype::Bool || picks.dtype() == Dtype::UInt8;
-    return mask ? picks.dim() : 1;
-  }
+  int consumed = 0;   // dimensions of what is indexed that this is for
 };
 using Items = Few<Item, 6>;
 
-// --- reading an index
-// -----------------------------------------------------------------------------------------
+// --- reading an index ----------------------------------------------------------------------------
 
 [[noreturn]] void fail_kind(PyObject* o) {
   fail(Kind::Index,
@@ -125,21 +119,32 @@ bool acts_as_tuple(PyObject* o) {
   return false;
 }
 
+int dimensions_for(const Item& item) {
+  if (item.kind == Item::Int || item.kind == Item::Slice) return 1;
+  if (item.kind != Item::Picks || item.flag) return 0;
+  bool mask = item.picks.dtype() == Dtype::Bool || item.picks.dtype() == Dtype::UInt8;
+  return mask ? item.picks.dim() : 1;
+}
+
 void read_items(PyObject* key, Items& items) {
   if (!acts_as_tuple(key)) {
     items.resize(1);
-    return read_item(key, items[0]);
+    read_item(key, items[0]);
+    items[0].consumed = dimensions_for(items[0]);
+    return;
   }
   Object tuple =
       checked(PySequence_Tuple(key));  // reading an item may run Python, which may change a list
   size_t n = size_t(PyTuple_GET_SIZE(tuple.get()));
   check(n <= 2 * kMaxDims, Kind::Index, "too many indices (", n, ")");
   items.resize(n);
-  for (size_t i = 0; i < n; i++) read_item(PyTuple_GET_ITEM(tuple.get(), Py_ssize_t(i)), items[i]);
+  for (size_t i = 0; i < n; i++) {
+    read_item(PyTuple_GET_ITEM(tuple.get(), Py_ssize_t(i)), items[i]);
+    items[i].consumed = dimensions_for(items[i]);
+  }
 }
 
-// --- applying it
-// ------------------------------------------------------------------------------------------------
+// --- applying it ---------------------------------------------------------------------------------
 
 // What an index picks: a view, or a view and positions in it.
 struct Target {
@@ -150,7 +155,7 @@ struct Target {
 int check_count(const Tensor& self, const Items& items) {
   int used = 0;
   for (const Item& item : items) {
-    used += item.consumed();
+    used += item.consumed;
     if (self.dim() == 0 && item.kind == Item::Slice)
       fail(Kind::Index, "slice() cannot be applied to a 0-dim tensor.");
   }
@@ -162,88 +167,105 @@ int check_count(const Tensor& self, const Items& items) {
   fail(Kind::Index, "index ", index, " is out of bounds for dimension ", dim, " with size ", size);
 }
 
-// The view in one step, for when no history is wanted.
-Tensor view_of(const Tensor& self, const Items& items, int used) {
-  const Shape &sizes = self.shape(), &steps = self.strides();
+// Where the elements of a view are, and which op shows as many of them: none if it shows all.
+struct Place {
   Shape shape, strides;
-  int64_t offset = self.offset();
+  int64_t offset;
+  const char* op = nullptr;
+};
+
+// `used` is how many dimensions the items are for; those with picks are left as they are.
+template <class List>
+Place place_of(const Tensor& self, const List& items, int used) {
+  const Shape &sizes = self.shape(), &steps = self.strides();
+  Place out{{}, {}, self.offset()};
   int dim = 0;
   bool widened = false;
   auto keep = [&](int n) {
-    for (int i = 0; i < n; i++, dim++) shape.push_back(sizes[dim]), strides.push_back(steps[dim]);
+    for (int i = 0; i < n; i++, dim++)
+      out.shape.push_back(sizes[dim]), out.strides.push_back(steps[dim]);
+  };
+  auto add = [&] {
+    out.shape.push_back(1);
+    out.strides.push_back(dim < self.dim() ? sizes[dim] * steps[dim] : 1);
+    out.op = "unsqueeze";
   };
   for (const Item& item : items) {
     switch (item.kind) {
       case Item::Int: {
         int64_t n = sizes[dim];
         if (item.index < -n || item.index >= n) fail_bounds(item.index, dim, n);
-        offset += (item.index < 0 ? item.index + n : item.index) * steps[dim++];
+        out.offset += (item.index < 0 ? item.index + n : item.index) * steps[dim++];
+        out.op = "select";
         break;
       }
       case Item::Slice: {
         int64_t n = sizes[dim];
         int64_t from = std::clamp<int64_t>(item.start < 0 ? item.start + n : item.start, 0, n);
         int64_t to = std::clamp<int64_t>(item.stop < 0 ? item.stop + n : item.stop, from, n);
-        offset += from * steps[dim];
-        shape.push_back((to - from) / item.step + ((to - from) % item.step != 0));
-        strides.push_back(steps[dim++] * item.step);
+        int64_t step;  // where it is too large, there is one element at most
+        if (__builtin_mul_overflow(steps[dim], item.step, &step)) step = 1;
+        if (item.start != 0 || item.stop < n || item.step != 1) out.op = "slice";
+        out.offset += from * steps[dim++];
+        out.shape.push_back((to - from) / item.step + ((to - from) % item.step != 0));
+        out.strides.push_back(step);
         break;
       }
-      case Item::NewAxis:
-        shape.push_back(1);
-        strides.push_back(dim < self.dim() ? sizes[dim] * steps[dim] : 1);
+      case Item::NewAxis: add(); break;
+      case Item::Ellipsis:  // only the first one stands for anything
+        if (!std::exchange(widened, true)) keep(self.dim() - used);
         break;
-      default:  // Ellipsis; only the first one stands for anything
-        if (!widened) keep(self.dim() - used);
-        widened = true;
+      case Item::Picks:
+        if (item.flag) add();
+        keep(item.consumed);
     }
   }
   keep(self.dim() - dim);
-  return make_view(self, std::move(shape), std::move(strides), offset);
+  return out;
 }
 
-// The view step by step, each with its gradient, and the positions of what is not a view.
+Tensor view_at(const Tensor& self, Place place) {
+  return make_view(self, std::move(place.shape), std::move(place.strides), place.offset);
+}
+
+// The view, with one node for all of the index; `self` if that shows all of it.
+Tensor view_of(const Tensor& self, const Items& items, int used) {
+  Place place = place_of(self, items, used);
+  const char* op = place.op;
+  if (!op) return self;
+  Tensor out = view_at(self, std::move(place));
+  if (!grad_needed(self)) return out;
+  auto kept = std::make_shared<std::vector<Item>>(items.begin(), items.end());
+  for (Item& item : *kept) item.picks = Tensor();
+  auto part = [kept, used](const Tensor& x) -> Tensor {
+    return view_at(x, place_of(x, *kept, used));
+  };
+  return tape(out, op, wrt(self, [part, shape = self.shape()](const Tensor& g) {
+                return ember::place(g, shape, "index_backward", part);
+              }));
+}
+
+// For every dimension of the view, what picks of it; undefined where it is all.
+TensorList positions_of(const Tensor& self, const Items& items, int used) {
+  TensorList out;
+  bool widened = false;
+  for (const Item& item : items) {
+    if (item.kind == Item::Picks)
+      out.push_back(item.picks);
+    else if (item.kind == Item::Slice || item.kind == Item::NewAxis)
+      out.emplace_back();
+    else if (item.kind == Item::Ellipsis && !std::exchange(widened, true))
+      out.resize(out.size() + size_t(self.dim() - used));
+  }
+  return out;
+}
+
 Target target_of(const Tensor& self, const Items& items) {
   int used = check_count(self, items);
-  bool basic = true;
-  for (const Item& item : items) basic = basic && item.kind != Item::Picks;
-  if (basic && !grad_needed(self)) return {view_of(self, items, used), {}};
-  Target out{self, {}};
-  int dim = 0, source = 0;  // in the view so far, in self
-  bool widened = false;
-  auto pass = [&](int n) {
-    dim += n;
-    if (!basic) out.positions.resize(out.positions.size() + size_t(n));
-  };
-  for (const Item& item : items) {
-    switch (item.kind) {
-      case Item::Int: {
-        int64_t n = out.view.shape()[dim];
-        if (item.index < -n || item.index >= n) fail_bounds(item.index, source, n);
-        out.view = select(out.view, dim, item.index);
-        break;
-      }
-      case Item::Slice:
-        if (item.start != 0 || item.stop < out.view.shape()[dim] || item.step != 1)
-          out.view = slice(out.view, dim, item.start, item.stop, item.step);
-        pass(1);
-        break;
-      case Item::NewAxis:
-        out.view = unsqueeze(out.view, dim);
-        pass(1);
-        break;
-      case Item::Ellipsis:
-        if (!std::exchange(widened, true)) pass(self.dim() - used), source += self.dim() - used;
-        break;
-      case Item::Picks:
-        if (item.flag) out.view = unsqueeze(out.view, dim);
-        out.positions.push_back(item.picks);
-        dim += item.flag ? 1 : item.consumed();
-    }
-    source += item.consumed();
-  }
-  if (out.view.same(self) && basic) out.view = view_alias(self);
-  return out;
+  Tensor view = view_of(self, items, used);
+  for (const Item& item : items)
+    if (item.kind == Item::Picks) return {view, positions_of(self, items, used)};
+  return {view.same(self) ? view_alias(self) : view, {}};
 }
 
 Tensor get(const Tensor& self, PyObject* key) {
@@ -265,8 +287,7 @@ Tensor get(const Tensor& self, PyObject* key) {
   return t.positions.empty() ? t.view : index(t.view, t.positions);
 }
 
-// --- assignment
-// -------------------------------------------------------------------------------------------------
+// --- assignment ----------------------------------------------------------------------------------
 
 // The value to assign, as a tensor of the right dtype and device.
 Tensor value_for(const Tensor& self, PyObject* o) {

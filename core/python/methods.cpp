@@ -162,8 +162,7 @@ PyObject* is_set_to(PyObject* self, PyObject* other) {
   });
 }
 
-// --- tolist
-// -----------------------------------------------------------------------------------------------
+// --- tolist --------------------------------------------------------------------------------------
 
 PyObject* element(Dtype d, const char* at) {
   switch (d) {
@@ -200,8 +199,7 @@ PyObject* tolist(PyObject* self, PyObject*) {
   });
 }
 
-// --- type() and its legacy names
-// ----------------------------------------------------------------------------
+// --- type() and its legacy names -----------------------------------------------------------------
 
 std::string legacy_name(Dtype d, Device device) {
   std::string where = device.is_cpu() ? "" : device_kind_name(device.kind) + ".";

@@ -7,8 +7,7 @@ namespace ember::python {
 
 namespace {
 
-// --- dtypes and their codes in buffers
-// ----------------------------------------------------------------------
+// --- dtypes and their codes in buffers -----------------------------------------------------------
 
 constexpr const char* kFormats[kDtypes] = {"?", "B", "b",  "h",  "i", "l", "e", nullptr,
                                            "f", "d", "Zf", "Zd", "H", "I", "L"};  // else none
@@ -56,8 +55,7 @@ std::optional<Dtype> dtype_of_format(const char* format, Py_ssize_t item, bool* 
   }
 }
 
-// --- tensors over foreign buffers
-// -----------------------------------------------------------------------------
+// --- tensors over foreign buffers ----------------------------------------------------------------
 
 void release_buffer(Storage* s) {
   if (!Py_IsInitialized()) return;  // the interpreter is gone, and its objects with it
@@ -235,8 +233,7 @@ EMBER_OP(
     Function | Factory,
     "A 1-D tensor that shares the memory of an object with the buffer protocol.");
 
-// --- buffers over tensors
-// -------------------------------------------------------------------------------------
+// --- buffers over tensors ------------------------------------------------------------------------
 
 void check_readable(const Tensor& t) {
   check(!t.requires_grad() || !grad_enabled(), Kind::Runtime,

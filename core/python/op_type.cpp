@@ -56,8 +56,7 @@ bool is_method(Form f) { return f == Form::Method || f == Form::InPlaceMethod; }
   throw Error(Kind::Type, text.str());
 }
 
-// --- Note [Overlap], ops/overlap.h
-// -----------------------------------------------------------------------------------------------
+// --- Note [Overlap], ops/overlap.h ---------------------------------------------------------------
 
 // The list or tuple of tensors in `v`; nullptr if it is something else.
 PyObject* tensors_in(PyObject* v) {
@@ -142,8 +141,7 @@ void refuse_overlap(const OpInfo& op, PyObject* outs) {
     }
 }
 
-// --- out= and in-place for functions that only know how to return a new tensor
-// -----------------------
+// --- out= and in-place for functions that only know how to return a new tensor -------------------
 
 void check_out_dtype(const OpInfo& op, const std::string& name, Dtype out, Dtype result) {
   constexpr const char* kCNames[kDtypes] = {"bool",
@@ -317,8 +315,7 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
   });
 }
 
-// --- the type
-// -------------------------------------------------------------------------------------------
+// --- the type ------------------------------------------------------------------------------------
 
 PyObject* op_get(PyObject* self, PyObject* instance, PyObject*) {
   if (!instance || !is_method(reinterpret_cast<PyOp*>(self)->form)) return Py_NewRef(self);

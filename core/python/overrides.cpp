@@ -197,8 +197,7 @@ PyObject* property_override(const char* name, PyObject* self) {
   return call_override(getter.get(), args.get(), nullptr);
 }
 
-// --- what ember/overrides.py is made of
-// ---------------------------------------------------------------------------------
+// --- what ember/overrides.py is made of ----------------------------------------------------------
 
 namespace {
 

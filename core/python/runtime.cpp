@@ -10,8 +10,7 @@ namespace ember::python {
 
 namespace {
 
-// --- defaults
-// -----------------------------------------------------------------------------------------------
+// --- defaults ------------------------------------------------------------------------------------
 
 PyObject* py_set_default_dtype(PyObject*, PyObject* d) {
   return guarded([&]() -> PyObject* {
@@ -48,8 +47,7 @@ PyObject* py_get_default_device(PyObject*, PyObject*) {
   return guarded([] { return wrap_device(default_device()); });
 }
 
-// --- promotion
-// ----------------------------------------------------------------------------------------------
+// --- promotion -----------------------------------------------------------------------------------
 
 PyObject* py_result_type(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
@@ -87,8 +85,7 @@ PyObject* py_can_cast(PyObject*, PyObject* const* args, Py_ssize_t n) {
                      [](Dtype a, Dtype b) { return PyBool_FromLong(can_cast(a, b)); });
 }
 
-// --- threads
-// ------------------------------------------------------------------------------------------------
+// --- threads -------------------------------------------------------------------------------------
 
 PyObject* py_set_num_threads(PyObject*, PyObject* n) {
   return guarded([&]() -> PyObject* {
@@ -102,8 +99,7 @@ PyObject* py_set_num_threads(PyObject*, PyObject* n) {
 }
 PyObject* py_get_num_threads(PyObject*, PyObject*) { return PyLong_FromLong(cpu::num_threads()); }
 
-// --- memory
-// -------------------------------------------------------------------------------------------------
+// --- memory --------------------------------------------------------------------------------------
 
 PyObject* py_memory_stats(PyObject*, PyObject*) {
   AllocatorStats s = memory_stats();

@@ -100,8 +100,7 @@ PyObject* tensor_of_bytes(PyObject*, PyObject* args) {
   });
 }
 
-// --- messages
-// ---------------------------------------------------------------------------------------------------
+// --- messages ------------------------------------------------------------------------------------
 
 union Control {
   char space[CMSG_SPACE(kMostDescriptors * sizeof(int))];

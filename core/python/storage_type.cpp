@@ -47,8 +47,7 @@ Ref<Storage> copy_from(const void* data, int64_t bytes) {
   return s;
 }
 
-// --- the type
-// -------------------------------------------------------------------------------------------------
+// --- the type ------------------------------------------------------------------------------------
 
 bool keep_alive(PyObject* self) {
   PyStorage* o = as_py(self);
@@ -309,8 +308,7 @@ PyType_Spec storage_spec = {"ember.UntypedStorage", sizeof(PyStorage), 0,
                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
                             storage_slots};
 
-// --- tensors and storages
-// ---------------------------------------------------------------------------------------
+// --- tensors and storages ------------------------------------------------------------------------
 
 PyObject* untyped_storage(PyObject* self, PyObject*) {
   return guarded([&] {

@@ -184,8 +184,7 @@ PyObject* wrap_as(PyTypeObject* type, Tensor t) {
   return o;
 }
 
-// --- protocol methods written by hand
-// ------------------------------------------------------------------
+// --- protocol methods written by hand ------------------------------------------------------------
 
 namespace {
 

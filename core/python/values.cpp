@@ -11,8 +11,7 @@ namespace ember::python {
 
 PyTypeObject *dtype_type, *device_type, *layout_type, *format_type;
 
-// --- dtype
-// ----------------------------------------------------------------------------------------
+// --- dtype ---------------------------------------------------------------------------------------
 
 namespace {
 
@@ -92,8 +91,7 @@ Dtype dtype_of_object(PyObject* o) {
   fail(Kind::Type, "expected a dtype, got ", Py_TYPE(o)->tp_name);
 }
 
-// --- device
-// ---------------------------------------------------------------------------------------
+// --- device --------------------------------------------------------------------------------------
 
 namespace {
 
@@ -226,8 +224,7 @@ Device device_of_object(PyObject* o) {
   fail(Kind::Type, "device(): expected a string, an index or a device, got ", Py_TYPE(o)->tp_name);
 }
 
-// --- layout and memory_format: small named constants
-// ----------------------------------------------------
+// --- layout and memory_format: small named constants ---------------------------------------------
 
 namespace {
 

@@ -13,8 +13,7 @@
 
 namespace ember::random {
 
-// -- floating dtypes
-// -----------------------------------------------------------------------------------
+// --- floating dtypes -----------------------------------------------------------------------------
 
 void uniform(Generator& g, void* out, int64_t n, Dtype dtype, double low, double high);
 // `in_blocks` is whether the tensor is contiguous: one that is not is drawn one by one in double
@@ -25,8 +24,7 @@ void exponential(Generator& g, void* out, int64_t n, Dtype dtype, double rate);
 void cauchy(Generator& g, void* out, int64_t n, Dtype dtype, double median, double sigma);
 void log_normal(Generator& g, void* out, int64_t n, Dtype dtype, double mean, double std);
 
-// -- all real dtypes
-// -----------------------------------------------------------------------------------
+// --- all real dtypes -----------------------------------------------------------------------------
 
 // Integers in [low, low + width); for width 0, all 64 bits whatever `low`.
 void integers(Generator& g, void* out, int64_t n, Dtype dtype, int64_t low, uint64_t width);
@@ -43,8 +41,7 @@ void bernoulli(Generator& g, void* out, int64_t n, Dtype dtype, const void* p, D
 // The numbers below n in random order.
 void permutation(Generator& g, void* out, int64_t n, Dtype dtype);
 
-// -- one parameter per element, in the floating dtype of the result
-// ------------------------------------
+// --- one parameter per element, in the floating dtype of the result ------------------------------
 
 void poisson(Generator& g, void* out, const void* rate, int64_t n, Dtype dtype);
 void binomial(Generator& g, void* out, const void* count, const void* p, int64_t n, Dtype dtype);

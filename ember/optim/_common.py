@@ -1,7 +1,10 @@
 """What the optimizers share: checks of options, and what a step of a group needs."""
 
+import functools
+from collections.abc import Collection
+
 import ember
-from ember import Tensor
+from ember import _C, Tensor
 
 _strided = ember.strided
 
@@ -32,33 +35,6 @@ def check_betas(betas) -> None:
 def number(value) -> float:
     """A learning rate as a number, also if it was given as a tensor."""
     return value.item() if isinstance(value, Tensor) else value
-
-
-def rate(group: dict):
-    """The learning rate of a group: a number, or a tensor to differentiate by."""
-    return option(group, group["lr"])
-
-
-def option(group: dict, value):
-    """An option as a number, or as the tensor that is differentiated by."""
-    wanted = group["differentiable"] and isinstance(value, Tensor)
-    return value if wanted and value.requires_grad else number(value)
-
-
-def add_scaled(p: Tensor, step: Tensor, scale) -> None:
-    """p += scale * step."""
-    if isinstance(scale, Tensor):
-        p.add_(step * scale)
-    else:
-        p.add_(step, alpha=scale)
-
-
-def add_ratio(p: Tensor, a: Tensor, b: Tensor, scale) -> None:
-    """p += scale * a / b."""
-    if isinstance(scale, Tensor):
-        p.add_(a / b * scale)
-    else:
-        p.addcdiv_(a, b, value=scale)
 
 
 def real(t: Tensor) -> Tensor:
@@ -94,22 +70,38 @@ def collect(optimizer, group: dict, start) -> tuple[list, list, list[dict]]:
 
 def column(states: list[dict], name: str) -> list[Tensor]:
     """One entry of all states."""
+    for state in states:
+        if not isinstance(state[name], Tensor):  # from PyTorch before 1.12
+            state[name] = scalar(float(state[name]))
     return [real(state[name]) for state in states]
 
 
-def one_by_one(found: tuple[list, list, list[dict]], group: dict, weight_decay=0.0):
-    """(parameter, gradient, state) of what `collect` found.
+@functools.cache
+def _arguments(op: str) -> tuple[list[str], list[str]]:
+    """The lists that a step takes after the gradients, and its options."""
+    from ember import _schemas
 
-    The gradient has its sign changed for `maximize`, and L2 decay added.
+    params = _schemas.parse(_C._ops[op].schemas[0]).params[2:]
+    lists = [param.name for param in params if not param.keyword_only]
+    return lists, [param.name for param in params if param.keyword_only]
+
+
+def make_step(
+    name: str, found: tuple, group: dict, without: Collection[str] = (), **options
+) -> None:
+    """Make the step `name`, a row of core/optim_formulas.h, for what `collect` found.
+
+    What it keeps is in the states, but for what it goes `without`. Options that are not
+    given are those of the group.
     """
-    for p, grad, state in zip(*found):
-        if group["maximize"]:
-            grad = -grad
-        if isinstance(weight_decay, Tensor):
-            grad = grad + p.clone() * option(group, weight_decay)  # p changes
-        elif weight_decay:
-            grad = grad.add(p, alpha=weight_decay)
-        yield p, grad, state
+    params, grads, states = found
+    op = f"_fused_{name}_"
+    lists, names = _arguments(op)
+    kept = [[] if entry in without else column(states, entry) for entry in lists]
+    for option in names:
+        if option not in options:
+            options[option] = group.get(option, 0.0)
+    getattr(_C, op)(params, grads, *kept, **options)
 
 
 def check_implementation(foreach, fused) -> None:
@@ -124,14 +116,6 @@ def scalar(value: float) -> Tensor:
     return ember.tensor(value, dtype=ember.float64 if wide else ember.float32)
 
 
-def counts(states: list[dict]) -> list[Tensor]:
-    """The step counts of all states."""
-    for state in states:
-        if not isinstance(state["step"], Tensor):  # from PyTorch before 1.12
-            state["step"] = scalar(float(state["step"]))
-    return [state["step"] for state in states]
-
-
 def advance(state: dict) -> float:
     """Count a step of one parameter; the number of this step."""
-    return counts([state])[0].add_(1).item()
+    return column([state], "step")[0].add_(1).item()

@@ -9,7 +9,6 @@ from ember.optim._common import (
     check_lr,
     collect,
     number,
-    one_by_one,
     scalar,
 )
 from ember.optim.optimizer import Optimizer
@@ -56,7 +55,8 @@ class Adafactor(Optimizer):
         for p in group["params"]:
             if p.is_complex():
                 raise RuntimeError("Adafactor does not support complex parameters")
-        for p, grad, state in one_by_one(collect(self, group, _start), group):
+        for p, grad, state in zip(*collect(self, group, _start)):
+            grad = -grad if group["maximize"] else grad
             tiny = ember.finfo(p.dtype).eps if eps1 is None else eps1
             step = advance(state)
             weight = step ** group["beta2_decay"]

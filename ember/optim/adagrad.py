@@ -1,21 +1,14 @@
 """Optimizers with a rate for each element: Adagrad, Adadelta, RMSprop and Rprop."""
 
 import ember
-from ember import _C
 from ember.optim._common import (
-    add_ratio,
-    add_scaled,
     advance,
     check,
     check_implementation,
     check_lr,
     collect,
-    column,
-    counts,
+    make_step,
     number,
-    one_by_one,
-    rate,
-    real,
     scalar,
 )
 from ember.optim.optimizer import Optimizer
@@ -86,26 +79,7 @@ class Adagrad(Optimizer):
                 self._sparse_step(p, group)
             dense = [p for p in group["params"] if not _is_sparse(p.grad)]
             group = {**group, "params": dense}
-        found = params, grads, states = collect(self, group, self._start)
-        lr, eps = rate(group), group["eps"]
-        if not group["differentiable"] and _C._fused_adagrad_(
-            params,
-            grads,
-            column(states, "sum"),
-            counts(states),
-            lr=lr,
-            lr_decay=group["lr_decay"],
-            weight_decay=group["weight_decay"],
-            eps=eps,
-            maximize=group["maximize"],
-        ):
-            return
-        for p, grad, state in one_by_one(found, group, group["weight_decay"]):
-            step = advance(state)
-            total = real(state["sum"])
-            total.addcmul_(grad, grad, value=1)
-            scale = lr / (1 + (step - 1) * group["lr_decay"])
-            add_ratio(p, grad, total.sqrt().add(eps), -scale)
+        make_step("adagrad", collect(self, group, self._start), group)
 
     def _sparse_step(self, p, group: dict) -> None:
         """Only rows that have a gradient change."""
@@ -166,15 +140,7 @@ class Adadelta(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
-        lr, rho, eps = rate(group), group["rho"], group["eps"]
-        found = collect(self, group, self._start)
-        for p, grad, state in one_by_one(found, group, group["weight_decay"]):
-            advance(state)
-            square, moved = real(state["square_avg"]), real(state["acc_delta"])
-            square.mul_(rho).addcmul_(grad, grad, value=1 - rho)
-            delta = moved.add(eps).sqrt_().div(square.add(eps).sqrt_()).mul(grad)
-            moved.mul_(rho).addcmul_(delta, delta, value=1 - rho)
-            add_scaled(p, delta, -lr)
+        make_step("adadelta", collect(self, group, self._start), group)
 
     @staticmethod
     def _start(p, state: dict, group: dict) -> None:
@@ -218,41 +184,9 @@ class RMSprop(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
-        found = params, grads, states = collect(self, group, self._start)
-        lr, alpha, eps = rate(group), group["alpha"], group["eps"]
-        momentum, centered = group["momentum"], group["centered"]
-        if not group["differentiable"] and _C._fused_rmsprop_(
-            params,
-            grads,
-            column(states, "square_avg"),
-            column(states, "grad_avg") if centered else [],
-            column(states, "momentum_buffer") if momentum > 0 else [],
-            counts(states),
-            lr=lr,
-            alpha=alpha,
-            eps=eps,
-            weight_decay=group["weight_decay"],
-            momentum=momentum,
-            centered=centered,
-            maximize=group["maximize"],
-        ):
-            return
-        for p, grad, state in one_by_one(found, group, group["weight_decay"]):
-            advance(state)
-            square = real(state["square_avg"])
-            square.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
-            if centered:
-                mean = real(state["grad_avg"])
-                mean.lerp_(grad, 1 - alpha)
-                root = square.addcmul(mean, mean, value=-1).sqrt_().add(eps)
-            else:
-                root = square.sqrt().add(eps)
-            if momentum > 0:
-                buffer = real(state["momentum_buffer"])
-                buffer.mul_(momentum).addcdiv_(grad, root)
-                add_scaled(p, buffer, -lr)
-            else:
-                add_ratio(p, grad, root, -lr)
+        without = ["momentum_buffer"] * (group["momentum"] <= 0)
+        without += ["grad_avg"] * (not group["centered"])
+        make_step("rmsprop", collect(self, group, self._start), group, without)
 
     @staticmethod
     def _start(p, state: dict, group: dict) -> None:
@@ -294,17 +228,11 @@ class Rprop(Optimizer):
 
     def _update(self, group: dict) -> None:
         (shrink, grow), (low, high) = group["etas"], group["step_sizes"]
-        found = collect(self, group, self._start)
-        for p, grad, state in one_by_one(found, group):
-            advance(state)
-            previous, size = real(state["prev"]), real(state["step_size"])
-            agreement = grad * previous
-            turned = agreement < 0
-            larger = ember.where(agreement > 0, size * grow, size)
-            size.copy_(ember.where(turned, size * shrink, larger).clamp_(low, high))
-            grad = grad.masked_fill(turned, 0)
-            p.addcmul_(grad.sign(), size, value=-1)
-            previous.copy_(grad)
+        found, bounds = (
+            collect(self, group, self._start),
+            {"step_min": low, "step_max": high},
+        )
+        make_step("rprop", found, group, eta_minus=shrink, eta_plus=grow, **bounds)
 
     @staticmethod
     def _start(p, state: dict, group: dict) -> None:

@@ -1,24 +1,13 @@
 """Adam, AdamW and their relatives Adamax, NAdam and RAdam."""
 
-import math
-
 import ember
-from ember import _C
 from ember.optim._common import (
-    add_ratio,
-    add_scaled,
-    advance,
     check,
     check_betas,
     check_implementation,
     check_lr,
     collect,
-    column,
-    counts,
-    one_by_one,
-    option,
-    rate,
-    real,
+    make_step,
     scalar,
 )
 from ember.optim.optimizer import Optimizer
@@ -37,17 +26,6 @@ def _start(p, state: dict, group: dict) -> None:
     names = ["exp_avg", "exp_avg_sq"] + ["max_exp_avg_sq"] * group.get("amsgrad", False)
     for name in names:
         state[name] = ember.zeros_like(p, requires_grad=False)
-
-
-def _averages(state: dict, grad, beta1: float, beta2: float) -> tuple:
-    """The running means of the gradient and of its square, with this one in them."""
-    average, square = real(state["exp_avg"]), real(state["exp_avg_sq"])
-    average.lerp_(grad, 1 - beta1)
-    if isinstance(beta2, ember.Tensor):
-        square.mul_(beta2).add_(grad * grad * (1 - beta2))
-    else:
-        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-    return average, square
 
 
 class Adam(Optimizer):
@@ -104,39 +82,10 @@ class Adam(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
-        found = params, grads, states = collect(self, group, _start)
-        lr, eps, decay = rate(group), group["eps"], group["weight_decay"]
-        decay = option(group, decay)
-        beta1, beta2 = (option(group, beta) for beta in group["betas"])
-        amsgrad, decoupled = group["amsgrad"], group["decoupled_weight_decay"]
-        if not group["differentiable"] and _C._fused_adam_(
-            params,
-            grads,
-            column(states, "exp_avg"),
-            column(states, "exp_avg_sq"),
-            column(states, "max_exp_avg_sq") if amsgrad else [],
-            counts(states),
-            lr=lr,
-            beta1=beta1,
-            beta2=beta2,
-            weight_decay=decay,
-            eps=eps,
-            amsgrad=amsgrad,
-            maximize=group["maximize"],
-            decoupled=decoupled,
-        ):
-            return
-        for p, grad, state in one_by_one(found, group, 0.0 if decoupled else decay):
-            step = advance(state)
-            if decoupled and decay:
-                p.mul_(1 - lr * decay)
-            average, square = _averages(state, grad, beta1, beta2)
-            if amsgrad:
-                largest = real(state["max_exp_avg_sq"])
-                square = largest.copy_(ember.maximum(largest.clone(), square))
-            scale = (1 - beta2**step) ** 0.5
-            denominator = square.sqrt().div(scale).add(eps)
-            add_ratio(p, average, denominator, -lr / (1 - beta1**step))
+        beta1, beta2 = group["betas"]
+        without = () if group["amsgrad"] else ("max_exp_avg_sq",)
+        found = collect(self, group, _start)
+        make_step("adam", found, group, without, beta1=beta1, beta2=beta2)
 
 
 class AdamW(Adam):
@@ -208,14 +157,9 @@ class Adamax(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
-        lr, (beta1, beta2), eps = rate(group), group["betas"], group["eps"]
+        beta1, beta2 = group["betas"]
         found = collect(self, group, self._start)
-        for p, grad, state in one_by_one(found, group, group["weight_decay"]):
-            step = advance(state)
-            average, largest = real(state["exp_avg"]), real(state["exp_inf"])
-            average.lerp_(grad, 1 - beta1)
-            largest.copy_(ember.maximum(largest * beta2, grad.abs().add_(eps)))
-            add_ratio(p, average, largest, -lr / (1 - beta1**step))
+        make_step("adamax", found, group, beta1=beta1, beta2=beta2)
 
     @staticmethod
     def _start(p, state: dict, group: dict) -> None:
@@ -259,22 +203,9 @@ class NAdam(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
-        lr, (beta1, beta2), eps = rate(group), group["betas"], group["eps"]
-        decay, slowing = group["weight_decay"], group["momentum_decay"]
-        decoupled = group["decoupled_weight_decay"]
+        beta1, beta2 = group["betas"]
         found = collect(self, group, self._start)
-        for p, grad, state in one_by_one(found, group, 0.0 if decoupled else decay):
-            step = advance(state)
-            if decoupled and decay:
-                p.mul_(1 - lr * decay)
-            mu = beta1 * (1 - 0.5 * 0.96 ** (step * slowing))
-            mu_next = beta1 * (1 - 0.5 * 0.96 ** ((step + 1) * slowing))
-            product = option(group, state["mu_product"].mul_(mu))
-            average, square = _averages(state, grad, beta1, beta2)
-            denominator = square.div(1 - beta2**step).sqrt_().add(eps)
-            add_ratio(p, grad, denominator, -lr * (1 - mu) / (1 - product))
-            next_scale = -lr * mu_next / (1 - product * mu_next)
-            add_ratio(p, average, denominator, next_scale)
+        make_step("nadam", found, group, beta1=beta1, beta2=beta2)
 
     @staticmethod
     def _start(p, state: dict, group: dict) -> None:
@@ -315,22 +246,6 @@ class RAdam(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
-        lr, (beta1, beta2), eps = rate(group), group["betas"], group["eps"]
-        decay, decoupled = group["weight_decay"], group["decoupled_weight_decay"]
+        beta1, beta2 = group["betas"]
         found = collect(self, group, _start)
-        for p, grad, state in one_by_one(found, group, 0.0 if decoupled else decay):
-            step = advance(state)
-            if decoupled and decay:
-                p.mul_(1 - lr * decay)
-            average, square = _averages(state, grad, beta1, beta2)
-            scale = lr / (1 - beta1**step)
-            variance = 1 - beta2**step
-            limit = 2 / (1 - beta2) - 1
-            length = limit - 2 * step * beta2**step / variance
-            if length <= 5:
-                add_scaled(p, average, -scale)
-                continue
-            rectified = (length - 4) * (length - 2) * limit
-            rectified /= (limit - 4) * (limit - 2) * length
-            scale = scale * math.sqrt(rectified * variance)
-            add_ratio(p, average, square.sqrt().add(eps), -scale)
+        make_step("radam", found, group, beta1=beta1, beta2=beta2)

@@ -1,16 +1,7 @@
 """Averaged stochastic gradient descent."""
 
 import ember
-from ember.optim._common import (
-    advance,
-    check,
-    check_lr,
-    collect,
-    number,
-    one_by_one,
-    real,
-    scalar,
-)
+from ember.optim._common import check, check_lr, collect, make_step, number, scalar
 from ember.optim.optimizer import Optimizer
 
 
@@ -46,21 +37,7 @@ class ASGD(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
-        lr, lambd = number(group["lr"]), group["lambd"]
-        found = collect(self, group, _start)
-        for p, grad, state in one_by_one(found, group, group["weight_decay"]):
-            step = advance(state)
-            average, eta, mu = real(state["ax"]), number(state["eta"]), state["mu"]
-            p.mul_(1 - lambd * eta)
-            p.add_(grad, alpha=-eta)
-            if number(mu) == 1:
-                average.copy_(p)
-            else:
-                average.add_(p.sub(average).mul_(number(mu)))
-            # PyTorch's lists of tensors compute the rate in the dtype of the count.
-            count = state["step"] if group["foreach"] else step
-            state["eta"].fill_(lr / (1 + lambd * lr * count) ** group["alpha"])
-            mu.fill_(1 / max(1, step - group["t0"]))
+        make_step("asgd", collect(self, group, _start), group)
 
 
 def _start(p, state: dict, group: dict) -> None:

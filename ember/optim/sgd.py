@@ -1,8 +1,7 @@
 """Stochastic gradient descent."""
 
 import ember
-from ember import _C
-from ember.optim._common import add_scaled, check, check_lr, option, rate
+from ember.optim._common import check, check_lr, make_step, number, real
 from ember.optim.optimizer import Optimizer
 
 _strided = ember.strided
@@ -51,60 +50,40 @@ class SGD(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
-        momentum = group["momentum"]
-        params, grads = [], []
-        for p in group["params"]:
-            if (grad := p.grad) is not None:
-                params.append(p)
-                grads.append(grad)
-        if not momentum:
-            return self._change(params, grads, [], False, group)
-        buffers = [self.state[p].get("momentum_buffer") for p in params]
-        old = [found for found in zip(params, grads, buffers) if found[2] is not None]
-        new = [found[:2] for found in zip(params, grads, buffers) if found[2] is None]
-        if new:
-            params, grads = map(list, zip(*new))
-            buffers = [ember.empty_like(grad, requires_grad=False) for grad in grads]
-            self._change(params, grads, buffers, True, group)
-            for p, buffer in zip(params, buffers):
-                self.state[p]["momentum_buffer"] = buffer
-        if old:
-            params, grads, buffers = map(list, zip(*old))
-            self._change(params, grads, buffers, False, group)
+        given = [p for p in group["params"] if p.grad is not None]
+        sparse = [p for p in given if p.grad.layout is not _strided]
+        for p in sparse:
+            self._sparse_step(p, group)
+        if sparse:
+            given = [p for p in given if p.grad.layout is _strided]
+        if not group["momentum"]:
+            self._change([(real(p), real(p.grad), {}) for p in given], False, group)
+            return
+        kept = [(real(p), real(p.grad), self.state[p]) for p in given]
+        old = [item for item in kept if item[2].get("momentum_buffer") is not None]
+        new = [item for item in kept if item[2].get("momentum_buffer") is None]
+        for p, (_, _, state) in zip(given, kept):
+            if state.get("momentum_buffer") is None:
+                state["momentum_buffer"] = ember.zeros_like(p.grad, requires_grad=False)
+        self._change(new, True, group)
+        self._change(old, False, group)
 
     @staticmethod
-    def _change(params, grads, buffers: list, first: bool, group: dict) -> None:
+    def _change(found: list[tuple], first: bool, group: dict) -> None:
         """Change parameters whose buffers have values, unless this is their first."""
-        lr, momentum = rate(group), group["momentum"]
-        decay, maximize = option(group, group["weight_decay"]), group["maximize"]
-        nesterov, dampening = group["nesterov"], group["dampening"]
-        dense = [grad.layout is _strided for grad in grads]
-        fused = all(dense) and not group["differentiable"]
-        if fused and _C._fused_sgd_(
-            params,
-            grads,
-            buffers,
-            weight_decay=decay,
-            momentum=momentum,
-            lr=lr,
-            dampening=dampening,
-            nesterov=nesterov,
-            maximize=maximize,
-            is_first_step=first,
-        ):
-            return
-        for i, (p, grad) in enumerate(zip(params, grads)):
-            if maximize:
-                grad = -grad
-            if isinstance(decay, ember.Tensor):
-                grad = grad + p.clone() * decay  # p changes
-            elif decay:
-                grad = grad.add(p, alpha=decay)
-            if momentum:
-                if first:
-                    buffers[i] = buffer = ember.clone(grad).detach()
-                else:
-                    buffer = buffers[i]
-                    buffer.mul_(momentum).add_(grad, alpha=1 - dampening)
-                grad = grad.add(buffer, alpha=momentum) if nesterov else buffer
-            add_scaled(p, grad, -lr)
+        if found:
+            without = () if group["momentum"] else ("momentum_buffer",)
+            make_step("sgd", tuple(zip(*found)), group, without, first=first)
+
+    def _sparse_step(self, p, group: dict) -> None:
+        grad = -p.grad if group["maximize"] else p.grad
+        if decay := number(group["weight_decay"]):
+            grad = grad.add(p, alpha=decay)
+        if momentum := group["momentum"]:
+            buffer = self.state[p].get("momentum_buffer")
+            if buffer is None:
+                buffer = self.state[p]["momentum_buffer"] = ember.clone(grad).detach()
+            else:
+                buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+            grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
+        p.add_(grad, alpha=-number(group["lr"]))

@@ -186,10 +186,7 @@ OPS = {
     "class_loss_grad": lambda: backward(lambda x: F.cross_entropy(x, ints(3)), (3, 4)),
     "sparse_mm": lambda: ember._C._ops["_csr_mm"](*rows(), new(5), new(4, 2), 4),
     "sampled_mm": lambda: ember._C._ops["_csr_sample"](*rows(), new(3, 2), new(4, 2)),
-    "sgd": lambda: step("SGD", lr=0.1, fused=True),
-    "adam": lambda: step("Adam", fused=True),
-    "rmsprop": lambda: step("RMSprop"),
-    "adagrad": lambda: step("Adagrad", fused=True),
+    "update": lambda: step("NAdam"),
 }
 
 

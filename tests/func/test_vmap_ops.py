@@ -31,10 +31,11 @@ LEFT_OUT = set(
 REFUSALS = ("more elements than `self`", "will be updated in place, were not batched")
 # Ops that run once for each sample, and why.
 LOOPS = {
-    "_fused_adagrad_": "steps of optimizers, whose lists are not mapped",
-    "_fused_adam_": "steps of optimizers, whose lists are not mapped",
-    "_fused_rmsprop_": "steps of optimizers, whose lists are not mapped",
-    "_fused_sgd_": "steps of optimizers, whose lists are not mapped",
+    **{
+        name: "steps of optimizers, whose lists are not mapped"
+        for name in OPS
+        if name.startswith("_fused_")
+    },
     "_csr_mm": "parts of sparse tensors, which are not mapped",
     "_csr_sample": "parts of sparse tensors, which are not mapped",
 }

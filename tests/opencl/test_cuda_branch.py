@@ -179,8 +179,11 @@ PROGRAMS |= {
     ),
     "optim": lambda: (
         ELEMENTS
-        + defines(SGD=1, ADAM=1, RMSPROP=1, ADAGRAD=1, DECAY=1, MOMENTUM=1)
-        + defines(NESTEROV=1, FIRST=0, AMSGRAD=1, CENTERED=1)
+        + defines(
+            T="float", LISTS="GLOBAL M* p_row, i64 p_at, GLOBAL M* g_row, i64 g_at, "
+        )
+        + defines(NUMBERS=", T lr, T sign_of_g, T added, T left", READ="", WRITE="")
+        + defines(EACH="p -= lr * g;")
         + text("optim")
     ),
     "loss": lambda: ELEMENTS + defines(GROUP=64) + text("fold") + text("loss"),

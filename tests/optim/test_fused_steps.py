@@ -18,8 +18,22 @@ CONFIGS = [
     ("RMSprop", {"lr": 0.1, "momentum": 0.5, "weight_decay": 0.2, "eps": 1e-3}),
     ("RMSprop", {"lr": 0.1, "momentum": 0.5, "centered": True, "maximize": True}),
     ("Adagrad", {"lr": 0.1, "lr_decay": 0.1, "weight_decay": 0.2, "maximize": True}),
+    ("Adamax", {"lr": 0.1}),
+    ("Adamax", {"lr": 0.1, "betas": (0.3, 0.6), "weight_decay": 0.2, "maximize": True}),
+    ("NAdam", {"lr": 0.1}),
+    ("NAdam", {"lr": 0.1, "weight_decay": 0.2, "decoupled_weight_decay": True}),
+    ("NAdam", {"lr": 0.1, "weight_decay": 0.2, "momentum_decay": 0.1}),
+    ("RAdam", {"lr": 0.1}),
+    ("RAdam", {"lr": 0.1, "betas": (0.5, 0.99), "weight_decay": 0.2, "maximize": True}),
+    ("RAdam", {"lr": 0.1, "weight_decay": 0.2, "decoupled_weight_decay": True}),
+    ("Adadelta", {"lr": 0.5, "weight_decay": 0.2}),
+    ("Adadelta", {"lr": 0.5, "rho": 0.5, "eps": 1e-3, "maximize": True}),
+    ("Rprop", {"lr": 0.1}),
+    ("Rprop", {"lr": 0.1, "etas": (0.2, 4.0), "step_sizes": (0.05, 0.2)}),
+    ("ASGD", {"lr": 0.1, "weight_decay": 0.2}),
+    ("ASGD", {"lr": 0.1, "lambd": 0.1, "alpha": 0.5, "t0": 2, "maximize": True}),
 ]
-OPS = ["_fused_sgd_", "_fused_adam_", "_fused_rmsprop_", "_fused_adagrad_"]
+OPS = [name for name in dir(ember._C) if name.startswith("_fused_")]
 
 
 @pytest.fixture
@@ -59,6 +73,22 @@ def parameters(dtype, transposed=False, shapes=((3, 4), (1, 70_000), (5, 1), (0,
             values = values.t().contiguous().t()
         made.append(ember.nn.Parameter(values))
     return made
+
+
+def test_every_row_is_the_step_of_an_optimizer(calls, monkeypatch):
+    """An optimizer above for each row of core/optim_formulas.h."""
+    called = []
+    for name in OPS:
+        op = getattr(ember._C, name)
+        monkeypatch.setattr(
+            ember._C,
+            name,
+            lambda *a, op=op, name=name, **k: called.append(name) or op(*a, **k),
+        )
+    for name, options in CONFIGS:
+        train(name, options, parameters(ember.float32, shapes=((2, 2),)), steps=1)
+    assert set(called) == set(OPS)
+    assert all(calls)
 
 
 @pytest.mark.parametrize(("name", "options"), CONFIGS)

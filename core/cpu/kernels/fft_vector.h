@@ -1,19 +1,13 @@
 // Vectors and complex vectors for the Fourier kernels.
 #pragma once
 
-#include "cpu/kernels/loops.h"
+#include "cpu/kernels/vector.h"
 
 namespace ember::cpu::EMBER_ISA {
 namespace {
 
 template <class T>
-struct VectorOf {
-  typedef T type __attribute__((vector_size(kVectorBytes), aligned(alignof(T)), may_alias));
-};
-template <class T>
-using Vec = typename VectorOf<T>::type;
-template <class T>
-constexpr int kLanes = kVectorBytes / int(sizeof(T));
+using Vec = Vector<T>;
 
 template <class T>
 struct Complex {

@@ -2,20 +2,11 @@
 // fold before they map. Included by kernel files only (Note [One namespace per level]).
 #pragma once
 
-#include "cpu/kernels/loops.h"
+#include "cpu/kernels/vector.h"
 #include "cpu/vmath.h"
 
 namespace ember::cpu::EMBER_ISA {
 namespace {
-
-template <class T>
-struct VectorOf {
-  typedef T type __attribute__((vector_size(kVectorBytes), aligned(alignof(T)), may_alias));
-};
-template <class T>
-using Vector = typename VectorOf<T>::type;
-template <class T>
-constexpr int kLanes = kVectorBytes / int(sizeof(T));
 
 // Folds what `take` makes of elements i, i + 1 ..., in four vectors of lanes.
 template <class T, class Take, class Fold>

@@ -132,7 +132,7 @@ void gemm(const GemmTask<T>& task) {
   const bool fits = k * n * int64_t(sizeof(T)) <= kBlockBytes &&
                     k * task.b_row * int64_t(sizeof(T)) <= kReachBytes;
   const bool aligned =
-      task.b_row * int64_t(sizeof(T)) % kBytes == 0 && uintptr_t(task.b) % kBytes == 0;
+      task.b_row * int64_t(sizeof(T)) % kVectorBytes == 0 && uintptr_t(task.b) % kVectorBytes == 0;
   const bool b_in_place =
       task.b_col == 1 && (m < 2 * kRows || (aligned && (fits || m <= kFewRows)));
   const bool a_packed = task.a_col != 1 && k > 1;

@@ -18,8 +18,8 @@ namespace {
 
 using Floats = Vector<float>;
 using Words = Vector<uint32_t>;
-typedef uint32_t Pairs __attribute__((vector_size(kBytes), aligned(2), may_alias));
-typedef uint16_t HalfWords __attribute__((vector_size(kBytes / 2), aligned(2), may_alias));
+typedef uint32_t Pairs __attribute__((vector_size(kVectorBytes), aligned(2), may_alias));
+typedef uint16_t HalfWords __attribute__((vector_size(kVectorBytes / 2), aligned(2), may_alias));
 
 template <class T>
 inline T widened(T v) {

@@ -5,25 +5,18 @@
 #include <cstdint>
 #include <utility>
 
+#include "cpu/kernels/vector.h"
+
 namespace ember::cpu::EMBER_ISA {
 namespace {
 
 #if defined(__AVX512F__)
-constexpr int kBytes = 64, kRows = 8, kVectors = 3;
+constexpr int kRows = 8, kVectors = 3;
 #elif defined(__AVX2__)
-constexpr int kBytes = 32, kRows = 6, kVectors = 2;
+constexpr int kRows = 6, kVectors = 2;
 #else
-constexpr int kBytes = 16, kRows = 4, kVectors = 2;
+constexpr int kRows = 4, kVectors = 2;
 #endif
-
-template <class T>
-struct VectorOf {
-  typedef T type __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));
-};
-template <class T>
-using Vector = typename VectorOf<T>::type;
-template <class T>
-constexpr int kLanes = kBytes / int(sizeof(T));
 
 constexpr int kLines = 4;  // of a column of A that are copied at a time
 

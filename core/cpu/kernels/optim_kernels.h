@@ -9,16 +9,13 @@
 namespace ember::cpu {
 
 enum OptimType { kOptimF32, kOptimF64, kOptimBF16, kOptimF16, kOptimTypes };
-// Parameter, gradient, and up to three rows of state; null where there is none.
-constexpr int kOptimRows = 5;
+// Parameter, gradient, and the lists of state; null where there is none.
+constexpr int kOptimRows = 5, kOptimSometimes = 2;
 using OptimRows = void* const (&)[kOptimRows];
+using OptimLoop = void (*)(int64_t n, OptimRows rows, const double* numbers);
 
-struct OptimLoops {
-  void (*sgd[kOptimTypes])(int64_t n, OptimRows rows, const SgdStep& step);
-  void (*adam[kOptimTypes])(int64_t n, OptimRows rows, double count, const AdamStep& step);
-  void (*rmsprop[kOptimTypes])(int64_t n, OptimRows rows, const RmspropStep& step);
-  void (*adagrad[kOptimTypes])(int64_t n, OptimRows rows, double count, const AdagradStep& step);
-};
+// The loops of each step, by which of the lists that may be missing are there: a bit for each.
+using OptimLoops = OptimLoop[kUpdates][1 << kOptimSometimes][kOptimTypes];
 
 EMBER_DECLARE_LEVELS(const OptimLoops& optim_loops();)
 

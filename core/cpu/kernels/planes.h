@@ -1,20 +1,11 @@
 // What depthwise.cpp and pool.cpp share: vectors, and the copy of a plane (plane_kernels.h).
 #pragma once
 
-#include "cpu/kernels/loops.h"
 #include "cpu/kernels/plane_kernels.h"
+#include "cpu/kernels/vector.h"
 
 namespace ember::cpu::EMBER_ISA {
 namespace {
-
-template <class T>
-struct VectorOf {
-  typedef T type __attribute__((vector_size(kVectorBytes), aligned(alignof(T)), may_alias));
-};
-template <class T>
-using Vector = typename VectorOf<T>::type;
-template <class T>
-constexpr int kLanes = kVectorBytes / int(sizeof(T));
 
 template <class T>
 EMBER_INLINE Vector<T> load(const T* p) {

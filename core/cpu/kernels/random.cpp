@@ -13,8 +13,7 @@
 namespace ember::cpu::EMBER_ISA {
 namespace {
 
-// -- the Mersenne twister
-// ------------------------------------------------------------------------------
+// --- the Mersenne twister ------------------------------------------------------------------------
 
 constexpr int kWords = 624, kShift = 397;
 
@@ -41,8 +40,7 @@ void twist(uint32_t* s, uint32_t* output) {
   temper(s, output);
 }
 
-// -- uniform
-// ---------------------------------------------------------------------------------------------
+// --- uniform -------------------------------------------------------------------------------------
 
 inline uint64_t bits53(const uint32_t* draws, int64_t i) {
   return (uint64_t(draws[2 * i] & 0x1fffffu) << 32) | draws[2 * i + 1];
@@ -83,8 +81,7 @@ void uniform_double(const uint32_t* draws, double* out, int64_t n, double low, d
   }
 }
 
-// -- normal
-// ----------------------------------------------------------------------------------------------
+// --- normal --------------------------------------------------------------------------------------
 
 inline float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 
@@ -153,8 +150,7 @@ void normal_float(float* data, int64_t blocks, float mean, float std) {
   }
 }
 
-// -- others
-// ------------------------------------------------------------------------------------------------
+// --- others --------------------------------------------------------------------------------------
 
 // u < p compares k * 2^-53 with p; so does the integer k with the ceiling of p * 2^53.
 template <class T>

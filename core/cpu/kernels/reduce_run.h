@@ -6,22 +6,13 @@
 #include <limits>
 #include <type_traits>
 
-#include "cpu/kernels/loops.h"
 #include "cpu/kernels/reduce_kernels.h"
+#include "cpu/kernels/vector.h"
 
 namespace ember::cpu::EMBER_ISA {
 namespace {
 
 constexpr int64_t kBlock = 1024;
-
-template <class T>
-struct VectorOf {
-  typedef T type __attribute__((vector_size(kVectorBytes), aligned(alignof(T)), may_alias));
-};
-template <class T>
-using Vector = typename VectorOf<T>::type;
-template <class T>
-constexpr int kLanes = kVectorBytes / int(sizeof(T));
 
 // One functor serves scalars and vectors.
 template <class T>

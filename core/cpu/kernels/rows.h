@@ -93,7 +93,7 @@ EMBER_INLINE T param(double v) {
 
 // abs() of a complex number is real, and so is its incoming gradient.
 template <class Row, class T>
-constexpr bool to_real = is_complex_type<T> && Row::id == Unary::abs;
+constexpr bool to_real = is_complex_type<T> && (Row::types & kToReal) != 0;
 template <class Row, class T>
 using Result = std::conditional_t<to_real<Row, T>, Real<T>, T>;
 
@@ -119,12 +119,9 @@ EMBER_INLINE void apply(const A* a, const B* b, Out* out, int64_t n, F f) {
 // Arguments that the vector code gets wrong: huge ones of sin and the like, huge quotients of fmod.
 // Where a span holds some, those elements are computed with Exact.
 template <class Row, class T>
-constexpr bool turns = is_real<T> && (Row::id == Unary::sin || Row::id == Unary::cos ||
-                                      Row::id == Unary::tan || Row::id == Unary::sinc);
+constexpr bool turns = is_real<T> && (Row::types & kTurns) != 0;
 template <class Row, class T>
-constexpr bool takes_modulo =
-    is_real<T> &&
-    (Row::id == Binary::remainder || Row::id == Binary::fmod || Row::id == Binary::floor_divide);
+constexpr bool takes_modulo = is_real<T> && (Row::types & kModulo) != 0;
 constexpr int64_t kSpan = 512;
 
 template <class T>
@@ -208,9 +205,7 @@ void predicate_kernel(const void* x, void* out, int64_t n, const Params&) {
 }
 
 template <class Row, class T>
-constexpr bool may_trap =
-    is_int<T> && (Row::id == Binary::floor_divide || Row::id == Binary::trunc_divide ||
-                  Row::id == Binary::remainder || Row::id == Binary::fmod);
+constexpr bool may_trap = is_int<T> && (Row::types & kDivides) != 0;
 
 template <class Row, class T>
 void binary_kernel(const void* a_, const void* b_, void* out_, int64_t n,
@@ -293,7 +288,7 @@ template <class T>
 struct Tag {
   using type = T;
 };
-template <Types types, bool narrow, class F>
+template <Types types, class F>
 EMBER_INLINE void each_type(F add) {
   if constexpr ((types & kHasFloat) != 0)
     add(Tag<float>(), kColumnFloat32), add(Tag<double>(), kColumnFloat64);
@@ -301,29 +296,14 @@ EMBER_INLINE void each_type(F add) {
     add(Tag<complex64>(), kColumnComplex64), add(Tag<complex128>(), kColumnComplex128);
   if constexpr ((types & kHasInt) != 0)
     add(Tag<int32_t>(), kColumnInt32), add(Tag<int64_t>(), kColumnInt64);
-  if constexpr ((types & kHasInt) != 0 && narrow)
+  if constexpr ((types & kHasInt) != 0 && (types & kNarrow) != 0)
     add(Tag<uint8_t>(), kColumnUInt8), add(Tag<int8_t>(), kColumnInt8),
         add(Tag<int16_t>(), kColumnInt16);
 }
 
-constexpr bool is_narrow(Unary f) {
-  return f == Unary::neg || f == Unary::abs || f == Unary::bitwise_not;
-}
-constexpr bool is_narrow(Predicate f) { return f == Predicate::logical_not; }
-constexpr bool is_narrow(Binary f) {
-  return f == Binary::add || f == Binary::sub || f == Binary::mul || f == Binary::maximum ||
-         f == Binary::minimum || f == Binary::bitwise_and || f == Binary::bitwise_or ||
-         f == Binary::bitwise_xor;
-}
-constexpr bool takes_numbers(Binary f) {
-  return f == Binary::add || f == Binary::sub || f == Binary::mul || f == Binary::div;
-}
-constexpr bool is_narrow(Compare f) { return f != Compare::isclose; }
-constexpr bool is_narrow(Ternary f) { return f == Ternary::clamp; }
-
 template <class Row>
 void add_unary(Kernels& k) {
-  each_type<Row::types, is_narrow(Row::id)>([&](auto tag, int column) {
+  each_type<Row::types>([&](auto tag, int column) {
     using T = typename decltype(tag)::type;
     k.unary[int(Row::id)][column] = unary_kernel<Row, T>;
     if constexpr (Row::has_grad && !is_int<T>)
@@ -332,30 +312,31 @@ void add_unary(Kernels& k) {
 }
 template <class Row>
 void add_predicate(Kernels& k) {
-  each_type<Row::types, is_narrow(Row::id)>([&](auto tag, int column) {
+  each_type<Row::types>([&](auto tag, int column) {
     k.predicate[int(Row::id)][column] = predicate_kernel<Row, typename decltype(tag)::type>;
   });
 }
 template <class Row>
 void add_binary(Kernels& k) {
-  each_type<Row::types, is_narrow(Row::id)>([&](auto tag, int column) {
+  each_type<Row::types>([&](auto tag, int column) {
     using T = typename decltype(tag)::type;
     k.binary[int(Row::id)][column] = binary_kernel<Row, T>;
-    if constexpr (takes_numbers(Row::id) && is_real<T>)
+    if constexpr ((Row::types & kByNumber) != 0 && is_real<T>)
       k.binary_number[int(Row::id)][column] = binary_number_kernel<Row, T>;
   });
 }
 template <class Row>
 void add_compare(Kernels& k) {
-  each_type<Row::types, is_narrow(Row::id)>([&](auto tag, int column) {
+  each_type<Row::types>([&](auto tag, int column) {
     k.compare[int(Row::id)][column] = compare_kernel<Row, typename decltype(tag)::type>;
   });
-  if constexpr (is_narrow(Row::id)) k.compare[int(Row::id)][kColumnBool] = compare_bool_kernel<Row>;
+  if constexpr ((Row::types & kNarrow) != 0)
+    k.compare[int(Row::id)][kColumnBool] = compare_bool_kernel<Row>;
 }
 template <class Row>
 void add_ternary(Kernels& k) {
-  if constexpr (Row::id != Ternary::where)
-    each_type<Row::types, is_narrow(Row::id)>([&](auto tag, int column) {
+  if constexpr ((Row::types & kChooses) == 0)
+    each_type<Row::types>([&](auto tag, int column) {
       using T = typename decltype(tag)::type;
       k.ternary[int(Row::id)][column] = ternary_kernel<Row, T, T>;
     });

@@ -1,4 +1,4 @@
-"""Normalization: core/ops/norm.cpp, batch_norm.cpp and group_norm.cpp."""
+"""Normalization: core/ops/row_norm.cpp, batch_norm.cpp and group_norm.cpp."""
 
 # Statistics of native_* are results without a gradient, except those of groups.
 # fmt: off

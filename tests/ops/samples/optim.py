@@ -1,122 +1,49 @@
-"""core/ops/optim.cpp. Their effect is tested by tests/optim/test_fused.py."""
+"""core/ops/optim.cpp, one op for each row of core/optim_formulas.h; and _foreach_fused.
+
+What steps do is tested by tests/optim/test_fused_steps.py.
+"""
+
+from ember import _C, _schemas
 
 from ..entry import S, T, op
 
 # They return whether the tensors could be changed at once, which strides decide.
 SKIP = "noncontiguous meta"
-RATES = {"lr": 0.1, "weight_decay": 0.0, "maximize": False}
 LISTS = [T(3), T(2, 2)], [T(3), T(2, 2)]
 STATE = [T(3, low=0.0), T(2, 2, low=0.0)]
-COUNTS = [T(low=0.0, dtype="float32"), T(low=0.0, dtype="float32")]
+SCALARS = [T(low=0.5, dtype="float32"), T(low=0.5, dtype="float32")]
+OF_PARAMETERS = {"step", "mu_product", "eta", "mu"}
 
-op(
-    "_fused_sgd_",
-    S(
-        *LISTS,
-        STATE,
-        momentum=0.9,
-        dampening=0.0,
-        nesterov=False,
-        is_first_step=False,
-        **RATES,
-    ),
-    grad=False,
-    skip=SKIP,
-    errors=[
-        (
-            S(
-                *LISTS,
-                [],
-                momentum=0.9,
-                dampening=0.0,
-                nesterov=False,
-                is_first_step=False,
-                **RATES,
+
+def step(name: str) -> None:
+    params = _schemas.parse(getattr(_C, name).schemas[0]).params[2:]
+    lists = [param.name for param in params if not param.keyword_only]
+    kept = [SCALARS if entry in OF_PARAMETERS else STATE for entry in lists]
+    options = {param.name: 0.1 for param in params if param.keyword_only}
+    op(
+        name,
+        S(*LISTS, *kept, **options),
+        grad=False,
+        skip=SKIP,
+        errors=[
+            (
+                S(*LISTS, *([values[0]] for values in kept), **options),
+                RuntimeError,
+                f"expected 2 tensors in {lists[0]}, one for each parameter, got 1",
             ),
-            RuntimeError,
-            "momentum buffers",
-        )
-    ],
-)
-op(
-    "_fused_adam_",
-    S(
-        *LISTS,
-        STATE,
-        STATE,
-        [],
-        COUNTS,
-        beta1=0.9,
-        beta2=0.99,
-        eps=1e-8,
-        amsgrad=False,
-        **RATES,
-    ),
-    grad=False,
-    skip=SKIP,
-    errors=[
-        (
-            S(
-                *LISTS,
-                STATE,
-                [],
-                [],
-                COUNTS,
-                beta1=0.9,
-                beta2=0.99,
-                eps=1e-8,
-                amsgrad=False,
-                **RATES,
+            (
+                S(LISTS[0], [T(3)], *kept, **options),
+                RuntimeError,
+                "expected 2 tensors in grads",
             ),
-            RuntimeError,
-            "list of state",
-        )
-    ],
-)
-op(
-    "_fused_rmsprop_",
-    S(
-        *LISTS,
-        STATE,
-        [],
-        [],
-        COUNTS,
-        alpha=0.9,
-        eps=1e-8,
-        momentum=0.0,
-        centered=False,
-        **RATES,
-    ),
-    grad=False,
-    skip=SKIP,
-    errors=[
-        (
-            S(
-                *LISTS,
-                STATE,
-                [],
-                [],
-                COUNTS,
-                alpha=0.9,
-                eps=1e-8,
-                momentum=0.5,
-                centered=False,
-                **RATES,
-            ),
-            RuntimeError,
-            "list of state",
-        )
-    ],
-)
-op(
-    "_fused_adagrad_",
-    S(*LISTS, STATE, COUNTS, lr_decay=0.0, eps=1e-8, **RATES),
-    grad=False,
-    skip=SKIP,
-    errors=[
-        (S(*LISTS, [], COUNTS, lr_decay=0.0, eps=1e-8, **RATES), RuntimeError, "sums")
-    ],
-)
+        ],
+    )
+
+
+for name in dir(_C):
+    if name.startswith("_fused_"):
+        step(name)
+
 op(
     "_foreach_fused",
     S("sqrt", [T(3, low=0.1), T(2, 2, low=0.1)], [], [], [], False),

@@ -1,4 +1,4 @@
-"""Norms: core/ops/norms.cpp."""
+"""Norms: core/ops/vector_norms.cpp."""
 
 # fmt: off
 import numpy as np
