@@ -71,10 +71,13 @@ class Backend {
 
  protected:
   virtual bool takes(Primitive, Dtype) const { return true; }
+  // For what stands before a device: to be taken for it.
+  void pass_for(const Backend& device) {
+    name_ = device.name_, kind_ = device.kind_, has_ = device.has_;
+  }
 
  private:
   friend void register_backend(const std::string& name, Backend* backend, Primitives has);
-  friend class Recorder;
   std::string name_;
   uint8_t kind_ = 0;
   Primitives has_;

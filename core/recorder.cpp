@@ -48,9 +48,7 @@ void Recorder::write(Primitive p, const G&... given) {
   steps_.push_back(std::move(step));
 }
 
-Recorder::Recorder(Backend& inner) : inner_(inner) {
-  name_ = inner.name_, kind_ = inner.kind_, has_ = inner.has_;
-}
+Recorder::Recorder(Backend& inner) : inner_(inner) { pass_for(inner); }
 
 void Recorder::start(uint8_t kind) {
   Backend& inner = backend_of(Device(kind));

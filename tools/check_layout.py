@@ -60,7 +60,8 @@ MAY_INCLUDE = {
     "autograd": CONTRACT,
     "ops": CONTRACT | {"autograd"},
     "distributed": BASE | {"tensor"},  # raw memory; tensors stay with Python
-    "python": CONTRACT | DEVICES | {"autograd", "ops", "disk", "distributed"},
+    "lazy": CONTRACT | {"cpu"},  # it runs what the CPU was asked for, later
+    "python": CONTRACT | DEVICES | {"lazy", "autograd", "ops", "disk", "distributed"},
 }
 # (file, header) -> why this one include may point the other way
 EXCEPTIONS = {

@@ -21,6 +21,7 @@
 #include "autograd/saved.h"
 #include "profile.h"
 #include "runtime.h"
+#include "tensor/deferred.h"
 #include "tensor/sparse.h"
 
 namespace ember {
@@ -137,17 +138,14 @@ class Pass {
   std::vector<Tensor> run() {
     count_dependencies();
     if (!call_.inputs.empty()) find_needed();
-    for (size_t i = 0; i < call_.roots.size(); i++)
-      deliver(call_.roots[i], std::move(call_.grads[i]), nullptr);
-    for (const Edge& root : call_.roots) {
-      State& s = state_of(root.node.get());
-      if (s.dependencies == 0 && !std::exchange(s.seen, true)) push(s.node);
-    }
-    while (!work_->ready.empty()) run_node(pop());
-    auto queued = std::move(work_->callbacks);
-    for (size_t i = 0; i < queued.size(); i++) {
-      queued[i]();
-      for (auto& f : std::exchange(work_->callbacks, {})) queued.push_back(std::move(f));
+    // What was made in a region runs in one.
+    if (std::none_of(work_->states.begin(), work_->states.end(),
+                     [](const State& s) { return s.node->deferred; })) {
+      run_nodes();
+    } else {
+      DeferredRegion region;
+      run_nodes();
+      region.close();
     }
     return std::move(result_);
   }
@@ -160,6 +158,21 @@ class Pass {
   }
 
  private:
+  void run_nodes() {
+    for (size_t i = 0; i < call_.roots.size(); i++)
+      deliver(call_.roots[i], std::move(call_.grads[i]), nullptr);
+    for (const Edge& root : call_.roots) {
+      State& s = state_of(root.node.get());
+      if (s.dependencies == 0 && !std::exchange(s.seen, true)) push(s.node);
+    }
+    while (!work_->ready.empty()) run_node(pop());
+    auto queued = std::move(work_->callbacks);
+    for (size_t i = 0; i < queued.size(); i++) {
+      queued[i]();
+      for (auto& f : std::exchange(work_->callbacks, {})) queued.push_back(std::move(f));
+    }
+  }
+
   // --- states: Note [Passes] ---
   State* find(Node* node) {
     if (__builtin_expect(node->pass == id_, 1)) return &work_->states[node->slot];

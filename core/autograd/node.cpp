@@ -3,6 +3,7 @@
 
 #include "autograd/engine.h"
 #include "autograd/tape.h"
+#include "tensor/deferred.h"
 
 #include <cctype>
 
@@ -54,7 +55,7 @@ class Accumulate final : public Node, public Pooled<Accumulate> {
 
 }  // namespace
 
-Node::Node(const char* op) : sequence(next_sequence++), name(op) {}
+Node::Node(const char* op) : sequence(next_sequence++), name(op), deferred(deferring) {}
 
 Node::~Node() {
   if (hooks)

@@ -119,6 +119,7 @@ class Node {
   std::unique_ptr<NodeHooks> hooks;
   void* host_object = nullptr;  // the Python object, while there is one
   bool host_owned = false;      // the Python object survives only through us (python/node_type.cpp)
+  bool deferred = false;        // made in a region, so its rules run in one (tensor/deferred.h)
   uint32_t slot = 0;  // index of the node's state in the pass that has claimed it (engine.cpp)
   int64_t pass = -1;  // by its number: in a forked child, an address could come again
   Turn turn;

@@ -265,7 +265,7 @@ Tensor triangle_indices(const char* op, int64_t rows, int64_t columns, int64_t o
   };
   const int64_t n = int64_t(count);
   Tensor host = empty({2, n}, Dtype::Int64);
-  auto* row = static_cast<int64_t*>(host.storage()->data);
+  int64_t* row = host.data<int64_t>();
   auto* column = row + n;
   // Rows that hold none are passed over: there may be very many.
   const int64_t first = upper || n == 0 ? 0 : std::clamp<int64_t>(-offset, 0, rows);

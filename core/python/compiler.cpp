@@ -120,16 +120,13 @@ int64_t checked_pointer(PyObject* o, int64_t size, int64_t first, int64_t last) 
         " bytes was given a tensor of ", t.dtype());
   if (first > last) return 0;  // no elements
   const Storage& s = *t.impl()->storage;
-  const char* begin = static_cast<const char*>(s.data);
   const char* data = static_cast<const char*>(t.data());
+  const char* begin = static_cast<const char*>(s.data);
   check(first >= -((data - begin) / size) && last < (begin + s.bytes - data) / size, Kind::Runtime,
         "_run_kernel(): elements ", first, " to ", last,
         " of a tensor lie outside of its memory of ", s.bytes, " bytes");
   return reinterpret_cast<int64_t>(data);
 }
-
-// Code that can be run, as Python holds it: nothing else may be called.
-constexpr const char* kKernel = "ember.compiler.kernel";
 
 // _run_kernel(kernel, items, grain). Each item is (tensors, ranges, words, units): for each tensor
 // the size of an element, the first and the last element that the kernel touches, and whether it

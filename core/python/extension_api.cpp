@@ -12,7 +12,7 @@ int32_t is_tensor_object(PyObject* object) { return is_tensor(object); }
 
 void describe(PyObject* object, EmberTensorView* view) {
   const Tensor& t = tensor_of(object);
-  const bool readable = t.device().is_cpu() && t.numel() && t.storage() && t.storage()->data;
+  const bool readable = t.device().is_cpu() && t.numel() && t.storage() && t.storage()->expose();
   *view = {readable ? t.address() : nullptr,
            t.shape().begin(),
            t.strides().begin(),

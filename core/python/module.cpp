@@ -108,6 +108,7 @@ PyMODINIT_FUNC PyInit__C() {
     add_opencl(module.get());
     add_opencl_builds(module.get());
     add_compiler(module.get());
+    add_lazy(module.get());
     add_profile(module.get());
     add_callgrind(module.get());
     add_distributed(module.get());

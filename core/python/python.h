@@ -166,6 +166,9 @@ extern PyBufferProcs buffer_methods;
 void add_dlpack(PyObject* module);
 void add_runtime(PyObject* module);
 void add_compiler(PyObject* module);
+void add_lazy(PyObject* module);
+// Code that can be run, as Python holds it (a capsule of this name): nothing else may be called.
+constexpr const char* kKernel = "ember.compiler.kernel";
 void add_profile(PyObject* module);
 void add_backends(PyObject* module);
 void add_wrappers(PyObject* module);

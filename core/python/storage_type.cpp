@@ -43,6 +43,7 @@ Tensor bytes_of(const Ref<Storage>& s) { return from_storage(s, Dtype::UInt8, {s
 
 Ref<Storage> copy_from(const void* data, int64_t bytes) {
   Ref<Storage> s = new_storage(bytes, Device());
+  s->settle();
   if (bytes) std::memcpy(s->data, data, size_t(bytes));
   return s;
 }
@@ -141,7 +142,7 @@ PyObject* storage_sizeof(PyObject* self, PyObject*) {
   return PyLong_FromLongLong(Py_TYPE(self)->tp_basicsize + storage_in(self).bytes);
 }
 PyObject* storage_data_ptr(PyObject* self, PyObject*) {
-  return PyLong_FromVoidPtr(storage_in(self).data);
+  return guarded([&] { return PyLong_FromVoidPtr(storage_in(self).expose()); });
 }
 PyObject* storage_element_size(PyObject*, PyObject*) { return PyLong_FromLong(1); }
 PyObject* storage_resizable(PyObject* self, PyObject*) {
@@ -212,6 +213,7 @@ int storage_buffer(PyObject* self, Py_buffer* view, int flags) {
     return -1;
   }
   static char nothing;
+  if (guarded(-1, [&] { return s.settle(), 0; }) < 0) return -1;
   int status = PyBuffer_FillInfo(view, self, s.data ? s.data : &nothing, s.bytes, 0, flags);
   if (status == 0) view->internal = new Pin(ref_in(self));
   return status;

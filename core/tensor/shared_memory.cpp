@@ -171,6 +171,7 @@ void share_storage(Storage& s) {
   check(s.device.is_cpu(), Kind::Runtime, "share_memory_(): only memory of the CPU can be shared, ",
         "this is on ", s.device);
   check(!s.root, Kind::Runtime, "share_memory_(): the storage is that of another tensor's data");
+  s.settle();
   if (s.bytes) {
     int fd = new_file(s.bytes);
     void* made = map_file(fd, s.bytes, true);

@@ -8,6 +8,13 @@ namespace ember {
 
 class Backend;
 
+// Why Tensor::data() has to look closer at a storage.
+enum Watch : uint8_t {
+  kShrunk = 1,       // below `peak`, so that tensors made before may reach past the end
+  kUnallocated = 2,  // nobody has asked for its memory yet: provide()
+  kAwaited = 4,      // work that was put off reads or writes it: deferred.h
+};
+
 struct Storage final : Pooled<Storage> {
   std::atomic<uint32_t> refs{0};
   uint32_t version = 0;  // raised by every in-place change; see autograd/saved.h
@@ -15,8 +22,9 @@ struct Storage final : Pooled<Storage> {
   int64_t bytes = 0;
   Device device;
   bool resizable = true;
-  bool shrunk = false;       // below `peak`, so that tensors made before may reach past the end
+  uint8_t watch = 0;         // bits of Watch
   bool shared = false;       // mapped by other processes too
+  bool exposed = false;      // somebody asked for its address, and may look at it any time
   Backend* owner = nullptr;  // frees `data` if there is no `release`
   void (*release)(Storage*) = nullptr;  // for memory that belongs to somebody else
   void* context = nullptr;              // what `release` needs: a PyObject, a mapping ...
@@ -26,10 +34,27 @@ struct Storage final : Pooled<Storage> {
   Ref<Storage> retired;         // memory that was left while others had pointers to it
   void* host_object = nullptr;  // the Python object, while there is one
   bool host_owned = false;      // it survives only through us: Note [Identity], tensor_type.cpp
-  int64_t peak = 0;             // the most bytes it has had, while it is `shrunk`
+  int64_t peak = 0;             // the most bytes it has had, while it is shrunk
   uint32_t pins = 0;            // pointers to the memory that others hold; see Pin
+  uint32_t slot = 0;            // its place in the trace, while it is awaited (lazy/trace.h)
+
+  // For those who read `data` themselves: the memory is there and holds what it should.
+  void settle() {
+    if (__builtin_expect(watch & (kUnallocated | kAwaited), 0)) settle_now();
+  }
+  // For those who hand the address out and keep no Pin: from now on it always does.
+  void* expose() {
+    settle();
+    exposed = true;
+    return data;
+  }
+  // Gets the memory of an unallocated storage.
+  void provide();
 
   void destroy();  // not for use by hand
+
+ private:
+  void settle_now();
 };
 
 // As give_back_to_host, for a storage.

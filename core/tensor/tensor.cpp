@@ -5,6 +5,7 @@
 
 #include "backend.h"
 #include "runtime.h"
+#include "tensor/deferred.h"
 #include "tensor/mode.h"
 
 namespace ember {
@@ -44,13 +45,14 @@ void leave_root(Storage& s) {
 void follow(Storage& s, const Storage& root) {
   s.data = root.data;
   s.bytes = root.bytes;
-  s.shrunk = root.shrunk;
+  s.watch = uint8_t((s.watch & ~kShrunk) | (root.watch & kShrunk));
 }
 
 }  // namespace
 
 void Storage::destroy() {
   if (host_object) return give_back_storage(this);
+  if (__builtin_expect(watch & kAwaited, 0) && deferred.keep(this)) return;
   if (release)
     release(this);
   else if (owner && !root)
@@ -64,11 +66,24 @@ void Storage::destroy() {
   delete this;
 }
 
+void Storage::provide() {
+  data = owner->allocate(bytes);
+  watch &= uint8_t(~kUnallocated);
+}
+
+void Storage::settle_now() {
+  if (watch & kAwaited) deferred.settle(*this);
+  if (watch & kUnallocated) provide();
+}
+
 Ref<Storage> new_storage(int64_t bytes, Device device) {
   device = with_index(device);
   Backend& backend = backend_of(device);
   Ref<Storage> s(new Storage);
-  s->data = backend.allocate(bytes);
+  if (__builtin_expect(deferring, 0) && device.is_cpu() && bytes >= 4 * deferred_least)
+    s->watch = kUnallocated;
+  else
+    s->data = backend.allocate(bytes);
   s->bytes = bytes;
   s->device = device;
   s->owner = &backend;
@@ -88,6 +103,7 @@ Ref<Storage> wrap_memory(void* data, int64_t bytes, Device device, void (*releas
 }
 
 Ref<Storage> alias_storage(const Ref<Storage>& storage) {
+  storage->settle();
   Ref<Storage> s(new Storage);
   s->device = storage->device;
   s->root = storage->root ? storage->root : storage;
@@ -143,6 +159,7 @@ void leave_storage(Ref<Storage> storage) {
 
 void resize_storage(Storage& s, int64_t bytes) {
   if (s.root) return resize_storage(*s.root, bytes);
+  s.settle();
   if (s.bytes == bytes && !s.pins) return;
   check(s.resizable && !s.pins, Kind::Runtime, "Trying to resize storage that is not resizable",
         s.pins ? ": an array or another library has a pointer to its memory" : "");
@@ -162,9 +179,9 @@ void resize_storage(Storage& s, int64_t bytes) {
   }
   if (bytes < s.bytes) {
     s.peak = std::max(s.peak, s.bytes);
-    s.shrunk = true;
-  } else if (s.shrunk && bytes >= s.peak) {
-    s.shrunk = false;
+    s.watch |= kShrunk;
+  } else if ((s.watch & kShrunk) && bytes >= s.peak) {
+    s.watch &= uint8_t(~kShrunk);
   }
   s.data = data;
   s.bytes = bytes;
@@ -216,14 +233,15 @@ Tensor make(Ref<Storage> storage, Dtype dtype, const Shape& shape, const Shape& 
 
 }  // namespace
 
-void Tensor::check_extent() const {
-  if (numel() == 0) return;
+void Tensor::look_closer() const {
+  Storage& s = *impl_->storage;
+  s.settle();
+  if (numel() == 0 || !(s.watch & kShrunk)) return;
   int64_t need;
   const bool fits = !__builtin_add_overflow(extent(shape(), strides()), offset(), &need) &&
-                    !__builtin_mul_overflow(need, item_size(), &need) &&
-                    need <= impl_->storage->bytes;
+                    !__builtin_mul_overflow(need, item_size(), &need) && need <= s.bytes;
   check(fits, Kind::Runtime, "the storage of a tensor of shape ", shape(), " and dtype ", dtype(),
-        " has been resized to ", impl_->storage->bytes,
+        " has been resized to ", s.bytes,
         " bytes, which its elements do not fit in; resize it back before using the tensor");
 }
 

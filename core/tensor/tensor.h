@@ -84,9 +84,10 @@ class Tensor {
   void* address() const {
     return static_cast<char*>(impl_->storage->data) + offset() * item_size();
   }
-  // An error if the storage has been made too small for the elements.
+  // Sees to it that the memory is there, holds what it should, and is large enough: an error if the
+  // storage has been made too small for the elements.
   void check_memory() const {
-    if (__builtin_expect(impl_->storage->shrunk, 0)) check_extent();
+    if (__builtin_expect(impl_->storage->watch, 0)) look_closer();
   }
 
   // Defined with the tape: autograd/node.h
@@ -94,7 +95,7 @@ class Tensor {
   bool is_leaf() const;
 
  private:
-  void check_extent() const;
+  void look_closer() const;
   Ref<TensorImpl> impl_;
 };
 

@@ -13,7 +13,7 @@ from ember.compiler import _llvm, _queue, _rows
 from ember.compiler._emit import CHEAP, SHORT_ROW, Layout, emit
 from ember.compiler._program import Program
 
-_GRAIN = 1 << 15  # elements of the cheapest work that are worth a thread of their own
+GRAIN = 1 << 15  # elements of the cheapest work that are worth a thread of their own
 _DEAR = 8  # a row that is no sum, product or choice costs as much as so many that are
 _SHORT = 16  # axes are too short to be vectorised, if another is longer
 _LONG = 8192  # rows longer than this are summed in steps
@@ -182,7 +182,7 @@ class Fused:
     def launch(self, layout: Layout, items: list[Any]) -> None:
         kernel = self.kernel(layout)
         functions = array("q", kernel.functions).tobytes()
-        grain = max(1, _GRAIN // self.cost)
+        grain = max(1, GRAIN // self.cost)
         if self.program.reduces:
             grain = max(1, grain // max(items[0][4], 1))
         given = tuple(

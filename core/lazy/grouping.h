@@ -1,0 +1,29 @@
+// Which steps of a trace make one kernel.
+#pragma once
+
+#include "lazy/trace.h"
+
+namespace ember::lazy {
+
+// Steps over one space, each of which reads what others wrote at the same place only, so that one
+// loop can do them all.
+struct Group {
+  std::vector<int64_t> shape;
+  std::vector<int> steps;       // those that are needed, in their order
+  int inputs = 0, outputs = 0;  // about how much memory it reads and writes
+};
+
+struct Grouping {
+  std::vector<Group> groups;  // in the order in which they can run
+  std::vector<int> group_of;  // for each step
+  // For input i of step s: the step of the same group whose value it is, or -1: from memory.
+  std::vector<std::array<int, kMostInputs>> from;
+  std::vector<bool> stored;  // whether the value of a step has to be written to memory
+};
+
+Grouping group_steps(const std::vector<Step>& steps, const std::vector<bool>& dead_slots);
+
+// Are these the same elements, in the same order?
+bool same_place(const Step& a, const StepOperand& x, const Step& b, const StepOperand& y);
+
+}  // namespace ember::lazy

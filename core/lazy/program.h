@@ -1,0 +1,74 @@
+// A group as ember/compiler takes it (ember/compiler/_program.py): nodes, which of them are
+// written, and how a call walks its memory.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cpu/fused.h"
+#include "lazy/grouping.h"
+
+namespace ember::lazy {
+
+// The fields of Node, in Python. A parameter is the place of a node or, if it is part of the code,
+// a number.
+struct ProgramNode {
+  enum Op : uint8_t { Load, Number, Cast, Unary, UnaryGrad, Predicate, Binary, Compare, Ternary };
+  struct Param {
+    bool constant;
+    int64_t value;  // a place, or the bits of a double
+  };
+  Op op;
+  Dtype dtype;
+  Dtype compute = Dtype::Bool;  // of a row
+  int row = -1;
+  int slot = -1;                            // of an input or a number
+  Scalar::Type type = Scalar::Type::Float;  // of a number
+  std::vector<int> args{};
+  std::vector<Param> params{};
+
+  const char* row_name() const;
+};
+
+// A program in one layout: all that machine code depends on.
+struct Program {
+  std::vector<ProgramNode> nodes;
+  std::vector<int> outputs;
+  int rank = 1;
+  std::string patterns;  // a letter for each operand: Layout, in Python
+  std::string key() const;
+};
+
+// Machine code for a program, some time. The same object serves all groups of that program.
+struct Code {
+  explicit Code(Program p) : program(std::move(p)) {}
+  enum class State : uint8_t { Unseen, Wanted, Asked, Ready, Failed };
+  const Program program;
+  State state = State::Unseen;
+  cpu::FusedKernel kernel = nullptr;
+  std::vector<int64_t> functions;  // addresses of row kernels that it calls
+  int64_t grain = 1 << 15;
+  void* ticket = nullptr;  // the host's, while it is asked for
+};
+
+// Where an operand of a call is, and what it is: a place in memory, or the index of a number.
+struct Place {
+  int64_t slot, offset;  // in bytes
+};
+struct Bound {
+  std::shared_ptr<Code> code;
+  std::vector<Place> operands;    // inputs, then outputs
+  std::vector<int64_t> numbers;   // of the trace, in the order of the program's
+  std::vector<int64_t> geometry;  // sizes, then the strides of each operand in bytes
+  int64_t units = 1;
+};
+// The group's program, bound to the slots and numbers of its trace; its code is that of an equal
+// program before.
+Bound bind(const Group& group, const Grouping& grouping, const std::vector<Step>& steps);
+
+// Those that somebody wants and the host has not been asked for, or has not answered yet.
+std::vector<std::shared_ptr<Code>>& unfinished();
+void want(const std::shared_ptr<Code>& code);
+void forget_code();
+
+}  // namespace ember::lazy

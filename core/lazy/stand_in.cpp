@@ -1,0 +1,144 @@
+#include "lazy/stand_in.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+
+#include "cpu/fused.h"
+
+namespace ember::lazy {
+
+namespace {
+
+// How many of p0, p1, p2 each row reads: its formula says so.
+template <class Row, int rows>
+struct ParamCounts {
+  std::array<int, size_t(rows)> counts{};
+  ParamCounts() {
+    for (int i = 0; i < rows; i++) {
+      int& most = counts[size_t(i)] = read_by(formula_of(Row(i)));
+      if constexpr (std::is_same_v<Row, Unary>)
+        most = std::max(most, read_by(derivative_of(Unary(i))));
+    }
+  }
+  static int read_by(const char* text) {
+    int most = 0;
+    for (const char* at = text; (at = std::strchr(at, 'p')); at++)
+      if ((at == text || !std::isalnum(at[-1])) && at[1] >= '0' && at[1] <= '2')
+        most = std::max(most, at[1] - '0' + 1);
+    return most;
+  }
+};
+
+template <class Row, int rows>
+int param_count(Row f) {
+  static const ParamCounts<Row, rows> table;
+  return table.counts[size_t(f)];
+}
+
+Input whole(const Tensor& t) { return {&t, nullptr, {}}; }
+
+// A division by zero is an error at the line that divides.
+bool may_fail(Binary f, Dtype compute) {
+  if (!is_integral(compute, true)) return false;
+  return f == Binary::floor_divide || f == Binary::trunc_divide || f == Binary::remainder ||
+         f == Binary::fmod;
+}
+
+}  // namespace
+
+StandIn& StandIn::get() {
+  static auto* one = new StandIn;
+  return *one;
+}
+
+void StandIn::install() {
+  device_ = backends[Device::kCpu];
+  pass_for(*device_);
+  backends[Device::kCpu] = this;
+}
+
+void StandIn::remove() { backends[Device::kCpu] = device_; }
+
+bool StandIn::defers(Is<Primitive::copy>, const Tensor& out, const Tensor& x) {
+  return take({StepKind::Copy, 0, out.dtype(), out, {whole(x)}, 1});
+}
+
+bool StandIn::defers(Is<Primitive::fill>, const Tensor& out, const Scalar& value) {
+  if (is_complex(out.dtype()) || is_stored_only(out.dtype())) return false;
+  alignas(16) char element[16];  // the number that the elements can hold
+  value.store(out.dtype(), element);
+  const Input in{nullptr, nullptr, Scalar::load(out.dtype(), element)};
+  return take({StepKind::Fill, 0, out.dtype(), out, {in}, 1});
+}
+
+bool StandIn::defers(Is<Primitive::unary>, Unary f, Dtype compute, const Tensor& out,
+                     const Input& x, const Params& params) {
+  if (!cpu::row_kernel(f, compute).address) return false;
+  return take({StepKind::Unary,
+               int(f),
+               compute,
+               out,
+               {x},
+               1,
+               &params,
+               param_count<Unary, kUnaryRows>(f),
+               f == Unary::pow_scalar});
+}
+
+bool StandIn::defers(Is<Primitive::unary_grad>, Unary f, Dtype compute, const Tensor& out,
+                     const Input& g, const Input& keep, const Params& params) {
+  if (!cpu::row_grad_kernel(f, compute).address) return false;
+  return take({StepKind::UnaryGrad,
+               int(f),
+               compute,
+               out,
+               {g, keep},
+               2,
+               &params,
+               param_count<Unary, kUnaryRows>(f),
+               f == Unary::pow_scalar});
+}
+
+bool StandIn::defers(Is<Primitive::predicate>, Predicate f, Dtype compute, const Tensor& out,
+                     const Input& x) {
+  if (!cpu::row_kernel(f, compute).address) return false;
+  return take({StepKind::Predicate, int(f), compute, out, {x}, 1});
+}
+
+bool StandIn::defers(Is<Primitive::binary>, Binary f, Dtype compute, const Tensor& out,
+                     const Input& a, const Input& b) {
+  // A quotient of narrow floats rounds by whether the divisor is one element.
+  if (may_fail(f, compute) || (f == Binary::floor_divide && is_narrow(compute)) ||
+      !cpu::row_kernel(f, compute).address)
+    return false;
+  return take({StepKind::Binary, int(f), compute, out, {a, b}, 2});
+}
+
+bool StandIn::defers(Is<Primitive::compare>, Compare f, Dtype compute, const Tensor& out,
+                     const Input& a, const Input& b, const Params& params) {
+  if (!cpu::row_kernel(f, compute).address) return false;
+  return take({StepKind::Compare,
+               int(f),
+               compute,
+               out,
+               {a, b},
+               2,
+               &params,
+               param_count<Compare, kCompareRows>(f)});
+}
+
+bool StandIn::defers(Is<Primitive::ternary>, Ternary f, Dtype compute, const Tensor& out,
+                     const Input& a, const Input& b, const Input& c, const Params& params) {
+  if (!cpu::row_kernel(f, compute).address) return false;
+  return take({StepKind::Ternary,
+               int(f),
+               compute,
+               out,
+               {a, b, c},
+               3,
+               &params,
+               param_count<Ternary, kTernaryRows>(f)});
+}
+
+}  // namespace ember::lazy

@@ -1,0 +1,191 @@
+#include "lazy/trace.h"
+
+#include <bit>
+#include <cstring>
+
+#include "tensor/deferred.h"
+
+namespace ember::lazy {
+
+namespace {
+
+// Memory that only ember changes, and of which it hears before anybody looks.
+bool is_ours(const Storage& s) {
+  return s.device.is_cpu() && s.owner && !s.release && !s.root && !s.aliases && !s.pins &&
+         !s.exposed && !s.shared && !(s.watch & kShrunk);
+}
+
+bool is_known(Dtype d) { return !is_complex(d) && !is_stored_only(d); }
+
+// A word for an operand: what it is, and its slot or index.
+int64_t word_of(Tag tag, int type, int64_t place) {
+  return int64_t(tag) | int64_t(type) << 8 | place << 16;
+}
+
+}  // namespace
+
+Number number_of(const Scalar& s) {
+  if (s.is_float()) return {std::bit_cast<int64_t>(s.to<double>()), s.type()};
+  return {s.to<int64_t>(), s.type()};
+}
+
+Scalar Number::scalar() const {
+  if (type == Scalar::Type::Float) return Scalar(std::bit_cast<double>(bits));
+  return type == Scalar::Type::Bool ? Scalar(bits != 0) : Scalar(bits);
+}
+
+bool Trace::takes(const Call& call) {
+  const TensorImpl& out = *call.out.impl();
+  if (!is_known(out.dtype) || !is_known(call.compute) || out.numel == 0 ||
+      out.shape.size() > kMostAxes || !is_ours(*out.storage))
+    return false;
+  bool large = out.numel >= deferred_least || (out.storage->watch & kAwaited);
+  for (int i = 0; i < call.inputs; i++) {
+    const Input& in = call.in[size_t(i)];
+    if (!in.tensor) {
+      if (in.scalar.type() == Scalar::Type::UInt || in.scalar.is_complex()) return false;
+      continue;
+    }
+    if (!in.tensor->storage() || !is_known(in.tensor->dtype()) || !is_ours(*in.tensor->storage()))
+      return false;
+    large = large || (in.tensor->storage()->watch & kAwaited);
+  }
+  return large && (out.contiguous || !has_internal_overlap(call.out));
+}
+
+int64_t Trace::slot_of(Storage& s) {
+  if (s.watch & kAwaited) return s.slot;
+  s.watch |= kAwaited;
+  s.slot = uint32_t(slots_.size());
+  slots_.push_back({&s});
+  return s.slot;
+}
+
+// Equal numbers have one index, unless another came between with the same hash.
+int64_t Trace::number_index(const Number& n) {
+  const uint64_t mixed = (uint64_t(n.bits) + uint64_t(n.type)) * 0x9E3779B97F4A7C15u;
+  uint32_t& at = seen_[mixed >> 58];
+  if (at && numbers_[at - 1].bits == n.bits && numbers_[at - 1].type == n.type) return at - 1;
+  numbers_.push_back(n);
+  at = uint32_t(numbers_.size());
+  return at - 1;
+}
+
+void Trace::append(const Call& call) {
+  const Shape& shape = call.out.shape();
+  const int all = shape.size();
+  int axes = 0, alive[kMostAxes];
+  for (int d = 0; d < all; d++)
+    if (shape[d] != 1) alive[axes++] = d;
+  const size_t most =
+      3 + 2 * size_t(axes) + size_t(call.inputs) * size_t(axes + 2) + 2 * kMostInputs;
+  const size_t begin = words_.size();
+  words_.resize(begin + most);
+  int64_t* w = words_.data() + begin;
+  auto tensor = [&](const Tensor& t, const Shape& strides) {
+    *w++ = word_of(Tag::Tensor, int(t.dtype()), slot_of(*t.storage()));
+    *w++ = t.offset();
+    for (int i = 0; i < axes; i++) *w++ = strides[alive[i]];
+  };
+  auto number = [&](const Scalar& s) {
+    const Number n = number_of(s);
+    *w++ = word_of(Tag::Number, int(n.type), number_index(n));
+  };
+  *w++ = int64_t(call.kind) | int64_t(call.compute) << 8 | int64_t(axes) << 16 |
+         int64_t(call.inputs) << 24 | int64_t(call.param_count) << 32 | int64_t(call.row) << 40;
+  for (int i = 0; i < axes; i++) *w++ = shape[alive[i]];
+  // Inputs first: a storage that is written here may be read here, too, but is named once.
+  for (int i = 0; i < call.inputs; i++) {
+    const Input& in = call.in[size_t(i)];
+    if (in.tensor)
+      tensor(*in.tensor, in.strides ? *in.strides : in.tensor->strides());
+    else
+      number(in.scalar);
+  }
+  tensor(call.out, call.out.strides());
+  const double params[] = {call.params ? call.params->p0 : 0, call.params ? call.params->p1 : 0,
+                           call.params ? call.params->p2 : 0};
+  for (int i = 0; i < call.param_count; i++) {
+    if (!call.constants) {
+      number(Scalar(params[i]));
+      continue;
+    }
+    *w++ = word_of(Tag::Constant, 0, 0);
+    *w++ = std::bit_cast<int64_t>(params[i]);
+  }
+  words_.resize(size_t(w - words_.data()));
+  steps_++;
+}
+
+const std::vector<int64_t>& Trace::finish() {
+  for (const Slot& slot : slots_) words_.push_back(slot.dead);
+  return words_;
+}
+
+void Trace::keep(Storage* storage) {
+  storage->refs = 1;  // ours
+  slots_[storage->slot].dead = true;
+  if (storage->data) held_ += storage->bytes;
+}
+
+void Trace::clear() {
+  // Freed last, since that may run code of others: the trace is empty by then.
+  std::vector<Slot> slots;
+  slots.swap(slots_);
+  words_.clear();
+  numbers_.clear();
+  seen_.fill(0);
+  steps_ = held_ = 0;
+  for (const Slot& slot : slots) slot.storage->watch &= uint8_t(~kAwaited);
+  for (const Slot& slot : slots)
+    if (slot.dead) slot.storage->destroy();
+}
+
+bool Step::same_shape(const Step& o) const {
+  return axes == o.axes && std::equal(shape, shape + axes, o.shape);
+}
+bool Step::is_shape(const std::vector<int64_t>& sizes) const {
+  return axes == int(sizes.size()) && std::equal(shape, shape + axes, sizes.begin());
+}
+
+std::vector<Step> read_steps(const std::vector<int64_t>& words, int64_t count) {
+  std::vector<Step> steps;
+  steps.reserve(size_t(count));
+  const int64_t* w = words.data();
+  for (int64_t n = 0; n < count; n++) {
+    Step s;
+    const int64_t head = *w++;
+    s.kind = StepKind(head & 0xFF);
+    s.compute = Dtype(head >> 8 & 0xFF);
+    s.axes = int(head >> 16 & 0xFF);
+    s.inputs = int(head >> 24 & 0xFF);
+    s.params = int(head >> 32 & 0xFF);
+    s.row = int(head >> 40);
+    s.shape = w;
+    w += s.axes;
+    auto read = [&] {
+      StepOperand o;
+      const int64_t word = *w++;
+      o.tag = Tag(word & 0xFF);
+      o.place = word >> 16;
+      if (o.tag == Tag::Tensor) {
+        o.dtype = Dtype(word >> 8 & 0xFF);
+        o.offset = *w++;
+        o.strides = w;
+        w += s.axes;
+      } else if (o.tag == Tag::Number) {
+        o.type = Scalar::Type(word >> 8 & 0xFF);
+      } else {
+        o.place = *w++;
+      }
+      return o;
+    };
+    for (int i = 0; i < s.inputs; i++) s.in[size_t(i)] = read();
+    s.out = read();
+    for (int i = 0; i < s.params; i++) s.param[size_t(i)] = read();
+    steps.push_back(s);
+  }
+  return steps;
+}
+
+}  // namespace ember::lazy

@@ -1,0 +1,102 @@
+// What a region has written down and not yet run: pointwise primitives, in their order, as one
+// array of words that says all but where memory is and what the numbers are. So two traces with
+// equal words do the same, and a plan made for one (plan.h) runs the other.
+//
+// A trace names storages by slots. It does not count its references, or what asks whether it alone
+// uses a storage (the engine, where it adds up gradients) would get another answer.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "operands.h"
+
+namespace ember::lazy {
+
+enum class StepKind : uint8_t { Copy, Fill, Unary, UnaryGrad, Predicate, Binary, Compare, Ternary };
+constexpr int kMostAxes = 8;
+constexpr int kMostInputs = 3;
+
+struct Number {
+  int64_t bits;  // of a double, or an integer
+  Scalar::Type type;
+  Scalar scalar() const;
+};
+Number number_of(const Scalar& s);
+
+struct Slot {
+  Storage* storage;
+  bool dead = false;  // nobody but the trace has it any more
+};
+
+// One primitive, before it is written down.
+struct Call {
+  StepKind kind;
+  int row;
+  Dtype compute;
+  const Tensor& out;
+  std::array<Input, kMostInputs> in;
+  int inputs;
+  const Params* params = nullptr;
+  int param_count = 0;     // of those that the row reads
+  bool constants = false;  // parameters are part of the words, since kernels choose by them
+};
+
+class Trace {
+ public:
+  // Whether the call is one that can be put off: of dtypes and on memory that this is made for, and
+  // large enough to be worth it unless something that it reads is put off itself.
+  static bool takes(const Call& call);
+  void append(const Call& call);
+
+  bool empty() const { return steps_ == 0; }
+  bool full() const { return steps_ >= kMostSteps || held_ > kMostHeld; }
+  int64_t steps() const { return steps_; }
+  const std::vector<Number>& numbers() const { return numbers_; }
+  std::vector<Slot>& slots() { return slots_; }
+  // The words, followed by which slots are dead.
+  const std::vector<int64_t>& finish();
+  // A storage that only the trace still needs.
+  void keep(Storage* storage);
+  // Forgets all, and frees what was kept.
+  void clear();
+
+ private:
+  static constexpr int64_t kMostSteps = 4096;
+  static constexpr int64_t kMostHeld = 256 << 20;  // bytes of storages that only the trace needs
+
+  int64_t slot_of(Storage& storage);
+  int64_t number_index(const Number& number);
+
+  std::vector<int64_t> words_;
+  std::vector<Slot> slots_;
+  std::vector<Number> numbers_;
+  std::array<uint32_t, 64> seen_{};  // numbers by a hash of them: index + 1
+  int64_t steps_ = 0, held_ = 0;
+};
+
+// The words of a step. Addresses are those of the array it was read from.
+enum class Tag : uint8_t { Tensor, Number, Constant };
+struct StepOperand {
+  Tag tag = Tag::Number;
+  Dtype dtype = Dtype::Float32;             // of a tensor
+  Scalar::Type type = Scalar::Type::Float;  // of a number
+  int64_t place = 0;                        // a slot; the index of a number; the bits of a constant
+  int64_t offset = 0;                       // in elements
+  const int64_t* strides = nullptr;         // in elements, for each axis
+};
+struct Step {
+  StepKind kind;
+  int row;
+  Dtype compute;
+  int axes, inputs, params;
+  const int64_t* shape;
+  StepOperand out;
+  std::array<StepOperand, kMostInputs> in, param;
+  bool same_shape(const Step& o) const;
+  bool is_shape(const std::vector<int64_t>& sizes) const;
+};
+// All steps of words that finish() made.
+std::vector<Step> read_steps(const std::vector<int64_t>& words, int64_t steps);
+
+}  // namespace ember::lazy
