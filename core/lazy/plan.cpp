@@ -34,6 +34,7 @@ Plan::Plan(const std::vector<int64_t>& words, int64_t steps, size_t slots)
     Part part{{}, int(g), 0};
     // One step alone is what the device does best.
     if (group.steps.size() > 1) part.bound = bind(group, grouping_, steps_);
+    if (!part.bound.pays) part.bound.code = nullptr;
     for (int i : group.steps) {
       for (int from : grouping_.from[size_t(i)])
         if (from >= 0) part.saved += bytes_of(steps_[size_t(from)]);

@@ -10,7 +10,8 @@ namespace {
 
 using Op = ProgramNode::Op;
 
-constexpr int64_t kShort = 16;  // an axis is too short to be vectorised, if another is longer
+constexpr int kStridedCost = 4;  // steps that are spared to make up for elements one by one
+constexpr int64_t kShort = 16;   // an axis is too short to be vectorised, if another is longer
 
 // A group becomes nodes, each value once.
 class Writer {
@@ -99,6 +100,7 @@ class Writer {
   // The space without axes that all operands walk as one with the next, the innermost of memory
   // last; of pointwise work the longest, where that is short.
   void walk() {
+    int strided = 0;
     const Step& first = steps_[size_t(group_.steps[0])];
     std::vector<const StepOperand*> operands = inputs_;
     operands.insert(operands.end(), outputs_.begin(), outputs_.end());
@@ -146,7 +148,9 @@ class Writer {
       const int64_t step = axes.back().steps[k];
       const bool dense = step == item_size(o.dtype) || axes.back().size == 1;
       program_.patterns += dense ? 'c' : step == 0 && k < inputs_.size() ? 'b' : 's';
+      strided += program_.patterns.back() == 's';
     }
+    bound_.pays = kStridedCost * strided < int(group_.steps.size());
   }
 
   struct Load {

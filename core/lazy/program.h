@@ -61,6 +61,7 @@ struct Bound {
   std::vector<int64_t> numbers;   // of the trace, in the order of the program's
   std::vector<int64_t> geometry;  // sizes, then the strides of each operand in bytes
   int64_t units = 1;
+  bool pays = true;  // to generate code, rather than run the steps one by one
 };
 // The group's program, bound to the slots and numbers of its trace; its code is that of an equal
 // program before.

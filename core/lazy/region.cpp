@@ -198,6 +198,7 @@ void close() {
 }
 
 bool is_open() { return deferring; }
+bool pending() { return !state().trace.empty(); }
 
 void flush() {
   wait_for_runner();

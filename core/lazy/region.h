@@ -35,6 +35,7 @@ void open(const Options& options);
 // Ends it. At the end of the outermost one what is pending runs, and the host compiles.
 void close();
 bool is_open();
+bool pending();  // is anything?
 void flush();
 bool set_enabled(bool on);  // the value before
 void reset();               // forgets plans, code and reports

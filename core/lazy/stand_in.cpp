@@ -38,6 +38,9 @@ int param_count(Row f) {
 
 Input whole(const Tensor& t) { return {&t, nullptr, {}}; }
 
+// Nothing is pending that a small result could wait for: the quick answer to most calls.
+bool small(const Tensor& out) { return out.numel() < deferred_least && !pending(); }
+
 // A division by zero is an error at the line that divides.
 bool may_fail(Binary f, Dtype compute) {
   if (!is_integral(compute, true)) return false;
@@ -61,11 +64,12 @@ void StandIn::install() {
 void StandIn::remove() { backends[Device::kCpu] = device_; }
 
 bool StandIn::defers(Is<Primitive::copy>, const Tensor& out, const Tensor& x) {
+  if (small(out)) return false;
   return take({StepKind::Copy, 0, out.dtype(), out, {whole(x)}, 1});
 }
 
 bool StandIn::defers(Is<Primitive::fill>, const Tensor& out, const Scalar& value) {
-  if (is_complex(out.dtype()) || is_stored_only(out.dtype())) return false;
+  if (small(out) || is_complex(out.dtype()) || is_stored_only(out.dtype())) return false;
   alignas(16) char element[16];  // the number that the elements can hold
   value.store(out.dtype(), element);
   const Input in{nullptr, nullptr, Scalar::load(out.dtype(), element)};
@@ -74,7 +78,7 @@ bool StandIn::defers(Is<Primitive::fill>, const Tensor& out, const Scalar& value
 
 bool StandIn::defers(Is<Primitive::unary>, Unary f, Dtype compute, const Tensor& out,
                      const Input& x, const Params& params) {
-  if (!cpu::row_kernel(f, compute).address) return false;
+  if (small(out) || !cpu::row_kernel(f, compute).address) return false;
   return take({StepKind::Unary,
                int(f),
                compute,
@@ -88,7 +92,7 @@ bool StandIn::defers(Is<Primitive::unary>, Unary f, Dtype compute, const Tensor&
 
 bool StandIn::defers(Is<Primitive::unary_grad>, Unary f, Dtype compute, const Tensor& out,
                      const Input& g, const Input& keep, const Params& params) {
-  if (!cpu::row_grad_kernel(f, compute).address) return false;
+  if (small(out) || !cpu::row_grad_kernel(f, compute).address) return false;
   return take({StepKind::UnaryGrad,
                int(f),
                compute,
@@ -102,14 +106,14 @@ bool StandIn::defers(Is<Primitive::unary_grad>, Unary f, Dtype compute, const Te
 
 bool StandIn::defers(Is<Primitive::predicate>, Predicate f, Dtype compute, const Tensor& out,
                      const Input& x) {
-  if (!cpu::row_kernel(f, compute).address) return false;
+  if (small(out) || !cpu::row_kernel(f, compute).address) return false;
   return take({StepKind::Predicate, int(f), compute, out, {x}, 1});
 }
 
 bool StandIn::defers(Is<Primitive::binary>, Binary f, Dtype compute, const Tensor& out,
                      const Input& a, const Input& b) {
   // A quotient of narrow floats rounds by whether the divisor is one element.
-  if (may_fail(f, compute) || (f == Binary::floor_divide && is_narrow(compute)) ||
+  if (small(out) || may_fail(f, compute) || (f == Binary::floor_divide && is_narrow(compute)) ||
       !cpu::row_kernel(f, compute).address)
     return false;
   return take({StepKind::Binary, int(f), compute, out, {a, b}, 2});
@@ -117,7 +121,7 @@ bool StandIn::defers(Is<Primitive::binary>, Binary f, Dtype compute, const Tenso
 
 bool StandIn::defers(Is<Primitive::compare>, Compare f, Dtype compute, const Tensor& out,
                      const Input& a, const Input& b, const Params& params) {
-  if (!cpu::row_kernel(f, compute).address) return false;
+  if (small(out) || !cpu::row_kernel(f, compute).address) return false;
   return take({StepKind::Compare,
                int(f),
                compute,
@@ -130,7 +134,7 @@ bool StandIn::defers(Is<Primitive::compare>, Compare f, Dtype compute, const Ten
 
 bool StandIn::defers(Is<Primitive::ternary>, Ternary f, Dtype compute, const Tensor& out,
                      const Input& a, const Input& b, const Input& c, const Params& params) {
-  if (!cpu::row_kernel(f, compute).address) return false;
+  if (small(out) || !cpu::row_kernel(f, compute).address) return false;
   return take({StepKind::Ternary,
                int(f),
                compute,

@@ -54,8 +54,11 @@ class DeferredRegion {
   bool open_ = true;
 };
 
+// Much memory is asked for at once: an error if there is not so much belongs where it is wanted.
+constexpr int64_t kMostDeferredBytes = int64_t(1) << 30;
+
 // Results of fewer elements are cheaper computed than written down, unless they wait for others;
 // and memory for so many of float32 is had at once.
-inline int64_t deferred_least = 2048;
+inline int64_t deferred_least = 4096;
 
 }  // namespace ember

@@ -80,7 +80,8 @@ Ref<Storage> new_storage(int64_t bytes, Device device) {
   device = with_index(device);
   Backend& backend = backend_of(device);
   Ref<Storage> s(new Storage);
-  if (__builtin_expect(deferring, 0) && device.is_cpu() && bytes >= 4 * deferred_least)
+  if (__builtin_expect(deferring, 0) && device.is_cpu() && bytes >= 4 * deferred_least &&
+      bytes <= kMostDeferredBytes)
     s->watch = kUnallocated;
   else
     s->data = backend.allocate(bytes);

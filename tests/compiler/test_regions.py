@@ -339,6 +339,11 @@ def test_data_and_detach():
     check(f, vector())
 
 
+def test_memory_that_is_not_there_is_told_at_its_line():
+    with region(), pytest.raises(RuntimeError, match="allocate memory"):
+        ember.empty(1 << 50)
+
+
 def test_resize_and_set():
     def f(x):
         y = x + 1
