@@ -8,6 +8,12 @@
 //                                                  for a loop reads before it writes; else later
 // Two places are the same if offset, shape and strides are; nothing finer is asked, so parts of a
 // storage that do not meet count as if they did. Within a group steps keep their order.
+//
+// A reduction has the space of its rows' elements, and an output that does not move along the last
+// axis. What is computed from the values of rows alone belongs to the same group, but was written
+// down in the space of rows; it is lifted: an axis is added along which nothing moves. A loop that
+// reduces goes over its rows more than once, so it may not write where it reads; and it has no
+// values that are one for a row but are to be written for all of its elements.
 #include "lazy/grouping.h"
 
 #include <algorithm>
@@ -30,16 +36,23 @@ struct History {
 
 class Grouper {
  public:
-  Grouper(const std::vector<Step>& steps, const std::vector<bool>& dead)
+  Grouper(std::vector<Step>& steps, const std::vector<bool>& dead)
       : steps_(steps), dead_(dead), slots_(dead.size()), needs_(steps.size()) {
     result_.group_of.resize(steps.size());
     result_.from.resize(steps.size());
     result_.stored.resize(steps.size());
     superseded_.resize(steps.size());
+    per_row_.resize(steps.size());
   }
 
   Grouping run() {
-    for (size_t i = 0; i < steps_.size(); i++) place(int(i));
+    for (size_t i = 0; i < steps_.size(); i++) {
+      const Step before = steps_[i];
+      const int rows_of = lift(int(i));
+      if (place(int(i), rows_of)) continue;
+      steps_[i] = before;
+      place(int(i), -1);
+    }
     keep_needed();
     return std::move(result_);
   }
@@ -53,7 +66,45 @@ class Grouper {
     return same_place(steps_[size_t(a.step)], operand(a), steps_[size_t(b.step)], operand(b));
   }
 
-  void place(int i) {
+  // The group whose rows a step belongs to, where it is computed from values of its rows alone; -1
+  // if there is none.
+  int lift(int i) {
+    Step& step = steps_[size_t(i)];
+    int group = -1;
+    const Step* rows = nullptr;
+    for (int k = 0; k < step.inputs; k++) {
+      const StepOperand& in = step.in[size_t(k)];
+      if (in.tag != Tag::Tensor) continue;
+      const History& h = slots_[size_t(in.place)];
+      if (step.kind == StepKind::Reduce || h.writes.empty()) return -1;
+      const int last = h.writes.back();
+      const Step& w = steps_[size_t(last)];
+      if (!w.rows || w.axes != step.axes + 1 || w.out.dtype != in.dtype ||
+          w.out.offset != in.offset || !std::equal(step.shape, step.shape + step.axes, w.shape) ||
+          !std::equal(in.strides, in.strides + step.axes, w.out.strides) ||
+          (rows && (group != group_of(last) || rows->shape[step.axes] != w.shape[step.axes])))
+        return -1;
+      group = group_of(last);
+      rows = &w;
+    }
+    if (!rows) return -1;
+    const int64_t length = rows->shape[step.axes];
+    auto extended = [&](const int64_t* of, int64_t last) {
+      result_.lifted.emplace_back(of, of + step.axes).push_back(last);
+      return result_.lifted.back().data();
+    };
+    for (int k = 0; k < step.inputs; k++)
+      if (step.in[size_t(k)].tag == Tag::Tensor)
+        step.in[size_t(k)].strides = extended(step.in[size_t(k)].strides, 0);
+    step.out.strides = extended(step.out.strides, 0);
+    step.shape = extended(step.shape, length);
+    step.axes++;
+    step.rows = step.lifted = true;
+    return group;
+  }
+
+  // False if it would not come into the group that it was lifted for.
+  bool place(int i, int rows_of) {
     const Step& step = steps_[size_t(i)];
     int first = 0;                                    // the earliest group
     std::array<int, kMostInputs> source{-1, -1, -1};  // whose value an input is
@@ -76,27 +127,70 @@ class Grouper {
       first = std::max(first, group_of(r.step) + !same(r, {i, -1}));
     for (int w : mine.writes) first = std::max(first, group_of(w) + !same({w, -1}, {i, -1}));
     for (int s : source) related = related || (s >= 0 && group_of(s) == first);
-    join(i, choose(step, first, related), source);
+    const int g = choose(i, first, related, source);
+    if (rows_of >= 0 && g != rows_of) return false;
+    if (g == int(result_.groups.size())) {
+      result_.groups.emplace_back();
+      result_.groups.back().shape.assign(step.shape, step.shape + step.axes);
+    }
+    join(i, g, source);
+    return true;
   }
 
-  int choose(const Step& step, int first, bool related) {
-    std::vector<Group>& groups = result_.groups;
+  // The number of groups stands for a new one.
+  int choose(int i, int first, bool related, const std::array<int, kMostInputs>& source) const {
+    const Step& step = steps_[size_t(i)];
+    const std::vector<Group>& groups = result_.groups;
     auto takes = [&](int g) {
       const Group& group = groups[size_t(g)];
-      return step.is_shape(group.shape) && group.steps.size() < kMostSteps &&
-             group.inputs + group.outputs < (related ? kMostMemory : kMostUnrelated);
+      if (!step.is_shape(group.shape) || group.steps.size() >= kMostSteps ||
+          group.inputs + group.outputs >= (related ? kMostMemory : kMostUnrelated))
+        return false;
+      if (step.kind == StepKind::Reduce)
+        return !group.overwrites && !group.flat && !is_per_row(i, g, source);
+      if (!group.reduces) return true;
+      return !overwrites(i, g, source) && (step.rows || !is_per_row(i, g, source));
     };
     if (related && takes(first)) return first;
     for (int g = int(groups.size()) - 1; g >= first; g--)
       if (takes(g)) return g;
-    groups.push_back({{step.shape, step.shape + step.axes}, {}});
-    return int(groups.size()) - 1;
+    return int(groups.size());
+  }
+
+  // Would a step write where group g reads?
+  bool overwrites(int i, int g, const std::array<int, kMostInputs>& source) const {
+    const Step& step = steps_[size_t(i)];
+    for (const Access& r : slots_[size_t(step.out.place)].reads)
+      if (group_of(r.step) == g) return true;
+    for (int k = 0; k < step.inputs; k++) {
+      const int s = source[size_t(k)];
+      const bool passed_on = s >= 0 && group_of(s) == g;
+      if (step.in[size_t(k)].tag == Tag::Tensor && !passed_on &&
+          step.in[size_t(k)].place == step.out.place)
+        return true;
+    }
+    return false;
+  }
+
+  // Would its inputs in group g be values of rows, or numbers, all of them?
+  bool is_per_row(int i, int g, const std::array<int, kMostInputs>& source) const {
+    const Step& step = steps_[size_t(i)];
+    for (int k = 0; k < step.inputs; k++) {
+      if (step.in[size_t(k)].tag != Tag::Tensor) continue;
+      const int s = source[size_t(k)];
+      if (s < 0 || group_of(s) != g || !per_row_[size_t(s)]) return false;
+    }
+    return true;
   }
 
   void join(int i, int g, const std::array<int, kMostInputs>& source) {
     const Step& step = steps_[size_t(i)];
     Group& group = result_.groups[size_t(g)];
     result_.group_of[size_t(i)] = g;
+    group.overwrites = group.overwrites || overwrites(i, g, source);
+    group.reduces = group.reduces || step.kind == StepKind::Reduce;
+    per_row_[size_t(i)] = step.rows || is_per_row(i, g, source);
+    group.flat = group.flat || (per_row_[size_t(i)] && !step.rows);
     group.steps.push_back(i);
     result_.from[size_t(i)].fill(-1);
     for (int k = 0; k < step.inputs; k++) {
@@ -148,10 +242,11 @@ class Grouper {
 
   int group_of(int step) const { return result_.group_of[size_t(step)]; }
 
-  const std::vector<Step>& steps_;
+  std::vector<Step>& steps_;
   const std::vector<bool>& dead_;
   std::vector<History> slots_;
   std::vector<std::vector<int>> needs_;  // for each step: those whose values it reads from memory
+  std::vector<bool> per_row_;            // has one value for each row of its group
   std::vector<bool> superseded_;         // written over at the same place by a later step
   Grouping result_;
 };
@@ -163,7 +258,7 @@ bool same_place(const Step& a, const StepOperand& x, const Step& b, const StepOp
          std::equal(x.strides, x.strides + a.axes, y.strides);
 }
 
-Grouping group_steps(const std::vector<Step>& steps, const std::vector<bool>& dead_slots) {
+Grouping group_steps(std::vector<Step>& steps, const std::vector<bool>& dead_slots) {
   return Grouper(steps, dead_slots).run();
 }
 

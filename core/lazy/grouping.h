@@ -1,16 +1,21 @@
 // Which steps of a trace make one kernel.
 #pragma once
 
+#include <deque>
+
 #include "lazy/trace.h"
 
 namespace ember::lazy {
 
 // Steps over one space, each of which reads what others wrote at the same place only, so that one
-// loop can do them all.
+// loop can do them all. With reductions, a loop over rows that goes over each several times.
 struct Group {
   std::vector<int64_t> shape;
   std::vector<int> steps;       // those that are needed, in their order
   int inputs = 0, outputs = 0;  // about how much memory it reads and writes
+  bool reduces = false;
+  bool overwrites = false;  // what it reads
+  bool flat = false;        // has values of the whole space that are the same everywhere in a row
 };
 
 struct Grouping {
@@ -19,9 +24,11 @@ struct Grouping {
   // For input i of step s: the step of the same group whose value it is, or -1: from memory.
   std::vector<std::array<int, kMostInputs>> from;
   std::vector<bool> stored;  // whether the value of a step has to be written to memory
+  std::deque<std::vector<int64_t>> lifted;  // shapes and strides of steps that were
 };
 
-Grouping group_steps(const std::vector<Step>& steps, const std::vector<bool>& dead_slots);
+// Steps that are computed for rows are lifted to the space of the rows' elements.
+Grouping group_steps(std::vector<Step>& steps, const std::vector<bool>& dead_slots);
 
 // Are these the same elements, in the same order?
 bool same_place(const Step& a, const StepOperand& x, const Step& b, const StepOperand& y);

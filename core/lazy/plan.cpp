@@ -1,5 +1,6 @@
 #include "lazy/plan.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace ember::lazy {
@@ -14,13 +15,17 @@ std::vector<bool> dead_slots(const std::vector<int64_t>& words, size_t slots) {
 
 int64_t bytes_of(const Step& s) {
   int64_t n = item_size(s.out.dtype);
-  for (int d = 0; d < s.axes; d++) n *= s.shape[d];
+  for (int d = 0; d < s.axes - s.rows; d++) n *= s.shape[d];
   return n;
 }
 
+// As the primitive had it: what was lifted, without the axis that it got.
 Tensor tensor_of(const Step& s, const StepOperand& o, const std::vector<Slot>& slots) {
-  return from_storage(Ref<Storage>(slots[size_t(o.place)].storage), o.dtype, Shape(s.shape, s.axes),
-                      Shape(o.strides, s.axes), o.offset);
+  const int axes = s.axes - s.lifted;
+  Shape shape(s.shape, axes);
+  if (s.kind == StepKind::Reduce && &o == &s.out) shape.back() = 1;
+  return from_storage(Ref<Storage>(slots[size_t(o.place)].storage), o.dtype, std::move(shape),
+                      Shape(o.strides, axes), o.offset);
 }
 
 }  // namespace
@@ -82,7 +87,7 @@ void Plan::run_code(const Part& part, const std::vector<Slot>& slots,
   for (int64_t at : bound.numbers) words.push_back(numbers[size_t(at)].bits);
   words.insert(words.end(), bound.geometry.begin(), bound.geometry.end());
   const cpu::FusedItem item{words.data(), bound.units};
-  cpu::run_fused(code.kernel, &item, 1, code.grain);
+  cpu::run_fused(code.kernel, &item, 1, std::max<int64_t>(1, code.grain / bound.length));
 }
 
 void run_step(const Step& s, const std::vector<Slot>& slots, const std::vector<Number>& numbers,
@@ -117,6 +122,8 @@ void run_step(const Step& s, const std::vector<Slot>& slots, const std::vector<N
       return device.compare(Compare(s.row), s.compute, out, in[0], in[1], params);
     case StepKind::Ternary:
       return device.ternary(Ternary(s.row), s.compute, out, in[0], in[1], in[2], params);
+    case StepKind::Reduce:
+      return device.reduce(Reduction(s.row), out, tensors[0], Shape{s.axes - 1}, 0);
   }
 }
 

@@ -39,7 +39,7 @@ class Plan {
                 const std::vector<Number>& numbers);
 
   const std::vector<int64_t> words_;  // what the trace must be equal to; steps point into it
-  const std::vector<Step> steps_;
+  std::vector<Step> steps_;
   Grouping grouping_;
   std::vector<Part> parts_;
 };

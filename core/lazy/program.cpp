@@ -11,7 +11,9 @@ namespace {
 using Op = ProgramNode::Op;
 
 constexpr int kStridedCost = 4;  // steps that are spared to make up for elements one by one
-constexpr int64_t kShort = 16;   // an axis is too short to be vectorised, if another is longer
+// Of rows: longer ones are summed in steps, shorter ones kept in the caches (_kernel.py, _emit.py).
+constexpr int64_t kLongRow = 8192, kShortRow = 4096;
+constexpr int64_t kShort = 16;  // an axis is too short to be vectorised, if another is longer
 
 // A group becomes nodes, each value once.
 class Writer {
@@ -20,7 +22,10 @@ class Writer {
       : group_(group), grouping_(grouping), steps_(steps) {}
 
   Bound write() {
-    for (int i : group_.steps) values_[i] = value_of(i);
+    for (int i : group_.steps) {
+      values_[i] = value_of(i);
+      reduces_ = reduces_ || steps_[size_t(i)].kind == StepKind::Reduce;
+    }
     // Of writes to one place the last counts.
     for (size_t n = 0; n < group_.steps.size(); n++) {
       const int i = group_.steps[n];
@@ -44,8 +49,8 @@ class Writer {
       if (program_.nodes[size_t(x)].dtype == s.out.dtype && s.in[0].tag == Tag::Tensor) return x;
       return add({.op = Op::Cast, .dtype = s.out.dtype, .args = {x}});
     }
-    static constexpr Op ops[] = {Op::Unary,  Op::UnaryGrad, Op::Predicate,
-                                 Op::Binary, Op::Compare,   Op::Ternary};
+    static constexpr Op ops[] = {Op::Unary,   Op::UnaryGrad, Op::Predicate, Op::Binary,
+                                 Op::Compare, Op::Ternary,   Op::Reduce};
     ProgramNode node{.op = ops[int(s.kind) - int(StepKind::Unary)], .dtype = s.out.dtype};
     node.compute = s.compute;
     node.row = s.row;
@@ -95,6 +100,7 @@ class Writer {
   void store(int i) {
     program_.outputs.push_back(values_.at(i));
     outputs_.push_back(&steps_[size_t(i)].out);
+    if (reduces_) program_.rows.push_back(steps_[size_t(i)].rows);
   }
 
   // The space without axes that all operands walk as one with the next, the innermost of memory
@@ -107,7 +113,8 @@ class Writer {
     const StepOperand& lead = outputs_.empty() ? first.out : *outputs_[0];
     std::vector<int> order(size_t(first.axes));
     for (int d = 0; d < first.axes; d++) order[size_t(d)] = d;
-    std::stable_sort(order.begin(), order.end(),
+    const bool reduces = !program_.rows.empty();
+    std::stable_sort(order.begin(), order.end() - reduces,
                      [&](int a, int b) { return lead.strides[a] > lead.strides[b]; });
     struct Axis {
       int64_t size;
@@ -120,7 +127,7 @@ class Writer {
         axis.steps.push_back(o->strides[d] * item_size(o->dtype));
       axes.push_back(std::move(axis));
     }
-    for (size_t d = axes.size(); d-- > 1;) {
+    for (size_t d = axes.size() - reduces; d-- > 1;) {
       Axis &outer = axes[d - 1], &inner = axes[d];
       bool as_one = true;
       for (size_t k = 0; k < operands.size(); k++)
@@ -131,7 +138,7 @@ class Writer {
       axes.erase(axes.begin() + int64_t(d));
     }
     if (axes.empty()) axes.push_back({1, std::vector<int64_t>(operands.size())});
-    if (axes.back().size < kShort) {
+    if (axes.back().size < kShort && !reduces) {
       const auto longest = std::max_element(
           axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.size < b.size; });
       if (longest->size > axes.back().size) std::rotate(longest, longest + 1, axes.end());
@@ -141,6 +148,12 @@ class Writer {
       bound_.geometry.push_back(axis.size);
       bound_.units *= axis.size;
     }
+    if (reduces) {
+      bound_.length = axes.back().size;
+      bound_.units /= bound_.length;
+      program_.long_rows = bound_.length > kLongRow;
+      program_.short_rows = bound_.length <= kShortRow;
+    }
     for (size_t k = 0; k < operands.size(); k++) {
       const StepOperand& o = *operands[k];
       bound_.operands.push_back({o.place, o.offset * item_size(o.dtype)});
@@ -148,7 +161,8 @@ class Writer {
       const int64_t step = axes.back().steps[k];
       const bool dense = step == item_size(o.dtype) || axes.back().size == 1;
       program_.patterns += dense ? 'c' : step == 0 && k < inputs_.size() ? 'b' : 's';
-      strided += program_.patterns.back() == 's';
+      const bool of_rows = reduces && k >= inputs_.size() && program_.rows[k - inputs_.size()];
+      strided += program_.patterns.back() == 's' && !of_rows;
     }
     bound_.pays = kStridedCost * strided < int(group_.steps.size());
   }
@@ -161,6 +175,7 @@ class Writer {
   const std::vector<Step>& steps_;
   Program program_;
   Bound bound_;
+  bool reduces_ = false;
   std::unordered_map<int, int> values_;       // nodes of steps
   std::unordered_map<int64_t, int> numbers_;  // nodes of numbers
   std::vector<Load> loads_;
@@ -187,13 +202,14 @@ const char* ProgramNode::row_name() const {
     case Binary: return name_of(ember::Binary(row));
     case Compare: return name_of(ember::Compare(row));
     case Ternary: return name_of(ember::Ternary(row));
+    case Reduce: return name_of(Reduction(row));
     default: return "";
   }
 }
 
 std::string Program::key() const {
   std::string text;
-  put(text, rank);
+  put(text, rank), put(text, long_rows), put(text, short_rows);
   text += patterns;
   for (const ProgramNode& n : nodes) {
     put(text, n.op), put(text, n.dtype), put(text, n.compute), put(text, n.row), put(text, n.slot);
@@ -202,6 +218,7 @@ std::string Program::key() const {
     for (const auto& p : n.params) put(text, p.constant), put(text, p.value);
   }
   for (int o : outputs) put(text, o);
+  for (int r : rows) put(text, r);
   return text;
 }
 

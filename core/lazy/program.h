@@ -13,7 +13,18 @@ namespace ember::lazy {
 // The fields of Node, in Python. A parameter is the place of a node or, if it is part of the code,
 // a number.
 struct ProgramNode {
-  enum Op : uint8_t { Load, Number, Cast, Unary, UnaryGrad, Predicate, Binary, Compare, Ternary };
+  enum Op : uint8_t {
+    Load,
+    Number,
+    Cast,
+    Unary,
+    UnaryGrad,
+    Predicate,
+    Binary,
+    Compare,
+    Ternary,
+    Reduce
+  };
   struct Param {
     bool constant;
     int64_t value;  // a place, or the bits of a double
@@ -34,7 +45,9 @@ struct ProgramNode {
 struct Program {
   std::vector<ProgramNode> nodes;
   std::vector<int> outputs;
+  std::vector<int> rows;  // with reductions: whether an output has one element for each row
   int rank = 1;
+  bool long_rows = false, short_rows = false;
   std::string patterns;  // a letter for each operand: Layout, in Python
   std::string key() const;
 };
@@ -61,7 +74,8 @@ struct Bound {
   std::vector<int64_t> numbers;   // of the trace, in the order of the program's
   std::vector<int64_t> geometry;  // sizes, then the strides of each operand in bytes
   int64_t units = 1;
-  bool pays = true;  // to generate code, rather than run the steps one by one
+  int64_t length = 1;  // elements of a unit
+  bool pays = true;    // to generate code, rather than run the steps one by one
 };
 // The group's program, bound to the slots and numbers of its trace; its code is that of an equal
 // program before.

@@ -36,6 +36,8 @@ int param_count(Row f) {
   return table.counts[size_t(f)];
 }
 
+constexpr int64_t kShortRow = 16;  // elements; shorter rows are walked as columns are
+
 Input whole(const Tensor& t) { return {&t, nullptr, {}}; }
 
 // Nothing is pending that a small result could wait for: the quick answer to most calls.
@@ -46,6 +48,20 @@ bool may_fail(Binary f, Dtype compute) {
   if (!is_integral(compute, true)) return false;
   return f == Binary::floor_divide || f == Binary::trunc_divide || f == Binary::remainder ||
          f == Binary::fmod;
+}
+
+// A reduction of rows: of the last axis that has more than one element, and of that alone.
+bool is_of_rows(const Tensor& x, const Shape& dims) {
+  int axis = -1, others = 0;
+  for (int d = 0; d < x.dim(); d++) {
+    if (x.shape()[d] == 1) continue;
+    others += axis >= 0;
+    axis = d;
+  }
+  if (axis < 0 || others == 0 || x.shape()[axis] < kShortRow || !dims.contains(axis)) return false;
+  for (int64_t d : dims)
+    if (d != axis && x.shape()[d] != 1) return false;
+  return true;
 }
 
 }  // namespace
@@ -143,6 +159,16 @@ bool StandIn::defers(Is<Primitive::ternary>, Ternary f, Dtype compute, const Ten
                3,
                &params,
                param_count<Ternary, kTernaryRows>(f)});
+}
+
+bool StandIn::defers(Is<Primitive::reduce>, Reduction f, const Tensor& out, const Tensor& x,
+                     const Shape& dims, double) {
+  const bool known =
+      f == Reduction::Sum || f == Reduction::Mean || f == Reduction::Max || f == Reduction::Min;
+  const bool same = out.dtype() == x.dtype();
+  const bool floats = x.dtype() == Dtype::Float32 || x.dtype() == Dtype::Float64;
+  if (small(x) || !known || !same || !floats || !is_of_rows(x, dims)) return false;
+  return take({StepKind::Reduce, int(f), x.dtype(), out, {whole(x)}, 1});
 }
 
 }  // namespace ember::lazy

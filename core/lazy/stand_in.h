@@ -69,6 +69,9 @@ class StandIn final : public Backend {
   bool defers(Is<Primitive::ternary>, Ternary f, Dtype compute, const Tensor& out, const Input& a,
               const Input& b, const Input& c, const Params& params);
 
+  bool defers(Is<Primitive::reduce>, Reduction f, const Tensor& out, const Tensor& x,
+              const Shape& dims, double p);
+
   Backend* device_ = nullptr;
 };
 

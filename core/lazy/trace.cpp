@@ -37,9 +37,9 @@ Scalar Number::scalar() const {
 bool Trace::takes(const Call& call) {
   const TensorImpl& out = *call.out.impl();
   if (!is_known(out.dtype) || !is_known(call.compute) || out.numel == 0 ||
-      out.shape.size() > kMostAxes || !is_ours(*out.storage))
+      call.space().shape.size() > kMostAxes || !is_ours(*out.storage))
     return false;
-  bool large = out.numel >= deferred_least || (out.storage->watch & kAwaited);
+  bool large = call.space().numel >= deferred_least || (out.storage->watch & kAwaited);
   for (int i = 0; i < call.inputs; i++) {
     const Input& in = call.in[size_t(i)];
     if (!in.tensor) {
@@ -72,7 +72,7 @@ int64_t Trace::number_index(const Number& n) {
 }
 
 void Trace::append(const Call& call) {
-  const Shape& shape = call.out.shape();
+  const Shape& shape = call.space().shape;
   const int all = shape.size();
   int axes = 0, alive[kMostAxes];
   for (int d = 0; d < all; d++)
@@ -103,6 +103,7 @@ void Trace::append(const Call& call) {
       number(in.scalar);
   }
   tensor(call.out, call.out.strides());
+  if (call.kind == StepKind::Reduce) w[-1] = 0;
   const double params[] = {call.params ? call.params->p0 : 0, call.params ? call.params->p1 : 0,
                            call.params ? call.params->p2 : 0};
   for (int i = 0; i < call.param_count; i++) {
@@ -183,6 +184,7 @@ std::vector<Step> read_steps(const std::vector<int64_t>& words, int64_t count) {
     for (int i = 0; i < s.inputs; i++) s.in[size_t(i)] = read();
     s.out = read();
     for (int i = 0; i < s.params; i++) s.param[size_t(i)] = read();
+    s.rows = s.kind == StepKind::Reduce;
     steps.push_back(s);
   }
   return steps;

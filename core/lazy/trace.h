@@ -1,4 +1,5 @@
-// What a region has written down and not yet run: pointwise primitives, in their order, as one
+// What a region has written down and not yet run: pointwise primitives and sums of rows, in their
+// order, as one
 // array of words that says all but where memory is and what the numbers are. So two traces with
 // equal words do the same, and a plan made for one (plan.h) runs the other.
 //
@@ -13,7 +14,17 @@
 
 namespace ember::lazy {
 
-enum class StepKind : uint8_t { Copy, Fill, Unary, UnaryGrad, Predicate, Binary, Compare, Ternary };
+enum class StepKind : uint8_t {
+  Copy,
+  Fill,
+  Unary,
+  UnaryGrad,
+  Predicate,
+  Binary,
+  Compare,
+  Ternary,
+  Reduce
+};
 constexpr int kMostAxes = 8;
 constexpr int kMostInputs = 3;
 
@@ -40,6 +51,11 @@ struct Call {
   const Params* params = nullptr;
   int param_count = 0;     // of those that the row reads
   bool constants = false;  // parameters are part of the words, since kernels choose by them
+
+  // The space that is walked: that of the input, where the output has one element for each row.
+  const TensorImpl& space() const {
+    return kind == StepKind::Reduce ? *in[0].tensor->impl() : *out.impl();
+  }
 };
 
 class Trace {
@@ -93,6 +109,9 @@ struct Step {
   const int64_t* shape;
   StepOperand out;
   std::array<StepOperand, kMostInputs> in, param;
+  // The output has one element for each row, so its last stride is 0: of a reduction, and of what
+  // is computed for rows only and was `lifted` to the space of their elements (grouping.cpp).
+  bool rows = false, lifted = false;
   bool same_shape(const Step& o) const;
   bool is_shape(const std::vector<int64_t>& sizes) const;
 };

@@ -18,8 +18,8 @@ using lazy::ProgramNode;
 
 PyObject* compile_hook = nullptr;
 
-constexpr const char* kOps[] = {"load",      "number", "cast",    "unary",  "unary_grad",
-                                "predicate", "binary", "compare", "ternary"};
+constexpr const char* kOps[] = {"load",      "number", "cast",    "unary",   "unary_grad",
+                                "predicate", "binary", "compare", "ternary", "reduce"};
 
 Object tuple_of(const std::vector<int>& values) {
   Object t = checked(PyTuple_New(Py_ssize_t(values.size())));
@@ -37,7 +37,7 @@ Object node_tuple(const ProgramNode& n) {
                                  : PyLong_FromLongLong(p.value);
     PyTuple_SET_ITEM(params.get(), Py_ssize_t(i), checked(value).release());
   }
-  const bool row = n.op >= ProgramNode::Unary;
+  const bool row = n.op >= ProgramNode::Unary && n.op != ProgramNode::Reduce;
   return checked(Py_BuildValue("(sssNsNi)", kOps[n.op], name_of(n.dtype), n.row_name(),
                                tuple_of(n.args).release(), row ? name_of(n.compute) : "",
                                params.release(), n.slot));
@@ -60,10 +60,12 @@ void begin(const std::shared_ptr<Code>& code) {
   for (size_t i = 0; i < p.nodes.size(); i++)
     PyTuple_SET_ITEM(nodes.get(), Py_ssize_t(i), node_tuple(p.nodes[i]).release());
   Object layout =
-      checked(Py_BuildValue("(isOOO)", p.rank, p.patterns.c_str(), Py_False, Py_False, Py_False));
-  code->ticket = checked(PyObject_CallFunction(compile_hook, "OO()O", nodes.get(),
-                                               tuple_of(p.outputs).get(), layout.get()))
-                     .release();
+      checked(Py_BuildValue("(isOOO)", p.rank, p.patterns.c_str(), Py_False,
+                            p.long_rows ? Py_True : Py_False, p.short_rows ? Py_True : Py_False));
+  code->ticket =
+      checked(PyObject_CallFunction(compile_hook, "OOOO", nodes.get(), tuple_of(p.outputs).get(),
+                                    tuple_of(p.rows).get(), layout.get()))
+          .release();
   code->state = Code::State::Asked;
 }
 

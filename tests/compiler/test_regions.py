@@ -647,3 +647,128 @@ def test_nothing_is_left_behind():
         once()
     gc.collect()
     assert _C._memory_stats()["allocated"] <= before
+
+
+# --- rows -----------------------------------------------------------------------------
+
+
+def close(f, *given):
+    """As check(), but that sums of generated code agree to rounding only."""
+
+    def flat(values):
+        if isinstance(values, ember.Tensor):
+            return [values]
+        return [t for v in values for t in flat(v)]
+
+    wanted = flat(f(*(g() for g in given)))
+    for _ in range(3):
+        fresh = [g() for g in given]
+        with region(key=6, wait=True):
+            found = flat(f(*fresh))
+        for a, b in zip(found, wanted, strict=True):
+            ember.testing.assert_close(a, b, rtol=2e-5, atol=1e-6)
+    return stats(6)["groups"]
+
+
+def matrix(seed=0, rows=60, columns=100):
+    flat = vector(seed, rows * columns)  # eighths, of which sums are exact
+    return lambda: ((flat() * 8).round() / 8).view(rows, columns)
+
+
+def test_softmax_by_hand_is_one_group():
+    def f(x):
+        e = (x - x.amax(-1, keepdim=True)).exp()
+        return e / e.sum(-1, keepdim=True)
+
+    assert [g[:4] for g in close(f, matrix())] == [(5, 1, 1, 6000)]
+
+
+def test_norms_by_hand():
+    def f(x, w, b):
+        mean = x.mean(-1, keepdim=True)
+        c = x - mean
+        rstd = ((c * c).mean(-1, keepdim=True) + 1e-5).rsqrt()
+        return c * rstd * w + b, mean, rstd
+
+    groups = close(f, matrix(), vector(1, 100), vector(2, 100))
+    assert [g[:4] for g in groups] == [(9, 3, 3, 6000)]
+
+
+def test_rows_without_a_dimension():
+    def f(x):
+        s = x.sum(-1)
+        top = x.max(-1).values
+        return s * 2 + top, (x * x).mean(1).sqrt(), x.amin(1) - s[:, None].squeeze()
+
+    close(f, matrix())
+
+
+def test_rows_of_views_and_of_many_axes():
+    def f(x):
+        y = x.view(5, 12, 100) * 2
+        a = y.sum(-1, keepdim=True)
+        b = (y - a).amax(2)
+        c = (y[:, ::2] + 1).mean(-1)
+        d = (y.transpose(0, 1) * 3).sum(-1)
+        e = (x.t() * 2).sum(1)
+        return a, b, c, d, e
+
+    close(f, matrix())
+
+
+def test_rows_that_change_in_place():
+    def f(x):
+        x.sub_(x.amax(-1, keepdim=True))
+        x.mul_(2)
+        s = x.sum(-1, keepdim=True)
+        x.div_(s.abs() + 1)
+        s.add_(1)
+        return x, s, x.sum(-1), x + s
+
+    close(f, matrix())
+
+
+def test_values_of_rows_spread_out():
+    def f(x):
+        s = (x * 2).sum(-1, keepdim=True)
+        wide = s.expand(60, 100) * 1
+        zeros = ember.zeros_like(x)
+        flat = zeros + s
+        return wide, flat, flat + x, (zeros + 3).sum(-1), (wide * 2).amax(-1)
+
+    close(f, matrix())
+
+
+def test_long_rows():
+    close(
+        lambda x: ((x * 2).sum(-1), (x - x.amax(1, keepdim=True)).exp().mean(-1)),
+        matrix(3, 20, 20000),
+    )
+
+
+def test_rows_of_nan_and_infinity():
+    def f(x):
+        x[3, 4] = float("nan")
+        x[5, 6] = float("inf")
+        y = x * 1
+        return y.amax(-1), y.amin(-1), y.sum(-1), y - y.amax(-1, keepdim=True)
+
+    x = matrix()
+    wanted = f(x())
+    for _ in range(3):
+        with region(wait=True):
+            found = f(x())
+        for a, b in zip(found, wanted, strict=True):
+            ember.testing.assert_close(a, b, equal_nan=True, rtol=2e-5, atol=1e-6)
+
+
+def test_gradients_of_rows():
+    def f(x, w):
+        x.requires_grad_()
+        w.requires_grad_()
+        z = x - x.amax(-1, keepdim=True)
+        logp = z - z.exp().sum(-1, keepdim=True).log()
+        (-((logp * w).mean(-1) ** 2)).mean().backward()
+        return x.grad, w.grad
+
+    close(f, matrix(1), matrix(2))
