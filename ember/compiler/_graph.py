@@ -141,7 +141,7 @@ class Graph:
     """Nodes in the order they were asked for.
 
     `fma`: the machine fuses a product and a sum, and the eager kernels were compiled to
-    do so. `turns` and the like in _math.py ask for it, too.
+    do so. `turn` and the like in _math ask for it, too.
     """
 
     def __init__(self, level: str) -> None:
