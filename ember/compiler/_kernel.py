@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import ember
 from ember import _C
 from ember.compiler import _llvm, _queue, _rows
-from ember.compiler._emit import CHEAP, SHORT_ROW, Layout, emit
+from ember.compiler._emit import emit
+from ember.compiler._layout import CHEAP, SHORT_ROW, Layout
 from ember.compiler._program import Program
 
 GRAIN = 1 << 15  # elements of the cheapest work that are worth a thread of their own

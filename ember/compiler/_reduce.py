@@ -4,13 +4,9 @@ and they are joined at the end of the row, always in the same order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ember.compiler import _math, _rows
 from ember.compiler._graph import Graph, V, is_float
-
-if TYPE_CHECKING:
-    from ember.compiler._emit import _Emitter
+from ember.compiler._values import Values
 
 REDUCTIONS = ("sum", "mean", "prod", "max", "min", "any", "all")
 _TURNS = 64  # of a loop, after which a sum of many is begun anew
@@ -52,13 +48,13 @@ def _start(name: str, type: str) -> float:
 class Reduction:
     """One of them, in the loop that is being written."""
 
-    def __init__(self, emitter: _Emitter, at: int, long: bool) -> None:
-        self.emitter, self.low = emitter, emitter.low
-        self.node = emitter.program.nodes[at]
+    def __init__(self, values: Values, at: int, long: bool) -> None:
+        self.values, self.low = values, values.low
+        self.node = values.program.nodes[at]
         self.type = _rows.VALUE[self.node.dtype]
         self.name = self.node.name
         self.long = long and self.name in ("sum", "mean") and is_float(self.type)
-        graph = Graph(emitter.level)
+        graph = Graph(self.low.level)
         start = graph.const(_start(self.name, self.type), self.type)
         self.start = self.low.lower(graph, [start], {})[0]
         self.short = self.low.name("sum")
@@ -73,19 +69,18 @@ class Reduction:
             self.low.lines.append("")
 
     def _join(self, a: str, b: str) -> str:
-        graph = Graph(self.emitter.level)
+        graph = Graph(self.low.level)
         v = _joined(self.name, graph.input("a", self.type), graph.input("b", self.type))
         return self.low.lower(graph, [v], {"a": a, "b": b})[0]
 
     def add(self) -> None:
         low, vector = self.low, self.low.vector(self.type)
-        emitter = self.emitter
-        source = emitter.program.nodes[self.node.args[0]]
-        graph = Graph(emitter.level)
+        source = self.values.program.nodes[self.node.args[0]]
+        graph = Graph(self.low.level)
         v = _rows.cast(
             graph.input("x", _rows.VALUE[source.dtype]), source.dtype, self.node.dtype
         )
-        value = low.lower(graph, [v], {"x": emitter.value(self.node.args[0])})[0]
+        value = low.lower(graph, [v], {"x": self.values.value(self.node.args[0])})[0]
         mask = low.vector("b1")
         valid = low.valid()
         value = low.new(
@@ -118,7 +113,7 @@ class Reduction:
             lines[self.at + 1] = phi(self.total, vector, self.start, self.total_next)
             lines[self.at + 2] = phi(self.turn, "i64", "0", self.turn_next)
 
-    def result(self) -> str:
+    def result(self, length: str) -> str:
         """The value of the row, in every element of a vector."""
         low, vector = self.low, self.low.vector(self.type)
         value = self.next
@@ -136,9 +131,9 @@ class Reduction:
             value = self._join(value, other)
             distance //= 2
         if self.name == "mean":
-            count = low.new(f"sitofp i64 {self.emitter.length} to {self._scalar()}")
+            count = low.new(f"sitofp i64 {length} to {self._scalar()}")
             value = low.new(f"fdiv {vector} {value}, {low.splat(self.type, count)}")
-        graph = Graph(self.emitter.level)
+        graph = Graph(self.low.level)
         v = graph.input("x", self.type)
         if self.node.dtype in _rows.NARROW:
             v = _rows.widened(_rows.narrowed(v, self.node.dtype), self.node.dtype)

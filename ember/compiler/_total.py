@@ -12,8 +12,8 @@ from typing import Any
 
 import ember
 from ember.compiler import _rows
-from ember.compiler._emit import Layout
 from ember.compiler._kernel import Fused, _pattern, _range, walked, word_of
+from ember.compiler._layout import Layout
 from ember.compiler._program import Node, Program
 
 _CHUNK = 8192  # elements of a piece

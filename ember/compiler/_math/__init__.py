@@ -46,7 +46,7 @@ _FLOAT32 = "pow hypot"
 
 
 def _named(names: str) -> dict[str, Any]:
-    found = {}
+    found: dict[str, Any] = {}
     for module in (_basic, _exp, _log, _trig, _erf):
         found |= vars(module)
     return {name: found[name] for name in names.split()}

@@ -1,0 +1,187 @@
+"""Where operands are: the words of a call, addresses, and the rooms through which goes
+what is not one after the other, and the tail.
+"""
+
+from __future__ import annotations
+
+from ember.compiler import _rows
+from ember.compiler._layout import Layout
+from ember.compiler._lower import Lowering, size_of
+from ember.compiler._program import Program
+
+
+class Memory:
+    """The tensors of a program: its inputs, then its outputs."""
+
+    def __init__(self, program: Program, layout: Layout, low: Lowering) -> None:
+        self.program, self.layout, self.low = program, layout, low
+        self.helpers: dict[str, str] = {}
+        dtypes = [""] * program.inputs
+        for node in program.nodes:
+            if node.op == "load":
+                dtypes[node.slot] = node.dtype
+        self.slots = dtypes + [program.nodes[at].dtype for at in program.outputs]
+        self.base: list[str] = []  # of each, where the loop that is written begins
+
+    def entry(self, calls: dict[_rows.Call, str]) -> list[str]:
+        """Reads the words."""
+        lines, at, rank = ["entry:"], 0, self.layout.rank
+
+        def word(name: str, type: str) -> None:
+            nonlocal at
+            lines.append(f"  {name}.at = getelementptr i64, ptr %words, i64 {at}")
+            lines.append(f"  {name} = load {type}, ptr {name}.at")
+            at += 1
+
+        word("%flag", "ptr")
+        for i in range(len(self.slots)):
+            word(f"%tensor{i}", "ptr")
+        for function in calls.values():
+            word(function, "ptr")
+        for i in range(self.program.numbers):
+            word(f"%number{i}", "i64")
+        for d in range(rank):
+            word(f"%size{d}", "i64")
+        for i in range(len(self.slots)):
+            for d in range(rank):
+                word(f"%stride{i}.{d}", "i64")
+        if self.layout.chunks:
+            word("%total", "i64")
+        return lines
+
+    def is_row_slot(self, i: int) -> bool:
+        """Whether an output has one element for each row."""
+        out = i - self.program.inputs
+        return out >= 0 and bool(self.program.rows and self.program.rows[out])
+
+    def bases(self, row: str, column: str) -> list[str]:
+        """Where each tensor begins, at a row and a column."""
+        low, rank = self.low, self.layout.rank
+        pointers = [f"%tensor{i}" for i in range(len(self.slots))]
+        left = row
+        for d in reversed(range(rank - 1)):
+            if d > 0:
+                index = low.new(f"urem i64 {left}, %size{d}")
+                left = low.new(f"udiv i64 {left}, %size{d}")
+            else:
+                index = left
+            for i, pointer in enumerate(pointers):
+                step = low.new(f"mul i64 {index}, %stride{i}.{d}")
+                pointers[i] = low.new(f"getelementptr i8, ptr {pointer}, i64 {step}")
+        for i, pointer in enumerate(pointers):
+            if column != "0" and not self.is_row_slot(i):
+                step = low.new(f"mul i64 {column}, %stride{i}.{rank - 1}")
+                pointers[i] = low.new(f"getelementptr i8, ptr {pointer}, i64 {step}")
+        return pointers
+
+    def address(self, slot: int, j: str) -> str:
+        low = self.low
+        if self.layout.patterns[slot] == "c":
+            size = size_of(_rows.MEMORY[self.slots[slot]])
+            step = low.new(f"mul i64 {j}, {size}")
+        else:
+            step = low.new(f"mul i64 {j}, %stride{slot}.{self.layout.rank - 1}")
+        return low.new(f"getelementptr i8, ptr {self.base[slot]}, i64 {step}")
+
+    def room(self, slot: int) -> str:
+        return self.low.buffer(_rows.MEMORY[self.slots[slot]], ("slot", slot))
+
+    def sources(
+        self,
+        loads: list[int],
+        outputs: list[int],
+        j: str,
+        partial: str,
+        fix: str,
+        body: str,
+    ) -> dict[int, str]:
+        """Where each slot is read or written in this turn: in place, or in a room."""
+        low, patterns = self.low, self.layout.patterns
+        read = [self.program.nodes[at].slot for at in loads]
+        written = [self.program.inputs + k for k in outputs]
+        direct = {s: self.address(s, j) for s in read + written}
+        for slot in read:
+            if patterns[slot] == "s":
+                last = f"%stride{slot}.{self.layout.rank - 1}"
+                self.strided("gather", slot, self.room(slot), direct[slot], last)
+        close = [s for s in read + written if patterns[s] == "c"]
+        start = low.label
+        low.line(f"br i1 {partial}, label %{fix}, label %{body}")
+        low.block(fix)
+        for slot in read:
+            if patterns[slot] == "c":
+                self.near("gather", slot, direct[slot])
+        low.line(f"br label %{body}")
+        low.block(body)
+        pointers = {s: self.room(s) for s in read + written if patterns[s] != "c"}
+        for slot in close:
+            pointers[slot] = low.new(
+                f"phi ptr [ {direct[slot]}, %{start} ], [ {self.room(slot)}, %{fix} ]"
+            )
+        self.direct = direct
+        return pointers
+
+    def targets(
+        self,
+        outputs: list[int],
+        partial: str,
+        after: str,
+        latch: str,
+    ) -> None:
+        """Moves what is in rooms to where it belongs."""
+        low, patterns = self.low, self.layout.patterns
+        slots = [self.program.inputs + k for k in outputs]
+        if any(patterns[slot] == "c" for slot in slots):
+            low.line(f"br i1 {partial}, label %{after}, label %{latch}")
+            low.block(after)
+            for slot in slots:
+                if patterns[slot] == "c":
+                    self.near("scatter", slot, self.direct[slot])
+            low.line(f"br label %{latch}")
+            low.block(latch)
+        for slot in slots:
+            if patterns[slot] == "s":
+                last = f"%stride{slot}.{self.layout.rank - 1}"
+                self.strided("scatter", slot, self.room(slot), self.direct[slot], last)
+
+    def near(self, way: str, slot: int, at: str) -> None:
+        """The tail of what lies together. Not by memcpy, which would have to be found
+        when the code is loaded."""
+        size = size_of(_rows.MEMORY[self.slots[slot]])
+        self.strided(way, slot, self.room(slot), at, str(size))
+
+    def strided(self, way: str, slot: int, room: str, at: str, stride: str) -> None:
+        size = size_of(_rows.MEMORY[self.slots[slot]])
+        name = f"{way}{size}"
+        self.helpers[name] = _HELPER.format(
+            name=name,
+            type=f"i{size * 8}",
+            size=size,
+            source="%far" if way == "gather" else "%near",
+            target="%near" if way == "gather" else "%far",
+        )
+        self.low.line(
+            f"call void @{name}(ptr {room}, ptr {at}, i64 {stride}, "
+            f"i64 {self.low.count})"
+        )
+
+
+# Between a room, where elements follow each other, and memory, where they are apart.
+_HELPER = """\
+define internal void @{name}(ptr %room, ptr %at, i64 %stride, i64 %count) nounwind {{
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %near = phi ptr [ %room, %entry ], [ %near.next, %loop ]
+  %far = phi ptr [ %at, %entry ], [ %far.next, %loop ]
+  %v = load {type}, ptr {source}, align 1
+  store {type} %v, ptr {target}, align 1
+  %next = add i64 %i, 1
+  %near.next = getelementptr i8, ptr %near, i64 {size}
+  %far.next = getelementptr i8, ptr %far, i64 %stride
+  %more = icmp slt i64 %next, %count
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}}"""
