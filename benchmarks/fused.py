@@ -84,6 +84,10 @@ class Symbolic:
         return x.reduce("mean")
 
     @staticmethod
+    def columns(x: Sym) -> Sym:
+        return x.reduce("sum")
+
+    @staticmethod
     def silu(x: Sym) -> Sym:
         return x.row("silu")
 
@@ -95,6 +99,10 @@ class Eager:
     @staticmethod
     def mean(x: ember.Tensor) -> ember.Tensor:
         return x.mean(-1, keepdim=True)
+
+    @staticmethod
+    def columns(x: ember.Tensor) -> ember.Tensor:
+        return x.sum(0, keepdim=True)
 
     ndtr = staticmethod(ember.special.ndtr)
     silu = staticmethod(ember.nn.functional.silu)
@@ -177,23 +185,28 @@ def norms(T: Any, x: Any, g: Any, u: Any) -> Any:
     return (T.mean(h * h * u),)
 
 
+def norm_gradients(T: Any, g: Any, x: Any, mean: Any, scale: Any) -> Any:
+    """Of the weight and the bias of a layer norm."""
+    return T.columns(g * (x - mean) * scale), T.columns(g)
+
+
 def lion(T: Any, p: Any, g: Any, m: Any) -> Any:
     update = T.sign(0.9 * m + 0.1 * g)
     return p - 1e-4 * (update + 0.01 * p), 0.99 * m + 0.01 * g
 
 
-def program(f: Any, inputs: int, rows: bool) -> Any:
+def program(f: Any, inputs: int, axes: tuple[int, ...]) -> Any:
     b = Builder()
     outputs = f(Symbolic(), *(Sym(b, b.load()) for _ in range(inputs)))
-    return b.program([o.at for o in outputs], [int(rows)] * len(outputs))
+    return b.program([o.at for o in outputs], [int(bool(axes))] * len(outputs))
 
 
 def uniform(low: float, high: float, *shape: int) -> ember.Tensor:
     return low + (high - low) * ember.rand(*shape)
 
 
-def cases() -> list[tuple[str, Any, list[list[ember.Tensor]], bool]]:
-    """Name, function, the inputs of each call, whether its outputs are rows."""
+def cases() -> list[tuple[str, Any, list[list[ember.Tensor]], tuple[int, ...]]]:
+    """Name, function, the inputs of each call, the axes that it reduces."""
     n = 1 << 20
     market = [uniform(50, 150, n), uniform(50, 150, n), uniform(0.1, 2, n)]
     points = [ember.randn(1 << 16) for _ in range(3)]
@@ -201,19 +214,21 @@ def cases() -> list[tuple[str, Any, list[list[ember.Tensor]], bool]]:
     plane = [*(a.contiguous() for a in ember.meshgrid(axis, axis, indexing="xy"))]
     few = [x[: 1 << 18].clone() for x in market]
     rows = [ember.randn(1024, 768), ember.randn(768), ember.randn(1024, 768)]
+    grads = [ember.randn(1024, n) for n in (768, 768, 1, 1)]
     shapes = [(256, 256), (256,)] * 10
     return [
-        ("black_scholes 2^20", black_scholes, [market], False),
-        ("greeks 2^18", greeks, [[*few, ember.full((1 << 18,), 0.2)]], False),
-        ("lorenz step 2^16", lorenz, [points], False),
-        ("lorenz 20 steps 2^16", lorenz_20, [points], False),
-        ("julia 50 steps 512^2", julia, [[*plane, ember.zeros(512, 512)]], False),
-        ("norms 1024x768", norms, [rows], True),
+        ("black_scholes 2^20", black_scholes, [market], ()),
+        ("greeks 2^18", greeks, [[*few, ember.full((1 << 18,), 0.2)]], ()),
+        ("lorenz step 2^16", lorenz, [points], ()),
+        ("lorenz 20 steps 2^16", lorenz_20, [points], ()),
+        ("julia 50 steps 512^2", julia, [[*plane, ember.zeros(512, 512)]], ()),
+        ("norms 1024x768", norms, [rows], (-1,)),
+        ("norm gradients 1024x768", norm_gradients, [grads], (0,)),
         (
             "lion 20 parameters",
             lion,
             [[ember.randn(*s) for _ in range(3)] for s in shapes],
-            False,
+            (),
         ),
     ]
 
@@ -230,21 +245,25 @@ def best(one: Any, other: Any, seconds: float) -> tuple[float, float]:
     return min(times[0]) * 1e6, min(times[1]) * 1e6
 
 
-def measure(name: str, f: Any, calls: Any, rows: bool, seconds: float) -> None:
+def measure(
+    name: str, f: Any, calls: Any, axes: tuple[int, ...], seconds: float
+) -> None:
     start = time.process_time()
-    fused = Fused(program(f, len(calls[0]), rows))
+    fused = Fused(program(f, len(calls[0]), axes))
     shapes = [x[0].shape for x in calls]
     given = [
-        (x, fused.outputs(shape), ()) for x, shape in zip(calls, shapes, strict=True)
+        (x, fused.outputs(shape, axes), ())
+        for x, shape in zip(calls, shapes, strict=True)
     ]
     if len(calls) > 1:
         items = fused.run_list
         items(given)
     else:
-        fused.run(given, shapes[0])
+        fused.run(given, shapes[0], axes)
     compiled = time.process_time() - start
     bound = [
-        fused.bound(*call, shape) for call, shape in zip(given, shapes, strict=True)
+        fused.bound(*call, shape, axes)
+        for call, shape in zip(given, shapes, strict=True)
     ]
     by_layout: dict[Any, list[Any]] = {}
     for layout, item in bound:
@@ -279,9 +298,9 @@ def main() -> None:
     os.environ.setdefault("EMBER_JIT_CACHE", "")
     ember.set_num_threads(options.threads)
     print(f"level {_llvm.level()}, {options.threads} threads")
-    for name, f, calls, rows in cases():
+    for name, f, calls, axes in cases():
         if options.only in name:
-            measure(name, f, calls, rows, options.seconds)
+            measure(name, f, calls, axes, options.seconds)
 
 
 if __name__ == "__main__":

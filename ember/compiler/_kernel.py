@@ -2,74 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from array import array
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import ember
 from ember import _C
 from ember.compiler import _llvm, _queue, _rows
 from ember.compiler._emit import emit
-from ember.compiler._layout import CHEAP, SHORT_ROW, Layout
+from ember.compiler._layout import CHEAP, SHORT_ROW, Layout, columns_of
 from ember.compiler._program import Program
+from ember.compiler._space import Axes, reduced, walked
 
 GRAIN = 1 << 15  # elements of the cheapest work that are worth a thread of their own
 _DEAR = 8  # a row that is no sum, product or choice costs as much as so many that are
-_SHORT = 16  # axes are too short to be vectorised, if another is longer
 _LONG = 8192  # rows longer than this are summed in steps
-
-
-class Axes(NamedTuple):
-    """A space as it is walked: sizes, and strides in bytes of each operand."""
-
-    sizes: tuple[int, ...]
-    strides: tuple[tuple[int, ...], ...]
-
-
-def walked(
-    shape: Sequence[int], strides: Sequence[Sequence[int]], keep_last: bool = False
-) -> Axes:
-    """A space without axes of size 1, and with those merged that all operands walk as
-    one. The last axis is the vectorised one: of pointwise work the longest, where the
-    last one is short."""
-    sizes = list(shape)
-    steps = [list(s) for s in strides]
-    last_kept = len(sizes) - 1 if keep_last else -1
-    alive = [d for d, n in enumerate(sizes) if n != 1 or d == last_kept]
-    sizes = [sizes[d] for d in alive]
-    steps = [[s[d] for d in alive] for s in steps]
-    d = len(sizes) - 2
-    while d >= 0:
-        if not (keep_last and d == len(sizes) - 2) and all(
-            s[d] == s[d + 1] * sizes[d + 1] for s in steps
-        ):
-            sizes[d] *= sizes.pop(d + 1)
-            for s in steps:
-                s.pop(d)
-        d -= 1
-    if not sizes:
-        sizes, steps = [1], [[0] for _ in steps]
-    if not keep_last and sizes[-1] < _SHORT:
-        longest = max(range(len(sizes)), key=sizes.__getitem__)
-        if sizes[longest] > sizes[-1]:
-            for row in (sizes, *steps):
-                row.append(row.pop(longest))
-    return Axes(tuple(sizes), tuple(map(tuple, steps)))
-
-
-def _pattern(step: int, size: int, length: int, output: bool) -> str:
-    if step == size or length == 1:
-        return "c"
-    return "b" if step == 0 and not output else "s"
-
-
-def _range(sizes: Sequence[int], strides: Sequence[int], size: int) -> tuple[int, int]:
-    """First and last element that a walk touches."""
-    if 0 in sizes:
-        return 0, -1
-    ends = [(n - 1) * s // size for n, s in zip(sizes, strides, strict=True)]
-    return sum(e for e in ends if e < 0), sum(e for e in ends if e > 0)
+_TALL = 256  # and so are columns
 
 
 def word_of(value: float | int | bool, dtype: str) -> int:
@@ -143,44 +93,54 @@ class Fused:
         numbers: Sequence[Any] = (),
         out: Sequence[Any] | None = None,
         shape: Sequence[int] | None = None,
+        axes: Sequence[int] = (-1,),
     ) -> list[Any]:
-        """The outputs, for tensors that broadcast to one shape (`shape`, if given)."""
+        """The outputs, for tensors that broadcast to one shape (`shape`, if given).
+        Reductions go over `axes`."""
         if shape is None:
             shape = ember.broadcast_shapes(*(x.shape for x in inputs))
         if out is None:
-            out = self.outputs(shape)
-        self.run([(inputs, out, numbers)], shape)
+            out = self.outputs(shape, axes)
+        self.run([(inputs, out, numbers)], shape, axes)
         return list(out)
 
-    def outputs(self, shape: Sequence[int]) -> list[Any]:
-        rows = self.program.rows or (0,) * len(self.program.outputs)
+    def sizes(self, k: int, shape: Sequence[int], axes: Sequence[int]) -> list[int]:
+        """The shape of an output."""
+        if not (self.program.rows and self.program.rows[k]):
+            return list(shape)
+        away = {d % len(shape) for d in axes} if shape else set()
+        return [1 if d in away else n for d, n in enumerate(shape)]
+
+    def outputs(self, shape: Sequence[int], axes: Sequence[int] = (-1,)) -> list[Any]:
         made = []
         for k, at in enumerate(self.program.outputs):
             dtype = getattr(ember, self.program.nodes[at].dtype)
-            size = [*shape[:-1], 1] if rows[k] else shape
-            made.append(ember.empty(tuple(size), dtype=dtype))
+            made.append(ember.empty(tuple(self.sizes(k, shape, axes)), dtype=dtype))
         return made
 
-    def run(self, calls: Sequence[tuple[Any, Any, Any]], shape: Sequence[int]) -> None:
+    def run(
+        self,
+        calls: Sequence[tuple[Any, Any, Any]],
+        shape: Sequence[int],
+        axes: Sequence[int] = (-1,),
+    ) -> None:
         """Calls of one shape each: (inputs, outputs, numbers)."""
-        by_layout: dict[Layout, list[Any]] = {}
-        for inputs, out, numbers in calls:
-            layout, item = self.bound(inputs, out, numbers, shape)
-            by_layout.setdefault(layout, []).append(item)
-        for layout, items in by_layout.items():
-            self.launch(layout, items)
+        self._launch_all(self.bound(*call, shape, axes) for call in calls)
 
     def run_list(self, calls: Sequence[tuple[Any, Any, Any]]) -> None:
         """Calls of any shapes, as an optimizer has them for its parameters: those of
         one layout are shared out to the threads together."""
+        self._launch_all(self.bound(*call, call[1][0].shape) for call in calls)
+
+    def _launch_all(self, bound: Iterable[tuple[Layout, Any]]) -> None:
         by_layout: dict[Layout, list[Any]] = {}
-        for inputs, out, numbers in calls:
-            layout, item = self.bound(inputs, out, numbers, out[0].shape)
+        for layout, item in bound:
             by_layout.setdefault(layout, []).append(item)
         for layout, items in by_layout.items():
             self.launch(layout, items)
 
     def launch(self, layout: Layout, items: list[Any]) -> None:
+        """Items of `bound`, of one layout."""
         kernel = self.kernel(layout)
         functions = array("q", kernel.functions).tobytes()
         grain = max(1, GRAIN // self.cost)
@@ -193,7 +153,12 @@ class Fused:
         _C._run_kernel(kernel.code, given, grain)
 
     def bound(
-        self, inputs: Any, out: Any, numbers: Any, shape: Sequence[int]
+        self,
+        inputs: Any,
+        out: Any,
+        numbers: Any,
+        shape: Sequence[int],
+        axes: Sequence[int] = (-1,),
     ) -> tuple[Layout, Any]:
         """The layout of a call and its item for _run_kernel."""
         tensors = (*inputs, *out)
@@ -202,42 +167,67 @@ class Fused:
                 f"compile(): {len(tensors)} tensors and {len(numbers)} numbers for a "
                 f"program with {len(self.dtypes)} and {len(self.numbers)}"
             )
-        strides, sizes = [], []
-        for place, (t, dtype) in enumerate(zip(tensors, self.dtypes, strict=True)):
+        for k, t in enumerate(out):
+            wanted = self.sizes(k, shape, axes)
+            if list(t.shape) != wanted:
+                raise ValueError(
+                    f"compile(): an output of shape {tuple(t.shape)} in place of "
+                    f"{tuple(wanted)}"
+                )
+        strides = self.strides(tensors, shape)
+        elements = [t.element_size() for t in tensors]
+        if self.program.reduces:
+            space = reduced(shape, strides, axes, elements[: len(inputs)])
+        else:
+            space = walked(shape or [1], strides if shape else [[0]] * len(strides))
+        return self.item(space, tensors, len(inputs), numbers)
+
+    def strides(self, tensors: Sequence[Any], shape: Sequence[int]) -> list[list[int]]:
+        """In bytes, in the space of a call."""
+        strides = []
+        for t, dtype in zip(tensors, self.dtypes, strict=False):
             if _rows.name_of(t.dtype) != dtype:
                 raise TypeError(f"compile(): a tensor of {t.dtype} in place of {dtype}")
-            if place >= len(inputs):
-                self._check_output(t, place - len(inputs), shape)
             size = t.element_size()
-            sizes.append(size)
             strides.append([s * size for s in t.expand(tuple(shape)).stride()])
-        rows = self.program.reduces
-        axes = walked(shape or [1], strides if shape else [[0]] * len(strides), rows)
-        length = axes.sizes[-1]
-        patterns = ""
-        for place, (steps, size) in enumerate(zip(axes.strides, sizes, strict=True)):
-            output = place >= len(inputs)
-            patterns += _pattern(steps[-1], size, length, output)
-        long = rows and length > _LONG
-        short = rows and length <= SHORT_ROW
-        layout = Layout(len(axes.sizes), patterns, False, long, short)
-        units = 1
-        for n in axes.sizes[:-1] if rows else axes.sizes:
-            units *= n
-        words = array("q", map(word_of, numbers, self.numbers))
-        words.extend(axes.sizes)
-        ranges = array("q")
-        for place, (steps, size) in enumerate(zip(axes.strides, sizes, strict=True)):
-            words.extend(steps)
-            first, last = _range(axes.sizes, steps, size)
-            ranges.extend((size, first, last, place >= len(inputs)))
-        return layout, (tensors, ranges.tobytes(), words.tobytes(), units, length)
+        return strides
 
-    def _check_output(self, t: Any, k: int, shape: Sequence[int]) -> None:
-        rows = bool(self.program.rows and self.program.rows[k])
-        wanted = [*shape[:-1], 1] if rows else list(shape)
-        if list(t.shape) != wanted:
-            raise ValueError(
-                f"compile(): an output of shape {tuple(t.shape)} in place of "
-                f"{tuple(wanted)}"
-            )
+    def item(
+        self,
+        space: Axes,
+        tensors: Sequence[Any],
+        inputs: int,
+        numbers: Sequence[Any],
+        uncut: Axes | None = None,
+    ) -> tuple[Layout, Any]:
+        """The layout of a space and its item for _run_kernel: tensors, the ranges of
+        them that are touched, words, units, and what a unit costs. `uncut`: the space
+        of which this one is pieces, with the same inputs."""
+        elements = [t.element_size() for t in tensors]
+        words = array("q", map(word_of, numbers, self.numbers))
+        words.extend(space.sizes)
+        ranges = array("q")
+        for place, size in enumerate(elements):
+            words.extend(space.strides[place])
+            touched = uncut if uncut and place < inputs else space
+            least, most = touched.bounds(place, size)
+            ranges.extend((size, least, most, place >= inputs))
+        if uncut:
+            words.append(uncut.sizes[uncut.stay])
+        width, cost = 0, space.size
+        units = math.prod(space.sizes[: space.stay])
+        if space.columns:
+            columns = space.sizes[space.axis]
+            width = columns_of(self.program, _llvm.level(), columns)
+            units, cost = units // max(columns, 1) * -(-columns // width), cost * width
+        rows = self.program.reduces
+        layout = Layout(
+            len(space.sizes),
+            space.patterns(elements, inputs),
+            uncut is not None,
+            rows and space.size > (_TALL if width else _LONG),
+            rows and not width and space.reduced == 1 and space.size <= SHORT_ROW,
+            max(space.reduced, 1),
+            width,
+        )
+        return layout, (tuple(tensors), ranges.tobytes(), words.tobytes(), units, cost)

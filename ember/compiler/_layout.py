@@ -20,10 +20,13 @@ class Layout(NamedTuple):
 
     `patterns` has a letter for each input, then for each output, for the axis that is
     vectorised: c (one after the other), b (one element for all), s (any stride).
-    `rank` counts the axes; those before the last one are walked.
-    `chunks`: the last axis is cut into rows of a fixed size, each a unit.
-    `long`: sums along it are made of shorter ones. `short`: a row is no longer than
-    SHORT_ROW, and what is dear to compute is kept from one sweep over it to the next.
+    `rank` counts the axes, the last `reduced` of which a reduction goes over. A unit of
+    work is what is reduced together, and the last axis is the vectorised one; or, if
+    `columns` is not 0, so many elements of the last axis that stays, and that axis is.
+    `chunks`: the first axis counts pieces of the first one that is reduced, of which
+    the last piece may be shorter.
+    `long`: sums are made of shorter ones. `short`: a row is no longer than SHORT_ROW,
+    and what is dear to compute is kept from one sweep over it to the next.
     """
 
     rank: int
@@ -31,6 +34,13 @@ class Layout(NamedTuple):
     chunks: bool = False
     long: bool = False
     short: bool = False
+    reduced: int = 1
+    columns: int = 0
+
+    @property
+    def axis(self) -> int:
+        """The one that is vectorised."""
+        return self.rank - 1 - (self.reduced if self.columns else 0)
 
 
 def width_of(program: Program, level: str) -> int:
@@ -42,3 +52,14 @@ def width_of(program: Program, level: str) -> int:
         if node.compute and node.op in ("unary", "unary_grad", "binary", "ternary"):
             widest = max(widest, size_of(_rows.VALUE[node.compute]))
     return 2 * REGISTER[level] // max(widest, 2)
+
+
+def columns_of(program: Program, level: str, columns: int) -> int:
+    """Of so many columns, those that are reduced together: more than a vector of them
+    where little is computed, so that more of a row is read at a time."""
+    width = width_of(program, level)
+    ops = [n for n in program.nodes if n.op not in ("load", "number", "constant")]
+    cheap = len(ops) <= 4 and all(n.op == "reduce" or n.name in CHEAP for n in ops)
+    fewest = min(16, width)  # the logarithm of floats takes sixteen
+    needed = max(fewest, 1 << (columns - 1).bit_length())
+    return min(needed, 4 * width if cheap else width)

@@ -121,16 +121,34 @@ class Lowering:
 
     # --- memory ---
 
-    def load(self, type: str, pointer: str) -> str:
-        """One vector from memory, of which nothing is known but that it is there."""
+    def load(self, type: str, pointer: str, masked: bool = False) -> str:
+        """One vector from memory, of which nothing is known but that it is there; if
+        `masked`, those of its elements that matter."""
         align = size_of(type)
+        if masked:
+            vector, name = self.vector(type), f"llvm.masked.load.{self._suffix(type)}"
+            given = (("ptr", pointer), ("i32", str(align)), *self._mask())
+            return self.new(self.intrinsic(name, vector, *given, (vector, "poison")))
         memory = f"<{self.width} x {memory_type(type)}>"
         value = self.new(f"load {memory}, ptr {pointer}, align {align}")
         if type == "b1":
             return self.new(f"icmp ne {memory} {value}, zeroinitializer")
         return value
 
-    def store(self, type: str, value: str, pointer: str) -> None:
+    def _suffix(self, type: str) -> str:
+        kind = "f" if is_float(type) else "i"
+        return f"v{self.width}{kind}{bits_of(type)}.p0"
+
+    def _mask(self) -> list[tuple[str, str]]:
+        return [(self.vector("b1"), self.valid())]
+
+    def store(self, type: str, value: str, pointer: str, masked: bool = False) -> None:
+        if masked:
+            name = f"llvm.masked.store.{self._suffix(type)}"
+            given = ((self.vector(type), value), ("ptr", pointer))
+            align = ("i32", str(size_of(type)))
+            self.line(self.intrinsic(name, "void", *given, align, *self._mask()))
+            return
         memory = f"<{self.width} x {memory_type(type)}>"
         if type == "b1":
             value = self.new(f"zext {self.vector('b1')} {value} to {memory}")

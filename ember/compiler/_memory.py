@@ -4,6 +4,8 @@ what is not one after the other, and the tail.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ember.compiler import _rows
 from ember.compiler._layout import Layout
 from ember.compiler._lower import Lowering, size_of
@@ -21,7 +23,8 @@ class Memory:
             if node.op == "load":
                 dtypes[node.slot] = node.dtype
         self.slots = dtypes + [program.nodes[at].dtype for at in program.outputs]
-        self.base: list[str] = []  # of each, where the loop that is written begins
+        self.tensors = {i: f"%tensor{i}" for i in range(len(self.slots))}
+        self.base = self.tensors  # where the unit of work begins
 
     def entry(self, calls: dict[_rows.Call, str]) -> list[str]:
         """Reads the words."""
@@ -49,39 +52,33 @@ class Memory:
             word("%total", "i64")
         return lines
 
-    def is_row_slot(self, i: int) -> bool:
-        """Whether an output has one element for each row."""
-        out = i - self.program.inputs
-        return out >= 0 and bool(self.program.rows and self.program.rows[out])
-
-    def bases(self, row: str, column: str) -> list[str]:
-        """Where each tensor begins, at a row and a column."""
-        low, rank = self.low, self.layout.rank
-        pointers = [f"%tensor{i}" for i in range(len(self.slots))]
-        left = row
-        for d in reversed(range(rank - 1)):
-            if d > 0:
-                index = low.new(f"urem i64 {left}, %size{d}")
-                left = low.new(f"udiv i64 {left}, %size{d}")
-            else:
-                index = left
-            for i, pointer in enumerate(pointers):
-                step = low.new(f"mul i64 {index}, %stride{i}.{d}")
-                pointers[i] = low.new(f"getelementptr i8, ptr {pointer}, i64 {step}")
-        for i, pointer in enumerate(pointers):
-            if column != "0" and not self.is_row_slot(i):
-                step = low.new(f"mul i64 {column}, %stride{i}.{rank - 1}")
-                pointers[i] = low.new(f"getelementptr i8, ptr {pointer}, i64 {step}")
-        return pointers
+    def moved(
+        self, places: dict[int, str], axes: Sequence[int], index: str
+    ) -> dict[int, str]:
+        """The place of each tensor, so many steps on through a few axes."""
+        low, places = self.low, dict(places)
+        for d in reversed(axes):
+            at = index
+            if d != axes[0]:
+                at = low.new(f"urem i64 {index}, %size{d}")
+                index = low.new(f"udiv i64 {index}, %size{d}")
+            for slot, place in places.items():
+                step = low.new(f"mul i64 {at}, %stride{slot}.{d}")
+                places[slot] = low.new(f"getelementptr i8, ptr {place}, i64 {step}")
+        return places
 
     def address(self, slot: int, j: str) -> str:
+        """So many elements on along the vectorised axis."""
         low = self.low
         if self.layout.patterns[slot] == "c":
             size = size_of(_rows.MEMORY[self.slots[slot]])
             step = low.new(f"mul i64 {j}, {size}")
         else:
-            step = low.new(f"mul i64 {j}, %stride{slot}.{self.layout.rank - 1}")
+            step = low.new(f"mul i64 {j}, {self.stride(slot)}")
         return low.new(f"getelementptr i8, ptr {self.base[slot]}, i64 {step}")
+
+    def stride(self, slot: int) -> str:
+        return f"%stride{slot}.{self.layout.axis}"
 
     def room(self, slot: int) -> str:
         return self.low.buffer(_rows.MEMORY[self.slots[slot]], ("slot", slot))
@@ -90,7 +87,7 @@ class Memory:
         self,
         loads: list[int],
         outputs: list[int],
-        j: str,
+        direct: dict[int, str],
         partial: str,
         fix: str,
         body: str,
@@ -99,12 +96,12 @@ class Memory:
         low, patterns = self.low, self.layout.patterns
         read = [self.program.nodes[at].slot for at in loads]
         written = [self.program.inputs + k for k in outputs]
-        direct = {s: self.address(s, j) for s in read + written}
         for slot in read:
             if patterns[slot] == "s":
-                last = f"%stride{slot}.{self.layout.rank - 1}"
-                self.strided("gather", slot, self.room(slot), direct[slot], last)
+                here, step = direct[slot], self.stride(slot)
+                self.strided("gather", slot, self.room(slot), here, step)
         close = [s for s in read + written if patterns[s] == "c"]
+        pointers = {s: self.room(s) for s in read + written if patterns[s] != "c"}
         start = low.label
         low.line(f"br i1 {partial}, label %{fix}, label %{body}")
         low.block(fix)
@@ -113,17 +110,16 @@ class Memory:
                 self.near("gather", slot, direct[slot])
         low.line(f"br label %{body}")
         low.block(body)
-        pointers = {s: self.room(s) for s in read + written if patterns[s] != "c"}
         for slot in close:
             pointers[slot] = low.new(
                 f"phi ptr [ {direct[slot]}, %{start} ], [ {self.room(slot)}, %{fix} ]"
             )
-        self.direct = direct
         return pointers
 
     def targets(
         self,
         outputs: list[int],
+        direct: dict[int, str],
         partial: str,
         after: str,
         latch: str,
@@ -136,19 +132,26 @@ class Memory:
             low.block(after)
             for slot in slots:
                 if patterns[slot] == "c":
-                    self.near("scatter", slot, self.direct[slot])
+                    self.near("scatter", slot, direct[slot])
             low.line(f"br label %{latch}")
             low.block(latch)
         for slot in slots:
             if patterns[slot] == "s":
-                last = f"%stride{slot}.{self.layout.rank - 1}"
-                self.strided("scatter", slot, self.room(slot), self.direct[slot], last)
+                here, step = direct[slot], self.stride(slot)
+                self.strided("scatter", slot, self.room(slot), here, step)
 
     def near(self, way: str, slot: int, at: str) -> None:
         """The tail of what lies together. Not by memcpy, which would have to be found
         when the code is loaded."""
-        size = size_of(_rows.MEMORY[self.slots[slot]])
-        self.strided(way, slot, self.room(slot), at, str(size))
+        low, type, room = self.low, _rows.MEMORY[self.slots[slot]], self.room(slot)
+        size = size_of(type)
+        if self.layout.columns and size >= 4 and low.level != "baseline":
+            # In one step, as columns have it in every row.
+            source, target = (at, room) if way == "gather" else (room, at)
+            value = low.load(type, source, masked=source == at)
+            low.store(type, value, target, masked=target == at)
+        else:
+            self.strided(way, slot, room, at, str(size))
 
     def strided(self, way: str, slot: int, room: str, at: str, stride: str) -> None:
         size = size_of(_rows.MEMORY[self.slots[slot]])
@@ -170,7 +173,8 @@ class Memory:
 _HELPER = """\
 define internal void @{name}(ptr %room, ptr %at, i64 %stride, i64 %count) nounwind {{
 entry:
-  br label %loop
+  %some = icmp sgt i64 %count, 0
+  br i1 %some, label %loop, label %done
 loop:
   %i = phi i64 [ 0, %entry ], [ %next, %loop ]
   %near = phi ptr [ %room, %entry ], [ %near.next, %loop ]

@@ -1,11 +1,12 @@
-"""Reductions along the vectorised axis: each element of a vector has an accumulator,
-and they are joined at the end of the row, always in the same order.
+"""Reductions: each element of a vector has an accumulator. Those of a row are joined at
+its end, always in the same order; those of columns are results.
 """
 
 from __future__ import annotations
 
 from ember.compiler import _math, _rows
 from ember.compiler._graph import Graph, V, is_float
+from ember.compiler._layout import Layout
 from ember.compiler._values import Values
 
 REDUCTIONS = ("sum", "mean", "prod", "max", "min", "any", "all")
@@ -48,25 +49,30 @@ def _start(name: str, type: str) -> float:
 class Reduction:
     """One of them, in the loop that is being written."""
 
-    def __init__(self, values: Values, at: int, long: bool) -> None:
+    def __init__(self, values: Values, at: int, layout: Layout) -> None:
         self.values, self.low = values, values.low
         self.node = values.program.nodes[at]
         self.type = _rows.VALUE[self.node.dtype]
         self.name = self.node.name
-        self.long = long and self.name in ("sum", "mean") and is_float(self.type)
+        sums = self.name in ("sum", "mean") and is_float(self.type)
+        self.long, self.columns = layout.long and sums, layout.columns
         graph = Graph(self.low.level)
         start = graph.const(_start(self.name, self.type), self.type)
         self.start = self.low.lower(graph, [start], {})[0]
-        self.short = self.low.name("sum")
-        self.total = self.low.name("sum")
+        vector = self.low.vector(self.type)
+        # (type, what it begins with, its name in the loop) of what goes from turn to
+        # turn: a sum, and if many are added, that of the sums before, and a count.
+        self.carried = [(vector, self.start, self.low.name("sum"))]
+        if self.long:
+            self.carried.append((vector, self.start, self.low.name("sum")))
+            self.carried.append(("i64", "0", self.low.name("turn")))
+        self.rooms: list[str] = []
+        self.now: list[str] = []  # at the end of a turn
 
     def phis(self) -> None:
+        """Where the loop begins."""
         self.at = len(self.low.lines)
-        self.low.lines.append("")
-        if self.long:
-            self.low.lines.append("")
-            self.turn = self.low.name("turn")
-            self.low.lines.append("")
+        self.low.lines.extend("" for _ in self.carried)
 
     def _join(self, a: str, b: str) -> str:
         graph = Graph(self.low.level)
@@ -81,44 +87,58 @@ class Reduction:
             graph.input("x", _rows.VALUE[source.dtype]), source.dtype, self.node.dtype
         )
         value = low.lower(graph, [v], {"x": self.values.value(self.node.args[0])})[0]
-        mask = low.vector("b1")
-        valid = low.valid()
-        value = low.new(
-            f"select {mask} {valid}, {vector} {value}, {vector} {self.start}"
-        )
-        self.next = self._join(self.short, value)
+        if not self.columns:  # where what is beyond the end would be joined
+            mask = low.vector("b1")
+            valid = low.valid()
+            value = low.new(
+                f"select {mask} {valid}, {vector} {value}, {vector} {self.start}"
+            )
+        names = [name for _, _, name in self.carried]
+        following = self._join(names[0], value)
         if not self.long:
+            self.now = [following]
             return
-        self.turn_next = low.new(f"add i64 {self.turn}, 1")
-        low_bits = low.new(f"and i64 {self.turn_next}, {_TURNS - 1}")
+        turn = low.new(f"add i64 {names[2]}, 1")
+        low_bits = low.new(f"and i64 {turn}, {_TURNS - 1}")
         full = low.new(f"icmp eq i64 {low_bits}, 0")
-        more = self._join(self.total, self.next)
-        self.total_next = low.new(
-            f"select i1 {full}, {vector} {more}, {vector} {self.total}"
+        more = self._join(names[1], following)
+        total = low.new(f"select i1 {full}, {vector} {more}, {vector} {names[1]}")
+        following = low.new(
+            f"select i1 {full}, {vector} {self.start}, {vector} {following}"
         )
-        self.next = low.new(
-            f"select i1 {full}, {vector} {self.start}, {vector} {self.next}"
-        )
+        self.now = [following, total, turn]
 
     def close(self, before: str, latch: str) -> None:
         """The loop is written: what goes from turn to turn is known."""
-        vector, lines = self.low.vector(self.type), self.low.lines
-
-        def phi(name: str, type: str, start: str, following: str) -> str:
-            ends = f"[ {start}, %{before} ], [ {following}, %{latch} ]"
-            return f"  {name} = phi {type} {ends}"
-
-        lines[self.at] = phi(self.short, vector, self.start, self.next)
-        if self.long:
-            lines[self.at + 1] = phi(self.total, vector, self.start, self.total_next)
-            lines[self.at + 2] = phi(self.turn, "i64", "0", self.turn_next)
+        for k, (type, start, name) in enumerate(self.carried):
+            ends = f"[ {start}, %{before} ], [ {self.now[k]}, %{latch} ]"
+            self.low.lines[self.at + k] = f"  {name} = phi {type} {ends}"
 
     def result(self, length: str) -> str:
-        """The value of the row, in every element of a vector."""
+        """The value of the row, in every element of a vector; or of the columns."""
         low, vector = self.low, self.low.vector(self.type)
-        value = self.next
+        value = self.now[0]
         if self.long:
-            value = self._join(self.total_next, value)
+            value = self._join(self.now[1], value)
+        if not self.columns:
+            value = self._across(value)
+        if self.name in ("sum", "mean") and is_float(self.type):
+            nothing = low.new(f"icmp eq i64 {length}, 0")
+            value = low.new(
+                f"select i1 {nothing}, {vector} zeroinitializer, {vector} {value}"
+            )
+        if self.name == "mean":
+            count = low.new(f"sitofp i64 {length} to {self._scalar()}")
+            value = low.new(f"fdiv {vector} {value}, {low.splat(self.type, count)}")
+        graph = Graph(self.low.level)
+        v = graph.input("x", self.type)
+        if self.node.dtype in _rows.NARROW:
+            v = _rows.widened(_rows.narrowed(v, self.node.dtype), self.node.dtype)
+        return low.lower(graph, [v], {"x": value})[0]
+
+    def _across(self, value: str) -> str:
+        """All elements of a vector joined, in each of them."""
+        low, vector = self.low, self.low.vector(self.type)
         distance = low.width // 2
         while distance:
             lanes = ", ".join(
@@ -130,14 +150,31 @@ class Reduction:
             )
             value = self._join(value, other)
             distance //= 2
-        if self.name == "mean":
-            count = low.new(f"sitofp i64 {length} to {self._scalar()}")
-            value = low.new(f"fdiv {vector} {value}, {low.splat(self.type, count)}")
-        graph = Graph(self.low.level)
-        v = graph.input("x", self.type)
-        if self.node.dtype in _rows.NARROW:
-            v = _rows.widened(_rows.narrowed(v, self.node.dtype), self.node.dtype)
-        return low.lower(graph, [v], {"x": value})[0]
+        return value
 
     def _scalar(self) -> str:
         return "double" if self.type == "f64" else "float"
+
+    # --- several rows that are one: what is carried waits in memory between them ---
+
+    def park(self) -> None:
+        """Begins, before the first of the rows."""
+        low = self.low
+        self.rooms = [low.name("parked") for _ in self.carried]
+        for room, (type, start, _) in zip(self.rooms, self.carried, strict=True):
+            low.head.append(f"  {room} = alloca {type}, align 64")
+            low.line(f"store {type} {start}, ptr {room}, align 8")
+
+    def resume(self) -> None:
+        """Before a row."""
+        self.carried = [
+            (type, self.low.new(f"load {type}, ptr {room}, align 8"), name)
+            for (type, _, name), room in zip(self.carried, self.rooms, strict=True)
+        ]
+
+    def suspend(self) -> None:
+        """After a row."""
+        for (type, _, _), room, now in zip(
+            self.carried, self.rooms, self.now, strict=True
+        ):
+            self.low.line(f"store {type} {now}, ptr {room}, align 8")

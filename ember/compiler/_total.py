@@ -6,17 +6,18 @@ of threads.
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Sequence
 from typing import Any
 
 import ember
 from ember.compiler import _rows
-from ember.compiler._kernel import Fused, _pattern, _range, walked, word_of
-from ember.compiler._layout import Layout
+from ember.compiler._kernel import Fused
 from ember.compiler._program import Node, Program
+from ember.compiler._space import reduced
 
 _CHUNK = 8192  # elements of a piece
+_TILE = 128  # columns that are reduced together, about
+_ENOUGH = 1024  # results that need no pieces for threads to share
 
 
 def _wide(dtype: str) -> str:
@@ -83,68 +84,54 @@ def split(program: Program) -> tuple[Program, Program, list[str]]:
 
 
 class Total:
-    """A program whose outputs are totals of its space."""
+    """A program whose outputs have one element for all that is reduced together: in two
+    passes, where that gives more than a few threads something to do."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
         first, last, self.between = split(program)
-        self.first, self.last = Fused(first), Fused(last)
+        self.whole, self.first, self.last = Fused(program), Fused(first), Fused(last)
 
     def __call__(
         self,
         *inputs: Any,
         numbers: Sequence[Any] = (),
         shape: Sequence[int] | None = None,
+        axes: Sequence[int] | None = None,
     ) -> list[Any]:
-        """The totals, as tensors without axes."""
+        """The outputs: totals without axes, or over some axes, then of size 1."""
         if shape is None:
             shape = ember.broadcast_shapes(*(x.shape for x in inputs))
-        strides, sizes = [], []
-        for x, dtype in zip(inputs, self.first.dtypes, strict=False):
-            if _rows.name_of(x.dtype) != dtype:
-                raise TypeError(f"compile(): a tensor of {x.dtype} in place of {dtype}")
-            sizes.append(x.element_size())
-            strides.append([s * sizes[-1] for s in x.expand(tuple(shape)).stride()])
-        axes = walked(shape or [1], strides if shape else [[0]] * len(strides))
-        chunks = len(axes.sizes) == 1
-        length = axes.sizes[-1]
-        pieces = math.prod(axes.sizes[:-1])
-        if chunks:
-            length, pieces = _CHUNK, -(-axes.sizes[0] // _CHUNK)
-        parts = [
-            ember.empty(pieces, dtype=getattr(ember, dtype)) for dtype in self.between
-        ]
-        words = array("q", map(word_of, numbers, self.first.numbers))
-        words.extend((*axes.sizes[:-1], length))
-        ranges = array("q")
-        for size, steps in zip(sizes, axes.strides, strict=True):
-            words.extend(steps)
-            ranges.extend((size, *_range(axes.sizes, steps, size), 0))
-        for part in parts:
-            words.extend(_contiguous(axes.sizes[:-1], part.element_size()))
-            ranges.extend((part.element_size(), 0, pieces - 1, 1))
-        if chunks:
-            words.append(axes.sizes[0])
-        patterns = "".join(
-            _pattern(steps[-1], size, length, False)
-            for steps, size in zip(axes.strides, sizes, strict=True)
+        away = set(
+            range(len(shape)) if axes is None else (d % len(shape) for d in axes)
         )
-        patterns += "c" * len(parts)
-        layout = Layout(len(axes.sizes), patterns, chunks, length > _CHUNK, False)
-        item = ((*inputs, *parts), ranges.tobytes(), words.tobytes(), pieces, length)
-        if pieces:
+        wanted = [1 if d in away else n for d, n in enumerate(shape)]
+        results = math.prod(wanted)
+        if axes is not None and (results >= _ENOUGH or math.prod(shape) < 2 * _CHUNK):
+            return self.whole(*inputs, numbers=numbers, shape=shape, axes=axes)
+        strides = self.first.strides(inputs, shape)
+        elements = [x.element_size() for x in inputs]
+        dtypes = [getattr(ember, dtype) for dtype in self.between]
+        for dtype in dtypes:
+            like = ember.empty(wanted, dtype=dtype, device="meta").expand(tuple(shape))
+            strides.append([s * dtype.itemsize for s in like.stride()])
+        space = reduced(shape, strides, tuple(away), elements)
+        at = space.stay
+        inner = math.prod(space.sizes[at + 1 :])
+        if space.columns:
+            inner *= min(space.sizes[space.axis], _TILE)
+        pieces = space.chunked(max(1, _CHUNK // max(inner, 1)))
+        parts = [ember.empty((pieces.sizes[0], *wanted), dtype=d) for d in dtypes]
+        steps = [results * dtype.itemsize for dtype in dtypes]
+        of_parts = pieces.strides[len(inputs) :]
+        written = [(step, *s[1:]) for step, s in zip(steps, of_parts, strict=True)]
+        pieces = pieces._replace(strides=(*pieces.strides[: len(inputs)], *written))
+        if math.prod(pieces.sizes[: pieces.stay]):
+            given = (*inputs, *parts)
+            layout, item = self.first.item(pieces, given, len(inputs), numbers, space)
             self.first.launch(layout, [item])
         more = [*numbers]
         if len(more) < len(self.last.numbers):
-            more.append(float(math.prod(shape)))
-        out = self.last(*parts, numbers=more)
-        return [y.reshape(()) for y in out]
-
-
-def _contiguous(sizes: Sequence[int], size: int) -> list[int]:
-    """Strides in bytes, with that of the axis that is reduced."""
-    strides = [0]
-    for n in reversed(sizes):
-        strides.insert(0, size)
-        size *= n
-    return strides
+            more.append(float(space.size))
+        out = self.last(*parts, numbers=more, axes=(0,))
+        return [y.reshape(() if axes is None else wanted) for y in out]
