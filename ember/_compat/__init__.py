@@ -99,7 +99,7 @@ _REASONS = {
     "!graphs": "ember does not record programs as graphs yet",
     "!onnx": "ember does not write ONNX files yet",
     "!quantized": "ember has no quantized tensors",
-    "!compiler": "ember has no compiler yet",
+    "!compiler": "ember's compiler is another one",
 }
 
 

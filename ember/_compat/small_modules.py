@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from contextlib import nullcontext
+from contextlib import ContextDecorator, nullcontext
 from types import ModuleType
 from typing import Any
 
@@ -69,6 +69,38 @@ class CapturedTraceback:
 class ConfigModule(ModuleType):
     """A module of options."""
 
+    def patch(self, name: Any = None, value: Any = None, **changes: Any) -> _Patch:
+        """A block, or a decorator, with other values of some options."""
+        given = (
+            name if isinstance(name, dict) else {} if name is None else {name: value}
+        )
+        return _Patch(self, given | changes)
+
+    def get_config_copy(self) -> dict[str, Any]:
+        """The options and their values."""
+        kinds = (bool, int, float, str, type(None), dict, list, tuple)
+        return {
+            k: v
+            for k, v in vars(self).items()
+            if not k.startswith("_") and isinstance(v, kinds)
+        }
+
+
+class _Patch(ContextDecorator):
+    def __init__(self, module: ModuleType, changes: dict[str, Any]) -> None:
+        for name in changes:
+            if not hasattr(module, name):
+                raise AttributeError(f"{module.__name__}.{name} does not exist")
+        self.module, self.changes = module, changes
+        self.before: list[dict[str, Any]] = []
+
+    def __enter__(self) -> None:
+        self.before.append({name: getattr(self.module, name) for name in self.changes})
+        vars(self.module).update(self.changes)
+
+    def __exit__(self, *error: object) -> None:
+        vars(self.module).update(self.before.pop())
+
 
 def install_config_module(module: ModuleType) -> None:
     """Let a module of options be a `ConfigModule`."""
@@ -83,26 +115,6 @@ def valid_vec_isa_list() -> list:
 def pick_vec_isa() -> None:
     """None: there is no compiler."""
     return None
-
-
-class Unsupported(RuntimeError):
-    """What a compiler cannot follow."""
-
-
-class UserError(Unsupported):
-    """What a compiler cannot follow, by the program's fault."""
-
-
-class TorchRuntimeError(RuntimeError):
-    """An error while a compiler follows a program."""
-
-
-class BackendCompilerFailed(RuntimeError):
-    """An error of a compiler."""
-
-
-class InternalTorchDynamoError(RuntimeError):
-    """An error in a compiler."""
 
 
 def _members(module: Any, name: str) -> Any:

@@ -1,16 +1,13 @@
 """`ember.compile` and what programs tell a compiler.
 
-There is no compiler yet: `compile` gives back the function or module, which computes
-the same, op by op.
-
 >>> import ember
 >>> @ember.compile
 ... def f(x):
 ...     return x * 2
 >>> f(ember.ones(2))
 tensor([2., 2.])
->>> ember.compiler.is_compiling()
-False
+
+`_face` has `compile` itself; the other files make machine code (docs/compile.md).
 """
 
 from __future__ import annotations
@@ -20,6 +17,13 @@ from types import SimpleNamespace
 from typing import Any
 
 from ember import _lazy, _unavailable
+from ember.compiler._face import state as _state
+from ember.compiler._face.backends import get_default as get_default_backend
+from ember.compiler._face.backends import names as _names
+from ember.compiler._face.backends import set_default as set_default_backend
+from ember.compiler._face.compiled import compile, disable
+from ember.compiler._face.explain import explain
+from ember.compiler._face.state import set_stance
 
 __all__ = [
     "allow_in_graph",
@@ -27,6 +31,7 @@ __all__ = [
     "compile",
     "cudagraph_mark_step_begin",
     "disable",
+    "explain",
     "get_default_backend",
     "is_compiling",
     "is_dynamo_compiling",
@@ -47,112 +52,68 @@ __all__ = [
     "wrap_numpy",
 ]
 
-_MODES = (
-    "default",
-    "lite",
-    "max-autotune",
-    "max-autotune-no-cudagraphs",
-    "reduce-overhead",
-)
-
-
-def compile(
-    model: Any = None,
-    *,
-    fullgraph: bool = False,
-    dynamic: bool | None = None,
-    backend: Any = "inductor",
-    mode: str | None = None,
-    options: dict[str, Any] | None = None,
-    disable: bool = False,
-    **other: Any,
-) -> Any:
-    """`model`, a function or module, itself: it computes the same, op by op.
-
-    Without a model, a decorator.
-    """
-    if mode is not None and options is not None:
-        raise RuntimeError(
-            "Either mode or options can be specified, but both can't be specified at "
-            "the same time."
-        )
-    if mode is not None and mode not in _MODES:
-        raise RuntimeError(
-            f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}"
-        )
-    if model is None:
-        return lambda function: function
-    if not callable(model):
-        raise RuntimeError(f"compile(): a function or module, not {model!r}")
-    return model
-
 
 def is_compiling() -> bool:
-    """False: programs run op by op."""
+    """Whether a function is being followed for a backend that is handed graphs. With
+    ember's own compiler Python runs every call, and there is nothing to avoid.
+
+    >>> import ember
+    >>> ember.compiler.is_compiling()
+    False
+    """
+    return bool(_state.here.capturing)
+
+
+is_dynamo_compiling = is_compiling
+
+
+def is_exporting() -> bool:
+    """False: `ember.export` runs programs on tensors."""
     return False
 
 
-is_dynamo_compiling = is_exporting = is_compiling
-
-
 def reset() -> None:
-    """Nothing to forget: nothing was compiled."""
+    """Forget what was compiled, but for machine code on disk."""
+    import sys
+
+    capture = sys.modules.get("ember.compiler._face.capture")
+    if capture is not None:
+        for captured in capture.Captured.everything:
+            captured.forget()
 
 
 def cudagraph_mark_step_begin() -> None:
-    """Nothing to mark: nothing is recorded."""
+    """Nothing: memory is never reused behind a program's back."""
 
 
-def _itself(function: Any) -> Any:
-    """The function itself."""
-    return function
+def allow_in_graph(fn: Any) -> Any:
+    """`fn` itself, which Python calls wherever it is called."""
+    return fn
 
 
-allow_in_graph = assume_constant_result = _itself
-
-
-def disable(
-    fn: Any = None, recursive: bool = True, *, reason: str | None = None
-) -> Any:
-    """`fn` itself, which is not compiled; without it, a decorator."""
-    return _itself if fn is None else fn
+def assume_constant_result(fn: Any) -> Any:
+    """`fn` itself, which is called each time."""
+    return fn
 
 
 def nested_compile_region(fn: Any = None, **options: Any) -> Any:
-    """`fn` itself; without it, a decorator."""
-    return _itself if fn is None else fn
+    """`fn` itself; without it, a decorator. Kernels are shared by equal code anyway."""
+    return (lambda function: function) if fn is None else fn
 
 
-class set_stance:
-    """How to treat functions that were compiled, for good, a block or a function.
+def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
+    """Names that `compile` takes for `backend`.
 
-    All of them run op by op, whatever the stance.
+    >>> import ember
+    >>> ember.compiler.list_backends()
+    ['inductor']
     """
-
-    _STANCES = (
-        "default",
-        "default_eager_backend_on_recompile",
-        "eager_on_recompile",
-        "fail_on_recompile",
-        "force_eager",
-    )
-
-    def __init__(self, stance: str = "default", **options: Any) -> None:
-        if stance not in self._STANCES and stance != "aot_eager_then_compile":
-            raise RuntimeError(f"invalid torch.compile stance '{stance}'")
-
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        return function
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *error: object) -> None: ...
+    return _names(exclude_tags)
 
 
 def substitute_in_graph(original_fn: Any, **options: Any) -> Callable[[Any], Any]:
-    """A decorator that gives back its function: only a compiler would put it in place
-    of `original_fn`."""
-    return _itself
+    """A decorator that gives back its function: `original_fn` is called as it is."""
+    return lambda function: function
 
 
 def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -179,25 +140,6 @@ def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
         return tree_map(to_tensor, fn(*args, **kwargs))
 
     return wrapped
-
-
-_default_backend: Any = "inductor"
-
-
-def set_default_backend(backend: Any) -> None:
-    """The backend that `compile` would use."""
-    global _default_backend
-    _default_backend = backend
-
-
-def get_default_backend() -> Any:
-    """What `set_default_backend` was given."""
-    return _default_backend
-
-
-def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
-    """Compilers that `compile` can use: none yet."""
-    return []
 
 
 def set_enable_guard_collectives(enabled: bool) -> bool:
@@ -232,7 +174,7 @@ config = SimpleNamespace(
 _unavailable.fill(
     globals(),
     "compiler",
-    "there is no compiler yet, and nothing compiled to keep",
+    "machine code is kept on disk by itself (EMBER_JIT_CACHE)",
     "CacheInfo load_cache_artifacts load_compiled_function save_cache_artifacts",
 )
 __getattr__ = _lazy.missing(__name__)

@@ -75,7 +75,8 @@ def _identity() -> str:
     """What machine code depends on besides the program and its layout: processor,
     LLVM, the generator itself and the rows."""
     hasher = hashlib.sha256(repr(_C._rows()).encode())
-    for file in sorted(Path(__file__).parent.rglob("_*.py")):
+    here = Path(__file__).parent
+    for file in sorted([*here.glob("_*.py"), *here.glob("_math/*.py")]):
         hasher.update(file.read_bytes())
     version = importlib.metadata.version("llvmlite")
     return f"{_PROCESSOR[level()]} llvmlite {version} {hasher.hexdigest()}"

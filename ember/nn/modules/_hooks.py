@@ -71,7 +71,13 @@ class HookMethods:
     register_backward_pre_hook = register_full_backward_pre_hook
 
     def _call_with_hooks(self, args: tuple, kwargs: dict):
-        """`__call__` for a module that has, or once had, hooks."""
+        """`__call__` for a module that has, or once had, hooks, or is compiled."""
+        if self._compiled_call_impl is not None:
+            return self._compiled_call_impl(*args, **kwargs)
+        return self._call_as_is(*args, **kwargs)
+
+    def _call_as_is(self, *args, **kwargs):
+        """A call with hooks, not compiled."""
         result, called = None, []
         try:
             args, kwargs = _run_pre_hooks(self, args, kwargs)

@@ -73,6 +73,7 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods, _ModuleB
     # Whether __call__ must look for hooks; set by registering one.
     _hooked: bool = False
     _is_full_backward_hook: bool | None = None
+    _compiled_call_impl: Callable[..., Any] | None = None  # see `compile`
 
     def __init__(self, *args, **kwargs) -> None:
         if not self.call_super_init and (args or kwargs):
@@ -179,6 +180,12 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods, _ModuleB
         names = {*dir(type(self)), *self.__dict__}
         names.update(self._parameters, self._buffers, self._modules)
         return sorted(name for name in names if not name[0].isdigit())
+
+    def __getstate__(self) -> dict:
+        state = self.__dict__
+        if "_compiled_call_impl" in state:
+            state = {k: v for k, v in state.items() if k != "_compiled_call_impl"}
+        return state
 
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state)
@@ -306,9 +313,12 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods, _ModuleB
             param.grad = None if set_to_none else ember.zeros_like(param.grad)
 
     def compile(self, *args, **kwargs) -> None:
-        """Let `ember.compile` replace forward."""
-        compiled = ember.compile(self.forward, *args, **kwargs)
-        self.forward = compiled  # type: ignore[method-assign]
+        """Compile this module in place: `ember.compile` of its calls, with hooks.
+
+        A copy of the module, or one that was saved whole, is not compiled.
+        """
+        self._compiled_call_impl = ember.compile(self._call_as_is, *args, **kwargs)
+        self._hooked = True  # so that a call looks
 
     # --- text -----------------------------------------------------------------------
 

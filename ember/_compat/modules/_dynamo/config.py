@@ -1,9 +1,14 @@
-"""Options of the compiler that is not here; they are kept."""
+"""Options of `compile`. `disable`, `suppress_errors` and `recompile_limit` do what they
+say; the others are kept."""
+
+import sys
+
+from ember._compat.small_modules import install_config_module
 
 suppress_errors = False
 verbose = False
 cache_size_limit = recompile_limit = 8
-accumulated_cache_size_limit = 256
+accumulated_cache_size_limit = accumulated_recompile_limit = 256
 capture_scalar_outputs = False
 capture_dynamic_output_shape_ops = False
 optimize_ddp = True
@@ -15,3 +20,9 @@ skip_fwd_side_effects_in_bwd_under_checkpoint = False
 guard_nn_modules = True
 disable = False
 force_parameter_static_shapes = True
+error_on_recompile = False
+allow_unspec_int_on_nn_module = False
+compiled_autograd = False
+log_level = None
+
+install_config_module(sys.modules[__name__])

@@ -1,0 +1,184 @@
+"""`compile` and `disable`: functions and modules that run compiled, or never do."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from ember.compiler._face import backends, state
+from ember.compiler._face.settings import Settings, settings
+from ember.nn import Module
+
+_keys = itertools.count(1)  # of functions, under which the recorder counts
+
+
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Any = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
+) -> Any:
+    """`model`, a function or module, compiled; without it, a decorator.
+
+    Nothing records the ops of a program yet, so that with ember's own backend they run
+    one by one, as if they were not compiled.
+
+    `backend`: "inductor" is ember's own; "eager" runs op by op; a function is handed a
+    GraphModule and example inputs, and gives what to run instead. `fullgraph`: what has
+    no graph is an error; `dynamic`: one graph for all sizes. Both, and
+    `recompile_limit`, concern such functions. `disable`: `model` itself. `name`,
+    `isolate_recompiles` and `shapes_spec` are accepted.
+
+    >>> import ember
+    >>> @ember.compile
+    ... def f(x):
+    ...     return (x * 2).exp() + 1
+    >>> f(ember.zeros(2))
+    tensor([2., 2.])
+    """
+    how = settings(fullgraph, dynamic, backend, mode, options, recompile_limit)
+    if model is None:
+        if disable:
+            return lambda function: function
+        return lambda function: compiled(function, how)
+    if not callable(model):
+        raise AssertionError(
+            f"A callable function is expected, but {type(model)} is provided."
+        )
+    return model if disable else compiled(model, how)
+
+
+def compiled(model: Any, how: Settings) -> Any:
+    """See `compile`."""
+    from ember.compiler._face.module import OptimizedModule
+
+    if isinstance(model, OptimizedModule):
+        model = model._orig_mod
+    if isinstance(model, Module):
+        return OptimizedModule(model, how)
+    if inspect.isclass(model):
+        setattr(model, "__call__", compiled(model.__call__, how))  # noqa: B010
+        return model
+    if getattr(model, "_torchdynamo_disable", False):
+        return model
+    return function(innermost(model), how)
+
+
+def innermost(fn: Any) -> Any:
+    """The function that was compiled, or `fn` itself."""
+    while hasattr(fn, "_torchdynamo_orig_callable"):
+        fn = fn._torchdynamo_orig_callable
+    return fn
+
+
+def function(fn: Callable[..., Any], how: Settings) -> Callable[..., Any]:
+    """A function that runs `fn` compiled."""
+    run = runner(fn, how)
+    off = state.off
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if off():
+            return fn(*args, **kwargs)
+        return run(*args, **kwargs)
+
+    call._torchdynamo_orig_callable = fn  # type: ignore[attr-defined]
+    call.get_compiler_config = how._asdict  # type: ignore[attr-defined]
+    return call
+
+
+def runner(fn: Callable[..., Any], how: Settings) -> Callable[..., Any]:
+    """What a call of a compiled function does."""
+    if how.disabled:
+        return _disabled(fn)
+    own = _own(fn, how)
+    others: dict[int, Callable[..., Any]] = {}
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        backend = state.forced
+        if backend is None:
+            return own(*args, **kwargs)
+        if id(backend) not in others:
+            others[id(backend)] = _own(fn, how._replace(backend=backend))
+        return others[id(backend)](*args, **kwargs)
+
+    return run
+
+
+def _own(fn: Callable[..., Any], how: Settings) -> Callable[..., Any]:
+    if how.backend == backends.EAGER:
+        return fn
+    if how.backend == backends.OWN:
+        return _recorded(fn, how)
+    from ember.compiler._face.capture import Captured
+
+    return Captured(fn, how)
+
+
+def _recorded(fn: Callable[..., Any], how: Settings) -> Callable[..., Any]:
+    """`fn` in a region of the recorder."""
+    return fn
+
+
+# --- what is never compiled -----------------------------------------------------------
+
+
+def disable(
+    fn: Any = None, recursive: bool = True, *, reason: str | None = None
+) -> Any:
+    """`fn`, a function or module, not compiled, and nothing that it calls either;
+    without it, a decorator.
+
+    `recursive=False`: what it calls may be compiled.
+
+    >>> import ember
+    >>> ember.compile(ember.compiler.disable(lambda x: x + 1))(ember.zeros(1))
+    tensor([1.])
+    """
+    if fn is None:
+        return functools.partial(disable, recursive=recursive, reason=reason)
+    if not callable(fn):
+        raise AssertionError(
+            f"A callable function is expected, but {type(fn)} is provided."
+        )
+    if not recursive:
+        fn = innermost(fn)
+        fn._torchdynamo_disable = True
+        return fn
+    if isinstance(fn, Module):
+        from ember.compiler._face.module import OptimizedModule
+
+        return OptimizedModule(fn, Settings(disabled=True))
+    if inspect.isclass(fn):
+        setattr(fn, "__call__", disable(fn.__call__))  # noqa: B010
+        return fn
+    fn = innermost(fn)
+    call: Any = functools.wraps(fn)(_disabled(fn))
+    call._torchdynamo_disable = True
+    call._torchdynamo_disable_msg = reason
+    call._torchdynamo_orig_callable = fn
+    return call
+
+
+def _disabled(fn: Callable[..., Any]) -> Any:
+    here = state.here
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        here.disabled += 1
+        try:
+            return fn(*args, **kwargs)
+        finally:
+            here.disabled -= 1
+
+    return call
