@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks import (
+    compiled,
     data,
     distributed,
     generation,
@@ -38,6 +39,7 @@ OWN_PROCESS = {
 }
 report.BUDGETS = {name: (budget, each) for name, (_, budget, each) in GROUPS.items()}
 report.BUDGETS |= {name: (budget, None) for name, (_, budget) in OWN_PROCESS.items()}
+report.BUDGETS["compile"] = (0.8, 1.0)
 
 
 def libraries(threads: int) -> dict[str, Any]:
@@ -75,6 +77,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7, help="times each library gets")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--only", default="", help="cases whose name contains this")
+    parser.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        choices=compiled.WAYS,
+        help="a way that the group compile leaves out",
+    )
     parser.add_argument("--no-write", action="store_true", help="leave the files alone")
     options = parser.parse_args()
     unknown = set(options.groups) - set(TITLES)
@@ -86,7 +95,9 @@ def main() -> None:
     before = json.loads(report.RESULTS.read_text()) if report.RESULTS.exists() else None
     found: dict[str, list[Result]] = {}
     for group in options.groups or [g for g in TITLES if g not in SLOW]:
-        if group in OWN_PROCESS:
+        if group == "compile":
+            found[group] = compiled.compare(options)
+        elif group in OWN_PROCESS:
             found[group] = OWN_PROCESS[group][0]()
         else:
             found[group] = run_cases(group, options, console)

@@ -383,6 +383,7 @@ TITLES = {
     "data": "A pass over a dataset, two workers",
     "distributed": "Collectives and data parallel steps, beside gloo",
     "opencl": "OpenCL kernels and those written by hand",
+    "compile": "Programs written by hand, compiled",
     "import": "Import, in fresh interpreters",
     "size": "Installed size, with dependencies",
     "memory": "Peak memory of a training step",
@@ -393,6 +394,7 @@ TITLES = {
 }
 # Minutes, or other packages: only when they are named.
 SLOW = {
+    "compile",
     "distributed",
     "models",
     "models_memory",

@@ -20,7 +20,8 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 README = ROOT / "README.md"
 RESULTS = ROOT / "benchmarks" / "results" / "latest.json"
 
-OPPONENTS = {"opencl": "by hand"}  # of groups that are not compared with torch
+# Of groups that are not compared with torch.
+OPPONENTS = {"opencl": "by hand", "compile": "the better of torch.compile, jax.jit"}
 BUDGETS: dict[str, tuple[float, float | None]] = {}  # filled by __main__
 
 
