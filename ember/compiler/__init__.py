@@ -76,6 +76,9 @@ def reset() -> None:
     """Forget what was compiled, but for machine code on disk."""
     import sys
 
+    from ember import _C
+
+    _C._lazy_reset()
     capture = sys.modules.get("ember.compiler._face.capture")
     if capture is not None:
         for captured in capture.Captured.everything:

@@ -43,18 +43,18 @@ def _compile(nodes: Any, outputs: Any, rows: Any, layout: Any) -> _Ticket:
     return _Ticket(fused, fused.prepare(Layout(*layout)))
 
 
-_installed = False
+installed = False
 
 
 def install() -> bool:
     """Has the core ask for machine code. False where there is none, which is told
     once."""
-    global _installed
+    global installed
     if not _queue.is_available():
         return False
-    if not _installed:
+    if not installed:
         _C._lazy_compile_hook(_compile)
-        _installed = True
+        installed = True
     return True
 
 

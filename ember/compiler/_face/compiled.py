@@ -8,11 +8,19 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+from ember import _C
+from ember.compiler import _regions
 from ember.compiler._face import backends, state
+from ember.compiler._face.errors import Unsupported
 from ember.compiler._face.settings import Settings, settings
 from ember.nn import Module
 
-_keys = itertools.count(1)  # of functions, under which the recorder counts
+_keys = itertools.count(1)
+
+
+def new_key() -> int:
+    """Of a function, under which the recorder keeps what happened."""
+    return next(_keys)
 
 
 def compile(
@@ -31,14 +39,17 @@ def compile(
 ) -> Any:
     """`model`, a function or module, compiled; without it, a decorator.
 
-    Nothing records the ops of a program yet, so that with ember's own backend they run
-    one by one, as if they were not compiled.
+    Python runs every call, so branches, prints, closures and random numbers do what
+    they did. Pointwise ops in between are put off until their values are needed, and
+    computed together by machine code; results are the same, bit for bit. Code is made
+    in the background while the first calls run op by op, unless `fullgraph` or
+    `mode="max-autotune"` has them wait. docs/compile.md tells what gains.
 
-    `backend`: "inductor" is ember's own; "eager" runs op by op; a function is handed a
-    GraphModule and example inputs, and gives what to run instead. `fullgraph`: what has
-    no graph is an error; `dynamic`: one graph for all sizes. Both, and
-    `recompile_limit`, concern such functions. `disable`: `model` itself. `name`,
-    `isolate_recompiles` and `shapes_spec` are accepted.
+    `fullgraph`: to look at values on the way (a branch on a tensor, `item()`) is an
+    error. `backend`: "inductor" is ember's own; "eager" runs op by op; a function is
+    handed a GraphModule and example inputs, and gives what to run instead; `dynamic`
+    (one graph for all sizes) and `recompile_limit` concern such functions. `disable`:
+    `model` itself. `name`, `isolate_recompiles` and `shapes_spec` are accepted.
 
     >>> import ember
     >>> @ember.compile
@@ -127,8 +138,34 @@ def _own(fn: Callable[..., Any], how: Settings) -> Callable[..., Any]:
 
 
 def _recorded(fn: Callable[..., Any], how: Settings) -> Callable[..., Any]:
-    """`fn` in a region of the recorder."""
-    return fn
+    """`fn` in a region, in which pointwise work is put off and runs in groups."""
+    key, fullgraph, wait = new_key(), how.fullgraph, how.wait
+    opened, close = _C._lazy_open, _C._lazy_close
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if not _regions.installed:
+            _regions.install()
+        opened(key, fullgraph, wait)
+        try:
+            return fn(*args, **kwargs)
+        finally:
+            close()
+
+    return _whole(run) if fullgraph else run
+
+
+def _whole(run: Callable[..., Any]) -> Callable[..., Any]:
+    """`run`, with the kind of error that programs expect where a graph ends."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return run(*args, **kwargs)
+        except RuntimeError as error:
+            if str(error).startswith("compile(fullgraph=True)"):
+                raise Unsupported(str(error)) from None
+            raise
+
+    return call
 
 
 # --- what is never compiled -----------------------------------------------------------

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ember import _C
+from ember.compiler import _llvm, _regions
 from ember.compiler._face import compiled as _compiled
 
 
@@ -22,20 +24,27 @@ class GraphCompileReason(NamedTuple):
 class Group(NamedTuple):
     """Ops that are computed together, in one pass over memory."""
 
-    ops: tuple[str, ...]
+    ops: int
     inputs: int
     outputs: int
-    shape: tuple[int, ...]
-    state: str  # "compiled", or how it ran
+    elements: int
+    state: str  # "ready": by machine code; "op by op", or on the way there
+
+    def __str__(self) -> str:
+        return (
+            f"{self.ops} ops on {self.elements:,} elements, {self.inputs} in, "
+            f"{self.outputs} out: {self.state}"
+        )
 
 
 @dataclass
 class ExplainOutput:
     """What `explain` tells. Printing it gives the text; `draw()` a picture.
 
-    A graph is what was written down until something looked at values, at the end of
-    the call if nothing did; a break is such a look. A group is a part of a graph that
-    is computed in one pass.
+    A graph is what was written down until something needed its values: an op that is
+    not pointwise, or the end of the call. A break is where Python looked at values that
+    were put off, by `item()`, `if`, `tolist()` or NumPy. A group is the part of a graph
+    that is computed in one pass over memory, by one kernel.
     """
 
     graph_count: int = 0
@@ -72,12 +81,7 @@ class ExplainOutput:
             lines += [f"      {frame}" for frame in reason.user_stack]
         if self.groups:
             lines.append("Groups:")
-        for i, group in enumerate(self.groups, 1):
-            lines.append(
-                f"  Group {i}: {len(group.ops)} ops on {group.shape}, "
-                f"{group.inputs} in, {group.outputs} out, {group.state}"
-            )
-            lines.append(f"    {' '.join(group.ops)}")
+        lines += [f"  Group {i}: {group}" for i, group in enumerate(self.groups, 1)]
         return "\n".join(lines) + "\n"
 
     def draw(self, file: Any = None) -> Any:
@@ -86,24 +90,25 @@ class ExplainOutput:
         from matplotlib.figure import Figure
 
         rows = max(1, len(self.groups))
-        figure = Figure(figsize=(9, 1 + 0.9 * rows), layout="constrained")
+        figure = Figure(figsize=(8, 1 + 0.4 * rows), layout="constrained")
         axes = figure.add_subplot()
         axes.set_title(
-            f"{self.op_count} ops, {self.kernel_count} kernels, "
-            f"{self.graph_break_count} breaks, {self.bytes_saved:,} bytes saved"
+            f"{self.graph_count} graphs, {self.graph_break_count} breaks, "
+            f"{self.kernel_count} kernels, {self.bytes_saved / 1e6:.1f} MB saved"
         )
-        axes.set_xlim(0, 1)
-        axes.set_ylim(-rows, 0)
-        axes.axis("off")
+        colors = {"ready": "tab:green"}
         for i, group in enumerate(self.groups):
-            color = "#cfe8cf" if group.state == "compiled" else "#eeeeee"
-            box = {"boxstyle": "round", "facecolor": color, "edgecolor": "#888888"}
-            names = " ".join(group.ops)
-            if len(names) > 80:
-                names = f"{names[:77]}..."
-            axes.text(0.5, -i - 0.5, f"{names}\n{group.shape}", bbox=box, ha="center")
-            axes.text(0.0, -i - 0.5, f"{group.inputs} in", va="center")
-            axes.text(1.0, -i - 0.5, f"{group.outputs} out", va="center", ha="right")
+            color = colors.get(group.state, "tab:gray")
+            axes.barh(i, group.ops, color=color, label=group.state)
+            told = (
+                f" {group.elements:,} elements, {group.inputs} in, {group.outputs} out"
+            )
+            axes.text(group.ops, i, told, va="center", fontsize="small")
+        axes.set_yticks(range(len(self.groups)))
+        axes.set_yticklabels([f"group {i + 1}" for i in range(len(self.groups))])
+        axes.set_xlim(0, 1.8 * max([group.ops for group in self.groups], default=1))
+        axes.set_xlabel("ops; green: machine code")
+        axes.invert_yaxis()
         if file is not None:
             figure.savefig(file)
         return figure
@@ -111,12 +116,12 @@ class ExplainOutput:
 
 def explain(f: Callable[..., Any], *extra_args: Any, **extra_kwargs: Any) -> Any:
     """`explain(f)(*args)`: what compiling `f` comes to for these arguments, which it is
-    called with.
+    called with twice, since code is there from the second call on.
 
     >>> import ember
-    >>> told = ember.compiler.explain(lambda x: x * 2 + 1)(ember.ones(4))
-    >>> told.graph_break_count
-    0
+    >>> told = ember.compiler.explain(lambda x: x * 2 + 1)(ember.ones(5000))
+    >>> told.graph_count, told.graph_break_count, told.op_count
+    (1, 0, 2)
     """
 
     @functools.wraps(f)
@@ -137,5 +142,32 @@ def explain(f: Callable[..., Any], *extra_args: Any, **extra_kwargs: Any) -> Any
 
 
 def _explained(f: Callable[..., Any], args: tuple, kwargs: dict) -> ExplainOutput:
-    f(*args, **kwargs)
-    return ExplainOutput(note="programs run op by op: there is no recorder here")
+    key = _compiled.new_key()
+    told = []
+    for _ in range(2):
+        with _regions.region(key, wait=True):
+            kept = f(*args, **kwargs)  # what nobody has any more is not computed
+        del kept
+        told.append(_C._lazy_stats(key))
+    one = {
+        name: told[1][name] - told[0][name]
+        for name in ("graphs", "primitives", "kernels", "eager_groups", "bytes_saved")
+    }
+    return ExplainOutput(
+        graph_count=one["graphs"],
+        break_reasons=[_reason(*found) for found in told[1]["breaks"]],
+        op_count=one["primitives"],
+        groups=[Group(*group) for group in told[1]["groups"]],
+        kernel_count=one["kernels"],
+        eager_group_count=one["eager_groups"],
+        bytes_saved=one["bytes_saved"],
+        note=_llvm.why_not(),
+    )
+
+
+def _reason(file: str, line: int, times: int) -> GraphCompileReason:
+    frame = traceback.FrameSummary(file, line, "")
+    return GraphCompileReason(
+        f"values that were put off were looked at in {file}:{line}: {frame.line}",
+        [frame],
+    )

@@ -20,6 +20,9 @@ STANCES = (
 )
 
 
+_SWITCHED_OFF = os.environ.get("TORCH_COMPILE_DISABLE", "0") == "1"
+
+
 class _Here(threading.local):
     """Of this thread."""
 
@@ -39,7 +42,7 @@ def off() -> bool:
     config = sys.modules.get("ember._dynamo.config")
     if config is not None and config.disable:
         return True
-    return os.environ.get("TORCH_COMPILE_DISABLE", "0") == "1"
+    return _SWITCHED_OFF
 
 
 class set_stance:
