@@ -96,10 +96,14 @@ class _Patch(ContextDecorator):
 
     def __enter__(self) -> None:
         self.before.append({name: getattr(self.module, name) for name in self.changes})
-        vars(self.module).update(self.changes)
+        self._set(self.changes)
 
     def __exit__(self, *error: object) -> None:
-        vars(self.module).update(self.before.pop())
+        self._set(self.before.pop())
+
+    def _set(self, values: dict[str, Any]) -> None:
+        for name, value in values.items():
+            setattr(self.module, name, value)
 
 
 def install_config_module(module: ModuleType) -> None:

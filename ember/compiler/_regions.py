@@ -43,18 +43,18 @@ def _compile(nodes: Any, outputs: Any, rows: Any, layout: Any) -> _Ticket:
     return _Ticket(fused, fused.prepare(Layout(*layout)))
 
 
-installed = False
+_installed = False
 
 
 def install() -> bool:
     """Has the core ask for machine code. False where there is none, which is told
     once."""
-    global installed
+    global _installed
     if not _queue.is_available():
         return False
-    if not installed:
+    if not _installed:
         _C._lazy_compile_hook(_compile)
-        installed = True
+        _installed = True
     return True
 
 

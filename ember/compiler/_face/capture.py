@@ -230,14 +230,14 @@ class _Tracer(fx.Tracer):
 
     def module(self) -> fx.GraphModule:
         """The graph, as a module that gives a tuple of tensors."""
-        state.here.capturing += 1
+        state.count(state.here, "capturing", 1)
         try:
             graph = self.trace(_Root())
         except Exception as error:  # proxies are no tensors: anything may fail
             what = f"{type(error).__name__}: {error}"
             raise _Break(f"compile(): {self.fn!r} has no graph: {what}") from error
         finally:
-            state.here.capturing -= 1
+            state.count(state.here, "capturing", -1)
         return fx.GraphModule(self.root, graph)
 
     def create_args_for_root(

@@ -95,75 +95,68 @@ def innermost(fn: Any) -> Any:
 
 def function(fn: Callable[..., Any], how: Settings) -> Callable[..., Any]:
     """A function that runs `fn` compiled."""
-    run = runner(fn, how)
-    off = state.off
-
-    @functools.wraps(fn)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if off():
-            return fn(*args, **kwargs)
-        return run(*args, **kwargs)
-
-    call._torchdynamo_orig_callable = fn  # type: ignore[attr-defined]
-    call.get_compiler_config = how._asdict  # type: ignore[attr-defined]
+    if how.disabled:
+        run = _disabled(fn)
+    elif how.backend == backends.OWN:
+        run = _recorded(fn, how)
+    else:
+        run = _with(fn, how)
+    call: Any = functools.wraps(fn)(run)
+    call._torchdynamo_orig_callable = fn
+    call.get_compiler_config = how._asdict
     return call
 
 
-def runner(fn: Callable[..., Any], how: Settings) -> Callable[..., Any]:
-    """What a call of a compiled function does."""
-    if how.disabled:
-        return _disabled(fn)
-    own = _own(fn, how)
-    others: dict[int, Callable[..., Any]] = {}
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        backend = state.forced
-        if backend is None:
-            return own(*args, **kwargs)
-        if id(backend) not in others:
-            others[id(backend)] = _own(fn, how._replace(backend=backend))
-        return others[id(backend)](*args, **kwargs)
-
-    return run
-
-
-def _own(fn: Callable[..., Any], how: Settings) -> Callable[..., Any]:
-    if how.backend == backends.EAGER:
-        return fn
-    if how.backend == backends.OWN:
-        return _recorded(fn, how)
-    from ember.compiler._face.capture import Captured
-
-    return Captured(fn, how)
-
-
-def _recorded(fn: Callable[..., Any], how: Settings) -> Callable[..., Any]:
+def _recorded(fn: Callable[..., Any], how: Settings) -> Any:
     """`fn` in a region, in which pointwise work is put off and runs in groups."""
+    _regions.install()
     key, fullgraph, wait = new_key(), how.fullgraph, how.wait
-    opened, close = _C._lazy_open, _C._lazy_close
+    opened, close, special = _C._lazy_open, _C._lazy_close, state.special
 
-    def run(*args: Any, **kwargs: Any) -> Any:
-        if not _regions.installed:
-            _regions.install()
+    # A call of a tiny function must not cost much more: hence one frame.
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if special:
+            if state.off():
+                return fn(*args, **kwargs)
+            if state.forced is not None:
+                return forced(*args, **kwargs)
         opened(key, fullgraph, wait)
         try:
             return fn(*args, **kwargs)
         finally:
             close()
 
-    return _whole(run) if fullgraph else run
-
-
-def _whole(run: Callable[..., Any]) -> Callable[..., Any]:
-    """`run`, with the kind of error that programs expect where a graph ends."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def whole(*args: Any, **kwargs: Any) -> Any:
         try:
-            return run(*args, **kwargs)
+            return call(*args, **kwargs)
         except RuntimeError as error:
             if str(error).startswith("compile(fullgraph=True)"):
                 raise Unsupported(str(error)) from None
             raise
+
+    forced = _with(fn, how)
+    return whole if fullgraph else call
+
+
+def _with(fn: Callable[..., Any], how: Settings) -> Any:
+    """`fn` as another backend has it; or the one that a stance forces on all."""
+    runs: dict[Any, Callable[..., Any]] = {}
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        backend = how.backend if state.forced is None else state.forced
+        if state.off() or backend == backends.EAGER:
+            return fn(*args, **kwargs)
+        run = runs.get(id(backend))
+        if run is None:
+            own = how._replace(backend=backend)
+            if backend == backends.OWN:
+                run = _recorded(fn, own)
+            else:
+                from ember.compiler._face.capture import Captured
+
+                run = Captured(fn, own)
+            runs[id(backend)] = run
+        return run(*args, **kwargs)
 
     return call
 
@@ -209,13 +202,14 @@ def disable(
 
 
 def _disabled(fn: Callable[..., Any]) -> Any:
+    """`fn` with nothing compiled that it calls."""
     here = state.here
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        here.disabled += 1
+        state.count(here, "disabled", 1)
         try:
             return fn(*args, **kwargs)
         finally:
-            here.disabled -= 1
+            state.count(here, "disabled", -1)
 
     return call

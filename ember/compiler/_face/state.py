@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
 import threading
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +20,20 @@ STANCES = (
 )
 
 
-_SWITCHED_OFF = os.environ.get("TORCH_COMPILE_DISABLE", "0") == "1"
+# Reasons to ask `off()`: what is in here, and how often. A call of a compiled function
+# looks at this first, so that an ordinary one is not held up.
+special: Counter[str] = Counter()
+_lock = threading.Lock()
+if os.environ.get("TORCH_COMPILE_DISABLE", "0") == "1":
+    special["environment"] = 1
+
+
+def reason(name: str, change: int) -> None:
+    """Add a reason, or take one away."""
+    with _lock:
+        special[name] += change
+        if special[name] <= 0:
+            del special[name]
 
 
 class _Here(threading.local):
@@ -35,14 +48,19 @@ stance = "default"
 forced: Any = None  # a backend instead of everybody's own
 
 
+def count(here: _Here, name: str, change: int) -> None:
+    """Go into a call that is disabled or followed, or come back from it."""
+    setattr(here, name, getattr(here, name) + change)
+    reason(name, change)
+
+
 def off() -> bool:
     """Whether compiled functions run as they were written."""
+    if not special:
+        return False
     if here.disabled or here.capturing or stance == "force_eager":
         return True
-    config = sys.modules.get("ember._dynamo.config")
-    if config is not None and config.disable:
-        return True
-    return _SWITCHED_OFF
+    return "environment" in special or "config" in special
 
 
 class set_stance:
@@ -83,6 +101,8 @@ class set_stance:
         global stance, forced
         before = (stance, forced)
         stance, forced = new
+        ordinary = ("default", None)
+        reason("stance", (new != ordinary) - (before != ordinary))
         return before
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:

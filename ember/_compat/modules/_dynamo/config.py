@@ -2,8 +2,10 @@
 say; the others are kept."""
 
 import sys
+from typing import Any
 
-from ember._compat.small_modules import install_config_module
+from ember._compat.small_modules import ConfigModule
+from ember.compiler._face import state
 
 suppress_errors = False
 verbose = False
@@ -25,4 +27,12 @@ allow_unspec_int_on_nn_module = False
 compiled_autograd = False
 log_level = None
 
-install_config_module(sys.modules[__name__])
+
+class _Config(ConfigModule):
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "disable":
+            state.reason("config", bool(value) - bool(self.disable))
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Config
