@@ -1,6 +1,6 @@
 """A program in one layout as LLVM's text: a function that does units of its work.
 
-Explicit vectors of two native registers, no passes over the text, no fast-math.
+Explicit vectors of a few native registers, no passes over the text, no fast-math.
 docs/compile.md says what the words are; _sweep.py has the loops within a unit.
 """
 
@@ -52,6 +52,7 @@ class _Emitter:
             *low.lines,
             "}",
             f"attributes #0 = {attributes}",
+            '!0 = !{!"branch_weights", i32 1, i32 100000}',  # of what is rare
         ]
         return Emitted("\n".join(text) + "\n", tuple(calls))
 

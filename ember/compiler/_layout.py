@@ -12,6 +12,7 @@ from ember.compiler._program import Program
 
 SHORT_ROW = 4096  # elements of which a few rows fit on a stack, and in the caches
 CHEAP = "abs neg sign sgn square relu add sub mul where maximum minimum lt gt".split()
+ROOM = 14  # values that vectors of four registers leave room for
 REGISTER = {"baseline": 16, "avx2": 32, "avx512": 64}  # bytes
 
 
@@ -43,15 +44,39 @@ class Layout(NamedTuple):
         return self.rank - 1 - (self.reduced if self.columns else 0)
 
 
+def live(program: Program) -> int:
+    """How many values there are at a time, at most."""
+    nodes, last = program.nodes, dict[int, int]()  # where a value is used last
+    for at, node in enumerate(nodes):
+        last.update(dict.fromkeys(node.args, at))
+    last.update(dict.fromkeys(program.outputs, len(nodes)))
+    ends: dict[int, int] = {}
+    now = 0
+    for a, at in last.items():
+        if nodes[a].op not in ("number", "constant"):
+            ends[at] = ends.get(at, 0) + 1
+            now += nodes[a].op == "load"  # these are read first
+    most = now
+    for at, node in enumerate(nodes):
+        now -= ends.get(at, 0)
+        if at in last and node.op not in ("number", "constant", "load"):
+            now += 1
+        most = max(most, now)
+    return most
+
+
 def width_of(program: Program, level: str) -> int:
-    """Elements of a vector: two registers of the widest type."""
+    """Elements of a vector: some registers of the widest type. What is computed of them
+    does not wait for each other, so four are faster than two, as long as there is
+    room for the values of a program."""
+    registers = 4 if live(program) <= ROOM else 2
     widest = 1
     for node in program.nodes:
         if node.op not in ("number", "constant"):
             widest = max(widest, size_of(_rows.VALUE[node.dtype]))
         if node.compute and node.op in ("unary", "unary_grad", "binary", "ternary"):
             widest = max(widest, size_of(_rows.VALUE[node.compute]))
-    return 2 * REGISTER[level] // max(widest, 2)
+    return registers * REGISTER[level] // max(widest, 2)
 
 
 def columns_of(program: Program, level: str, columns: int) -> int:
@@ -62,4 +87,4 @@ def columns_of(program: Program, level: str, columns: int) -> int:
     cheap = len(ops) <= 4 and all(n.op == "reduce" or n.name in CHEAP for n in ops)
     fewest = min(16, width)  # the logarithm of floats takes sixteen
     needed = max(fewest, 1 << (columns - 1).bit_length())
-    return min(needed, 4 * width if cheap else width)
+    return min(needed, 2 * width if cheap else width)

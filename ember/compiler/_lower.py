@@ -291,7 +291,7 @@ class Lowering:
         any_ = self.new(self.intrinsic(name, "i1", (mask, condition)))
         rare, done = self.new_label("rare"), self.new_label("common")
         before = self.label
-        self.line(f"br i1 {any_}, label %{rare}, label %{done}")
+        self.line(f"br i1 {any_}, label %{rare}, label %{done}, !prof !0")
         self.block(rare)
         slow = self._call(type, args[2:], operands[2:], types)
         self.line(f"br label %{done}")
