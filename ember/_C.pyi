@@ -2006,25 +2006,35 @@ def _foreach_fused(name: _str, self: _Sequence[Tensor], second: _Sequence[Tensor
     by one.
     """
 
-def _fused_adagrad_(input: _Sequence[Tensor], grads: _Sequence[Tensor], state_sums: _Sequence[Tensor], state_steps: _Sequence[Tensor], *, lr: _float, lr_decay: _float, weight_decay: _float, eps: _float, maximize: _bool) -> _bool:
-    """A step of Adagrad for all tensors at once. False if these tensors need it one by
-    one.
-    """
+def _fused_adadelta_(input: _Sequence[Tensor], grads: _Sequence[Tensor], square_avg: _Sequence[Tensor], acc_delta: _Sequence[Tensor], step: _Sequence[Tensor], *, lr: _Operand, weight_decay: _Operand, decoupled_weight_decay: _Operand, maximize: _Operand, rho: _Operand, eps: _Operand) -> _bool:
+    """A step of adadelta for all parameters. Whether one pass over memory made it."""
 
-def _fused_adam_(input: _Sequence[Tensor], grads: _Sequence[Tensor], exp_avgs: _Sequence[Tensor], exp_avg_sqs: _Sequence[Tensor], max_exp_avg_sqs: _Sequence[Tensor], state_steps: _Sequence[Tensor], *, lr: _float, beta1: _float, beta2: _float, weight_decay: _float, eps: _float, amsgrad: _bool, maximize: _bool, decoupled: _bool = ...) -> _bool:
-    """A step of Adam (AdamW, if decoupled) for all tensors at once. False if these
-    tensors need it one by one.
-    """
+def _fused_adagrad_(input: _Sequence[Tensor], grads: _Sequence[Tensor], sum: _Sequence[Tensor], step: _Sequence[Tensor], *, lr: _Operand, weight_decay: _Operand, decoupled_weight_decay: _Operand, maximize: _Operand, lr_decay: _Operand, eps: _Operand) -> _bool:
+    """A step of adagrad for all parameters. Whether one pass over memory made it."""
 
-def _fused_rmsprop_(input: _Sequence[Tensor], grads: _Sequence[Tensor], square_avgs: _Sequence[Tensor], grad_avgs: _Sequence[Tensor], momentum_buffer_list: _Sequence[Tensor], state_steps: _Sequence[Tensor], *, lr: _float, alpha: _float, eps: _float, weight_decay: _float, momentum: _float, centered: _bool, maximize: _bool) -> _bool:
-    """A step of RMSprop for all tensors at once. False if these tensors need it one by
-    one.
-    """
+def _fused_adam_(input: _Sequence[Tensor], grads: _Sequence[Tensor], exp_avg: _Sequence[Tensor], exp_avg_sq: _Sequence[Tensor], max_exp_avg_sq: _Sequence[Tensor], step: _Sequence[Tensor], *, lr: _Operand, weight_decay: _Operand, decoupled_weight_decay: _Operand, maximize: _Operand, beta1: _Operand, beta2: _Operand, eps: _Operand) -> _bool:
+    """A step of adam for all parameters. Whether one pass over memory made it."""
 
-def _fused_sgd_(input: _Sequence[Tensor], grads: _Sequence[Tensor], momentum_buffer_list: _Sequence[Tensor], *, weight_decay: _float, momentum: _float, lr: _float, dampening: _float, nesterov: _bool, maximize: _bool, is_first_step: _bool) -> _bool:
-    """A step of SGD for all tensors at once. False if these tensors need it one by
-    one.
-    """
+def _fused_adamax_(input: _Sequence[Tensor], grads: _Sequence[Tensor], exp_avg: _Sequence[Tensor], exp_inf: _Sequence[Tensor], step: _Sequence[Tensor], *, lr: _Operand, weight_decay: _Operand, decoupled_weight_decay: _Operand, maximize: _Operand, beta1: _Operand, beta2: _Operand, eps: _Operand) -> _bool:
+    """A step of adamax for all parameters. Whether one pass over memory made it."""
+
+def _fused_asgd_(input: _Sequence[Tensor], grads: _Sequence[Tensor], ax: _Sequence[Tensor], step: _Sequence[Tensor], eta: _Sequence[Tensor], mu: _Sequence[Tensor], *, lr: _Operand, weight_decay: _Operand, decoupled_weight_decay: _Operand, maximize: _Operand, lambd: _Operand, alpha: _Operand, t0: _Operand) -> _bool:
+    """A step of asgd for all parameters. Whether one pass over memory made it."""
+
+def _fused_nadam_(input: _Sequence[Tensor], grads: _Sequence[Tensor], exp_avg: _Sequence[Tensor], exp_avg_sq: _Sequence[Tensor], step: _Sequence[Tensor], mu_product: _Sequence[Tensor], *, lr: _Operand, weight_decay: _Operand, decoupled_weight_decay: _Operand, maximize: _Operand, beta1: _Operand, beta2: _Operand, eps: _Operand, momentum_decay: _Operand) -> _bool:
+    """A step of nadam for all parameters. Whether one pass over memory made it."""
+
+def _fused_radam_(input: _Sequence[Tensor], grads: _Sequence[Tensor], exp_avg: _Sequence[Tensor], exp_avg_sq: _Sequence[Tensor], step: _Sequence[Tensor], *, lr: _Operand, weight_decay: _Operand, decoupled_weight_decay: _Operand, maximize: _Operand, beta1: _Operand, beta2: _Operand, eps: _Operand) -> _bool:
+    """A step of radam for all parameters. Whether one pass over memory made it."""
+
+def _fused_rmsprop_(input: _Sequence[Tensor], grads: _Sequence[Tensor], square_avg: _Sequence[Tensor], grad_avg: _Sequence[Tensor], momentum_buffer: _Sequence[Tensor], step: _Sequence[Tensor], *, lr: _Operand, weight_decay: _Operand, decoupled_weight_decay: _Operand, maximize: _Operand, alpha: _Operand, eps: _Operand, momentum: _Operand) -> _bool:
+    """A step of rmsprop for all parameters. Whether one pass over memory made it."""
+
+def _fused_rprop_(input: _Sequence[Tensor], grads: _Sequence[Tensor], prev: _Sequence[Tensor], step_size: _Sequence[Tensor], step: _Sequence[Tensor], *, lr: _Operand, weight_decay: _Operand, decoupled_weight_decay: _Operand, maximize: _Operand, eta_minus: _Operand, eta_plus: _Operand, step_min: _Operand, step_max: _Operand) -> _bool:
+    """A step of rprop for all parameters. Whether one pass over memory made it."""
+
+def _fused_sgd_(input: _Sequence[Tensor], grads: _Sequence[Tensor], momentum_buffer: _Sequence[Tensor], *, lr: _Operand, weight_decay: _Operand, decoupled_weight_decay: _Operand, maximize: _Operand, momentum: _Operand, dampening: _Operand, nesterov: _Operand, first: _Operand) -> _bool:
+    """A step of sgd for all parameters. Whether one pass over memory made it."""
 
 def _huber(input: Tensor, delta: _float) -> Tensor:
     """x * x / 2 within [-delta, delta], straight lines outside."""
