@@ -11,9 +11,9 @@
 //     once       for each parameter: makes the numbers and new scalars, in double
 //     each       for each element: makes the parameter p and its state, of the gradient g
 //
-// Note [One text, four compilers] of scalar_functions.h holds here, too: `each` is compiled as loops
-// of the CPU, as OpenCL, and both texts as differentiable tensor code, for tensors that those do not
-// take. T is the type that `each` computes in, Number that of `once`.
+// Note [One text, four compilers] of scalar_functions.h holds here, too: `each` is compiled as
+// loops of the CPU, as OpenCL, and both texts as differentiable tensor code, for tensors that those
+// do not take. T is the type that `each` computes in, Number that of `once`.
 //
 // All rows have the options lr, weight_decay, decoupled_weight_decay and maximize, too. When `each`
 // begins, g has its sign, and weight_decay has been added to it or taken off p.
@@ -83,7 +83,7 @@ STEP(radam, (exp_avg, exp_avg_sq), (), (step), (beta1, beta2, eps),
    const Number length = limit - 2 * step * pow(beta2, step) / seen;
    rectified = length > 5;
    if (rectified != 0)
-     size *= sqrt((length - 4) * (length - 2) * limit * seen / ((limit - 4) * (limit - 2) * length));
+    size *= sqrt((length - 4) * (length - 2) * limit * seen / ((limit - 4) * (limit - 2) * length));
   ),
   exp_avg = lerp(exp_avg, g, fresh1);
   exp_avg_sq = exp_avg_sq * beta2 + fresh2 * g * g;
@@ -121,10 +121,10 @@ STEP(adadelta, (square_avg, acc_delta), (), (step), (rho, eps), (fresh),
 )
 
 STEP(rprop, (prev, step_size), (), (step), (eta_minus, eta_plus, step_min, step_max), (), (),
-  T agreement = g * prev;
-  T changed = where(agreement < 0, step_size * eta_minus, where(agreement > 0, step_size * eta_plus, step_size));
-  step_size = minimum(step_max, maximum(step_min, changed));
-  prev = where(agreement < 0, (T)0, g);
+  T trend = g * prev;
+  T larger = where(trend > 0, step_size * eta_plus, step_size);
+  step_size = minimum(step_max, maximum(step_min, where(trend < 0, step_size * eta_minus, larger)));
+  prev = where(trend < 0, (T)0, g);
   p -= sign(prev) * step_size;
 )
 

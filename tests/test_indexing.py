@@ -356,3 +356,29 @@ def test_any_view(case, requires_grad):
     y[key] = -1
     a[key] = -1
     np.testing.assert_array_equal(y.numpy(), a)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        np.s_[0, 1:3, None],
+        np.s_[..., ::2, -1],
+        np.s_[None, :, 2],
+        np.s_[1:, [0, 2, 2]],
+        np.s_[None, [1, 0], ..., 1],
+    ],
+    ids=str,
+)
+def test_an_index_is_one_node(key):
+    """One for all that makes the view, with gradients of gradients."""
+    x = ember.arange(60.0, dtype=ember.float64).reshape(3, 4, 5).requires_grad_()
+    y = x[key]
+    made = [node for node, _ in y.grad_fn.next_functions if node]
+    if "index" in y.grad_fn.name().lower():  # positions in the view
+        made = [n for node in made for n, _ in node.next_functions if n] or made
+    assert [type(node).__name__ for node in made] == ["AccumulateGrad"]
+    counts = np.zeros((3, 4, 5))
+    np.add.at(counts, key, 1)
+    y.sum().backward()
+    np.testing.assert_array_equal(x.grad.tolist(), counts)
+    assert ember.autograd.gradgradcheck(lambda t: t[key] ** 3, (x,))

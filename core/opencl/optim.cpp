@@ -11,7 +11,7 @@ namespace ember::opencl {
 static std::string text_of(const UpdateRow& row, const std::vector<bool>& given, Dtype dtype) {
   const Dtype acc = compute_of(dtype);
   std::string lists = "GLOBAL M* p_row, i64 p_at, GLOBAL const M* g_row, i64 g_at, ";
-  std::string numbers, read, write, flags;
+  std::string numbers, read, write = "STORE(p_row, p_at + i, p); ", flags;
   auto add = [&](const std::string& name, bool present) {
     lists += "GLOBAL M* " + name + "_row, i64 " + name + "_at, ";
     if (present) {

@@ -85,8 +85,8 @@ Tensor eig_rule(const Tensor& gl, const Tensor& gv, const Tensor& l, const Tenso
 Eigen eig(const char* op, const Tensor& a, bool vectors) {
   check_linalg_dtype(op, a);
   check_square(op, a);
-  check(!has_values(a) || item(all(isfinite(detach(a)))).to<bool>(),
-        Kind::Runtime, "torch.", op, ": input tensor should not contain infs or NaNs.");
+  check(!has_values(a) || item(all(isfinite(detach(a)))).to<bool>(), Kind::Runtime, "torch.", op,
+        ": input tensor should not contain infs or NaNs.");
   vectors = vectors || grad_needed(a);
   Dtype dtype = complex_of(a.dtype());
   Eigen e{empty(batch_of(a, 1), dtype, a.device()), Tensor()};

@@ -1,6 +1,6 @@
 // What the ops of linear algebra share: checks, layouts, the way to the kernels.
-#include "ops/devices.h"
 #include "ops/linalg.h"
+#include "ops/devices.h"
 
 namespace ember {
 

@@ -53,8 +53,7 @@ Fit fit_value(const Tensor& a, const Tensor& b, double rcond, LeastSquares drive
   }
   Tensor residuals = empty({0}, real_dtype, a.device());
   bool full = m > n && driver != LeastSquares::Gelsy;
-  if (full && valued && has_values(rank))
-    full = item(all(rank == Scalar(n))).to<bool>();
+  if (full && valued && has_values(rank)) full = item(all(rank == Scalar(n))).to<bool>();
   if (full) {
     Tensor rest = abs(narrow(x, -2, n, m - n));
     residuals = sum(rest * rest, Dims(-2));

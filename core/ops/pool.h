@@ -1,5 +1,5 @@
-// Pooling over lists of windows (families/pool.h), and the lists: pool_windows.cpp. The ops that users
-// call are in pool.cpp.
+// Pooling over lists of windows (families/pool.h), and the lists: pool_windows.cpp. The ops that
+// users call are in pool.cpp.
 #pragma once
 
 #include <memory>

@@ -86,8 +86,8 @@ void check_weights(const char* name, const Tensor& w, int64_t observations) {
   check(w.numel() == observations, Kind::Runtime, "cov(): expected ", name,
         " to have the same numel as there are observations in the input but got ", w.numel(),
         " != ", observations);
-  check(!has_values(w) || item(amin(w)).to<double>() >= 0, Kind::Runtime,
-        "cov(): ", name, " cannot be negative");
+  check(!has_values(w) || item(amin(w)).to<double>() >= 0, Kind::Runtime, "cov(): ", name,
+        " cannot be negative");
 }
 
 Tensor cov(const Tensor& self, int64_t correction, const Tensor& fweights, const Tensor& aweights) {
@@ -112,8 +112,8 @@ Tensor cov(const Tensor& self, int64_t correction, const Tensor& fweights, const
   Tensor w = fweights && aweights ? fweights * aweights : fweights ? fweights : aweights;
   if (!is_differentiable(x.dtype())) x = to(x, default_dtype());
   Tensor total = w ? sum(w) : scalar_tensor(n, Dtype::Int64, x.device());
-  check(!w || !has_values(w) || item(total).to<double>() != 0,
-        Kind::Runtime, "cov(): weights sum to zero, can't be normalized");
+  check(!w || !has_values(w) || item(total).to<double>() != 0, Kind::Runtime,
+        "cov(): weights sum to zero, can't be normalized");
   Tensor mean = w ? sum(x * w, Dims(1)) / total : sum(x, Dims(1)) / total;
   Tensor scale = total;
   if (w && correction != 0 && aweights) {

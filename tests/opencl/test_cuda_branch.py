@@ -182,7 +182,11 @@ PROGRAMS |= {
         + defines(
             T="float", LISTS="GLOBAL M* p_row, i64 p_at, GLOBAL M* g_row, i64 g_at, "
         )
-        + defines(NUMBERS=", T lr, T sign_of_g, T added, T left", READ="", WRITE="")
+        + defines(
+            NUMBERS=", T lr, T sign_of_g, T added, T left",
+            READ="",
+            WRITE="STORE(p_row, p_at + i, p);",
+        )
         + defines(EACH="p -= lr * g;")
         + text("optim")
     ),

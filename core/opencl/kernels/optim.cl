@@ -1,6 +1,6 @@
 // An optimizer step: every element with all of its state, once. The program defines T, M, LOAD and
-// STORE, what the kernel takes (LISTS, NUMBERS), how state is read and written, and EACH, the text
-// of a row of core/optim_formulas.h.
+// STORE, what the kernel takes (LISTS, NUMBERS), how state is read and all is written, and EACH,
+// the text of a row of core/optim_formulas.h.
 #define detach(x) (x)
 KERNEL step(LISTS i64 n NUMBERS) {
   const i64 i = GLOBAL_ID;
@@ -9,5 +9,4 @@ KERNEL step(LISTS i64 n NUMBERS) {
   if (added != 0) g += added * p;
   p *= left;
   READ EACH WRITE
-  STORE(p_row, p_at + i, p);
 }
