@@ -49,7 +49,7 @@ void OpenClBackend::update(Update f, const TensorList& params, const TensorList&
     if (p.numel() == 0) continue;
     check_computes(name_of(f), p.dtype());
     const Dtype acc = compute_of(p.dtype());
-    Launch launch(key + " " + std::to_string(int(p.dtype())), "step",
+    Launch launch(key + " " + std::to_string(int(p.dtype())), "update",
                   [&] { return text_of(row, given, p.dtype()); });
     auto add = [&](const Tensor& t) { launch.tensor(t).value(t ? t.offset() : int64_t(0)); };
     add(p);

@@ -77,10 +77,13 @@ Value lerp(const Value& a, const Value& b, const Value& weight) {
   return ember::lerp(a.operand(), b.operand(), weight.operand());
 }
 
+// What rules may keep of a tensor that the step is about to change.
+Tensor unchanged(const Tensor& t) { return grad_enabled() ? clone(t) : t; }
+
 // A scalar that is kept: what its dtype can hold of a number.
 class KeptValue : public Value {
  public:
-  explicit KeptValue(const Tensor& t) : Value(Operand(t)), dtype_(t.dtype()) {}
+  explicit KeptValue(const Tensor& t) : Value(Operand(unchanged(t))), dtype_(t.dtype()) {}
   void operator=(const Value& v) {
     Value::operator=(v.is_tensor() ? v : Value(pointwise::rounded(v.number(), dtype_).real()));
   }
@@ -134,10 +137,10 @@ void step_by_ops(Update f, const TensorList& params, const TensorList& grads,
   const UpdateRow& row = row_of(f);
   const size_t count = params.size();
   for (size_t i = 0; i < count; i++) {
-    std::vector<Value> values{params[i], grads[i]};
+    std::vector<Value> values{unchanged(params[i]), grads[i]};
     std::vector<KeptValue> kept;
     for (size_t k = i; k < state.size(); k += count)
-      values.push_back(state[k] ? Value(state[k]) : Value());
+      values.push_back(state[k] ? Value(unchanged(state[k])) : Value());
     for (size_t k = i; k < scalars.size(); k += count) {
       const bool counts = row.scalars[kept.size()] == std::string_view("step");
       if (counts) add(scalars[k], Scalar(1), {&scalars[k], true});

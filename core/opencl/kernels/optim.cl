@@ -2,7 +2,7 @@
 // STORE, what the kernel takes (LISTS, NUMBERS), how state is read and all is written, and EACH,
 // the text of a row of core/optim_formulas.h.
 #define detach(x) (x)
-KERNEL step(LISTS i64 n NUMBERS) {
+KERNEL update(LISTS i64 n NUMBERS) {
   const i64 i = GLOBAL_ID;
   if (i >= n) return;
   T p = LOAD(p_row, p_at + i), g = sign_of_g * LOAD(g_row, g_at + i);
