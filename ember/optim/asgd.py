@@ -37,7 +37,13 @@ class ASGD(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
-        make_step("asgd", collect(self, group, _start), group)
+        found = collect(self, group, _start)
+        make_step("asgd", found, group)
+        if group["foreach"]:  # there PyTorch computes the rate in the count's dtype
+            lr = number(group["lr"])
+            for state in found[2]:
+                grown = 1 + group["lambd"] * lr * state["step"]
+                state["eta"].fill_(lr / grown ** group["alpha"])
 
 
 def _start(p, state: dict, group: dict) -> None:
