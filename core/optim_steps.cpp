@@ -73,12 +73,14 @@ std::vector<double> step_numbers(Update f, size_t params, const TensorList& scal
                                  const std::vector<double>& options) {
   const UpdateRow& row = row_of(f);
   std::vector<double> numbers(params * row.numbers.size());
+  std::vector<bool> counts;
+  for (const char* name : row.scalars) counts.push_back(name == std::string_view("step"));
   std::vector<KeptScalar> kept;
   for (size_t i = 0; i < params; i++) {
     kept.clear();
     for (size_t k = 0; k < row.scalars.size(); k++) {
       kept.emplace_back(scalars[k * params + i]);
-      if (row.scalars[k] == std::string_view("step")) kept[k] = kept[k] + 1;
+      if (counts[k]) kept[k] = kept[k] + 1;
     }
     row.once(options.data(), kept.data(), &numbers[i * row.numbers.size()]);
     for (size_t k = 0; k < row.scalars.size(); k++) {

@@ -2006,34 +2006,34 @@ def _foreach_fused(name: _str, self: _Sequence[Tensor], second: _Sequence[Tensor
     by one.
     """
 
-def _fused_adadelta_(input: _Sequence[Tensor], grads: _Sequence[Tensor], square_avg: _Sequence[Tensor], acc_delta: _Sequence[Tensor], step: _Sequence[Tensor], *, lr: _Operand, weight_decay: _Operand, decoupled_weight_decay: _Operand, maximize: _Operand, rho: _Operand, eps: _Operand) -> _bool:
+def _fused_adadelta_(input: _Sequence[Tensor], grads: _Sequence[Tensor], square_avg: _Sequence[Tensor], acc_delta: _Sequence[Tensor], step: _Sequence[Tensor], *, lr: _Operand = ..., weight_decay: _Operand = ..., decoupled_weight_decay: _Operand = ..., maximize: _Operand = ..., rho: _Operand = ..., eps: _Operand = ...) -> _bool:
     """A step of adadelta for all parameters. Whether one pass over memory made it."""
 
-def _fused_adagrad_(input: _Sequence[Tensor], grads: _Sequence[Tensor], sum: _Sequence[Tensor], step: _Sequence[Tensor], *, lr: _Operand, weight_decay: _Operand, decoupled_weight_decay: _Operand, maximize: _Operand, lr_decay: _Operand, eps: _Operand) -> _bool:
+def _fused_adagrad_(input: _Sequence[Tensor], grads: _Sequence[Tensor], sum: _Sequence[Tensor], step: _Sequence[Tensor], *, lr: _Operand = ..., weight_decay: _Operand = ..., decoupled_weight_decay: _Operand = ..., maximize: _Operand = ..., lr_decay: _Operand = ..., eps: _Operand = ...) -> _bool:
     """A step of adagrad for all parameters. Whether one pass over memory made it."""
 
-def _fused_adam_(input: _Sequence[Tensor], grads: _Sequence[Tensor], exp_avg: _Sequence[Tensor], exp_avg_sq: _Sequence[Tensor], max_exp_avg_sq: _Sequence[Tensor], step: _Sequence[Tensor], *, lr: _Operand, weight_decay: _Operand, decoupled_weight_decay: _Operand, maximize: _Operand, beta1: _Operand, beta2: _Operand, eps: _Operand) -> _bool:
+def _fused_adam_(input: _Sequence[Tensor], grads: _Sequence[Tensor], exp_avg: _Sequence[Tensor], exp_avg_sq: _Sequence[Tensor], max_exp_avg_sq: _Sequence[Tensor], step: _Sequence[Tensor], *, lr: _Operand = ..., weight_decay: _Operand = ..., decoupled_weight_decay: _Operand = ..., maximize: _Operand = ..., beta1: _Operand = ..., beta2: _Operand = ..., eps: _Operand = ...) -> _bool:
     """A step of adam for all parameters. Whether one pass over memory made it."""
 
-def _fused_adamax_(input: _Sequence[Tensor], grads: _Sequence[Tensor], exp_avg: _Sequence[Tensor], exp_inf: _Sequence[Tensor], step: _Sequence[Tensor], *, lr: _Operand, weight_decay: _Operand, decoupled_weight_decay: _Operand, maximize: _Operand, beta1: _Operand, beta2: _Operand, eps: _Operand) -> _bool:
+def _fused_adamax_(input: _Sequence[Tensor], grads: _Sequence[Tensor], exp_avg: _Sequence[Tensor], exp_inf: _Sequence[Tensor], step: _Sequence[Tensor], *, lr: _Operand = ..., weight_decay: _Operand = ..., decoupled_weight_decay: _Operand = ..., maximize: _Operand = ..., beta1: _Operand = ..., beta2: _Operand = ..., eps: _Operand = ...) -> _bool:
     """A step of adamax for all parameters. Whether one pass over memory made it."""
 
-def _fused_asgd_(input: _Sequence[Tensor], grads: _Sequence[Tensor], ax: _Sequence[Tensor], step: _Sequence[Tensor], eta: _Sequence[Tensor], mu: _Sequence[Tensor], *, lr: _Operand, weight_decay: _Operand, decoupled_weight_decay: _Operand, maximize: _Operand, lambd: _Operand, alpha: _Operand, t0: _Operand) -> _bool:
+def _fused_asgd_(input: _Sequence[Tensor], grads: _Sequence[Tensor], ax: _Sequence[Tensor], step: _Sequence[Tensor], eta: _Sequence[Tensor], mu: _Sequence[Tensor], *, lr: _Operand = ..., weight_decay: _Operand = ..., decoupled_weight_decay: _Operand = ..., maximize: _Operand = ..., lambd: _Operand = ..., alpha: _Operand = ..., t0: _Operand = ...) -> _bool:
     """A step of asgd for all parameters. Whether one pass over memory made it."""
 
-def _fused_nadam_(input: _Sequence[Tensor], grads: _Sequence[Tensor], exp_avg: _Sequence[Tensor], exp_avg_sq: _Sequence[Tensor], step: _Sequence[Tensor], mu_product: _Sequence[Tensor], *, lr: _Operand, weight_decay: _Operand, decoupled_weight_decay: _Operand, maximize: _Operand, beta1: _Operand, beta2: _Operand, eps: _Operand, momentum_decay: _Operand) -> _bool:
+def _fused_nadam_(input: _Sequence[Tensor], grads: _Sequence[Tensor], exp_avg: _Sequence[Tensor], exp_avg_sq: _Sequence[Tensor], step: _Sequence[Tensor], mu_product: _Sequence[Tensor], *, lr: _Operand = ..., weight_decay: _Operand = ..., decoupled_weight_decay: _Operand = ..., maximize: _Operand = ..., beta1: _Operand = ..., beta2: _Operand = ..., eps: _Operand = ..., momentum_decay: _Operand = ...) -> _bool:
     """A step of nadam for all parameters. Whether one pass over memory made it."""
 
-def _fused_radam_(input: _Sequence[Tensor], grads: _Sequence[Tensor], exp_avg: _Sequence[Tensor], exp_avg_sq: _Sequence[Tensor], step: _Sequence[Tensor], *, lr: _Operand, weight_decay: _Operand, decoupled_weight_decay: _Operand, maximize: _Operand, beta1: _Operand, beta2: _Operand, eps: _Operand) -> _bool:
+def _fused_radam_(input: _Sequence[Tensor], grads: _Sequence[Tensor], exp_avg: _Sequence[Tensor], exp_avg_sq: _Sequence[Tensor], step: _Sequence[Tensor], *, lr: _Operand = ..., weight_decay: _Operand = ..., decoupled_weight_decay: _Operand = ..., maximize: _Operand = ..., beta1: _Operand = ..., beta2: _Operand = ..., eps: _Operand = ...) -> _bool:
     """A step of radam for all parameters. Whether one pass over memory made it."""
 
-def _fused_rmsprop_(input: _Sequence[Tensor], grads: _Sequence[Tensor], square_avg: _Sequence[Tensor], grad_avg: _Sequence[Tensor], momentum_buffer: _Sequence[Tensor], step: _Sequence[Tensor], *, lr: _Operand, weight_decay: _Operand, decoupled_weight_decay: _Operand, maximize: _Operand, alpha: _Operand, eps: _Operand, momentum: _Operand) -> _bool:
+def _fused_rmsprop_(input: _Sequence[Tensor], grads: _Sequence[Tensor], square_avg: _Sequence[Tensor], grad_avg: _Sequence[Tensor], momentum_buffer: _Sequence[Tensor], step: _Sequence[Tensor], *, lr: _Operand = ..., weight_decay: _Operand = ..., decoupled_weight_decay: _Operand = ..., maximize: _Operand = ..., alpha: _Operand = ..., eps: _Operand = ..., momentum: _Operand = ...) -> _bool:
     """A step of rmsprop for all parameters. Whether one pass over memory made it."""
 
-def _fused_rprop_(input: _Sequence[Tensor], grads: _Sequence[Tensor], prev: _Sequence[Tensor], step_size: _Sequence[Tensor], step: _Sequence[Tensor], *, lr: _Operand, weight_decay: _Operand, decoupled_weight_decay: _Operand, maximize: _Operand, eta_minus: _Operand, eta_plus: _Operand, step_min: _Operand, step_max: _Operand) -> _bool:
+def _fused_rprop_(input: _Sequence[Tensor], grads: _Sequence[Tensor], prev: _Sequence[Tensor], step_size: _Sequence[Tensor], step: _Sequence[Tensor], *, lr: _Operand = ..., weight_decay: _Operand = ..., decoupled_weight_decay: _Operand = ..., maximize: _Operand = ..., eta_minus: _Operand = ..., eta_plus: _Operand = ..., step_min: _Operand = ..., step_max: _Operand = ...) -> _bool:
     """A step of rprop for all parameters. Whether one pass over memory made it."""
 
-def _fused_sgd_(input: _Sequence[Tensor], grads: _Sequence[Tensor], momentum_buffer: _Sequence[Tensor], *, lr: _Operand, weight_decay: _Operand, decoupled_weight_decay: _Operand, maximize: _Operand, momentum: _Operand, dampening: _Operand, nesterov: _Operand, first: _Operand) -> _bool:
+def _fused_sgd_(input: _Sequence[Tensor], grads: _Sequence[Tensor], momentum_buffer: _Sequence[Tensor], *, lr: _Operand = ..., weight_decay: _Operand = ..., decoupled_weight_decay: _Operand = ..., maximize: _Operand = ..., momentum: _Operand = ..., dampening: _Operand = ..., nesterov: _Operand = ..., first: _Operand = ...) -> _bool:
     """A step of sgd for all parameters. Whether one pass over memory made it."""
 
 def _huber(input: Tensor, delta: _float) -> Tensor:

@@ -188,6 +188,8 @@ bool make_step(Update f, const char* op, const TensorList& params, const TensorL
   const UpdateRow& row = row_of(f);
   const size_t count = params.size();
   TensorList state, scalars;
+  state.reserve(row.lists() * count);
+  scalars.reserve(row.scalars.size() * count);
   check_sizes(op, "grads", grads, count);
   for (size_t k = 0; const TensorList* list : lists) {
     const bool always = k < row.state.size();
@@ -218,7 +220,7 @@ bool make_step(Update f, const char* op, const TensorList& params, const TensorL
 }
 
 #define EMBER_LIST_TEXT(name) ", Tensor[] " #name
-#define EMBER_OPTION_TEXT(name) ", Number " #name
+#define EMBER_OPTION_TEXT(name) ", Number " #name "=0"
 #define EMBER_LIST_PARAMETER(name) , const TensorList& name
 #define EMBER_OPTION_PARAMETER(name) , const Operand& name
 #define EMBER_ADDRESS(name) &name,

@@ -62,6 +62,7 @@ def collect(optimizer, group: dict, start) -> tuple[list, list, list[dict]]:
             start(p, state, group)
         if p.is_complex():
             p, grad = ember.view_as_real(p), ember.view_as_real(grad)
+            state = {name: real(column([state], name)[0]) for name in state}
         params.append(p)
         grads.append(grad)
         states.append(state)
@@ -70,10 +71,13 @@ def collect(optimizer, group: dict, start) -> tuple[list, list, list[dict]]:
 
 def column(states: list[dict], name: str) -> list[Tensor]:
     """One entry of all states."""
-    for state in states:
-        if not isinstance(state[name], Tensor):  # from PyTorch before 1.12
-            state[name] = scalar(float(state[name]))
-    return [real(state[name]) for state in states]
+    found = [state[name] for state in states]
+    if set(map(type, found)) <= {Tensor}:
+        return found
+    for i, value in enumerate(found):
+        if not isinstance(value, Tensor):  # from PyTorch before 1.12
+            states[i][name] = found[i] = scalar(float(value))
+    return found
 
 
 @functools.cache
@@ -98,10 +102,8 @@ def make_step(
     op = f"_fused_{name}_"
     lists, names = _arguments(op)
     kept = [[] if entry in without else column(states, entry) for entry in lists]
-    for option in names:
-        if option not in options:
-            options[option] = group.get(option, 0.0)
-    getattr(_C, op)(params, grads, *kept, **options)
+    given = {name: group[name] for name in names if name in group}
+    getattr(_C, op)(params, grads, *kept, **given, **options)
 
 
 def check_implementation(foreach, fused) -> None:

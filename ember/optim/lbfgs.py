@@ -5,7 +5,7 @@ and 7). A step evaluates its closure many times.
 from collections import namedtuple
 
 import ember
-from ember.optim._common import check_lr, real
+from ember.optim._common import check_lr, number, real
 from ember.optim.optimizer import Optimizer
 
 # A point on the line: distance, loss, gradient there and its slope along the line.
@@ -100,7 +100,7 @@ class LBFGS(Optimizer):
             else:
                 state["prev_flat_grad"].copy_(grad)
             state["prev_loss"] = loss
-            t = lr = float(group["lr"])
+            t = lr = number(group["lr"])
             if state["n_iter"] == 1:
                 t = min(1.0, 1.0 / grad.abs().sum()) * lr
             slope = grad.dot(direction)

@@ -1,7 +1,7 @@
 """Stochastic gradient descent."""
 
 import ember
-from ember.optim._common import check, check_lr, make_step, number, real
+from ember.optim._common import check, check_lr, make_step, number
 from ember.optim.optimizer import Optimizer
 
 _strided = ember.strided
@@ -50,30 +50,33 @@ class SGD(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
-        given = [p for p in group["params"] if p.grad is not None]
-        sparse = [p for p in given if p.grad.layout is not _strided]
-        for p in sparse:
-            self._sparse_step(p, group)
-        if sparse:
-            given = [p for p in given if p.grad.layout is _strided]
+        params, grads = [], []
+        for p in group["params"]:
+            if (grad := p.grad) is None:
+                continue
+            if grad.layout is not _strided:
+                self._sparse_step(p, group)
+                continue
+            params.append(p)
+            grads.append(grad)
         if not group["momentum"]:
-            self._change([(real(p), real(p.grad), {}) for p in given], False, group)
+            make_step("sgd", (params, grads, []), group, without=("momentum_buffer",))
             return
-        kept = [(real(p), real(p.grad), self.state[p]) for p in given]
-        old = [item for item in kept if item[2].get("momentum_buffer") is not None]
-        new = [item for item in kept if item[2].get("momentum_buffer") is None]
-        for p, (_, _, state) in zip(given, kept):
+        states = [self.state[p] for p in params]
+        started = [state.get("momentum_buffer") is not None for state in states]
+        if all(started):
+            make_step("sgd", (params, grads, states), group)
+            return
+        for grad, state in zip(grads, states):
             if state.get("momentum_buffer") is None:
-                state["momentum_buffer"] = ember.zeros_like(p.grad, requires_grad=False)
-        self._change(new, True, group)
-        self._change(old, False, group)
-
-    @staticmethod
-    def _change(found: list[tuple], first: bool, group: dict) -> None:
-        """Change parameters whose buffers have values, unless this is their first."""
-        if found:
-            without = () if group["momentum"] else ("momentum_buffer",)
-            make_step("sgd", tuple(zip(*found)), group, without, first=first)
+                state["momentum_buffer"] = ember.zeros_like(grad, requires_grad=False)
+        for first in (True, False):
+            found = [
+                [item for item, old in zip(column, started) if old is not first]
+                for column in (params, grads, states)
+            ]
+            if found[0]:
+                make_step("sgd", tuple(found), group, first=first)
 
     def _sparse_step(self, p, group: dict) -> None:
         grad = -p.grad if group["maximize"] else p.grad
