@@ -5,7 +5,7 @@ and 7). A step evaluates its closure many times.
 from collections import namedtuple
 
 import ember
-from ember.optim._common import check_lr, number, real
+from ember.optim._common import check_lr, real
 from ember.optim.optimizer import Optimizer
 
 # A point on the line: distance, loss, gradient there and its slope along the line.
@@ -100,7 +100,8 @@ class LBFGS(Optimizer):
             else:
                 state["prev_flat_grad"].copy_(grad)
             state["prev_loss"] = loss
-            t = lr = number(group["lr"])
+            lr = group["lr"]
+            t = lr = lr.reshape(()) if isinstance(lr, ember.Tensor) else lr
             if state["n_iter"] == 1:
                 t = min(1.0, 1.0 / grad.abs().sum()) * lr
             slope = grad.dot(direction)
@@ -110,11 +111,11 @@ class LBFGS(Optimizer):
             used = 0
             if search is not None:
                 start = _Point(0.0, loss, grad, slope)
-                found, used = self._search(closure, start, t, direction)
+                found, used = self._search(closure, start, float(t), direction)
                 t, loss, grad = found.t, found.loss, found.grad
-                self._move(t, direction)
+                self._move(float(t), direction)
             else:
-                self._move(t, direction)
+                self._move(float(t), direction)
                 if iteration != group["max_iter"]:
                     loss, used = float(closure()), 1
                     grad = self._flat_grad()
