@@ -16,6 +16,7 @@ class KeptScalar {
   }
   operator double() const { return Scalar::load(dtype_, memory_).to<double>(); }
   void operator=(double value) { Scalar(value).store(dtype_, memory_); }
+  void write(const Tensor& t) const { backend_of(t).copy_from_host(t, memory_); }
 
  private:
   Dtype dtype_;
@@ -83,10 +84,7 @@ std::vector<double> step_numbers(Update f, size_t params, const TensorList& scal
       if (counts[k]) kept[k] = kept[k] + 1;
     }
     row.once(options.data(), kept.data(), &numbers[i * row.numbers.size()]);
-    for (size_t k = 0; k < row.scalars.size(); k++) {
-      const Tensor& t = scalars[k * params + i];
-      backend_of(t).fill(t, Scalar(double(kept[k])));
-    }
+    for (size_t k = 0; k < row.scalars.size(); k++) kept[k].write(scalars[k * params + i]);
   }
   return numbers;
 }
