@@ -118,12 +118,14 @@ loaded_libraries: set[str] = set()
 _OWN = {
     ("torchvision", "_C"): "ember._compat.torchvision_ops",
     ("torchvision", "image"): "ember._compat.torchvision_images",
+    ("lib", "_torchaudio"): "ember._compat.torchaudio_ops",
+    ("lib", "libtorchaudio"): "ember._compat.torchaudio_ops",
 }
 
 
 def load_library(path: str | os.PathLike[str]) -> None:
     """Load a library of operators; OSError for one that needs libtorch, which is not
-    here. torchvision's are ember's own, in place of its library.
+    here. torchvision's and torchaudio's are ember's own, in place of their libraries.
     """
     where = Path(path)
     own = _OWN.get((where.parent.name, where.name.partition(".")[0]))
@@ -143,7 +145,7 @@ def load_library(path: str | os.PathLike[str]) -> None:
 
 def __getattr__(name: str) -> Any:
     """The namespace of operators that `ember.library` made, or will make."""
-    if name.startswith("_"):
+    if name.startswith("__"):
         raise AttributeError(f"module 'ember.ops' has no attribute '{name}'")
     from ember.library._custom_op import Namespace
 

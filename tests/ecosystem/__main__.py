@@ -51,6 +51,9 @@ LIBRARIES = {
     "torchvision": Library(
         "torchvision", "ResNet, Faster R-CNN, transforms, operators", "--no-deps"
     ),
+    "torchaudio": Library(
+        "torchaudio", "features, filters, losses and models of sound", "--no-deps"
+    ),
     "lightning": Library("lightning", "a Trainer with checkpoints"),
     "torchmetrics": Library("torchmetrics", "metrics of classes, numbers and images"),
     "einops": Library("einops", "layers of rearrangements"),
