@@ -1,5 +1,7 @@
 """Private functions that libraries call: they compute what they say."""
 
+import warnings
+
 import pytest
 
 import ember
@@ -108,3 +110,76 @@ def test_dtypes_that_are_names_only_make_no_tensors():
     assert repr(ember.uint4) == "torch.uint4"
     with pytest.raises(TypeError):
         ember.ones(2, dtype=ember.uint4)
+
+
+def test_options_of_compilers_are_patched_for_a_block():
+    from ember._inductor import config
+
+    assert config.patch is not ember._dynamo.config.patch
+    with config.patch(max_autotune=True), config.patch({"new": 1}):
+        assert config.max_autotune is True and config.new == 1
+    assert config.max_autotune is False and not hasattr(config, "new")
+
+    @config.patch("freezing", True)
+    def inside():
+        return config.freezing
+
+    assert inside() is True and inside() is True and config.freezing is False
+
+
+def test_warnings_of_the_compiler_are_said_once():
+    from ember._dynamo.utils import warn_once
+
+    with pytest.warns(UserWarning, match="only this time"):
+        warn_once("only this time")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_once("only this time")
+
+
+def test_marks_raise_when_they_are_reached_not_where_they_decorate():
+    @ember.cuda.nvtx.range("step {}", 1)
+    def step():
+        raise AssertionError("not reached")
+
+    with pytest.raises(NotImplementedError, match="NVTX"):
+        step()
+
+
+def test_modules_are_not_shadowed_by_names_of_their_package():
+    import ember.cuda.amp.common
+    import ember.quantization.observer
+
+    assert ember.jit.annotations.List.__origin__ is list
+    assert ember._ops.OpOverload is not None
+    assert ember.cuda.amp.common.amp_definitely_not_available()
+    assert ember.quantization.observer.MinMaxObserver
+
+
+def test_fake_modes_are_known_while_they_are_on():
+    from ember._guards import detect_fake_mode
+    from ember._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
+
+    with FakeTensorMode() as mode:
+        assert detect_fake_mode() is mode and ember.ones(2).is_meta
+        with unset_fake_temporarily():
+            assert not ember.ones(2).is_meta
+    assert detect_fake_mode() is None
+
+
+def test_out_dtype_computes_in_the_dtype_of_the_result():
+    from ember._higher_order_ops.out_dtype import out_dtype
+
+    a = ember.full((1, 2), 100, dtype=ember.int8)
+    product = out_dtype(ember.ops.aten.mm.default, ember.int32, a, a.T)
+    assert product.dtype == ember.int32 and product.item() == 20000
+
+
+def test_suggested_order_of_elements():
+    from ember._prims_common import suggest_memory_format
+
+    x = ember.zeros(2, 3, 4, 5)
+    last = x.to(memory_format=ember.channels_last)
+    assert suggest_memory_format(x) == ember.contiguous_format
+    assert suggest_memory_format(last) == ember.channels_last
+    assert suggest_memory_format(last[0]) == ember.contiguous_format
