@@ -40,6 +40,7 @@ class OpOverloads:
         """The operator itself: its overloads are one."""
         return self
 
+    _overloadpacket = overloadpacket
     namespace = "aten"
     _overloadname = "default"
 

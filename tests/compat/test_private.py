@@ -183,3 +183,24 @@ def test_suggested_order_of_elements():
     assert suggest_memory_format(x) == ember.contiguous_format
     assert suggest_memory_format(last) == ember.channels_last
     assert suggest_memory_format(last[0]) == ember.contiguous_format
+
+
+def test_parts_of_jacobians():
+    from ember.autograd import functional
+
+    basis = functional._construct_standard_basis_for
+    a, b, c = basis([ember.ones(1), ember.ones(2), ember.ones(1).double()], [1, 2, 1])
+    assert ember.equal(ember.cat([a, b, c.float()], 1), ember.eye(4))
+    assert c.dtype == ember.float64
+    with pytest.raises(ValueError, match="1 tensors and 2 sizes"):
+        basis([ember.ones(1)], [1, 2])
+    x = ember.ones(1, requires_grad=True) * 2
+    (kept,), ((cut,),) = (
+        functional._grad_postprocess((x,), True),
+        functional._grad_postprocess(((x,),), False),
+    )
+    assert kept is x and cut.grad_fn is None
+    unpack = functional._tuple_postprocess
+    assert unpack((1,), False) == 1 and unpack((1,), True) == (1,)
+    assert unpack(((1, 2), (3, 4)), (True, False)) == (1, 3)
+    assert unpack(((1, 2),), (False, True)) == (1, 2)
