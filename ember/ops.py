@@ -90,7 +90,12 @@ def _slice(self, dim=0, start=None, end=None, step=1):
     return self[(slice(None),) * (dim % self.dim()) + (slice(start, end, step),)]
 
 
-_ONLY_HERE = {"slice": _slice}
+def _unfold(self, dimension, size, step):
+    """Windows along a dimension; those of images are `nn.functional.unfold`."""
+    return self.unfold(dimension, size, step)
+
+
+_ONLY_HERE = {"slice": _slice, "unfold": _unfold}
 
 
 def _find(name: str) -> Callable[..., Any] | None:
