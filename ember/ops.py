@@ -95,7 +95,7 @@ def _unfold(self, dimension, size, step):
     return self.unfold(dimension, size, step)
 
 
-_ONLY_HERE = {"slice": _slice, "unfold": _unfold}
+_ONLY_HERE: dict[str, Callable[..., Any]] = {"slice": _slice, "unfold": _unfold}
 
 
 def _find(name: str) -> Callable[..., Any] | None:

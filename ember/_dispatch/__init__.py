@@ -24,12 +24,14 @@ tensor([4., 4.])
 from __future__ import annotations
 
 import threading
+from functools import cache, partial
 from typing import Any
 
 import ember
 from ember import _C
 from ember._C import Tensor
 from ember._dispatch import steps, wrappers
+from ember._schemas import parse
 from ember._traits import op_named
 from ember.utils._pytree import tree_leaves
 
@@ -128,10 +130,24 @@ def call(func: Any, args: tuple, kwargs: dict) -> Any:
     if not isinstance(func, _C.Op) and hasattr(func, "__wrapped__"):
         return func.__wrapped__(*args, **kwargs)
     name = _aten_name(func)
+    place = _place_of_inplace(func)
+    if place is not None:  # no argument in aten, but an operator of its own
+        if kwargs.pop("inplace", args[place] if len(args) > place else False):
+            name, func = f"{name}_", partial(func, inplace=True)
+        return _run(name, func, args[:place], kwargs)
     if name in _ARRANGED and func is not getattr(ember, name):
         parts = _ARRANGED[name](*args, **_without_running(kwargs))
         return _run(name, getattr(ember, name), parts, {})
     return _run(name, func, args, kwargs)
+
+
+@cache
+def _place_of_inplace(func: Any) -> int | None:
+    """Where an activation of `nn.functional` takes `inplace`."""
+    if not isinstance(func, _C.Op):
+        return None
+    names = [p.name for p in parse(func.schemas[0]).params]
+    return names.index("inplace") if "inplace" in names else None
 
 
 def _without_running(kwargs: dict) -> dict:

@@ -5,8 +5,8 @@ same. Counters of operations and quantizers are written this way.
 import pytest
 
 import ember
-from ember.utils._pytree import tree_leaves
 from ember.utils._python_dispatch import TorchDispatchMode
+from ember.utils._pytree import tree_leaves
 from tools.schemas import registered
 
 from . import bridge
@@ -61,6 +61,10 @@ SPELLED = {
     "@": lambda a: a @ a,
     "abs": lambda a: abs(-a),
     "[]": lambda a: a[a > 1],
+    "relu": lambda a: ember.nn.functional.relu(a - 2, False),
+    "relu in place": lambda a: ember.nn.functional.relu(a - 2, inplace=True),
+    "silu in place": lambda a: ember.nn.SiLU(inplace=True)(a - 2),
+    "leaky relu in place": lambda a: ember.nn.functional.leaky_relu(a - 2, 0.1, True),
     "windows": lambda a: a.unfold(1, 2, 1),
     "batch norm": lambda a: ember.nn.functional.batch_norm(
         a, running_mean=a[0] * 0, running_var=a[0], eps=0.1
