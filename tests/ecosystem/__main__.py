@@ -104,6 +104,15 @@ LIBRARIES = {
         "three optimizers, and those of four more libraries",
         "lion-pytorch madgrad adabelief-pytorch muon-optimizer",
     ),
+    "torch_optimizer": Library(
+        "torch-optimizer", "18 optimizers as written for PyTorch 1.x"
+    ),
+    "torchattacks": Library(
+        "torchattacks",
+        "attacks on a model; twelve more small libraries",
+        "normflows snntorch torchcde entmax pytorch-crf piq julius ptwt egnn-pytorch "
+        "siren-pytorch linformer mlp-mixer-pytorch",
+    ),
 }
 
 
