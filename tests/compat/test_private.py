@@ -112,19 +112,14 @@ def test_dtypes_that_are_names_only_make_no_tensors():
         ember.ones(2, dtype=ember.uint4)
 
 
-def test_options_of_compilers_are_patched_for_a_block():
+def test_options_of_kernels_are_patched_for_a_block():
     from ember._inductor import config
 
-    assert config.patch is not ember._dynamo.config.patch
-    with config.patch(max_autotune=True), config.patch({"new": 1}):
-        assert config.max_autotune is True and config.new == 1
-    assert config.max_autotune is False and not hasattr(config, "new")
-
-    @config.patch("freezing", True)
-    def inside():
-        return config.freezing
-
-    assert inside() is True and inside() is True and config.freezing is False
+    with config.patch(max_autotune=True), config.patch({"freezing": True}):
+        assert config.max_autotune is True and config.freezing is True
+    assert config.max_autotune is False and config.freezing is False
+    with pytest.raises(AttributeError, match="no_such_option"):
+        config.patch(no_such_option=1)
 
 
 def test_warnings_of_the_compiler_are_said_once():

@@ -4,11 +4,9 @@ say; the others are kept."""
 import sys
 from typing import Any
 
-from ember._compat.options import patch_of
 from ember._compat.small_modules import ConfigModule
 from ember.compiler._face import state
 
-patch = patch_of(__name__)
 trace_autograd_ops = False
 suppress_errors = False
 verbose = False

@@ -1,11 +1,11 @@
 """Options of PyTorch's compiler of kernels, which is not here; they are kept.
 diffusers, hqq, torchao, heavyball and GPT programs set them."""
 
+import sys
 from types import SimpleNamespace
 
-from ember._compat.options import patch_of
+from ember._compat.small_modules import ConfigModule
 
-patch = patch_of(__name__)
 compile_threads = 1
 conv_1x1_as_mm = False
 coordinate_descent_check_all_directions = False
@@ -26,3 +26,5 @@ post_grad_custom_pre_pass = None
 pre_grad_custom_pass = None
 triton = SimpleNamespace(cudagraphs=False, unique_kernel_names=True)
 use_mixed_mm = False
+
+sys.modules[__name__].__class__ = ConfigModule
