@@ -438,10 +438,14 @@ class Tensor:
     def add(self, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
         """self + alpha * other."""
     @overload
+    def add(self, alpha: _Number, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
     def add(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
     @overload
     def add_(self, other: _Operand, *, alpha: _Number = ...) -> Self:
         """self + alpha * other."""
+    @overload
+    def add_(self, alpha: _Number, other: Tensor) -> Self: ...
     @overload
     def add_(self, other: _Operand) -> Self: ...
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
@@ -1528,10 +1532,14 @@ class Tensor:
     def sub(self, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
         """self - alpha * other."""
     @overload
+    def sub(self, alpha: _Number, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
     def sub(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
     @overload
     def sub_(self, other: _Operand, *, alpha: _Number = ...) -> Self:
         """self - alpha * other."""
+    @overload
+    def sub_(self, alpha: _Number, other: Tensor) -> Self: ...
     @overload
     def sub_(self, other: _Operand) -> Self: ...
     def subtract(self, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
@@ -2119,6 +2127,8 @@ def acosh_(input: Tensor) -> Tensor:
 @overload
 def add(input: _Operand, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
     """self + alpha * other."""
+@overload
+def add(input: Tensor, alpha: _Number, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 @overload
 def add(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
 
@@ -3649,6 +3659,8 @@ def stft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: 
 @overload
 def sub(input: _Operand, other: _Operand, *, alpha: _Number = ..., out: Tensor | None = ...) -> Tensor:
     """self - alpha * other."""
+@overload
+def sub(input: Tensor, alpha: _Number, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 @overload
 def sub(input: _Operand, other: _Operand, *, out: Tensor | None = ...) -> Tensor: ...
 

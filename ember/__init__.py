@@ -46,7 +46,6 @@ if _typing.TYPE_CHECKING:  # what is used at the head of a class or function
 newaxis = None
 if "EMBER_CUDA" in _os.environ:
     _device.cuda_means(_os.environ["EMBER_CUDA"])
-_ops = _C._ops
 _C.__getattr__ = _lazy.missing("ember._C")  # type: ignore[method-assign]
 _C.__path__ = []  # so that there can be modules such as ember._C._nn
 

@@ -40,6 +40,7 @@ class OpOverloads:
         """The operator itself: its overloads are one."""
         return self
 
+    _overloadpacket = overloadpacket
     namespace = "aten"
     _overloadname = "default"
 
@@ -89,7 +90,12 @@ def _slice(self, dim=0, start=None, end=None, step=1):
     return self[(slice(None),) * (dim % self.dim()) + (slice(start, end, step),)]
 
 
-_ONLY_HERE = {"slice": _slice}
+def _unfold(self, dimension, size, step):
+    """Windows along a dimension; those of images are `nn.functional.unfold`."""
+    return self.unfold(dimension, size, step)
+
+
+_ONLY_HERE: dict[str, Callable[..., Any]] = {"slice": _slice, "unfold": _unfold}
 
 
 def _find(name: str) -> Callable[..., Any] | None:
@@ -118,12 +124,14 @@ loaded_libraries: set[str] = set()
 _OWN = {
     ("torchvision", "_C"): "ember._compat.torchvision_ops",
     ("torchvision", "image"): "ember._compat.torchvision_images",
+    ("lib", "_torchaudio"): "ember._compat.torchaudio_ops",
+    ("lib", "libtorchaudio"): "ember._compat.torchaudio_ops",
 }
 
 
 def load_library(path: str | os.PathLike[str]) -> None:
     """Load a library of operators; OSError for one that needs libtorch, which is not
-    here. torchvision's are ember's own, in place of its library.
+    here. torchvision's and torchaudio's are ember's own, in place of their libraries.
     """
     where = Path(path)
     own = _OWN.get((where.parent.name, where.name.partition(".")[0]))
@@ -143,7 +151,7 @@ def load_library(path: str | os.PathLike[str]) -> None:
 
 def __getattr__(name: str) -> Any:
     """The namespace of operators that `ember.library` made, or will make."""
-    if name.startswith("_"):
+    if name.startswith("__"):
         raise AttributeError(f"module 'ember.ops' has no attribute '{name}'")
     from ember.library._custom_op import Namespace
 

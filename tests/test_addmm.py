@@ -148,3 +148,20 @@ def test_factors_that_stand_before_what_they_multiply(name, shapes):
         with warnings.catch_warnings(), pytest.raises(TypeError):
             warnings.simplefilter("ignore")
             method(*bad)
+
+
+@pytest.mark.parametrize("name", ["add", "sub"])
+def test_sums_with_the_factor_before_what_it_multiplies(name):
+    """x.add_(1 - beta, gradient), as old optimizers are written."""
+    x, y = ember.rand(2, 3), ember.rand(3)
+    function, method = getattr(ember, name), getattr(x, name)
+    expected = function(x, y, alpha=2)
+    with pytest.warns(UserWarning, match=f"overload of {name} is deprecated"):
+        assert ember.equal(method(2, y), expected)
+    with pytest.warns(UserWarning, match="keyword argument `alpha`"):
+        assert ember.equal(function(x, 2, y), expected)
+        assert ember.equal(function(x, 2, y, out=ember.empty(2, 3)), expected)
+        z = x.clone()
+        assert getattr(z, name + "_")(2, y) is z and ember.equal(z, expected)
+    with pytest.raises(TypeError):
+        method(2, 3, y)

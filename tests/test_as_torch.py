@@ -159,7 +159,13 @@ def test_an_environment_in_which_torch_is_ember(environment):
     assert "torch is ember" in inside(environment, *command, "--status").stdout
     result = inside(environment, "-c", WHAT_LIBRARIES_ASK)
     assert result.stdout == "ok\n", result.stderr
+    launcher = environment.with_name("torchrun")
+    for start in ([str(launcher)], [str(environment), "-m", "torch.distributed.run"]):
+        given = {**os.environ, "PYTHONPATH": ROOT}
+        told = subprocess.run([*start, "--help"], capture_output=True, env=given)
+        assert b"--nproc" in told.stdout, told.stderr
     assert "removed" in inside(environment, *command, "--uninstall").stdout
+    assert not launcher.exists()
     assert "not installed" in inside(environment, *command, "--status").stdout
     left = list(environment.parents[1].glob("lib/*/site-packages/torch*"))
     assert not left

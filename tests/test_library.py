@@ -156,6 +156,39 @@ def test_autocast(name):
         assert copy(ember.ones(1, dtype=ember.int64)).dtype == ember.int64
 
 
+def test_decorators_of_a_library(name):
+    space, _, op = name.partition("::")
+    parts = library.Library(space, "FRAGMENT")
+
+    @library.define(parts, f"{op}(Tensor x) -> Tensor")
+    def double(x):
+        return x * 2
+
+    parts.define(f"{op}_less(Tensor x) -> Tensor")
+
+    @library.impl(parts, f"{op}_less", "CPU")
+    def less(x):
+        return x - 1
+
+    made = getattr(ember.ops, space)
+    assert getattr(made, op)(ember.ones(1)).item() == 2
+    assert getattr(made, f"{op}_less")(ember.ones(1)).item() == 0
+    assert double.__name__ == "double" and less.__name__ == "less"
+
+
+def test_kernels_may_come_before_the_definition(name):
+    library.impl(name, ["cpu", "meta"], lambda x: x + 1)
+    space, _, op = name.partition("::")
+    with pytest.raises(AttributeError):
+        getattr(getattr(ember.ops, space), op)
+    library.define(name, "(Tensor x) -> Tensor")
+    found = getattr(getattr(ember.ops, space), op)
+    assert found(ember.ones(2)).tolist() == [2, 2]
+    assert found(ember.ones(2, device="meta")).shape == (2,)
+    with pytest.raises(RuntimeError, match="no operator aten::no_such"):
+        library.impl("aten::no_such", "cpu", abs)
+
+
 def test_define_and_impl(name):
     library.define(name, "(Tensor x, int y=3, *, str mode='a, b') -> Tensor")
     with pytest.raises(RuntimeError, match="multiple times"):

@@ -25,7 +25,9 @@ struct Devices {  // never freed: tensors may outlive everything
 };
 Devices* found = nullptr;
 thread_local int current = 0, selected = -1;
-thread_local Stream* streams[kMostDevices] = {};
+// The chosen stream of each device, as far as some were: an array of all would take much of the
+// thread-local memory that the libraries of a process share (see EMBER_FAST_TLS).
+thread_local std::vector<Stream*> streams;
 
 std::string text_of(Handle device, uint32_t what) {
   size_t n = 0;
@@ -207,11 +209,16 @@ std::vector<Context*> opened() {
 }
 
 Stream& current_stream(Context& device) {
-  Stream* s = streams[device.index];
+  const size_t place = size_t(device.index);
+  Stream* s = place < streams.size() ? streams[place] : nullptr;
   return s ? *s : device.streams.front();
 }
 Stream& stream() { return current_stream(context()); }
-void set_current_stream(Stream& s) { streams[s.device->index] = &s; }
+void set_current_stream(Stream& s) {
+  const size_t place = size_t(s.device->index);
+  if (place >= streams.size()) streams.resize(place + 1);
+  streams[place] = &s;
+}
 
 Stream& next_stream(Context& c) {
   int& next = found->next_stream[c.index];

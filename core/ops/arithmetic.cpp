@@ -35,6 +35,12 @@ Tensor scaled_sum(const char* op, const Operand& a, const Operand& b, const Scal
   return addcmul(a, b, alpha, Params{1}, dest);
 }
 
+void warn_old_order(const char* op, const char* factor) {
+  if (host_warn)
+    host_warn(std::string("This overload of ") + op +
+              " is deprecated: the factor is the keyword argument `" + factor + "`");
+}
+
 }  // namespace
 
 Tensor conj(const Tensor& self) { return is_complex(self.dtype()) ? conj_physical(self) : self; }
@@ -81,6 +87,15 @@ static Tensor divide(const Operand& self, const Operand& other,
 EMBER_SCALED("add", add_scaled, "self + alpha * other.");
 EMBER_SCALED("sub", sub_scaled, "self - alpha * other.");
 EMBER_SCALED("subtract", sub_scaled, "self - alpha * other.");
+#define EMBER_SCALED_OLD(name, function)                                                  \
+  EMBER_OP(name "(Tensor self, Scalar alpha, Tensor other) -> Tensor",                    \
+           ([](const Tensor& self, const Scalar& alpha, const Tensor& other, Dest dest) { \
+             warn_old_order(name, "alpha");                                               \
+             return function(self, other, alpha, dest);                                   \
+           }),                                                                            \
+           kPointwiseForms, "The same with the factor second, as it once was.")
+EMBER_SCALED_OLD("add", add_scaled);
+EMBER_SCALED_OLD("sub", sub_scaled);
 EMBER_OP("rsub(Tensor self, Number other, *, Scalar alpha=1) -> Tensor",
          ([](const Tensor& self, const Operand& other, const Scalar& alpha, Dest dest) {
            return sub_scaled(other, self, alpha, dest);
@@ -148,12 +163,6 @@ static Tensor interpolate(const Tensor& self, const Tensor& end, const Operand& 
 EMBER_OP("lerp(Tensor self, Tensor end, Number weight) -> Tensor", &interpolate, kPointwiseForms,
          "self + weight * (end - self).");
 
-static void warn_old_order(const char* op) {
-  if (host_warn)
-    host_warn(std::string("This overload of ") + op +
-              " is deprecated: the factor is the keyword argument `value`");
-}
-
 // value * x * y, or value * x / y, added to self.
 static Tensor add_product(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                           const Scalar& value, Dest dest) {
@@ -172,7 +181,7 @@ EMBER_OP("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1
 EMBER_OP("addcmul(Tensor self, Scalar value, Tensor tensor1, Tensor tensor2) -> Tensor",
          ([](const Tensor& self, const Scalar& value, const Tensor& tensor1, const Tensor& tensor2,
              Dest dest) {
-           warn_old_order("addcmul");
+           warn_old_order("addcmul", "value");
            return add_product(self, tensor1, tensor2, value, dest);
          }),
          kPointwiseForms, "The same with the factor second, as it once was.");
@@ -192,7 +201,7 @@ EMBER_OP("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1
 EMBER_OP("addcdiv(Tensor self, Scalar value, Tensor tensor1, Tensor tensor2) -> Tensor",
          ([](const Tensor& self, const Scalar& value, const Tensor& tensor1, const Tensor& tensor2,
              Dest dest) {
-           warn_old_order("addcdiv");
+           warn_old_order("addcdiv", "value");
            return add_quotient(self, tensor1, tensor2, value, dest);
          }),
          kPointwiseForms, "The same with the factor second, as it once was.");

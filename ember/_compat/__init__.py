@@ -100,6 +100,7 @@ _REASONS = {
     "!onnx": "ember does not write ONNX files yet",
     "!quantized": "ember has no quantized tensors",
     "!compiler": "ember's compiler is another one",
+    "!memory": "ember has no CUDA memory whose history it could record",
 }
 
 

@@ -61,6 +61,33 @@ def canonicalize_dim(rank: int, idx: int, wrap_scalar: bool = True) -> int:
     return idx % rank
 
 
+def canonicalize_dims(rank: int, indices: Any, wrap_scalar: bool = True) -> Any:
+    """A dimension, or several, counted from the front."""
+    if isinstance(indices, int):
+        return canonicalize_dim(rank, indices, wrap_scalar)
+    return tuple(canonicalize_dim(rank, i, wrap_scalar) for i in indices)
+
+
+def get_computation_dtype(dtype: ember.dtype) -> ember.dtype:
+    """The dtype that sums of halves are computed in."""
+    wider = {
+        ember.float16: ember.float32,
+        ember.bfloat16: ember.float32,
+        ember.complex32: ember.complex64,
+    }
+    return wider.get(dtype, dtype)
+
+
+def suggest_memory_format(x: Tensor) -> ember.memory_format:
+    """The order of the elements of images, channels last or first."""
+    for rank, order in ((4, ember.channels_last), (5, ember.channels_last_3d)):
+        contiguous = x.layout == ember.strided and x.is_contiguous()
+        last = x.dim() == rank and x.is_contiguous(memory_format=order)
+        if last and not contiguous:
+            return order
+    return ember.contiguous_format
+
+
 def make_contiguous_strides_for(shape: Sequence[int]) -> tuple[int, ...]:
     """Strides of elements one after the other."""
     strides, step = [], 1

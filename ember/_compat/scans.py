@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import ember
+from ember import Tensor
 from ember.utils._pytree import tree_flatten, tree_unflatten
 
 
@@ -93,3 +94,15 @@ def scan(
         rows.reverse()
     stacked = [ember.stack(column) for column in zip(*(flat for flat, _ in rows))]
     return carry, tree_unflatten(stacked, rows[0][1])
+
+
+def out_dtype(op: Any, output_dtype: ember.dtype, *args: Any) -> Tensor:
+    """An operator whose result has a dtype of its own: it is computed in that.
+
+    >>> import ember
+    >>> from ember._higher_order_ops.out_dtype import out_dtype
+    >>> a = ember.full((1, 2), 100, dtype=ember.int8)
+    >>> out_dtype(ember.ops.aten.mm.default, ember.int32, a, a.T)
+    tensor([[20000]], dtype=torch.int32)
+    """
+    return op(*(a.to(output_dtype) if isinstance(a, Tensor) else a for a in args))

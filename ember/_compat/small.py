@@ -18,6 +18,14 @@ def false(*args: Any, **kwargs: Any) -> bool:
     return False
 
 
+def true(*args: Any, **kwargs: Any) -> bool:
+    """What a build without CUDA answers when asked what it lacks."""
+    return True
+
+
+no = False  # what flags of builds without the feature are
+
+
 def none(*args: Any, **kwargs: Any) -> None:
     """What PyTorch answers when nothing is traced or recorded."""
     return None
@@ -26,6 +34,11 @@ def none(*args: Any, **kwargs: Any) -> None:
 def itself(function: Any) -> Any:
     """A decorator for compilers."""
     return function
+
+
+def decorator(*args: Any, **kwargs: Any) -> Any:
+    """What makes `itself`: for rules that only compilers read."""
+    return itself
 
 
 def sum_rightmost(value: Tensor, dim: int) -> Tensor:
@@ -64,6 +77,11 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple:
         bool(values.get("non_blocking", False)),
         values.get("memory_format"),
     )
+
+
+def can_take_data_of(input: Tensor, from_: Tensor) -> bool:
+    """Whether `input.data = from_` can be."""
+    return input.layout == from_.layout
 
 
 def shape_as_tensor(self: Tensor) -> Tensor:

@@ -24,12 +24,14 @@ tensor([4., 4.])
 from __future__ import annotations
 
 import threading
+from functools import cache, partial
 from typing import Any
 
 import ember
 from ember import _C
 from ember._C import Tensor
 from ember._dispatch import steps, wrappers
+from ember._schemas import parse
 from ember._traits import op_named
 from ember.utils._pytree import tree_leaves
 
@@ -65,7 +67,7 @@ _SWAPPED = {
 # ... and those whose op has another name.
 _OPERATORS = {
     f"__{name}__": op_named(f"__{name}__").__name__
-    for name in "floordiv lshift rshift matmul".split()
+    for name in "floordiv lshift rshift matmul eq ne".split()
 }
 # Attributes that are ops.
 _VIEWS: dict[str, Any] = {
@@ -77,6 +79,27 @@ _VIEWS: dict[str, Any] = {
     "imag": ember.imag,
     "data": ember.detach,
 }
+
+
+def _batch_norm(
+    input, mean=None, var=None, weight=None, bias=None,
+    training=False, momentum=0.1, eps=1e-5,
+):  # fmt: skip
+    return input, weight, bias, mean, var, training, momentum, eps, True
+
+
+def _instance_norm(
+    input, mean=None, var=None, weight=None, bias=None,
+    use_input_stats=True, momentum=0.1, eps=1e-5,
+):  # fmt: skip
+    return input, weight, bias, mean, var, use_input_stats, momentum, eps, True
+
+
+# Functions of `nn.functional` whose operator in aten takes its arguments in another
+# order, ...
+_ARRANGED = {"batch_norm": _batch_norm, "instance_norm": _instance_norm}
+# ... and those that have another name there.
+_RENAMED = {"nn.functional.unfold": "im2col", "nn.functional.fold": "col2im"}
 
 
 def call(func: Any, args: tuple, kwargs: dict) -> Any:
@@ -106,7 +129,29 @@ def call(func: Any, args: tuple, kwargs: dict) -> Any:
         return _run(_OPERATORS[name], getattr(ember, _OPERATORS[name]), args, kwargs)
     if not isinstance(func, _C.Op) and hasattr(func, "__wrapped__"):
         return func.__wrapped__(*args, **kwargs)
-    return _run(_aten_name(func), func, args, kwargs)
+    name = _aten_name(func)
+    place = _place_of_inplace(func)
+    if place is not None:  # no argument in aten, but an operator of its own
+        if kwargs.pop("inplace", args[place] if len(args) > place else False):
+            name, func = f"{name}_", partial(func, inplace=True)
+        return _run(name, func, args[:place], kwargs)
+    if name in _ARRANGED and func is not getattr(ember, name):
+        parts = _ARRANGED[name](*args, **_without_running(kwargs))
+        return _run(name, getattr(ember, name), parts, {})
+    return _run(name, func, args, kwargs)
+
+
+@cache
+def _place_of_inplace(func: Any) -> int | None:
+    """Where an activation of `nn.functional` takes `inplace`."""
+    if not isinstance(func, _C.Op):
+        return None
+    names = [p.name for p in parse(func.schemas[0]).params]
+    return names.index("inplace") if "inplace" in names else None
+
+
+def _without_running(kwargs: dict) -> dict:
+    return {name.removeprefix("running_"): value for name, value in kwargs.items()}
 
 
 def _step(name: str, func: Any, args: tuple) -> Any:
@@ -160,7 +205,10 @@ def _aten_name(func: Any) -> str:
     if isinstance(func, _C.Op):
         from ember.fx._names import op_name
 
-        name = op_name(func).removeprefix("Tensor.").removeprefix("nn.functional.")
+        full = op_name(func)
+        if full in _RENAMED:
+            return _RENAMED[full]
+        name = full.removeprefix("Tensor.").removeprefix("nn.functional.")
         return name.replace(".", "_")
     return func.__name__
 

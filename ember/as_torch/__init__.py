@@ -36,7 +36,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from multiprocessing import spawn
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 import ember
 from ember.as_torch.version import TorchVersion
@@ -127,6 +127,23 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         else:
             sys.modules[name] = importlib.import_module(_name_of_ours(name))
 
+    # What `python -m torch.distributed.run` asks of a loader:
+
+    def get_code(self, name: str) -> CodeType | None:
+        """The program that a module is; None if it has none."""
+        loader = _loader_of_ours(name)
+        return loader.get_code(_name_of_ours(name)) if loader else None
+
+    def get_source(self, name: str) -> str | None:
+        """Its text, for messages."""
+        loader = _loader_of_ours(name)
+        return loader.get_source(_name_of_ours(name)) if loader else None
+
+    def is_package(self, name: str) -> bool:
+        """Whether it has submodules."""
+        spec = self.find_spec(name)
+        return spec is not None and spec.submodule_search_locations is not None
+
     def find_distributions(
         self, context: importlib.metadata.DistributionFinder.Context
     ) -> Iterator[importlib.metadata.Distribution]:
@@ -143,6 +160,12 @@ _BESIDE = {"functorch": "ember._compat.functorch"}
 
 def _name_of_ours(name: str) -> str:
     return _BESIDE.get(name) or "ember" + name.removeprefix("torch")
+
+
+def _loader_of_ours(name: str) -> importlib.abc.InspectLoader | None:
+    spec = importlib.util.find_spec(_name_of_ours(name))
+    loader = None if spec is None else spec.loader
+    return loader if isinstance(loader, importlib.abc.InspectLoader) else None
 
 
 def _put_torch(spec: importlib.machinery.ModuleSpec | None) -> None:

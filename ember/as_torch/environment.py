@@ -19,6 +19,13 @@ from pathlib import Path
 from ember.as_torch import STUB, VERSION
 
 INSTALLER = "ember.as_torch"
+_SCRIPT = """#!{python}
+import sys
+from torch.distributed.run import main
+
+if __name__ == "__main__":
+    sys.exit(main())
+"""
 
 
 def directory() -> Path:
@@ -52,8 +59,20 @@ def status() -> str:
 def _record(path: Path, root: Path) -> str:
     data = path.read_bytes()
     digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=")
-    name = path.relative_to(root).as_posix()
+    name = Path(os.path.relpath(path, root)).as_posix()
     return f"{name},sha256={digest.decode()},{len(data)}"
+
+
+def _launcher() -> Path:
+    """Where the command `torchrun` of this environment is, or would be."""
+    return Path(sysconfig.get_path("scripts")) / "torchrun"
+
+
+def _write_launcher() -> Path:
+    path = _launcher()
+    path.write_text(_SCRIPT.format(python=sys.executable))
+    path.chmod(0o755)
+    return path
 
 
 def put() -> str:
@@ -79,6 +98,8 @@ def put() -> str:
         (metadata / "INSTALLER").write_text(INSTALLER + "\n")
         (metadata / "top_level.txt").write_text("torch\n")
         files += sorted(metadata.iterdir())
+        if not _launcher().exists():
+            files.append(_write_launcher())
         lines = [_record(file, root) for file in files]
         own = f"{metadata.name}/RECORD,,"
         (metadata / "RECORD").write_text("\n".join([*lines, own]) + "\n")

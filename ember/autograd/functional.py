@@ -7,6 +7,7 @@ linear in its incoming vector, so its own derivative by that vector gives J v.
 from collections.abc import Callable
 
 import ember
+from ember import _lazy
 
 
 def vjp(func: Callable, inputs, v=None, create_graph=False, strict=False) -> tuple:
@@ -379,3 +380,6 @@ def _detach(values: tuple) -> tuple:
 
 def _none(call: _Call) -> list:
     return [()] * len(call.inputs)
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 
 import ember
-from ember import amp
+from ember import _lazy, amp
 
 __path__: list[str] = []  # so that there can be modules such as cuda.amp.grad_scaler
 
@@ -62,3 +62,6 @@ def custom_bwd(bwd: Callable | None = None) -> Callable:
     """`ember.amp.custom_bwd` for "cuda"."""
     _old("custom_bwd", "cuda")
     return amp.custom_bwd(bwd, device_type="cuda")
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -325,4 +325,5 @@ __all__ += [  # type: ignore[name-defined]  # noqa: F821 (begun by `fill`)
     "unused",
     "wait",
 ]
+del annotations  # of __future__: jit.annotations is a module
 __getattr__ = _lazy.missing(__name__)

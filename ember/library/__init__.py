@@ -20,7 +20,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ember.library._custom_op import CustomOpDef, find, register
+from ember import _lazy
+from ember.library._custom_op import CustomOpDef, add_kernel, find, register
 from ember.library._opcheck import opcheck
 from ember.library._schema import infer_schema
 
@@ -75,8 +76,18 @@ def custom_op(
     return make if fn is None else make(fn)
 
 
-def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = ()) -> None:
+def define(
+    qualname: str | Library,
+    schema: str,
+    alias_analysis: str = "",
+    *,
+    lib: Any = None,
+    tags: Any = (),
+) -> Any:
     """Make an operator without a kernel: `impl` adds them.
+
+    Of a `Library`, `schema` begins with the name, and the result is a decorator of a
+    function for all devices.
 
     >>> import ember
     >>> ember.library.define("docs::plus", "(Tensor x, int y=1) -> Tensor")
@@ -86,24 +97,40 @@ def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = ()) -> No
     >>> ember.ops.docs.plus(ember.ones(1), y=4)
     tensor([5.])
     """
-    register(CustomOpDef(qualname, schema))
+    if not isinstance(qualname, Library):
+        register(CustomOpDef(qualname, schema))
+        return None
+    library, name = qualname, qualname.define(schema, alias_analysis)
+
+    def add(function: Callable) -> Callable:
+        library.impl(name, function)
+        return function
+
+    return add
 
 
 def impl(
-    qualname: str,
+    qualname: str | Library,
     types: str | Sequence[str],
-    func: Callable | None = None,
+    func: Callable | str | None = None,
     *,
     lib: Any = None,
 ) -> Any:
-    """Add a kernel for device types, or "default" for all; see `define`."""
+    """Add a kernel for device types, or "default" for all; see `define`.
+
+    The operator may be defined later. `impl(library, name, key)` is a decorator of a
+    kernel for a dispatch key, as `Library.impl` takes it.
+    """
 
     def add(function: Callable) -> Callable:
+        if isinstance(qualname, Library):
+            qualname.impl(str(types), function, str(func or ""))
+            return function
         for kind in [types] if isinstance(types, str) else types:
-            find(qualname)._add_kernel(kind, function)
+            add_kernel(qualname, kind, function)
         return function
 
-    return add if func is None else add(func)
+    return add(func) if callable(func) else add
 
 
 def register_kernel(
@@ -222,4 +249,7 @@ class Library:
         """Add a kernel for a dispatch key such as "CPU" or "Meta"."""
         name = op_name._name if isinstance(op_name, CustomOpDef) else op_name
         key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
-        find(f"{self.ns}::{name.rpartition('::')[2]}")._add_kernel(key, fn)
+        add_kernel(f"{self.ns}::{name.rpartition('::')[2]}", key, fn)
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -12,6 +12,9 @@ from ember.autograd.function import Function
 from ember.library._schema import parse
 
 _registry: dict[str, CustomOpDef] = {}
+# Kernels of operators that are still to be defined, by their names.
+_waiting: dict[str, list[tuple[str, Callable]]] = {}
+_BUILT_IN = ("aten", "prim", "prims")  # nothing defines these later
 
 # Dispatch keys that name something other than a device.
 _EVERYWHERE = ("default", "CompositeExplicitAutograd")
@@ -30,7 +33,17 @@ def register(op: CustomOpDef, replace: bool = False) -> CustomOpDef:
             "overload name multiple times."
         )
     _registry[op._qualname] = op
+    for key, function in _waiting.pop(op._qualname, []):
+        op._add_kernel(key, function)
     return op
+
+
+def add_kernel(qualname: str, key: str, function: Callable) -> None:
+    """Add a kernel for a dispatch key, at once or when the operator is defined."""
+    if qualname in _registry or _parts(qualname)[0] in _BUILT_IN:
+        find(qualname)._add_kernel(key, function)
+    else:
+        _waiting.setdefault(qualname, []).append((key, function))
 
 
 def find(op: str | CustomOpDef) -> CustomOpDef:

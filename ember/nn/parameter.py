@@ -1,7 +1,7 @@
 """Parameters and buffers: tensors that a Module registers when they are assigned."""
 
 import ember
-from ember import _C
+from ember import _C, _lazy
 from ember._C import Tensor
 
 
@@ -173,3 +173,6 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
 def is_lazy(param) -> bool:
     """Whether a parameter or buffer still waits for its shape."""
     return isinstance(param, (UninitializedParameter, UninitializedBuffer))
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -68,18 +68,30 @@ class TensorProtoDataType(IntEnum):
     FLOAT8E5M2FNUZ = 20
 
 
+def _check_operator(symbolic_name: str, caller: str) -> None:
+    _, colons, name = symbolic_name.partition("::")
+    if not colons or not name or "::" in name:
+        raise OnnxExporterError(
+            f"onnx.{caller}(): {symbolic_name!r} names no operator; write "
+            "'library::name'"
+        )
+
+
 def register_custom_op_symbolic(
     symbolic_name: str, symbolic_fn: Any, opset_version: int
 ) -> None:
-    """Of the exporter by TorchScript, which is not here: raises."""
-    raise NotImplementedError(
-        f"onnx.register_custom_op_symbolic(): {symbolic_name} must be given to "
-        "onnx.export(custom_translation_table={name: function})"
-    )
+    """For the exporter by TorchScript, which is not here: nothing is kept.
+
+    Libraries register functions as they are imported. As in PyTorch, `export` does
+    not call them: it writes the operators that one of a library is made of, and takes
+    translations of its own in `custom_translation_table`.
+    """
+    _check_operator(symbolic_name, "register_custom_op_symbolic")
 
 
 def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> None:
-    """There is nothing to forget."""
+    """There is nothing to forget: see `register_custom_op_symbolic`."""
+    _check_operator(symbolic_name, "unregister_custom_op_symbolic")
 
 
 _unavailable.fill(

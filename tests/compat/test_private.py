@@ -1,5 +1,7 @@
 """Private functions that libraries call: they compute what they say."""
 
+import warnings
+
 import pytest
 
 import ember
@@ -108,3 +110,92 @@ def test_dtypes_that_are_names_only_make_no_tensors():
     assert repr(ember.uint4) == "torch.uint4"
     with pytest.raises(TypeError):
         ember.ones(2, dtype=ember.uint4)
+
+
+def test_options_of_kernels_are_patched_for_a_block():
+    from ember._inductor import config
+
+    with config.patch(max_autotune=True), config.patch({"freezing": True}):
+        assert config.max_autotune is True and config.freezing is True
+    assert config.max_autotune is False and config.freezing is False
+    with pytest.raises(AttributeError, match="no_such_option"):
+        config.patch(no_such_option=1)
+
+
+def test_warnings_of_the_compiler_are_said_once():
+    from ember._dynamo.utils import warn_once
+
+    with pytest.warns(UserWarning, match="only this time"):
+        warn_once("only this time")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_once("only this time")
+
+
+def test_marks_raise_when_they_are_reached_not_where_they_decorate():
+    @ember.cuda.nvtx.range("step {}", 1)
+    def step():
+        raise AssertionError("not reached")
+
+    with pytest.raises(NotImplementedError, match="NVTX"):
+        step()
+
+
+def test_modules_are_not_shadowed_by_names_of_their_package():
+    import ember.cuda.amp.common
+    import ember.quantization.observer
+
+    assert ember.jit.annotations.List.__origin__ is list
+    assert ember._ops.OpOverload is not None
+    assert ember.cuda.amp.common.amp_definitely_not_available()
+    assert ember.quantization.observer.MinMaxObserver
+
+
+def test_fake_modes_are_known_while_they_are_on():
+    from ember._guards import detect_fake_mode
+    from ember._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
+
+    with FakeTensorMode() as mode:
+        assert detect_fake_mode() is mode and ember.ones(2).is_meta
+        with unset_fake_temporarily():
+            assert not ember.ones(2).is_meta
+    assert detect_fake_mode() is None
+
+
+def test_out_dtype_computes_in_the_dtype_of_the_result():
+    from ember._higher_order_ops.out_dtype import out_dtype
+
+    a = ember.full((1, 2), 100, dtype=ember.int8)
+    product = out_dtype(ember.ops.aten.mm.default, ember.int32, a, a.T)
+    assert product.dtype == ember.int32 and product.item() == 20000
+
+
+def test_suggested_order_of_elements():
+    from ember._prims_common import suggest_memory_format
+
+    x = ember.zeros(2, 3, 4, 5)
+    last = x.to(memory_format=ember.channels_last)
+    assert suggest_memory_format(x) == ember.contiguous_format
+    assert suggest_memory_format(last) == ember.channels_last
+    assert suggest_memory_format(last[0]) == ember.contiguous_format
+
+
+def test_parts_of_jacobians():
+    from ember.autograd import functional
+
+    basis = functional._construct_standard_basis_for
+    a, b, c = basis([ember.ones(1), ember.ones(2), ember.ones(1).double()], [1, 2, 1])
+    assert ember.equal(ember.cat([a, b, c.float()], 1), ember.eye(4))
+    assert c.dtype == ember.float64
+    with pytest.raises(ValueError, match="1 tensors and 2 sizes"):
+        basis([ember.ones(1)], [1, 2])
+    x = ember.ones(1, requires_grad=True) * 2
+    (kept,), ((cut,),) = (
+        functional._grad_postprocess((x,), True),
+        functional._grad_postprocess(((x,),), False),
+    )
+    assert kept is x and cut.grad_fn is None
+    unpack = functional._tuple_postprocess
+    assert unpack((1,), False) == 1 and unpack((1,), True) == (1,)
+    assert unpack(((1, 2), (3, 4)), (True, False)) == (1, 3)
+    assert unpack(((1, 2),), (False, True)) == (1, 2)

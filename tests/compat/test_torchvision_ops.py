@@ -88,3 +88,13 @@ def test_images_survive_png():
     assert images.decode_image(data, 1).shape == (1, 4, 5)
     with pytest.raises(RuntimeError, match="decode"):
         images.decode_image(ember.zeros(4, dtype=ember.uint8))
+
+
+def test_libraries_register_symbolics_as_they_are_imported():
+    """torchvision's `_register_custom_op`, which `import torchvision` runs."""
+    onnx = ember.onnx
+    assert onnx.register_custom_op_symbolic("torchvision::nms", abs, 11) is None
+    assert onnx.unregister_custom_op_symbolic("::abs", 11) is None
+    for name in ("nms", "torchvision::", "a::b::c"):
+        with pytest.raises(onnx.OnnxExporterError, match="names no operator"):
+            onnx.register_custom_op_symbolic(name, abs, 11)

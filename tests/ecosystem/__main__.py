@@ -51,6 +51,9 @@ LIBRARIES = {
     "torchvision": Library(
         "torchvision", "ResNet, Faster R-CNN, transforms, operators", "--no-deps"
     ),
+    "torchaudio": Library(
+        "torchaudio", "features, filters, losses and models of sound", "--no-deps"
+    ),
     "lightning": Library("lightning", "a Trainer with checkpoints"),
     "torchmetrics": Library("torchmetrics", "metrics of classes, numbers and images"),
     "einops": Library("einops", "layers of rearrangements"),
@@ -100,6 +103,15 @@ LIBRARIES = {
         "schedulefree",
         "three optimizers, and those of four more libraries",
         "lion-pytorch madgrad adabelief-pytorch muon-optimizer",
+    ),
+    "torch_optimizer": Library(
+        "torch-optimizer", "18 optimizers as written for PyTorch 1.x"
+    ),
+    "torchattacks": Library(
+        "torchattacks",
+        "attacks on a model; twelve more small libraries",
+        "normflows snntorch torchcde entmax pytorch-crf piq julius ptwt egnn-pytorch "
+        "siren-pytorch linformer mlp-mixer-pytorch",
     ),
 }
 

@@ -1,6 +1,8 @@
 """Datasets, samplers, collation and the DataLoader."""
 
+import tracemalloc
 from collections import namedtuple
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -126,6 +128,18 @@ def test_random_split():
     assert sorted([*a.indices, *b.indices]) == list(range(10))
     with pytest.raises(ValueError, match="Sum of input lengths"):
         random_split(Numbers(10), [3, 3])
+
+
+def test_endless_random_samplers_begin_at_once():
+    """Programs without epochs ask for 10**10 indices."""
+    sampler = RandomSampler(range(3), replacement=True, num_samples=10**10)
+    tracemalloc.start()
+    try:
+        drawn = list(islice(sampler, 100))
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+    assert len(drawn) == 100 and set(drawn) == {0, 1, 2}
 
 
 def test_samplers():

@@ -3,7 +3,7 @@ seeds.
 """
 
 from collections.abc import Iterator, Sequence, Sized
-from itertools import islice
+from itertools import chain, islice, repeat
 from typing import Any
 
 import ember
@@ -83,7 +83,8 @@ class RandomSampler(Sampler):
             generator = ember.Generator()
             generator.manual_seed(draw_seed())
         if self.replacement:
-            for length in [32] * (count // 32) + [count % 32]:
+            # One chunk at a time: endless loaders ask for 10**10 indices.
+            for length in chain(repeat(32, count // 32), [count % 32]):
                 draws = ember.randint(size, (length,), generator=generator)
                 yield from draws.tolist()
             return

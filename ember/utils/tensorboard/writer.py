@@ -1,8 +1,7 @@
-"""SummaryWriter: scalars, histograms, images, texts and hyperparameters."""
+"""SummaryWriter: scalars, histograms, images, texts, sounds and hyperparameters."""
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import socket
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import ember
+from ember.utils.tensorboard import summary as _summary
 from ember.utils.tensorboard._png import png
 from ember.utils.tensorboard.record import (
     block,
@@ -21,7 +21,6 @@ from ember.utils.tensorboard.record import (
     doubles,
     integer,
     record,
-    single,
 )
 
 
@@ -47,11 +46,18 @@ class FileWriter:
         with self._lock:
             self._file.write(record(event + content))
 
-    def add_value(
-        self, value: bytes, step: int | None, wall_time: float | None
+    def get_logdir(self) -> str:
+        """Where the file is."""
+        return str(self.path.parent)
+
+    def add_summary(
+        self,
+        summary: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
     ) -> None:
-        """Append a summary of one value."""
-        self._write(block(5, block(1, value)), step, wall_time)
+        """Append a summary, of `ember.utils.tensorboard.summary` or TensorBoard's."""
+        self._write(block(5, summary.SerializeToString()), global_step, walltime)
 
     def flush(self) -> None:
         """Hand what was written to the system."""
@@ -78,12 +84,6 @@ def _number_of_bins(data: ember.Tensor) -> int:
         between = 2 * (high - low) / len(data) ** (1 / 3)
         width = min(width, between) if between else width
     return math.ceil(spread / width) if width else 1
-
-
-def _plugin(name: str, content: bytes = b"") -> bytes:
-    """Metadata that tells TensorBoard which of its tabs shows a value."""
-    data = block(1, name) + (block(2, content) if content else b"")
-    return block(9, block(1, data))
 
 
 class SummaryWriter:
@@ -124,16 +124,24 @@ class SummaryWriter:
             self._writers[folder] = FileWriter(folder, self.filename_suffix)
         return self._writers[folder]
 
+    def _get_file_writer(self) -> FileWriter:
+        """The writer of `log_dir`, made anew if it was closed."""
+        return self._writer(self.log_dir)
+
+    @property
+    def file_writer(self) -> FileWriter:
+        """The writer of `log_dir`."""
+        return self._get_file_writer()
+
     def _add(
         self,
-        tag: str,
-        content: bytes,
+        summary: _summary.Summary,
         step: int | None,
         wall_time: float | None,
         folder: str | None = None,
     ) -> None:
         writer = self._writer(folder or self.log_dir)
-        writer.add_value(block(1, tag) + content, step, wall_time)
+        writer.add_summary(summary, step, wall_time)
         if time.monotonic() - self._flushed > self._flush_seconds:
             self.flush()
 
@@ -147,8 +155,7 @@ class SummaryWriter:
         double_precision: bool = False,
     ) -> None:
         """A point of a curve."""
-        value = float(scalar_value)
-        self._add(tag, single(2, value), global_step, walltime)
+        self._add(_summary.scalar(tag, scalar_value), global_step, walltime)
 
     def add_scalars(
         self,
@@ -160,7 +167,8 @@ class SummaryWriter:
         """Points of several curves in one plot; each gets a folder of its own."""
         for tag, value in tag_scalar_dict.items():
             folder = os.path.join(self.log_dir, main_tag.replace("/", "_") + "_" + tag)
-            self._add(main_tag, single(2, float(value)), global_step, walltime, folder)
+            point = _summary.scalar(main_tag, value)
+            self._add(point, global_step, walltime, folder)
 
     def add_histogram(
         self,
@@ -200,7 +208,7 @@ class SummaryWriter:
             + doubles(6, edges[1:].tolist())
             + doubles(7, counts.tolist())
         )
-        self._add(tag, block(5, histogram), global_step, walltime)
+        self._add(_summary.value(tag, block(5, histogram)), global_step, walltime)
 
     def add_image(
         self,
@@ -232,7 +240,7 @@ class SummaryWriter:
             + integer(3, 3)
             + block(4, png(pixels[..., :3]))
         )
-        self._add(tag, block(4, picture), global_step, walltime)
+        self._add(_summary.value(tag, block(4, picture)), global_step, walltime)
 
     def add_images(
         self,
@@ -256,38 +264,77 @@ class SummaryWriter:
         walltime: float | None = None,
     ) -> None:
         """A text, in Markdown."""
-        self._add_string(
-            f"{tag}/text_summary", "text", text_string, global_step, walltime
-        )
+        self._add(_summary.text(tag, text_string), global_step, walltime)
 
-    def _add_string(
+    def add_figure(
         self,
         tag: str,
-        plugin: str,
-        text: str,
-        step: int | None = None,
-        wall_time: float | None = None,
+        figure: Any,
+        global_step: int | None = None,
+        close: bool = True,
+        walltime: float | None = None,
     ) -> None:
-        kind_string = 7
-        shape = block(2, block(2, integer(1, 1)))
-        tensor = integer(1, kind_string) + shape + block(8, text)
-        self._add(tag, _plugin(plugin) + block(8, tensor), step, wall_time)
+        """A figure of matplotlib, or several, side by side."""
+        from matplotlib import pyplot
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        figures = figure if isinstance(figure, list) else [figure]
+        pictures = []
+        for one in figures:
+            canvas = FigureCanvasAgg(one)
+            canvas.draw()
+            wide, high = canvas.get_width_height()
+            pixels = ember.frombuffer(
+                bytearray(canvas.buffer_rgba()), dtype=ember.uint8
+            )
+            pictures.append(pixels.reshape(high, wide, 4)[..., :3])
+            if close:
+                pyplot.close(one)
+        row = ember.cat(pictures, 1)
+        self.add_image(tag, row, global_step, walltime, dataformats="HWC")
+
+    def add_audio(
+        self,
+        tag: str,
+        snd_tensor: Any,
+        global_step: int | None = None,
+        sample_rate: int = 44100,
+        walltime: float | None = None,
+    ) -> None:
+        """A sound: values in -1..1, `sample_rate` a second."""
+        sound = _summary.audio(tag, snd_tensor, sample_rate)
+        self._add(sound, global_step, walltime)
+
+    def add_pr_curve(
+        self,
+        tag: str,
+        labels: Any,
+        predictions: Any,
+        global_step: int | None = None,
+        num_thresholds: int = 127,
+        weights: Any = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Precision and recall of predictions in 0..1 of labels that are 0 or 1."""
+        curve = _summary.pr_curve(tag, labels, predictions, num_thresholds, weights)
+        self._add(curve, global_step, walltime)
 
     def add_hparams(
         self,
         hparam_dict: dict[str, Any],
         metric_dict: dict[str, Any],
-        hparam_domain_discrete: dict | None = None,
+        hparam_domain_discrete: dict[str, list] | None = None,
         run_name: str | None = None,
         global_step: int | None = None,
     ) -> None:
-        """Hyperparameters and what came of them, as a text and scalars."""
-        rows = [f"| {key} | {value} |" for key, value in hparam_dict.items()]
-        table = "\n".join(["| parameter | value |", "| --- | --- |", *rows])
-        self.add_text("hparams", table, global_step)
-        self.add_text("hparams_json", json.dumps(hparam_dict, default=str), global_step)
-        for tag, value in metric_dict.items():
-            self.add_scalar(tag, value, global_step)
+        """Hyperparameters and what came of them, as a run of its own."""
+        parts = _summary.hparams(hparam_dict, metric_dict, hparam_domain_discrete)
+        folder = os.path.join(self.log_dir, run_name or str(time.time()))
+        with SummaryWriter(folder) as run:
+            for part in parts:
+                run.file_writer.add_summary(part, global_step)
+            for tag, value in metric_dict.items():
+                run.add_scalar(tag, value, global_step)
 
     def flush(self) -> None:
         """Hand what was written to the system."""

@@ -7,6 +7,7 @@ from typing import Any
 from ember._compat.small_modules import ConfigModule
 from ember.compiler._face import state
 
+trace_autograd_ops = False
 suppress_errors = False
 verbose = False
 cache_size_limit = recompile_limit = 8

@@ -3,6 +3,7 @@ on the device "meta", which computes shapes and dtypes."""
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import ember
@@ -30,6 +31,9 @@ class FakeTensor(Tensor, metaclass=_Meta):
     """A tensor on the device "meta"."""
 
 
+active: list[FakeTensorMode] = []  # the innermost last
+
+
 class FakeTensorMode:
     """A block in which tensors are made without memory."""
 
@@ -39,9 +43,11 @@ class FakeTensorMode:
 
     def __enter__(self) -> FakeTensorMode:
         self._device.__enter__()
+        active.append(self)
         return self
 
     def __exit__(self, *error: object) -> None:
+        active.pop()
         self._device.__exit__(*error)
 
     def from_tensor(self, tensor: Tensor, **options: Any) -> Tensor:
@@ -52,3 +58,8 @@ class FakeTensorMode:
 def is_fake(x: object) -> bool:
     """Whether a tensor has no memory."""
     return isinstance(x, Tensor) and x.is_meta
+
+
+def unset_fake_temporarily() -> Any:
+    """A block in which tensors have memory, whatever mode is on outside: on "cpu"."""
+    return ember.device("cpu") if active else nullcontext()
