@@ -19,6 +19,7 @@ import ember
 from ember import Tensor
 from ember.autograd.function import Function
 from ember.autograd.grad_mode import dual_levels
+from ember.func._batched import highest
 from ember.func._batched_grad import run_grad
 from ember.func._grad import fresh
 
@@ -87,6 +88,10 @@ class _SameMemory(Function):
     @staticmethod
     def backward(ctx, grad: Tensor) -> Tensor:
         return grad
+
+    @staticmethod
+    def vmap(info, in_dims: tuple, x: Tensor) -> tuple[Tensor, int]:
+        return _SameMemory.apply(x), in_dims[0]
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
@@ -177,7 +182,7 @@ class _ForwardContext:
     @property
     def saved_tensors(self) -> tuple:
         kept = self._ctx.saved_for_forward
-        return self._ctx.saved_tensors if kept is None else kept
+        return () if kept is None else kept
 
 
 def apply_dual(cls, args: tuple):
@@ -185,21 +190,72 @@ def apply_dual(cls, args: tuple):
     tangents = [unpack_dual(x).tangent if isinstance(x, Tensor) else None for x in args]
     if all(t is None for t in tangents):
         return None
+    if highest(args):
+        raise RuntimeError(
+            f"You tried to vmap over {cls.__name__}, but a Function with a jvp takes "
+            "no directions inside of vmap: use ember.func.jvp"
+        )
     result = ember._C._function_apply(cls, args)
     results = result if isinstance(result, tuple) else (result,)
     nodes = [r.grad_fn for r in results if isinstance(r, Tensor) and r.grad_fn]
     if not nodes:
         return result
     wanted = [
-        ember.zeros_like(x.detach()) if t is None and isinstance(x, Tensor) else t
+        ember.zeros_like(x.detach()) if t is None and _can_move(x) else t
         for x, t in zip(args, tangents)
     ]
+    versions = [t._version if isinstance(t, Tensor) else 0 for t in wanted]
     with ember.no_grad():
         moved = cls.jvp(_ForwardContext(nodes[0]), *wanted)
     moved = moved if isinstance(moved, tuple) else (moved,)
+    for r, t in zip(results, moved):
+        _check_moved(r, t, args, wanted, versions)
     # Cut from their history, which would give the same directions once more.
     made = tuple(r if t is None else _moved(r, t, args) for r, t in zip(results, moved))
     return made if isinstance(result, tuple) else made[0]
+
+
+def _can_move(x: object) -> bool:
+    return isinstance(x, Tensor) and (x.is_floating_point() or x.is_complex())
+
+
+def _check_moved(
+    result, tangent: Tensor | None, args: tuple, given: list, versions: list
+) -> None:
+    """A result that shares memory with an argument needs a direction that shares it
+    with the argument's: else one of them would not see what changes the other."""
+    if tangent is None:
+        return
+    if isinstance(result, Tensor) and not result.requires_grad:
+        raise RuntimeError(
+            "A custom Function returned a forward gradient for an output that is not "
+            "differentiable. You should return None at that position instead."
+        )
+    for arg, before, version in zip(args, given, versions):
+        if result is arg:
+            if tangent is before and before._version != version:
+                return
+            raise RuntimeError(
+                "An inplace custom Function is not modifying the forward mode "
+                "gradients inplace. If the forward is modifying an input inplace, then "
+                "the jvp function must modify the corresponding gradient inplace."
+            )
+        if not isinstance(arg, Tensor) or not result._is_view():
+            continue
+        if result._base is not (arg if arg._base is None else arg._base):
+            continue
+        if not tangent._is_view():
+            raise RuntimeError(
+                "A custom Function's forward is returning a view (or an input as-is) "
+                "but the jvp is not returning a view."
+            )
+        if tangent._base is not (before if before._base is None else before._base):
+            which = "given grad input" if arg._base is None else "same base as it"
+            raise RuntimeError(
+                "A custom Function's forward is returning a view (or an input as-is) "
+                f"but the jvp is not returning a view of the {which}."
+            )
+        return
 
 
 def _moved(result: Tensor, tangent: Tensor, args: tuple) -> Tensor:
@@ -210,3 +266,9 @@ def _moved(result: Tensor, tangent: Tensor, args: tuple) -> Tensor:
     pairs[:] = [p for p in pairs if p.dual is not result]
     pairs.append(_Direction(result, result.grad_fn, result, tangent))
     return result
+
+
+def __getattr__(name: str) -> int:
+    if name == "_current_level":  # -1 outside of all; libraries ask for it
+        return len(_levels) - 1
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
