@@ -11,7 +11,6 @@ from typing import Any
 import ember
 from ember import _C
 from ember.compiler import _llvm, _queue, _rows
-from ember.compiler._emit import emit
 from ember.compiler._layout import CHEAP, SHORT_ROW, Layout, columns_of
 from ember.compiler._program import Program
 from ember.compiler._space import Axes, reduced, walked
@@ -34,9 +33,14 @@ class Kernel:
 
     def __init__(self, program: Program, layout: Layout) -> None:
         self.program, self.layout = program, layout
-        self.code, calls = _llvm.machine_code(
-            repr((program, layout)), lambda: emit(program, layout, _llvm.level())
-        )
+
+        def emitted() -> Any:
+            from ember.compiler._emit import emit  # not for what is on disk
+
+            return emit(program, layout, _llvm.level())
+
+        key = repr((program, layout))
+        self.code, calls = _llvm.machine_code(key, emitted)
         kernels = [_rows.kernel(*call) for call in calls]
         self.functions = [found[0] for found in kernels if found is not None]
 

@@ -121,38 +121,38 @@ class Lowering:
 
     # --- memory ---
 
-    def load(self, type: str, pointer: str, masked: bool = False) -> str:
-        """One vector from memory, of which nothing is known but that it is there; if
-        `masked`, those of its elements that matter."""
+    def load(self, type: str, pointer: str) -> str:
+        """One vector from memory, of which nothing is known but that it is there."""
         align = size_of(type)
-        if masked:
-            vector, name = self.vector(type), f"llvm.masked.load.{self._suffix(type)}"
-            given = (("ptr", pointer), ("i32", str(align)), *self._mask())
-            return self.new(self.intrinsic(name, vector, *given, (vector, "poison")))
         memory = f"<{self.width} x {memory_type(type)}>"
         value = self.new(f"load {memory}, ptr {pointer}, align {align}")
         if type == "b1":
             return self.new(f"icmp ne {memory} {value}, zeroinitializer")
         return value
 
-    def _suffix(self, type: str) -> str:
-        kind = "f" if is_float(type) else "i"
-        return f"v{self.width}{kind}{bits_of(type)}.p0"
-
-    def _mask(self) -> list[tuple[str, str]]:
-        return [(self.vector("b1"), self.valid())]
-
-    def store(self, type: str, value: str, pointer: str, masked: bool = False) -> None:
-        if masked:
-            name = f"llvm.masked.store.{self._suffix(type)}"
-            given = ((self.vector(type), value), ("ptr", pointer))
-            align = ("i32", str(size_of(type)))
-            self.line(self.intrinsic(name, "void", *given, align, *self._mask()))
-            return
+    def store(self, type: str, value: str, pointer: str) -> None:
         memory = f"<{self.width} x {memory_type(type)}>"
         if type == "b1":
             value = self.new(f"zext {self.vector('b1')} {value} to {memory}")
         self.line(f"store {memory} {value}, ptr {pointer}, align {size_of(type)}")
+
+    def gather(self, size: int, source: str, room: str) -> None:
+        """The elements that matter, of so many bytes each, into a room for all."""
+        vector, given = f"<{self.width} x i{8 * size}>", self._masked(size, source)
+        name = f"llvm.masked.load.v{self.width}i{8 * size}.p0"
+        value = self.new(self.intrinsic(name, vector, *given, (vector, "poison")))
+        self.line(f"store {vector} {value}, ptr {room}, align {size}")
+
+    def scatter(self, size: int, room: str, target: str) -> None:
+        """The elements that matter out of a room."""
+        vector, given = f"<{self.width} x i{8 * size}>", self._masked(size, target)
+        value = self.new(f"load {vector}, ptr {room}, align {size}")
+        name = f"llvm.masked.store.v{self.width}i{8 * size}.p0"
+        self.line(self.intrinsic(name, "void", (vector, value), *given))
+
+    def _masked(self, size: int, pointer: str) -> list[tuple[str, str]]:
+        mask = (self.vector("b1"), self.valid())
+        return [("ptr", pointer), ("i32", str(size)), mask]
 
     def splat(self, type: str, scalar: str) -> str:
         one = self.new(

@@ -11,6 +11,9 @@ from ember.compiler._layout import Layout
 from ember.compiler._lower import Lowering, size_of
 from ember.compiler._program import Program
 
+# Bytes of the smallest elements of which a level reads and writes some of a vector.
+_MASKED = {"baseline": 16, "avx2": 4, "avx512": 1}
+
 
 class Memory:
     """The tensors of a program: its inputs, then its outputs."""
@@ -143,15 +146,14 @@ class Memory:
     def near(self, way: str, slot: int, at: str) -> None:
         """The tail of what lies together. Not by memcpy, which would have to be found
         when the code is loaded."""
-        low, type, room = self.low, _rows.MEMORY[self.slots[slot]], self.room(slot)
-        size = size_of(type)
-        if self.layout.columns and size >= 4 and low.level != "baseline":
-            # In one step, as columns have it in every row.
-            source, target = (at, room) if way == "gather" else (room, at)
-            value = low.load(type, source, masked=source == at)
-            low.store(type, value, target, masked=target == at)
-        else:
+        low, room = self.low, self.room(slot)
+        size = size_of(_rows.MEMORY[self.slots[slot]])
+        if size < _MASKED[low.level]:
             self.strided(way, slot, room, at, str(size))
+        elif way == "gather":
+            low.gather(size, at, room)
+        else:
+            low.scatter(size, room, at)
 
     def strided(self, way: str, slot: int, room: str, at: str, stride: str) -> None:
         size = size_of(_rows.MEMORY[self.slots[slot]])

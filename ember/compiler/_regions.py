@@ -6,13 +6,13 @@ is there. What a group is, `_program.py` says.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ember import _C
 from ember.compiler import _queue
-from ember.compiler._emit import Layout
-from ember.compiler._kernel import GRAIN, Fused, Kernel
-from ember.compiler._program import Node, Program
+
+if TYPE_CHECKING:
+    from ember.compiler._kernel import Fused, Kernel
 
 
 class Compiled(NamedTuple):
@@ -33,12 +33,18 @@ class _Ticket:
         return self._pending.ready()
 
     def result(self) -> Compiled:
+        from ember.compiler._kernel import GRAIN
+
         kernel = self._pending.result()
         grain = max(1, GRAIN // self._fused.cost)
         return Compiled(kernel.code, kernel.functions, grain)
 
 
 def _compile(nodes: Any, outputs: Any, rows: Any, layout: Any) -> _Ticket:
+    from ember.compiler._kernel import Fused
+    from ember.compiler._layout import Layout
+    from ember.compiler._program import Node, Program
+
     fused = Fused(Program(tuple(Node(*n) for n in nodes), outputs, rows))
     return _Ticket(fused, fused.prepare(Layout(*layout)))
 

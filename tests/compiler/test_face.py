@@ -237,6 +237,19 @@ def test_a_module_compiled_in_place():
         model.compile(mode="fastest")
 
 
+def test_states_for_pickling_are_copies():
+    class Forgets(nn.Linear):
+        def __getstate__(self):
+            state = super().__getstate__()
+            del state["in_features"]
+            return state
+
+    model = Forgets(2, 2)
+    model.compile()
+    assert "_compiled_call_impl" not in model.__getstate__()
+    assert model.in_features == 2 and model(ember.ones(2)).shape == (2,)
+
+
 def test_hooks_of_a_compiled_module():
     model = nn.Linear(2, 2)
     compiled = ember.compile(model)

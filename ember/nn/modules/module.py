@@ -182,9 +182,8 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods, _ModuleB
         return sorted(name for name in names if not name[0].isdigit())
 
     def __getstate__(self) -> dict:
-        state = self.__dict__
-        if "_compiled_call_impl" in state:
-            state = {k: v for k, v in state.items() if k != "_compiled_call_impl"}
+        state = self.__dict__.copy()  # for subclasses to change
+        state.pop("_compiled_call_impl", None)
         return state
 
     def __setstate__(self, state: dict) -> None:
