@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace ember {
 
@@ -131,6 +132,8 @@ const char* formula_of(Binary f);
 const char* formula_of(Compare f);
 const char* formula_of(Ternary f);
 const char* derivative_of(Unary f);
+// Whether a derivative, by its text, stops gradients: see scalar_functions.h.
+constexpr bool cuts(std::string_view derivative) { return derivative.starts_with("cut("); }
 // The gradient of operand i, in terms of g, a, b, c and y.
 const char* gradient_of(Binary f, int i);
 const char* gradient_of(Ternary f, int i);

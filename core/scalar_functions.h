@@ -18,6 +18,8 @@
 // conditions with & and |, call only functions that are rows here (or live in special_functions.h).
 // conj(x) is x for a real T. A derivative is plain: the product with g, and the conjugate, are added
 // by chain(). Gradients of BINARY and TERNARY rows include g. `never` there means: none exists.
+// A derivative that begins with cut(c, d) is 0 where c, and there the gradient is 0 whatever g is:
+// inf and NaN do not pass.
 
 // The families: each is one object file per level of the CPU backend.
 #ifndef ARITHMETIC
@@ -145,7 +147,7 @@ UNARY(atanh, kFloat, x, atanh(x), 1 / (1 - x * x), "Inverse hyperbolic tangent o
 UNARY_P(pow_scalar, (exponent), kFloatComplex, x, pow(x, p0),
         where(p0 == 0, (T)0, p0 * pow(x, p0 - 1)), "Each element to the power of a number.")
 
-BINARY(pow, kNumber | kTakesNumbers, pow(a, b), g * conj(where(b == 0, (T)0, b * pow(a, b - 1))),
+BINARY(pow, kNumber | kTakesNumbers, pow(a, b), where(b == 0, (T)0, g * conj(b * pow(a, b - 1))),
        where((a == 0) & isfinite(y), (T)0, g * conj(y * log(a))), "The first to the power of the second.")
 BINARY(ldexp, kFloat | kExact | kFunctionInPlace | kUnaligned, a * exp2(b), g * conj(exp2(b)), g * conj(y * (T)0.69314718055994530942),
        "The first times 2 to the power of the second.")
@@ -180,8 +182,8 @@ BINARY(hypot, kFloatOnly, hypot(a, b), g * (a / y), g * (b / y), "sqrt(a * a + b
 #if !defined(FAMILY) || FAMILY == ACTIVATION
 UNARY(sigmoid, kFloat, y, sigmoid(x), y * (1 - y), "1 / (1 + exp(-x)) for each element.")
 UNARY(logsigmoid, kFloatOnly, x, -log1p_exp(-x), sigmoid(-x), "log(sigmoid(x)).")
-UNARY(relu, kReal, y, where(x <= 0, (T)0, x), where(y <= 0, (T)0, (T)1), "max(x, 0) for each element.")
-UNARY(relu6, kReal, x, minimum(maximum(x, (T)0), (T)6), where((x > 0) & (x < 6), (T)1, (T)0),
+UNARY(relu, kReal, y, where(x <= 0, (T)0, x), cut(y <= 0, (T)1), "max(x, 0) for each element.")
+UNARY(relu6, kReal, x, minimum(maximum(x, (T)0), (T)6), cut((x <= 0) | (x >= 6), (T)1),
       "x limited to the range from 0 to 6.")
 UNARY(erf, kRealFloat, x, erf(x), (T)1.12837916709551257390 * exp(-x * x), "Error function of each element.")
 UNARY(erfc, kRealFloat, x, erfc(x), (T)-1.12837916709551257390 * exp(-x * x),
@@ -209,11 +211,11 @@ UNARY_P(softplus, (beta, threshold, 1 / beta), kFloatOnly, x, where(x * p0 > p1,
 UNARY(softsign, kRealFloat, x, x / (1 + abs(x)), 1 / ((1 + abs(x)) * (1 + abs(x))), "x / (1 + abs(x)).")
 UNARY(tanhshrink, kFloat, x, x - tanh(x), tanh(x) * tanh(x), "x - tanh(x).")
 UNARY_P(hardtanh, (min_val, max_val), kReal, x, minimum(p1, maximum(p0, x)),
-        where((x > p0) & (x < p1), (T)1, (T)0), "x limited to a range.")
+        cut((x <= p0) | (x >= p1), (T)1), "x limited to a range.")
 UNARY(hardsigmoid, kFloatOnly, x, minimum(maximum(x + 3, (T)0), (T)6) / 6,
-      where((x > -3) & (x < 3), (T)0.16666666666666666667, (T)0), "relu6(x + 3) / 6.")
+      cut((x <= -3) | (x >= 3) | (x != x), (T)0.16666666666666666667), "relu6(x + 3) / 6.")
 UNARY(hardswish, kFloatOnly, x, x * minimum(maximum(x + 3, (T)0), (T)6) / 6,
-      where(x <= -3, (T)0, where(x >= 3, (T)1, x / 3 + (T)0.5)), "x * relu6(x + 3) / 6.")
+      cut(x <= -3, where(x >= 3, (T)1, x / 3 + (T)0.5)), "x * relu6(x + 3) / 6.")
 UNARY_P(leaky_relu, (negative_slope), kFloatOnly, x, where(x > 0, x, x * p0), where(x > 0, (T)1, p0),
         "x where it is positive, slope * x elsewhere.")
 UNARY_P(elu, (alpha, scale, input_scale), kFloatOnly, x,
@@ -221,18 +223,18 @@ UNARY_P(elu, (alpha, scale, input_scale), kFloatOnly, x,
         where(x > 0, p1, p0 * p1 * p2 * exp(minimum(x, (T)0) * p2)),
         "scale * x where it is positive, scale * alpha * (exp(input_scale * x) - 1) elsewhere.")
 UNARY_P(hardshrink, (lambd), kFloatOnly, x, where((x >= -p0) & (x <= p0), (T)0, x),
-        where((x < -p0) | (x > p0), (T)1, (T)0), "x outside [-lambd, lambd], 0 inside.")
+        cut((x >= -p0) & (x <= p0), (T)1), "x outside [-lambd, lambd], 0 inside.")
 UNARY_P(softshrink, (lambd), kFloatOnly, x, where(x > p0, x - p0, where(x < -p0, x + p0, x * 0)),
-        where((x < -p0) | (x > p0), (T)1, (T)0), "x moved towards 0 by lambd, 0 within it.")
+        cut((x >= -p0) & (x <= p0), (T)1), "x moved towards 0 by lambd, 0 within it.")
 UNARY_P(huber, (delta), kFloatOnly, x, where(abs(x) <= p0, (T)0.5 * x * x, p0 * (abs(x) - (T)0.5 * p0)),
         where(x > p0, p0, where(x < -p0, -p0, x)), "x * x / 2 within [-delta, delta], straight lines outside.")
-UNARY_P(threshold, (threshold, value), kReal, x, where(x <= p0, p1, x), where(x <= p0, (T)0, (T)1),
+UNARY_P(threshold, (threshold, value), kReal, x, where(x <= p0, p1, x), cut(x <= p0, (T)1),
         "x above a threshold, a given value elsewhere.")
 UNARY(logit, kRealFloat, x, log(x / (1 - x)),
       where((x < 0) | (x > 1), (T)NAN, 1 / (x * (1 - x))), "log(x / (1 - x)).")
 UNARY_P(logit_eps, (low, high), kRealFloat, x,
         log(minimum(p1, maximum(p0, x)) / (1 - minimum(p1, maximum(p0, x)))),
-        where((x >= p0) & (x <= p1), 1 / (x * (1 - x)), (T)0), "logit of x limited to [low, high].")
+        cut((x < p0) | (x > p1), 1 / (x * (1 - x))), "logit of x limited to [low, high].")
 #endif
 
 #if !defined(FAMILY) || FAMILY == SPECIAL

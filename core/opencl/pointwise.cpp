@@ -217,8 +217,9 @@ void OpenClBackend::ternary(Ternary f, Dtype compute, const Tensor& out, const I
 void OpenClBackend::unary_grad(Unary f, Dtype compute, const Tensor& out, const Input& g,
                                const Input& keep, const Params& p) {
   const Keep k = keep_of(f);
-  const std::string formula =
-      std::string(is_complex(compute) ? "g * conj(" : "g * (T)(") + derivative_of(f) + ")";
+  const std::string derivative = derivative_of(f);
+  std::string formula = (is_complex(compute) ? "g * conj(" : "g * (T)(") + derivative + ")";
+  if (cuts(derivative)) formula = "where(" + derivative + " == 0, (T)0, " + formula + ")";
   const char* name = k == Keep::y ? "y" : "x";
   if (k == Keep::none)
     run({"grad:", name_of(f), formula, {"g"}}, compute, out, {&g}, &p);

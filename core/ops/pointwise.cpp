@@ -14,7 +14,7 @@ using namespace pointwise;
         [](const Tensor& g, [[maybe_unused]] const Tensor& x, const Params&) -> Tensor { \
           using T [[maybe_unused]] = double;                                             \
           [[maybe_unused]] const Tensor& y = x;                                          \
-          return chain(g, deriv);                                                        \
+          return chain<cuts(#deriv)>(g, deriv);                                          \
         }};                                                                              \
     return pointwise::unary(row, self, {}, dest);                                        \
   }
@@ -26,7 +26,7 @@ using namespace pointwise;
           using T [[maybe_unused]] = double;                                               \
           [[maybe_unused]] const Tensor& y = x;                                            \
           [[maybe_unused]] double p0 = p.p0, p1 = p.p1, p2 = p.p2;                         \
-          return chain(g, deriv);                                                          \
+          return chain<cuts(#deriv)>(g, deriv);                                            \
         }};                                                                                \
     return pointwise::unary(row, self, params, dest);                                      \
   }

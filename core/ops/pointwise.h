@@ -65,11 +65,19 @@ constexpr Formula<F> formula(F rule, std::string_view text) {
           text != "never"};
 }
 
-// The product of a gradient with a plain derivative.
-inline Tensor chain(const Tensor& g, const Tensor& derivative) { return g * conj(derivative); }
-inline Tensor chain(const Tensor& g, double derivative) {
+// The product of a gradient with a plain derivative; where that cuts it off, or is the number 0,
+// it is 0 whatever the gradient is.
+template <bool cuts_off>
+Tensor chain(const Tensor& g, const Tensor& derivative) {
+  const Tensor product = g * conj(derivative);
+  return cuts_off ? where(derivative == 0, 0.0, product) : product;
+}
+template <bool>
+Tensor chain(const Tensor& g, double derivative) {
+  if (derivative == 0) return zeros_like(g);
   return derivative == 1 ? g : g * Scalar(derivative);
 }
+inline Tensor cut(const Tensor& c, const Operand& d) { return where(c, 0.0, d); }
 // What `never` stands for in tensor code; it is not reached.
 struct Never {
   operator Tensor() const { return {}; }

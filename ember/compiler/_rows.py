@@ -284,7 +284,10 @@ def _formula_value(
         names["x"] = names["y"] = kept
         unfused = _math.unfused if node.name in _UNFUSED else None
         d = _formula.evaluate(tree, names, functions, cast_literal, unfused)
-        return g * cast_literal(d)
+        product = g * cast_literal(d)
+        if rows()["unary", node.name].texts[1].startswith("cut("):
+            return _math.where(cast_literal(d).eq(0), product.const(0), product)
+        return product
     if node.op == "unary":
         x = operands[0]
         if node.name == "log" and type == "f32" and graph.level == "avx512":

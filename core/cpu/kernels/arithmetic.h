@@ -24,6 +24,11 @@ inline T where(bool c, T a, T b) {
 }
 
 template <class T>
+inline T cut(bool c, T d) {
+  return c ? T(0) : d;
+}
+
+template <class T>
 inline T conj(T x) {
   return x;
 }

@@ -43,6 +43,7 @@ EMBER_INLINE T param(double v) {
   struct Unary_##name {                                                              \
     static constexpr Unary id = Unary::name;                                         \
     static constexpr Types types = types_;                                           \
+    static constexpr bool cut_off = cuts(#deriv);                                    \
     static constexpr bool has_grad = Keep::keep == Keep::x || Keep::keep == Keep::y; \
     template <class T>                                                               \
     static EMBER_INLINE auto forward(T x, EMBER_PARAMS) {                            \
@@ -176,8 +177,14 @@ void unary_grad_kernel(const void* g_, const void* kept_, void* out_, int64_t n,
   const T* kept = static_cast<const T*>(kept_);
   T* out = static_cast<T*>(out_);
   const T p0 = param<T>(p.p0), p1 = param<T>(p.p1), p2 = param<T>(p.p2);
-  auto f = [=](G dy, T v)
-               EMBER_LAMBDA { return T(T(dy) * conj(T(Row::derivative(v, p0, p1, p2)))); };
+  auto f = [=](G dy, T v) EMBER_LAMBDA {
+    const T d = T(Row::derivative(v, p0, p1, p2));
+    const T product = T(T(dy) * conj(d));
+    if constexpr (Row::cut_off)
+      return d == T(0) ? T(0) : product;
+    else
+      return product;
+  };
   if constexpr (turns<Row, T>) {
     auto exact = [](G dy, T v) {
       return T(dy * T(Row::derivative(Exact(v), Exact(0), Exact(0), Exact(0))));

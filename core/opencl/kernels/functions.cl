@@ -2,6 +2,7 @@
 // T_FLOAT, T_SIGNED or T_UNSIGNED (and T_BOOL with it), U (the unsigned type of the same size) and
 // T_BITS (of floats, too).
 #define where(c, t, f) ((c) != 0 ? (t) : (f))
+#define cut(c, d) where(c, (T)0, d)
 #define conj(x) (x)
 #define isreal(x) (1)
 #define zeros_like(x) ((T)0)

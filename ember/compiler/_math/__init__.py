@@ -35,7 +35,7 @@ __all__ = [
 _ANY = (
     "abs ceil floor trunc round conj sign sgn reciprocal rsqrt bitwise_not isnan isinf "
     "isfinite signbit isreal maximum minimum fmax fmin heaviside lerp left_shift "
-    "right_shift where"
+    "right_shift where cut"
 )
 _FLOATS = (
     "copysign sqrt trunc_divide exp exp2 expm1 tanh sigmoid cosh sinh log log2 log10 "

@@ -39,6 +39,11 @@ def where(c: V, a: Any, b: Any) -> V:
     return a.make("select", c, a, b)
 
 
+def cut(c: V, d: V) -> V:
+    """A derivative that is 0 where `c`: see core/scalar_functions.h."""
+    return where(c, d.const(0), d)
+
+
 def abs(x: V) -> V:
     if is_float(x.type):
         return x.make("fabs", x)
