@@ -19,6 +19,7 @@ import ember
 from ember import Tensor
 from ember.autograd.function import Function
 from ember.autograd.grad_mode import dual_levels
+from ember.func._batched import highest
 from ember.func._batched_grad import run_grad
 from ember.func._grad import fresh
 
@@ -87,6 +88,10 @@ class _SameMemory(Function):
     @staticmethod
     def backward(ctx, grad: Tensor) -> Tensor:
         return grad
+
+    @staticmethod
+    def vmap(info, in_dims: tuple, x: Tensor) -> tuple[Tensor, int]:
+        return _SameMemory.apply(x), in_dims[0]
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
@@ -185,6 +190,11 @@ def apply_dual(cls, args: tuple):
     tangents = [unpack_dual(x).tangent if isinstance(x, Tensor) else None for x in args]
     if all(t is None for t in tangents):
         return None
+    if highest(args):
+        raise RuntimeError(
+            f"You tried to vmap over {cls.__name__}, but a Function with a jvp takes "
+            "no directions inside of vmap: use ember.func.jvp"
+        )
     result = ember._C._function_apply(cls, args)
     results = result if isinstance(result, tuple) else (result,)
     nodes = [r.grad_fn for r in results if isinstance(r, Tensor) and r.grad_fn]
@@ -210,3 +220,9 @@ def _moved(result: Tensor, tangent: Tensor, args: tuple) -> Tensor:
     pairs[:] = [p for p in pairs if p.dual is not result]
     pairs.append(_Direction(result, result.grad_fn, result, tangent))
     return result
+
+
+def __getattr__(name: str) -> int:
+    if name == "_current_level":  # -1 outside of all; libraries ask for it
+        return len(_levels) - 1
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -1,18 +1,20 @@
 """Numerical checks of gradients: `gradcheck` and `gradgradcheck`.
 
-Complex tensors are looked at as pairs of reals: a gradient in PyTorch's convention is
-then the transposed real Jacobian applied to the cotangent, and one comparison serves
-real and complex, inputs and outputs alike.
+What is compared with what is in `_jacobians.py`; here are the two functions, and how
+sparse inputs become dense ones.
 """
 
 from collections.abc import Callable, Sequence
-from itertools import product
 
 import ember
-
-
-class GradcheckError(RuntimeError):
-    """Raised by `gradcheck` and `gradgradcheck` when a check fails."""
+from ember.autograd._jacobians import (
+    Derivatives,
+    GradcheckError,
+    as_tuple,
+    differentiable,
+    random_like,
+    wants_gradient,
+)
 
 
 def gradcheck(
@@ -57,12 +59,12 @@ def gradcheck(
             "Setting check_batched_forward_grad=True requires check_forward_ad to be "
             "True"
         )
-    inputs = _tuple(inputs)
+    inputs = as_tuple(inputs)
     if any(_is_sparse(x) for x in inputs):
         func, inputs = _densified(func, inputs, bool(masked))
     _check_inputs(inputs)
     try:
-        check = _Check(func, inputs, eps, atol, rtol, nondet_tol)
+        check = Derivatives(func, inputs, eps, atol, rtol, nondet_tol)
         if not check.outputs:
             check.expect_no_gradient()
         elif check_backward_ad:
@@ -72,10 +74,15 @@ def gradcheck(
                     check.dtypes(index)
                 if check_batched_grad:
                     check.batched(index)
+            check.linear_in_cotangents()
             if check_undefined_grad:
-                check.undefined()
+                check.undefined_cotangents()
         if check.outputs and check_forward_ad:
             check.forward_fast() if fast_mode else check.forward()
+            if check_undefined_grad:
+                check.undefined_tangents()
+            if check_batched_forward_grad:
+                check.batched_forward()
     except GradcheckError:
         if raise_exception:
             raise
@@ -110,21 +117,26 @@ def gradgradcheck(
     >>> ember.autograd.gradgradcheck(ember.exp, (x,))
     True
     """
-    inputs = _tuple(inputs)
+    inputs = as_tuple(inputs)
     if grad_outputs is None:
-        outputs = _differentiable(func(*inputs))
+        outputs = differentiable(func(*inputs))
         cotangents = tuple(
-            _random_like(o, gen_non_contig_grad_outputs).requires_grad_()
+            random_like(o, gen_non_contig_grad_outputs).requires_grad_()
             for o in outputs
         )
     else:
-        cotangents = _tuple(grad_outputs)
+        cotangents = as_tuple(grad_outputs)
     count = len(inputs)
 
     def first_gradients(*args):
         values = args[:count]
-        wanted = tuple(x for x in values if _requires_grad(x))
-        outputs = _differentiable(func(*values))
+        # In forward mode only those that move come in with a history.
+        wanted = tuple(
+            x.requires_grad_()
+            for x, given in zip(values, inputs)
+            if wants_gradient(given)
+        )
+        outputs = differentiable(func(*values))
         return ember.autograd.grad(
             outputs, wanted, args[count:], create_graph=True, allow_unused=True
         )
@@ -145,224 +157,6 @@ def gradgradcheck(
         fast_mode=fast_mode,
         masked=masked,
     )
-
-
-_FORWARD = "computed with forward mode "
-
-
-class _Check:
-    """One function at one point: its numerical and analytical derivatives."""
-
-    def __init__(self, func, inputs, eps, atol, rtol, nondet_tol):
-        self.func, self.args, self.eps = func, inputs, eps
-        self.atol, self.rtol, self.nondet_tol = atol, rtol, nondet_tol
-        self.where = [i for i, x in enumerate(inputs) if _requires_grad(x)]
-        self.inputs = [inputs[i] for i in self.where]
-        made = _tuple(func(*inputs))
-        self.kept = [i for i, o in enumerate(made) if _requires_grad(o)]
-        self.outputs = [made[i] for i in self.kept]
-
-    def values(self, kept: bool = True) -> list:
-        """The outputs at the present inputs, without history, as flat reals."""
-        made = _tuple(self.func(*self.args))
-        if not kept:
-            return [_flat(o) for o in made if _wants_grad(o)]
-        return [_flat(made[i]) for i in self.kept]
-
-    def difference(self, data, shifts, kept: bool = True) -> list:
-        """(f(x + eps s) - f(x - eps s)) / 2 eps for changes `(index, s)` of `data`."""
-        before = [(i, data[i].item()) for i, _ in shifts]
-        try:
-            for (i, old), (_, s) in zip(before, shifts):
-                data[i] = old + self.eps * s
-            up = self.values(kept)
-            for (i, old), (_, s) in zip(before, shifts):
-                data[i] = old - self.eps * s
-            down = self.values(kept)
-        finally:
-            for i, old in before:
-                data[i] = old
-        return [(u - d) / (2 * self.eps) for u, d in zip(up, down)]
-
-    def vjp(self, index: int, cotangent) -> list:
-        """Gradients of one output, flat; zeros where there is none."""
-        grads = ember.autograd.grad(
-            self.outputs[index],
-            self.inputs,
-            cotangent,
-            retain_graph=True,
-            allow_unused=True,
-        )
-        for x, g in zip(self.inputs, grads):
-            if g is not None and g.shape != x.shape:
-                raise GradcheckError("Analytical gradient has incorrect size")
-        return [
-            _flat(ember.zeros_like(x) if g is None else g)
-            for x, g in zip(self.inputs, grads)
-        ]
-
-    def analytical(self, index: int) -> list:
-        """The Jacobians [input, output] of one output, by one backward a column."""
-        out = self.outputs[index]
-        columns: list[list] = [[] for _ in self.inputs]
-        for k in range(_flat(out).numel()):
-            v = ember.zeros_like(out.detach())
-            flat = _flat_view(v := v.contiguous())
-            flat[k] = 1
-            for column, g in zip(columns, self.vjp(index, v)):
-                column.append(g)
-        return [
-            ember.stack(c, 1) if c else _flat(x).new_zeros((_flat(x).numel(), 0))
-            for c, x in zip(columns, self.inputs)
-        ]
-
-    def numerical(self, kept: bool = True) -> list:
-        """For each input, the Jacobians [input, output] of all outputs."""
-        result = []
-        for x in self.inputs:
-            data = _real_view(x)
-            rows = [
-                self.difference(data, [(i, 1.0)], kept)
-                for i in product(*map(range, data.shape))
-            ]
-            empty = [o.new_zeros((0, o.numel())) for o in self.values(kept)]
-            result.append([ember.stack(r) for r in zip(*rows)] if rows else empty)
-        return result
-
-    def full(self, index: int) -> None:
-        """Compare every element of the Jacobians of one output."""
-        if not hasattr(self, "measured"):
-            self.measured = self.numerical()
-        exact = self.analytical(index)
-        again = self.analytical(index)
-        for j, (a, b) in enumerate(zip(exact, again)):
-            self.compare(index, j, a, self.measured[j][index])
-            if not ember.allclose(a, b, rtol=0.0, atol=self.nondet_tol):
-                raise GradcheckError(
-                    "Backward is not reentrant, i.e., running backward with same "
-                    "input and grad_output multiple times gives different values, "
-                    "although analytical gradient matches numerical gradient."
-                    f"The tolerance for nondeterminism was {self.nondet_tol}."
-                )
-
-    def fast(self, index: int) -> None:
-        """Compare u' J v for one random pair of vectors for each input."""
-        v = _random_like(self.outputs[index])
-        exact = self.vjp(index, v)
-        weights = _flat(v)
-        for j, x in enumerate(self.inputs):
-            data = _real_view(x)
-            places = list(product(*map(range, data.shape)))
-            u = ember.rand(len(places), dtype=exact[j].dtype)
-            moved = self.difference(data, list(zip(places, u.tolist())))[index]
-            self.compare(index, j, exact[j] @ u, moved.to(weights.dtype) @ weights)
-
-    def moved(self, j: int, tangent) -> list:
-        """The directions of the outputs as the j-th input moves by `tangent`, flat."""
-        from ember.autograd import forward_ad
-
-        with forward_ad.dual_level():
-            args = list(self.args)
-            dual = forward_ad.make_dual(self.inputs[j].detach(), tangent)
-            args[self.where[j]] = dual
-            made = _tuple(self.func(*args))
-            found = [forward_ad.unpack_dual(made[i]).tangent for i in self.kept]
-        return [
-            _flat(ember.zeros_like(out.detach()) if t is None else t)
-            for out, t in zip(self.outputs, found)
-        ]
-
-    def forward(self) -> None:
-        """Compare the Jacobians with those of forward mode, a row at a time."""
-        if not hasattr(self, "measured"):
-            self.measured = self.numerical()
-        for j, x in enumerate(self.inputs):
-            rows = []
-            for k in range(_real_view(x).numel()):
-                tangent = ember.zeros_like(x.detach()).contiguous()
-                _flat_view(tangent)[k] = 1
-                rows.append(self.moved(j, tangent))
-            for index in range(len(self.outputs)):
-                if rows:
-                    exact = ember.stack([row[index] for row in rows])
-                    self.compare(index, j, exact, self.measured[j][index], _FORWARD)
-
-    def forward_fast(self) -> None:
-        """The same for one random direction of each input."""
-        for j, x in enumerate(self.inputs):
-            data = _real_view(x)
-            tangent = _random_like(x.detach())
-            places = list(product(*map(range, data.shape)))
-            shifts = zip(places, _flat_view(tangent.contiguous()).tolist())
-            measured = self.difference(data, list(shifts))
-            for index, exact in enumerate(self.moved(j, tangent)):
-                self.compare(index, j, exact, measured[index], _FORWARD)
-
-    def compare(self, index: int, j: int, exact, measured, by: str = "") -> None:
-        close = ember.allclose(
-            exact, measured.to(exact.dtype), rtol=self.rtol, atol=self.atol
-        )
-        if not close:
-            raise GradcheckError(
-                f"Jacobian {by}mismatch for output {self.kept[index]} with respect to "
-                f"input {self.where[j]},\n"
-                f"numerical:{measured}\nanalytical:{exact}\n"
-            )
-
-    def dtypes(self, index: int) -> None:
-        out = self.outputs[index]
-        grads = ember.autograd.grad(
-            out,
-            self.inputs,
-            ember.ones_like(out),
-            retain_graph=True,
-            allow_unused=True,
-        )
-        for x, g in zip(self.inputs, grads):
-            if g is not None and g.dtype != x.dtype:
-                raise GradcheckError(
-                    f"Gradient has dtype mismatch: {g.dtype} for input {x.dtype}"
-                )
-
-    def batched(self, index: int) -> None:
-        out = self.outputs[index]
-        rows = [_random_like(out) for _ in range(2)]
-        batch = ember.autograd.grad(
-            out,
-            self.inputs,
-            ember.stack(rows),
-            retain_graph=True,
-            is_grads_batched=True,
-            materialize_grads=True,
-        )
-        for row, v in enumerate(rows):
-            for got, want in zip(batch, self.vjp(index, v)):
-                if not ember.allclose(_flat(got[row]), want):
-                    raise GradcheckError("Batched gradients differ from single ones")
-
-    def undefined(self) -> None:
-        """An undefined incoming gradient must act as zero."""
-        for skipped in range(len(self.outputs)):
-            grads = [None] * len(self.outputs)
-            outputs = tuple(o for i, o in enumerate(self.outputs) if i != skipped)
-            if outputs:
-                given = tuple(ember.zeros_like(o) for o in outputs)
-                grads = ember.autograd.grad(
-                    outputs, self.inputs, given, retain_graph=True, allow_unused=True
-                )
-            if any(g is not None and bool((g != 0).any()) for g in grads):
-                raise GradcheckError(
-                    "Expected all input grads to be undefined or zero when all output "
-                    "grads are undefined or zero. Please check if you support undefined"
-                    " output grads, or disable check_undefined_grad."
-                )
-
-    def expect_no_gradient(self) -> None:
-        for per_output in self.numerical(kept=False):
-            if any(bool((j != 0).any()) for j in per_output):
-                raise GradcheckError(
-                    "Numerical gradient for function expected to be zero"
-                )
 
 
 def _is_sparse(x) -> bool:
@@ -395,7 +189,7 @@ def _densified(func: Callable, inputs: tuple, masked: bool) -> tuple[Callable, t
 
     def of_leaves(*args):
         made = func(*(build(a) for build, a in zip(rebuilt, args)))
-        dense = tuple(o.to_dense() if _is_sparse(o) else o for o in _tuple(made))
+        dense = tuple(o.to_dense() if _is_sparse(o) else o for o in as_tuple(made))
         return dense if isinstance(made, (tuple, list)) else dense[0]
 
     return of_leaves, tuple(leaves)
@@ -438,7 +232,7 @@ def _with_values(sparse, values):
 def _check_inputs(inputs: tuple) -> None:
     found = False
     for i, x in enumerate(inputs):
-        if not _requires_grad(x):
+        if not wants_gradient(x):
             continue
         found = True
         if x.dtype not in (ember.float64, ember.complex128):
@@ -462,44 +256,6 @@ def _check_inputs(inputs: tuple) -> None:
             "gradcheck expects at least one input tensor to require gradient, but "
             "none of them have requires_grad=True."
         )
-
-
-def _tuple(value) -> tuple:
-    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
-
-
-def _wants_grad(x) -> bool:
-    is_tensor = isinstance(x, ember.Tensor)
-    return is_tensor and (x.is_floating_point() or x.is_complex())
-
-
-def _requires_grad(x) -> bool:
-    return isinstance(x, ember.Tensor) and x.requires_grad
-
-
-def _differentiable(outputs) -> tuple:
-    return tuple(o for o in _tuple(outputs) if _requires_grad(o))
-
-
-def _real_view(x):
-    """The values of `x` as reals, sharing its memory but not its version."""
-    x = x.data
-    return ember.view_as_real(x) if x.is_complex() else x
-
-
-def _flat_view(x):
-    return _real_view(x).view(-1)
-
-
-def _flat(x):
-    return _real_view(x.detach().clone().resolve_conj()).reshape(-1)
-
-
-def _random_like(x, strided: bool = False):
-    """Random values of the shape of `x`; on request with gaps between them."""
-    shape = (*x.shape, 2) if strided else tuple(x.shape)
-    values = ember.randn(shape, dtype=x.dtype, device=x.device)
-    return values[..., 0] if strided else values
 
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
