@@ -36,7 +36,8 @@ def _elements(parameter: Tensor) -> Tensor:
     if not grad.is_sparse:
         return grad
     if grad.dtype is ember.float16:  # a sum of elements may overflow
-        parameter.grad = grad = grad.coalesce()
+        parameter.grad = grad.coalesce()
+        grad = parameter.grad  # a sparse parameter has it at its own places
     return grad._values()
 
 

@@ -1,5 +1,6 @@
 """Gradients of sparse tensors: those of their values, at the same places."""
 
+import weakref
 from typing import TYPE_CHECKING
 
 import ember
@@ -7,6 +8,15 @@ from ember._C import Tensor
 
 if TYPE_CHECKING:
     from ember.sparse._tensor import SparseTensor
+
+
+# What is a tensor's own, whatever content it takes over: its gradient, kept so that it
+# is always the same object, and the leaf whose gradient it is.
+OWN = ("_own_grad", "_grad_of")
+
+
+def no_leaf() -> None:
+    """Stands for the leaf of a tensor that is nobody's gradient."""
 
 
 class HistoryMethods:
@@ -46,6 +56,7 @@ class HistoryMethods:
         kept = self.__dict__.get("_own_grad")
         if kept is None or kept._val is not values:
             self._own_grad = kept = self._with(values)
+            kept._grad_of = weakref.ref(self)
         return kept
 
     @grad.setter

@@ -9,7 +9,7 @@ error that names it, since `__torch_function__` gets to see every call.
 import ember
 from ember import _C
 from ember._C import Tensor
-from ember.sparse._history import HistoryMethods
+from ember.sparse._history import OWN, HistoryMethods, no_leaf
 from ember.sparse._table import HARMLESS, TABLE, name_of
 
 ROWS = (ember.sparse_csr, ember.sparse_bsr)  # compressed along rows
@@ -214,6 +214,8 @@ class SparseTensor(HistoryMethods, Tensor):
             )
         made = self.detach().clone().requires_grad_(self.requires_grad)
         memo[id(self)] = made
+        if self._val.grad is not None:
+            made._val.grad = self._val.grad.detach().clone()
         return made
 
     def __reduce_ex__(self, protocol: int) -> tuple:
@@ -247,10 +249,38 @@ class SparseTensor(HistoryMethods, Tensor):
                 "a leaf Variable that requires grad is being used in an in-place "
                 "operation."
             )
+        recorded = ember.is_grad_enabled() and (
+            self.requires_grad or other.requires_grad
+        )
         if self._size != other._size or self._val.dtype != other._val.dtype:
             _C._resize_sparse(self, tuple(other._size), other._val.dtype)
-        self.__dict__.update(other.__dict__)
+        elif not recorded and self._holds_like(other):
+            # Others may share the values: `detach()`, `.grad`, `values()`.
+            if other._val is not self._val:
+                with ember.no_grad():
+                    self._val.copy_(other._val)
+            self._coalesced = other._coalesced
+            return self
+        values = other._val
+        if not recorded and self.requires_grad:  # it stays a leaf
+            values = values.detach().requires_grad_()
+        content = {k: v for k, v in other.__dict__.items() if k not in OWN}
+        self.__dict__.update(content, _val=values)
+        if (leaf := self.__dict__.get("_grad_of", no_leaf)()) is not None:
+            leaf.grad = self
         return self
+
+    def _holds_like(self, other: "SparseTensor") -> bool:
+        """Whether `other` has its values at the very places of this tensor, in memory
+        that can be written to."""
+        return (
+            all(st or n < 2 for st, n in zip(self._val.stride(), self._val.shape))
+            and self._layout is other._layout
+            and self._val.shape == other._val.shape
+            and all(
+                a is b or ember.equal(a, b) for a, b in zip(self._index, other._index)
+            )
+        )
 
 
 def make(

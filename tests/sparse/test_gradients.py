@@ -1,5 +1,7 @@
 """Gradients of and by sparse tensors."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -230,3 +232,76 @@ def test_training_with_sparse_embeddings():
         for optimizer in optimizers:
             optimizer.step()
     assert loss.item() < 0.1
+
+
+# --- changes in place -----------------------------------------------------------------
+
+
+def three():
+    places = ember.tensor([[0, 1, 1], [2, 0, 2]])
+    return ember.sparse_coo_tensor(places, ember.tensor([16.0, 32.0, 64.0]), (2, 3))
+
+
+CHANGES = {
+    "mul_": lambda t: t.mul_(0.5),
+    "div_": lambda t: t.div_(2),
+    "neg_": lambda t: t.neg_().mul_(-0.5),
+    "add_": lambda t: t.add_(t, alpha=-0.5),
+    "copy_": lambda t: t.copy_(three().mul(0.5)),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_change_in_place_shows_where_the_values_are_shared(change):
+    """As in PyTorch: what shares the values sees the change, a leaf stays one."""
+    want = three().to_dense() / 2
+    t = three()
+    shared = t.detach()
+    change(t)
+    assert ember.equal(t.to_dense(), want)
+    assert ember.equal(shared.to_dense(), want)
+    leaf = three().requires_grad_()
+    leaf.grad = three()
+    change(leaf.grad)
+    assert ember.equal(leaf.grad.to_dense(), want)
+    with ember.no_grad():
+        change(leaf)
+    assert leaf.requires_grad and leaf.is_leaf
+    assert ember.equal(leaf.to_dense(), want)
+
+
+def test_a_change_to_other_places_keeps_the_leaf():
+    leaf = three().requires_grad_()
+    with ember.no_grad():
+        leaf.add_(ember.eye(2, 3).to_sparse())
+    assert leaf.requires_grad and leaf.is_leaf
+    leaf.to_dense().sum().backward()
+    assert ember.equal(leaf.grad.to_dense(), (leaf.detach().to_dense() != 0).float())
+
+
+def test_a_gradient_changed_elsewhere_is_that_at_the_places_of_its_leaf():
+    leaf = three().requires_grad_()
+    leaf.grad = three()
+    leaf.grad.add_(ember.ones(2, 3).to_sparse())
+    assert ember.equal(leaf.grad.to_dense(), three().to_dense() + (leaf.to_dense() > 0))
+
+
+def test_a_copy_has_the_gradient():
+    leaf = three().requires_grad_()
+    (leaf.to_dense() * 2).sum().backward()
+    copied = copy.deepcopy(leaf)
+    assert ember.equal(copied.grad.to_dense(), leaf.grad.to_dense())
+    copied.grad.mul_(0)
+    assert leaf.grad.to_dense().sum() == 6
+
+
+@pytest.mark.parametrize("dtype", [ember.float32, ember.float16])
+def test_a_scaled_gradient_is_unscaled(dtype):
+    leaf = three().to(dtype).requires_grad_()
+    leaf.grad = three().to(dtype)
+    scaler = ember.amp.GradScaler("cpu")
+    optimizer = ember.optim.SGD([leaf], lr=1.0)
+    quarter, found = ember.full((1,), 0.25), ember.zeros(1)
+    found = scaler._unscale_grads_(optimizer, quarter, found, True)
+    assert all(f == 0 for f in found.values())
+    assert ember.equal(leaf.grad.to_dense(), three().to(dtype).to_dense() / 4)
