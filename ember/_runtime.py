@@ -1,7 +1,8 @@
 """Switches of the whole process that PyTorch programs set.
 
 Results on the CPU do not depend on timing or on the number of threads in the first
-place; the switches for determinism make OpenCL devices add up in order, too.
+place; the switches for determinism make OpenCL devices add up in order, too, and memory
+that nobody wrote to hold NaN or the greatest number.
 """
 
 import os
@@ -13,6 +14,7 @@ from ember import _C
 _state: dict[str, Any] = {
     "deterministic": False,
     "warn_only": False,
+    "fill": True,
     "precision": "highest",
 }
 
@@ -32,6 +34,22 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
             )
     _C._opencl_deterministic(mode)
     _state["deterministic"], _state["warn_only"] = mode, warn_only
+    _C._fill_uninitialised(mode and _state["fill"])
+
+
+def set_fill_uninitialized_memory(mode: bool) -> None:
+    """Whether memory that nobody wrote to is filled, in deterministic mode."""
+    if not isinstance(mode, bool):
+        raise RuntimeError(
+            f"fill_uninitialized_memory: expected a bool, but got {type(mode).__name__}"
+        )
+    _state["fill"] = mode
+    _C._fill_uninitialised(_state["deterministic"] and mode)
+
+
+def get_fill_uninitialized_memory() -> bool:
+    """What `set_fill_uninitialized_memory` was told."""
+    return _state["fill"]
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -106,13 +124,13 @@ def set_flush_denormal(mode: bool) -> bool:
     return False
 
 
-def warn_once(text: str) -> None:
+def warn_once(text: str, stacklevel: int = 3) -> None:
     """A warning that is given once, or each time after `set_warn_always(True)`."""
     told = _state.setdefault("told", set())
     if text in told and not is_warn_always_enabled():
         return
     told.add(text)
-    warnings.warn(text, stacklevel=3)
+    warnings.warn(text, stacklevel=stacklevel)
 
 
 def warn_of_create_graph() -> None:

@@ -315,9 +315,10 @@ def legacy_constructor(*args, dtype=None, device=None, size=None) -> Tensor:
             if dtype is not None and first.dtype != dtype:
                 raise TypeError(f"expected a tensor of {dtype} (got {first.dtype})")
             return first.detach()
-        if isinstance(first, _C.UntypedStorage):
-            size = first.nbytes() // kind.itemsize
-            return _C._tensor_from_storage(first, kind, 0, (size,), (1,))
+        storage = getattr(first, "_untyped_storage", first)  # a typed one has it inside
+        if isinstance(storage, _C.UntypedStorage):
+            made = _C.empty(0, dtype=kind, device="cpu")
+            return made.set_(first)
         if isinstance(first, _C.Size):
             return _C.empty(first, dtype=kind, device="cpu")
         if not hasattr(first, "__index__") or hasattr(first, "__len__"):

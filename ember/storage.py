@@ -8,7 +8,18 @@ from ember._lazy import missing
 __all__ = ["TypedStorage", "UntypedStorage"]
 
 
-class TypedStorage:
+class _Kind(type):
+    """The type of storage classes: what holds elements of one dtype is an instance of
+    the class of that dtype."""
+
+    def __instancecheck__(cls, obj: object) -> bool:
+        if super().__instancecheck__(obj):
+            return True
+        own = vars(cls).get("dtype")
+        return own is not None and type(obj) is TypedStorage and obj.dtype == own
+
+
+class TypedStorage(metaclass=_Kind):
     """A storage seen as elements of one dtype. Deprecated: use `untyped_storage()`.
 
     >>> import ember
@@ -229,7 +240,7 @@ def _of(name: str, dtype) -> type:
 
     doc = f"A storage of {dtype or 'the default dtype'} elements."
     body = {"__init__": __init__, "__doc__": doc, "dtype": dtype}
-    return type(name, (TypedStorage,), body)
+    return _Kind(name, (TypedStorage,), body)
 
 
 Storage = _of("Storage", None)

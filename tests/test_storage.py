@@ -252,3 +252,36 @@ def test_getsizeof_counts_the_memory():
     small, large = ember.zeros(1), ember.zeros(1001)
     for get in (ember.Tensor.untyped_storage, ember.Tensor.storage):
         assert sys.getsizeof(get(large)) - sys.getsizeof(get(small)) == 4000
+
+
+@pytest.mark.parametrize("dtype", [ember.float32, ember.int64, ember.bool])
+def test_a_storage_is_of_the_class_of_its_dtype(dtype):
+    classes = {
+        ember.float32: ember.FloatStorage,
+        ember.int64: ember.LongStorage,
+        ember.bool: ember.BoolStorage,
+    }
+    typed = ember.ones(2, dtype=dtype).storage()
+    for own, kind in classes.items():
+        assert isinstance(typed, kind) == (own is dtype)
+        assert isinstance(kind.from_buffer(bytearray(8), "little"), kind)
+    assert isinstance(typed, ember.TypedStorage)
+
+
+def test_the_old_constructors_take_over_a_storage():
+    x = ember.tensor([1.0, 2.0])
+    for storage in (x.storage(), x.untyped_storage()):
+        for made in (ember.FloatTensor(storage), x.new(storage)):
+            assert made.data_ptr() == x.data_ptr() and made.tolist() == [1, 2]
+    with pytest.raises(RuntimeError, match="Expected a Storage of type Float"):
+        x.new(ember.tensor([1, 2]).storage())
+
+
+@pytest.mark.parametrize("make", [ember.tensor, ember.as_tensor])
+def test_elements_of_a_typed_storage_are_not_converted(make):
+    typed = ember.tensor([1.0, 2.0]).storage()
+    assert make(typed, dtype=ember.float32).tolist() == [1, 2]
+    with pytest.raises(RuntimeError, match=r"Storage of type Long or .* but got Float"):
+        make(typed, dtype=ember.int64)
+    bytes_of = typed.untyped()
+    assert ember.tensor(bytes_of, dtype=ember.float32).tolist() == [1, 2]

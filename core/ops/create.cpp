@@ -84,6 +84,22 @@ Tensor finish(Tensor t, bool requires_grad) {
   return t;
 }
 
+bool fills_uninitialised = false;
+
+Tensor uninitialised(Tensor t) {
+  if (!fills_uninitialised || t.numel() == 0) return t;
+  Scalar value(std::numeric_limits<double>::quiet_NaN());
+  if (t.dtype() == Dtype::Bool) value = Scalar(true);
+  if (is_integral(t.dtype()))
+    with_dtype(t.dtype(), [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      if constexpr (std::is_integral_v<T>)
+        value = Scalar::of_unsigned(uint64_t(std::numeric_limits<T>::max()));
+    });
+  backend_of(t).fill(t, value);
+  return t;
+}
+
 Tensor target(const char* op, Dest dest, const Shape& shape, MaybeDtype dtype, Dtype otherwise,
               MaybeDevice device) {
   if (!dest.tensor) return empty(shape, dtype.value_or(otherwise), device_or_default(device));
@@ -124,10 +140,12 @@ Shape strides_of(const char* op, const Shape& shape, MaybeFormat format) {
 EMBER_OP("empty(Size size, " OPTIONS ", Format? memory_format=None) -> Tensor",
          ([](const Shape& size, OPTION_PARAMS, MaybeFormat format, Dest dest) {
            if (dest.tensor || !format || *format == MemoryFormat::Contiguous)
-             return finish(target("empty", dest, size, dtype, default_dtype(), device),
-                           requires_grad);
-           return finish(empty_strided(size, strides_of("empty", size, format),
-                                       dtype.value_or(default_dtype()), device_or_default(device)),
+             return finish(
+                 uninitialised(target("empty", dest, size, dtype, default_dtype(), device)),
+                 requires_grad);
+           return finish(uninitialised(empty_strided(size, strides_of("empty", size, format),
+                                                     dtype.value_or(default_dtype()),
+                                                     device_or_default(device))),
                          requires_grad);
          }),
          Function | Out | Factory, "A tensor with uninitialised elements.");
@@ -163,8 +181,8 @@ EMBER_OP("scalar_tensor(Scalar s, " OPTIONS ") -> Tensor", ([](const Scalar& val
          Function | Factory, "A 0-d tensor, of the default dtype unless `dtype` is given.");
 EMBER_OP("empty_strided(Size size, Size stride, " OPTIONS ") -> Tensor",
          ([](const Shape& size, const Shape& stride, OPTION_PARAMS) {
-           return finish(empty_strided(size, stride, dtype.value_or(default_dtype()),
-                                       device_or_default(device)),
+           return finish(uninitialised(empty_strided(size, stride, dtype.value_or(default_dtype()),
+                                                     device_or_default(device))),
                          requires_grad);
          }),
          Function | Factory, "A tensor with uninitialised elements and the given strides.");
@@ -188,8 +206,8 @@ EMBER_OP("empty_permuted(Size size, Size physical_layout, " OPTIONS ") -> Tensor
              strides[layout[i]] = step;
              step = size_product("empty_permuted", step, std::max<int64_t>(size[layout[i]], 1));
            }
-           return finish(empty_strided(size, strides, dtype.value_or(default_dtype()),
-                                       device_or_default(device)),
+           return finish(uninitialised(empty_strided(size, strides, dtype.value_or(default_dtype()),
+                                                     device_or_default(device))),
                          requires_grad);
          }),
          Function | Factory,
@@ -209,13 +227,13 @@ Tensor like(const Tensor& self, OPTION_PARAMS, MaybeFormat format,
       f == MemoryFormat::Preserve
           ? empty_strided(self.shape(), preserved_strides(self.shape(), self.strides()), t, d)
           : empty_strided(self.shape(), strides_of("empty_like", self.shape(), f), t, d);
-  return finish(value ? fill(out, *value) : out, requires_grad);
+  return finish(value ? fill(out, *value) : uninitialised(out), requires_grad);
 }
 
 Tensor new_filled(const Tensor& self, const Shape& size, OPTION_PARAMS,
                   const std::optional<Scalar>& value) {
   Tensor out = empty(size, dtype.value_or(self.dtype()), device.value_or(self.device()));
-  return finish(value ? fill(out, *value) : out, requires_grad);
+  return finish(value ? fill(out, *value) : uninitialised(out), requires_grad);
 }
 
 }  // namespace
@@ -254,8 +272,8 @@ EMBER_OP("new_full(Tensor self, Size size, Scalar fill_value, " OPTIONS ") -> Te
          "A tensor of the given shape and the same dtype and device, filled with a number.");
 EMBER_OP("new_empty_strided(Tensor self, Size size, Size stride, " OPTIONS ") -> Tensor",
          ([](const Tensor& self, const Shape& size, const Shape& stride, OPTION_PARAMS) {
-           return finish(empty_strided(size, stride, dtype.value_or(self.dtype()),
-                                       device.value_or(self.device())),
+           return finish(uninitialised(empty_strided(size, stride, dtype.value_or(self.dtype()),
+                                                     device.value_or(self.device()))),
                          requires_grad);
          }),
          Method | Factory,
@@ -273,7 +291,10 @@ Tensor resize_(const Tensor& self, const Shape& size, MaybeFormat format) {
     check(n >= 0, Kind::Runtime, "resize_(): Trying to create tensor with negative dimension ", n,
           ": ", size);
   if (self.shape() == size && (!format || *format == MemoryFormat::Contiguous)) return self;
+  const int64_t before = self.storage()->bytes / self.item_size();
   resize(self, size, strides_of("resize_", size, format));
+  const int64_t added = self.storage()->bytes / self.item_size() - before;
+  if (added > 0) uninitialised(alias(self, {added}, {1}, before));
   bump_version(self);
   return self;
 }

@@ -23,6 +23,10 @@ inline Device device_or_default(MaybeDevice d) { return d.value_or(default_devic
 // float32.
 // `halves`: refuse numbers beyond float16 and bfloat16 too, which become infinite otherwise.
 void check_fits(const Scalar& s, Dtype d, bool halves = false);
+// Whether memory that nobody has written to is filled, with NaN or the greatest number: in
+// deterministic mode, so that a program which reads it gets the same each time.
+extern bool fills_uninitialised;
+Tensor uninitialised(Tensor t);
 // Notes inference mode and requires_grad on a new tensor.
 Tensor finish(Tensor t, bool requires_grad);
 // The tensor to fill: new, or out= (whose dtype then holds).

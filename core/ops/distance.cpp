@@ -23,7 +23,12 @@ Tensor distances_by_rows(const Tensor& x, const Tensor& y, double p) {
   TensorList parts;
   for (int64_t i = 0; i < x.size(-2); i += step) {
     Tensor some = narrow(x, -2, i, std::min(step, x.size(-2) - i));
-    parts.push_back(norm_over("cdist", differences(some, y), p, Dims(-1), false, std::nullopt));
+    Tensor diff = differences(some, y);
+    if (p == 0)  // how many features differ; whether NaN does cannot be told
+      parts.push_back(
+          sum(where(isnan(diff), diff, to(diff != Scalar(0.0), diff.dtype())), Dims(-1)));
+    else
+      parts.push_back(norm_over("cdist", diff, p, Dims(-1), false, std::nullopt));
   }
   return parts.size() == 1 ? parts[0] : cat(parts, -2);
 }

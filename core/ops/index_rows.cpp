@@ -84,7 +84,7 @@ Tensor rows_back(const Tensor& g, const Shape& shape, int64_t dim, const Tensor&
 Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   int d = wrap_dim("index_select", dim, self.dim());
   Tensor line = line_of("index_select", index), x = as_line(self);
-  check(self.dim() || line.numel() == 1, Kind::Index,
+  check(self.dim() || line.numel() == 1, Kind::Runtime,
         "index_select(): Index to scalar can have only 1 value, got ", line.numel(), " value(s)");
   Shape shape = x.shape();
   shape[d] = line.numel();

@@ -108,11 +108,16 @@ void fill_bernoulli(const Tensor& out, const Tensor& p, Generator* g) {
 }  // namespace
 
 EMBER_OP("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
-         ([](const Tensor& self, Generator* g) {
-           Tensor out = empty(self.shape(), self.dtype(), self.device());
+         ([](const Tensor& self, Generator* g, Dest dest) {
+           const Dtype dtype = dest.tensor ? dest.tensor->dtype() : self.dtype();
+           Tensor out = output_for("bernoulli", dest, self.shape(), dtype, self.device());
            {
              NoGrad guard;
-             fill_bernoulli(out, self, g);
+             fill_bernoulli(out, beside("bernoulli", out, self, Sharing::Copied), g);
+           }
+           if (dest.tensor) {
+             bump_version(out);
+             return out;
            }
            return without_gradient(out, "bernoulli", self);
          }),

@@ -104,6 +104,8 @@ std::tuple<Tensor, Tensor> running_extreme(const char* op, Scan f, const Tensor&
                                            int64_t dim) {
   check(!is_complex(self.dtype()), Kind::NotImplemented, op, "(): not implemented for ",
         self.dtype());
+  check(self.dim() || dim == 0 || dim == -1, Kind::Index, op,
+        "(): Expected reduction dim -1 or 0 for scalar but got ", dim);
   int d = wrap_dim(op, dim, self.dim());
   Tensor values = empty(self.shape(), self.dtype(), self.device());
   Tensor indices = empty(self.shape(), Dtype::Int64, self.device());

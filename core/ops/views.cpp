@@ -86,6 +86,8 @@ EMBER_OP("ravel(Tensor self) -> Tensor",
 
 Tensor unflatten(const Tensor& self, int64_t dim, const Shape& sizes) {
   int d = wrap_dim("unflatten", dim, self.dim());
+  check(self.dim(), Kind::Runtime, "unflatten(): Dimension specified as ", dim,
+        " but tensor has no dimensions");
   check(!sizes.empty(), Kind::Runtime, "unflatten: sizes must be non-empty");
   int64_t known = 1, have = self.dim() ? self.shape()[d] : 1;
   bool infer = false;
@@ -93,7 +95,7 @@ Tensor unflatten(const Tensor& self, int64_t dim, const Shape& sizes) {
     infer = infer || n == -1;
     if (n != -1) known = size_product("unflatten", known, n);
   }
-  check(infer ? known != 0 && have % known == 0 : known == have, Kind::Runtime,
+  check(infer ? (known ? have % known : have) == 0 : known == have, Kind::Runtime,
         "unflatten: Provided sizes ", sizes, " don't multiply up to the size of dim ", d, " (",
         have, ") in the input tensor");
   Shape filled = infer_size("unflatten", sizes, have), shape;

@@ -173,9 +173,14 @@ bool fits(const Param& p, PyObject* o) {
     case ArgType::TensorOrNone: return is_tensor(o);
     case ArgType::TensorList: return is_list_of(o, p.holes ? is_tensor_or_none : is_tensor);
     case ArgType::Number: return is_tensor(o) || is_number(o);
-    case ArgType::Scalar: return is_number(o) || (is_tensor(o) && tensor_of(o).dim() == 0);
+    case ArgType::Scalar:
+      return is_number(o) ||
+             (is_tensor(o) && tensor_of(o).dim() == 0 && !tensor_of(o).requires_grad());
     case ArgType::Int: return is_int(o);
-    case ArgType::Float: return is_number(o) || (is_tensor(o) && tensor_of(o).numel() == 1);
+    // A tensor whose gradient would be lost is no number, as in torch.
+    case ArgType::Float:
+      return is_number(o) ||
+             (is_tensor(o) && tensor_of(o).numel() == 1 && !tensor_of(o).requires_grad());
     case ArgType::FloatList:
       return is_list_of(o, [](PyObject* v) { return is_number(v) && !PyComplex_Check(v); });
     case ArgType::Bool:

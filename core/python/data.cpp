@@ -253,6 +253,16 @@ using MaybeDevice = std::optional<Device>;
 bool is_storage(PyObject* o) {
   return std::strcmp(Py_TYPE(o)->tp_name, "ember.UntypedStorage") == 0;
 }
+// Elements of a typed storage are not converted.
+void check_typed_storage(PyObject* o, MaybeDtype dtype) {
+  if (!dtype || !std::strstr(Py_TYPE(o)->tp_name, "Storage")) return;
+  Object own = Object::steal(PyObject_GetAttrString(o, "dtype"));
+  if (!own) return PyErr_Clear();
+  check(!is_dtype(own.get()) || dtype_of_object(own.get()) == *dtype, Kind::Runtime,
+        "Expected a Storage of type ", type_name(*dtype), " or an UntypedStorage, but got ",
+        is_dtype(own.get()) ? type_name(dtype_of_object(own.get())) : "");
+}
+
 // A copy of the bytes of a storage, read as elements of a dtype.
 Tensor of_storage(PyObject* o, MaybeDtype dtype, MaybeDevice device) {
   const Dtype as = dtype.value_or(Dtype::UInt8);
@@ -274,6 +284,7 @@ EMBER_OP(
                                        1) < 0)
         throw PythonError{};
       if (is_storage(o)) return finish(of_storage(o, dtype, device), requires_grad);
+      check_typed_storage(o, dtype);
       return finish(tensor_from_data(o, dtype, device), requires_grad);
     }),
     Function | Factory,
@@ -294,6 +305,7 @@ EMBER_OP(
 
 // Shares memory where it can; `copied` tells whether it could not.
 Tensor convert_data(PyObject* o, MaybeDtype dtype, MaybeDevice device, bool* copied) {
+  check_typed_storage(o, dtype);
   *copied = false;
   Tensor t;
   if (is_tensor(o)) {

@@ -258,6 +258,7 @@ PyObject* complex_value(PyObject* self, PyObject*) {
     check(tensor_of(self).numel() == 1, Kind::Value,
           "only one element tensors can be converted to Python scalars, this one has ",
           tensor_of(self).numel());
+    warn_of_lost_gradient(tensor_of(self));
     complex128 c = item(tensor_of(self)).to<complex128>();
     return PyComplex_FromDoubles(c.real(), c.imag());
   });

@@ -170,6 +170,7 @@ PyObject* to_int(PyObject* a) {
 PyObject* to_float(PyObject* a) {
   return converted(a, "__float__", [&]() -> PyObject* {
     Scalar s = single(a);
+    warn_of_lost_gradient(tensor_of(a));
     check(!s.is_complex() || s.to<complex128>().imag() == 0, Kind::Runtime,
           "value cannot be converted to type double without overflow");
     return PyFloat_FromDouble(s.to<double>());
@@ -185,6 +186,15 @@ PyObject* to_index(PyObject* a) {
 }
 
 }  // namespace
+
+void warn_of_lost_gradient(const Tensor& t) {
+  if (!grad_enabled() || !t.requires_grad()) return;
+  checked(PyObject_CallFunction(
+      imported("ember._runtime", "warn_once"), "si",
+      "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+      "Consider using tensor.detach() first.",
+      2));
+}
 
 PyNumberMethods number_methods = [] {
   PyNumberMethods n{};

@@ -141,6 +141,8 @@ void add_ops(PyObject* module);
 PyObject* tensor_subscript(PyObject* self, PyObject* index);
 int tensor_assign_subscript(PyObject* self, PyObject* index, PyObject* value);
 extern PyNumberMethods number_methods;
+// For what makes a Python number of a tensor that requires a gradient, while one is recorded.
+void warn_of_lost_gradient(const Tensor& t);
 PyObject* tensor_compare(PyObject* a, PyObject* b, int op);
 void add_autograd(PyObject* module);       // autograd.cpp; it calls the next three
 void add_node_type(PyObject* module);      // node_type.cpp

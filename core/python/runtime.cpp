@@ -2,6 +2,7 @@
 // promotion as functions.
 #include "cpu/dispatch.h"
 #include "cpu/parallel.h"
+#include "ops/create.h"
 #include "ops/ops.h"
 #include "python/python.h"
 #include "tensor/allocator.h"
@@ -129,7 +130,15 @@ PyObject* py_cpu_level(PyObject*, PyObject*) {
   return guarded([] { return PyUnicode_FromString(cpu::name_of(cpu::cpu_level())); });
 }
 
+PyObject* py_fill_uninitialised(PyObject*, PyObject* o) {
+  const int on = PyObject_IsTrue(o);
+  if (on < 0) return nullptr;
+  create::fills_uninitialised = on == 1;
+  Py_RETURN_NONE;
+}
+
 PyMethodDef functions[] = {
+    {"_fill_uninitialised", py_fill_uninitialised, METH_O, nullptr},
     {"_cpu_level", py_cpu_level, METH_NOARGS, nullptr},
     {"set_default_dtype", py_set_default_dtype, METH_O,
      "Sets the dtype of floating point results that name none."},

@@ -12,6 +12,12 @@ class _TensorType(type):
     dtype: Any = None
     _legacy_name = ""
 
+    def __new__(cls, name: str, bases: tuple, body: dict):
+        if bases:
+            base = bases[0]._legacy_name
+            raise TypeError(f"type '{base}' is not an acceptable base type")
+        return super().__new__(cls, name, bases, body)
+
     def __instancecheck__(cls, obj: object) -> bool:
         if not isinstance(obj, ember.Tensor) or obj.layout is not ember.strided:
             return False

@@ -112,6 +112,13 @@ class SparseTensor(HistoryMethods, Tensor):
         """Bytes per element."""
         return self._val.element_size()
 
+    def dim_order(self, ambiguity_check=False) -> tuple[int, ...]:
+        """Not for sparse tensors."""
+        raise AttributeError(
+            f"Can't get dim order on sparse type: {self.layout} Use Tensor.to_dense() "
+            "to convert to a dense tensor first."
+        )
+
     def is_contiguous(self, memory_format=None) -> bool:
         """False: there is no dense memory."""
         return False
