@@ -66,7 +66,8 @@ def add(input, other, *, alpha=1) -> Tensor:
         return add_to_dense(input, other, alpha)
     if not isinstance(other, SparseTensor):
         if isinstance(other, Tensor) and not input.is_sparse:
-            return add_to_dense(_scaled(other, alpha), input, 1)
+            dtype = ember.promote_types(input.dtype, other.dtype)
+            return add_to_dense(_scaled(other, alpha, dtype), input, 1)
         raise RuntimeError(
             "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
         )
@@ -76,8 +77,9 @@ def add(input, other, *, alpha=1) -> Tensor:
     a, b = to_coo(input), to_coo(other)
     if a.sparse_dim() != b.sparse_dim() and not (a._nnz() and b._nnz()):
         dtype = ember.promote_types(a.dtype, b.dtype)
-        full = a if a._nnz() else b._with(_scaled(b._val, alpha))
-        return like(full._with(full._val.to(dtype)), input)
+        scale, full = (1, a) if a._nnz() else (alpha, b)
+        made = full._with(_scaled(full._val, scale, dtype))
+        return like(made, input)
     if a.sparse_dim() != b.sparse_dim():
         raise RuntimeError(
             "add: expected 'self' and 'other' to have same number of sparse "
@@ -86,15 +88,16 @@ def add(input, other, *, alpha=1) -> Tensor:
     check_bounds(a)
     check_bounds(b)
     dtype = ember.promote_types(a.dtype, b.dtype)
-    values = ember.cat([a._val.to(dtype), _scaled(b._val, alpha).to(dtype)])
+    values = ember.cat([a._val.to(dtype), _scaled(b._val, alpha, dtype)])
     made = coo(ember.cat([a._index[0], b._index[0]], 1), values, a._size)
     if a._coalesced and b._coalesced:
         made = coalesced(made)
     return like(made, input)
 
 
-def _scaled(t: Tensor, alpha) -> Tensor:
-    return t if alpha == 1 else t * alpha
+def _scaled(t: Tensor, alpha, dtype) -> Tensor:
+    """alpha * t, computed in `dtype`: -1 times a uint8 is not negative."""
+    return t.to(dtype) if alpha == 1 else t.to(dtype) * alpha
 
 
 def add_to_dense(dense: Tensor, t: SparseTensor, alpha=1) -> Tensor:
@@ -110,7 +113,7 @@ def add_to_dense(dense: Tensor, t: SparseTensor, alpha=1) -> Tensor:
     t = to_coo(t)
     check_bounds(t)
     dtype = ember.promote_types(dense.dtype, t.dtype)
-    values = _scaled(t._val, alpha).to(dtype)
+    values = _scaled(t._val, alpha, dtype)
     (indices,), sparse = t._index, t.sparse_dim()
     if sparse == 1:
         return dense.to(dtype).index_add(0, indices[0], values)
@@ -123,12 +126,13 @@ def add_to_dense(dense: Tensor, t: SparseTensor, alpha=1) -> Tensor:
 def add_(input, other, *, alpha=1) -> Tensor:
     """self += alpha * other; a dense tensor is changed in its own memory."""
     if isinstance(input, SparseTensor):
-        return input._become(add(input, other, alpha=alpha))
+        return input._become(_cast(add(input, other, alpha=alpha), input.dtype))
+    _check_cast(ember.result_type(input, other), input.dtype)
     check_shapes("add_", input, other)
     t = to_coo(other)
     check_bounds(t)
     (indices,) = t._index
-    values = _scaled(t._val, alpha).to(input.dtype)
+    values = _scaled(t._val, alpha, input.dtype)
     if indices.shape[0] == 0:
         return input.add_(values.sum(0))
     if indices.shape[0] == 1:
@@ -259,16 +263,22 @@ def mul_(input, other) -> Tensor:
         made = mul(input, other)
         return input._become(_cast(made, input.dtype))
     made = mul(input, other)
+    _check_cast(made.dtype, input.dtype)
     check_shapes("mul_", input, made)
     return input.copy_(_convert.to_dense(made))
 
 
-def _cast(made: Tensor, dtype) -> Tensor:
-    if made.dtype != dtype and not ember.can_cast(made.dtype, dtype):
+def _check_cast(found, wanted) -> None:
+    """What is written to keeps its dtype, if that can hold the result."""
+    if not ember.can_cast(found, wanted):
         raise RuntimeError(
-            f"result type {made.dtype} can't be cast to the desired output type {dtype}"
+            f"result type {found} can't be cast to the desired output type {wanted}"
         )
-    return made._with(made._val.to(dtype))
+
+
+def _cast(made: Tensor, dtype) -> Tensor:
+    _check_cast(made.dtype, dtype)
+    return made if made.dtype is dtype else made._with(made._val.to(dtype))
 
 
 def _divide(name: str, input, other, **options):
@@ -365,7 +375,8 @@ def _pointwise(name: str):
 
     def apply_(input, *args, **kwargs) -> Tensor:
         if not input._coalesced:
-            raise RuntimeError(f"{name}_ requires coalesced input")
+            short = name.replace("arc", "a")  # arcsin is asin
+            raise RuntimeError(f"{short}_ requires coalesced input")
         return input._become(_cast(apply(input, *args, **kwargs), input.dtype))
 
     handles(name)(apply)

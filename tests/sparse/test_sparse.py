@@ -595,3 +595,49 @@ def test_memory_is_freed():
     w.grad = None
     gc.collect()
     assert ember.cpu.memory_allocated() - before < 1000 * 64 * 4
+
+
+# --- what is written to keeps its dtype -----------------------------------------------
+
+INTO = {
+    "add_": lambda a, b: a.add_(b),
+    "sub_": lambda a, b: a.sub_(b),
+    "mul_": lambda a, b: a.mul_(b),
+    "add out": lambda a, b: ember.add(a, b, out=a),
+}
+
+
+@pytest.mark.parametrize("change", INTO.values(), ids=INTO)
+@pytest.mark.parametrize("dense", [False, True])
+def test_the_dtype_of_what_is_written_to_stays(change, dense):
+    other = ember.tensor([0.0, 3.0, 2.0]).to_sparse()
+
+    def target(dtype):
+        made = ember.tensor([1, 2, 0], dtype=dtype)
+        return made if dense else made.to_sparse()
+
+    short = change(target(ember.uint8), other.to(ember.int16))
+    assert short.dtype is ember.uint8
+    wide = change(target(ember.float64), other)
+    assert wide.dtype is ember.float64
+    values = [v % 256 for v in wide.to_dense().tolist()]
+    assert values == short.to_dense().tolist()
+    with pytest.raises(RuntimeError, match="can't be cast to the desired output type"):
+        change(target(ember.int64), other)
+
+
+@pytest.mark.parametrize("layout", [ember.strided, ember.sparse_coo, ember.sparse_csr])
+def test_differences_of_unsigned_numbers_can_be_negative(layout):
+    """As for dense tensors: they are computed in the dtype of the result."""
+    a = ember.tensor([[0, 3, 0], [1, 0, 0]], dtype=ember.int8)
+    b = ember.tensor([[0, 7, 1], [0, 2, 0]], dtype=ember.uint8)
+    want = ember.tensor([[0, -4, -1], [1, -2, 0]], dtype=ember.int16)
+
+    def made(t):
+        return t.to_sparse(layout=layout) if layout is not ember.strided else t
+
+    sparse = b.to_sparse() if layout is ember.strided else made(b)
+    for difference in (made(a) - sparse, made(a).sub(sparse), sparse.rsub(made(a))):
+        assert difference.dtype is want.dtype
+        assert ember.equal(difference.to_dense(), want)
+    assert ember.equal(made(a.float()).sub_(sparse).to_dense(), want.float())
