@@ -1,9 +1,10 @@
 // Gradients of a base and of its views, by their geometry in a common storage: what a change of a
 // view in place and as_strided need (Note [In-place on views], autograd/views.cpp). A gradient is
 // laid out in a buffer like the storage that base and view share; the three operations are linear
-// in their gradients and each other's adjoints, so they can be recorded in turn. A view may reach
-// elements outside its base (their gradient is 0 or is lost), the base may have gaps, either may
-// overlap itself, and a complex tensor and its real view share a buffer byte by byte.
+// in their gradients and each other's adjoints, but for elements that the base has several times
+// (`shared`), so they can be recorded in turn. A view may reach elements outside its base (their
+// gradient is 0 or is lost), the base may have gaps, either may overlap itself, and a complex
+// tensor and its real view share a buffer byte by byte.
 #include <numeric>
 
 #include "autograd/engine.h"
@@ -92,6 +93,22 @@ void accumulate(const Tensor& region, Tensor part) {
   }
 }
 
+// How often a tensor of this geometry has each of its elements.
+Tensor counts(const Geometry& g, Device device) {
+  const Span s = span_of(g);
+  Ref<Storage> storage = new_storage(s.end - s.first, device);
+  Tensor count =
+      from_storage(storage, g.dtype, g.shape, g.strides, g.offset - s.first / item_size(g.dtype));
+  backend_of(count).fill(from_storage(storage, Dtype::UInt8, {storage->bytes}, {1}, 0), Scalar(0));
+  accumulate(count, ones(g.shape, g.dtype, device));
+  return count;
+}
+
+// Elements that the base has several times share their gradient.
+Tensor shared(const Tensor& g, const Geometry& base) {
+  return overlaps(base) ? div(g, counts(base, g.device())) : g;
+}
+
 // Base and view as tensors over one fresh buffer.
 struct Buffer {
   Tensor base, view;
@@ -121,16 +138,7 @@ struct Buffer {
     else
       backend_of(base).copy(base, g);
   }
-  // Elements that the base has several times share their gradient.
-  Tensor unload_base(const Geometry& b) {
-    if (!overlaps(b)) return base;
-    Tensor count = from_storage(new_storage(base.storage()->bytes, base.device()), b.dtype, b.shape,
-                                b.strides, base.offset());
-    backend_of(count).fill(
-        from_storage(count.storage(), Dtype::UInt8, {count.storage()->bytes}, {1}, 0), Scalar(0));
-    accumulate(count, ones(b.shape, b.dtype, base.device()));
-    return div(base, count);
-  }
+  Tensor unload_base(const Geometry& b) { return shared(base, b); }
 };
 
 Tensor region_take(const Tensor& whole, const Geometry& base, const Geometry& view) {
@@ -171,8 +179,9 @@ Tensor region_grad(const Tensor& part, const Geometry& base, const Geometry& vie
     out = buffer.unload_base(base);
   }
   if (!grad_needed(part)) return out;
-  return tape(out, "as_strided_backward",
-              wrt(part, [base, view](const Tensor& g) { return region_take(g, base, view); }));
+  return tape(out, "as_strided_backward", wrt(part, [base, view](const Tensor& g) {
+                return region_take(shared(g, base), base, view);
+              }));
 }
 
 Tensor region_put(Tensor whole, const Geometry& base, const Geometry& view, const Tensor& part,
@@ -204,7 +213,9 @@ Tensor region_put(Tensor whole, const Geometry& base, const Geometry& view, cons
                   [base, view](const Tensor& g) {
                     return engine_ops.region_put(g, base, view, Tensor(), false);
                   }),
-              wrt(part, [base, view](const Tensor& g) { return region_take(g, base, view); }));
+              wrt(part, [base, view](const Tensor& g) {
+                return region_take(shared(g, base), base, view);
+              }));
 }
 
 const bool provided = [] {

@@ -143,3 +143,25 @@ def test_loops_over_slices_cost_no_more_than_the_slices():
         y[i : i + 1] = 2.0
     y.sum().backward()
     assert x.grad.tolist() == [0] * 2000
+
+
+OVERLAPPING = {
+    "expanded": (lambda x: x.expand(3, 5), (3, 5), (0, 1)),
+    "a part of it": (lambda x: x.expand(3, 5), (2, 2), (1, 2)),
+    "windows": (lambda x: x.unfold(0, 3, 1), (2, 4), (1, 1)),
+    "of windows": (lambda x: x.unfold(0, 3, 1), (3, 3), (0, 2)),
+}
+
+
+@pytest.mark.parametrize(
+    ("before", "size", "stride"), OVERLAPPING.values(), ids=OVERLAPPING
+)
+def test_as_strided_of_what_has_its_elements_several_times(before, size, stride):
+    """Directions and second gradients too: the parts of a gradient are shared once."""
+    x = ember.randn(5, dtype=ember.float64, requires_grad=True)
+
+    def view(x):
+        return before(x).as_strided(size, stride, 0)
+
+    assert ember.autograd.gradcheck(view, x, check_forward_ad=True)
+    assert ember.autograd.gradgradcheck(lambda x: view(x) * view(x).exp(), x)
