@@ -295,3 +295,17 @@ def test_subclasses_with_memory_are_saved_as_such():
     file.seek(0)
     loaded = ember.load(file, weights_only=False)
     assert type(loaded) is Named and loaded.label == "a"
+
+
+@pytest.mark.parametrize("key", [slice(None), ..., (slice(None), ...), ()])
+def test_a_view_of_all_is_an_alias(key):
+    class Names(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            names.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    names: list = []
+    x = ember.ones(2, 3)
+    with Names():
+        view = x[key]
+    assert names == ["alias"] and view is not x and view.data_ptr() == x.data_ptr()

@@ -15,7 +15,7 @@ def getitem(call: Call, tensor: Any, key: Any, where: str) -> Any:
     tensor, indices, changed = _views(call, tensor, key, where)
     if indices:
         return call("index", _index, (tensor, indices))
-    return tensor if changed else call("alias", ember.alias, (tensor,))
+    return tensor if changed else call("alias", _alias, (tensor,))
 
 
 def setitem(call: Call, tensor: Any, key: Any, value: Any, where: str) -> None:
@@ -70,6 +70,10 @@ def _views(call: Call, tensor: Any, key: Any, where: str) -> tuple[Any, list, bo
     while indices and indices[-1] is None:
         indices.pop()
     return tensor, indices, tensor is not start
+
+
+def _alias(tensor: Any) -> Any:
+    return ember.ops.aten.alias(tensor)
 
 
 def _slice(tensor: Any, dim: int, start: Any, stop: Any, step: int) -> Any:

@@ -8,9 +8,13 @@ import threading
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import ember
 from ember import _C, _lazy
+
+if TYPE_CHECKING:
+    from ember.autograd._mutation import AllowMutation
 
 Node = _C.Node
 
@@ -80,35 +84,10 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(pack, unpack)
 
 
-class _AllowMutation(saved_tensors_hooks):
-    """What `allow_mutation_on_saved_tensors` is: every saved tensor is a copy."""
-
-    _active = False
-
-    def __init__(self) -> None:
-        super().__init__(lambda tensor: tensor.clone(), lambda copy: copy)
-
-    def __enter__(self) -> "_AllowMutation":  # type: ignore[override]
-        if _AllowMutation._active:
-            raise RuntimeError(
-                "allow_mutation_on_saved_tensors contexts cannot be nested"
-            )
-        _AllowMutation._active = True
-        super().__enter__()
-        return self
-
-    def __exit__(self, *exc) -> None:
-        super().__exit__(*exc)
-        _AllowMutation._active = False
-
-    def clear(self) -> None:
-        """Nothing: copies go with the graph that they were saved for."""
-
-
-def allow_mutation_on_saved_tensors() -> _AllowMutation:
+def allow_mutation_on_saved_tensors() -> "AllowMutation":
     """Inside, what backward needs may be changed in place: it uses the values of then.
 
-    Each saved tensor is copied, which takes memory and time.
+    Saved tensors are copied before they change; backward has to run inside, too.
 
     >>> import ember
     >>> with ember.autograd.graph.allow_mutation_on_saved_tensors():
@@ -120,7 +99,9 @@ def allow_mutation_on_saved_tensors() -> _AllowMutation:
     >>> a.grad
     tensor([4.])
     """
-    return _AllowMutation()
+    from ember.autograd._mutation import AllowMutation
+
+    return AllowMutation()
 
 
 @contextmanager

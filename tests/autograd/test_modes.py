@@ -173,6 +173,68 @@ def test_gradient_edge():
         graph.get_gradient_edge(ember.ones(2))
 
 
+def test_saved_tensors_are_copied_when_they_change():
+    """Once for each state of a tensor, and only while something has it saved."""
+    with graph.allow_mutation_on_saved_tensors() as context:
+        x = ember.tensor([2.0, 3.0], requires_grad=True).clone()
+        a, b = x**2, x**2
+        assert len(context.cloned) == 0
+        x[:].sin_()
+        assert len(context.cloned) == 1
+        c = x**2
+        ember.cos(ember.ones(2), out=x.detach())
+        assert len(context.cloned) == 2
+        del a, b
+        assert len(context.cloned) == 1
+        del c
+        assert len(context.cloned) == 0
+        x.mul_(2)
+        assert len(context.cloned) == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda t: t.__setitem__(slice(None), 0),
+        lambda t: ember._foreach_add_([t], 1),
+        lambda t: t.view(-1).exp_(),
+        lambda t: t.data.neg_(),
+        lambda t: ember.nn.functional.relu_(t),
+        lambda t: ember.nn.init.zeros_(t),
+    ],
+)
+def test_every_kind_of_change_to_a_saved_tensor(change):
+    with graph.allow_mutation_on_saved_tensors():
+        x = ember.tensor([2.0, -3.0], requires_grad=True)
+        y = x.clone()
+        z = (y**2).sum()
+        with ember.no_grad():
+            change(y)
+        assert ember.autograd.grad(z, x)[0].tolist() == [4, -6]
+
+
+def test_an_unseen_change_to_a_saved_tensor_is_no_silent_one():
+    with graph.allow_mutation_on_saved_tensors():
+        x = ember.ones(2, requires_grad=True)
+        y = x.clone()
+        z = (y**2).sum()
+        graph.increment_version(y)
+        with pytest.raises(RuntimeError, match="was not seen"):
+            z.backward()
+
+
+def test_changed_saved_tensors_are_for_the_context_they_were_saved_in():
+    with graph.allow_mutation_on_saved_tensors():
+        out = (ember.ones(2, requires_grad=True) ** 2).sum()
+    with pytest.raises(AssertionError, match="outside of the 'allow_mutation"):
+        out.backward()
+    with (
+        graph.allow_mutation_on_saved_tensors(),
+        pytest.raises(AssertionError, match="outside of the 'allow_mutation"),
+    ):
+        out.backward()
+
+
 def test_saved_tensors_may_be_changed():
     allow = ember.autograd.graph.allow_mutation_on_saved_tensors
     with allow() as context:
