@@ -1660,11 +1660,11 @@ class Tensor:
         is.
         """
     def unsafe_chunk(self, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
-        """chunk()."""
+        """chunk() into pieces that may each be changed in place."""
     def unsafe_split(self, split_size: _int, dim: _int = ...) -> tuple[Tensor, ...]:
-        """split()."""
+        """split() into pieces that may each be changed in place."""
     def unsafe_split_with_sizes(self, split_sizes: _Dims, dim: _int = ...) -> tuple[Tensor, ...]:
-        """split_with_sizes()."""
+        """split_with_sizes() into pieces that may each be changed in place."""
     def unsqueeze(self, dim: _int) -> Tensor:
         """A view with a dimension of size 1 put in."""
     def unsqueeze_(self, dim: _int) -> Self:
@@ -3817,13 +3817,13 @@ def unravel_index(indices: Tensor, shape: _Size) -> tuple[Tensor, ...]:
 def unravel_index(indices: Tensor, *shape: _int) -> tuple[Tensor, ...]: ...
 
 def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
-    """chunk()."""
+    """chunk() into pieces that may each be changed in place."""
 
 def unsafe_split(input: Tensor, split_size: _int, dim: _int = ...) -> tuple[Tensor, ...]:
-    """split()."""
+    """split() into pieces that may each be changed in place."""
 
 def unsafe_split_with_sizes(input: Tensor, split_sizes: _Dims, dim: _int = ...) -> tuple[Tensor, ...]:
-    """split_with_sizes()."""
+    """split_with_sizes() into pieces that may each be changed in place."""
 
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """A view with a dimension of size 1 put in."""

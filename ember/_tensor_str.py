@@ -10,6 +10,7 @@ from typing import Any
 
 import ember
 from ember import _lazy
+from ember.autograd.grad_mode import dual_levels
 
 
 class _Options:
@@ -104,7 +105,10 @@ def tensor_str(t: "ember.Tensor") -> str:
     if shows_dtype:
         suffixes.append(f"dtype={t.dtype}")
 
-    if grad_fn is not None:
+    tangent = _tangent_of(t)
+    if tangent is not None:
+        suffixes.append(f"tangent={tangent}")
+    elif grad_fn is not None:
         suffixes.append(f"grad_fn=<{_node_name(grad_fn)}>")
     elif requires_grad:
         suffixes.append("requires_grad=True")
@@ -117,6 +121,15 @@ def _is_implied(dtype, default_dtype) -> bool:
         return True
     wide = default_dtype == ember.float64
     return dtype == (ember.complex128 if wide else ember.complex64)
+
+
+def _tangent_of(t: "ember.Tensor"):
+    """The direction of a dual tensor, inside of a level of forward mode."""
+    if not dual_levels or t.layout is not ember.strided:
+        return None
+    from ember.autograd.forward_ad import unpack_dual
+
+    return unpack_dual(t).tangent
 
 
 def _node_name(node) -> str:

@@ -439,6 +439,8 @@ std::vector<Tensor> run_backward(BackwardCall call) {
 void accumulate_grad(const Tensor& leaf, Tensor g) {
   Autograd& a = ensure_autograd(leaf);
   if (g) {
+    check(g.shape() == leaf.shape(), Kind::Runtime, "a gradient of shape ", g.shape(),
+          " arrived at a leaf that has shape ", leaf.shape(), " since set_() changed it");
     TakeTurn turn(a.turn);   // a sum over several threads must not lose a part
     Tensor before = a.grad;  // ours, should another thread set .grad while a kernel adds
     if (is_sparse(g) || (before && is_sparse(before))) {

@@ -186,7 +186,7 @@ inline bool Tensor::requires_grad() const {
 }
 
 inline bool takes_part(const Tensor& t) {
-  return t.defined() && t.requires_grad() && is_differentiable(t.dtype()) &&
+  return t.defined() && t.requires_grad() && is_differentiable(t.dtype()) && !t.impl()->inference &&
          !(grad_mode.only_made && t.is_leaf());
 }
 inline bool grad_needed() { return false; }

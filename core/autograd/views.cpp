@@ -131,7 +131,14 @@ void fail_view(const Tensor& view, bool itself) {
                                : " its base or another view of its base has been modified inplace";
   if (kind == ViewKind::NoGrad || kind == ViewKind::Inference) {
     const char* mode = kind == ViewKind::NoGrad ? "no_grad" : "inference";
-    fail(Kind::Runtime, "A view was created in ", mode, " mode and", changed,
+    const Autograd* own = view.impl()->autograd;
+    std::ostringstream what;
+    if (own && own->grad_fn)
+      what << "Output " << own->output_nr << " of " << own->grad_fn->display_name()
+           << " is a view of a view which was created in " << mode;
+    else
+      what << "A view was created in " << mode;
+    fail(Kind::Runtime, what.str(), " mode and", changed,
          kind == ViewKind::NoGrad ? " with grad mode enabled" : " in normal mode",
          ". Given that this use case is ambiguous and error-prone, it is forbidden. You can "
          "clarify your code by moving "

@@ -7,11 +7,15 @@ void bump_version(const Tensor& t) {
   if (!t.impl()->inference) t.storage()->version++;
 }
 
-void check_in_place(const char* op, const Tensor& self, Repeats repeats) {
-  check(!self.impl()->inference || inference_mode(), Kind::Runtime, op,
+static void check_inference(const char* op, const Tensor& written) {
+  check(!written.impl()->inference || inference_mode(), Kind::Runtime, op,
         "(): Inplace update to inference tensor outside InferenceMode is not allowed. You can make "
         "a clone to get a "
         "normal tensor before doing inplace update.");
+}
+
+void check_in_place(const char* op, const Tensor& self, Repeats repeats) {
+  check_inference(op, self);
   if (repeats != Repeats::Allowed && has_internal_overlap(self)) {
     check(repeats == Repeats::Deprecated, Kind::Runtime, op,
           "(): unsupported operation: more than one element of the written-to tensor refers to a "
@@ -25,6 +29,10 @@ void check_in_place(const char* op, const Tensor& self, Repeats repeats) {
   }
   if (!grad_enabled() || grad_mode.only_made) return;
   const TensorImpl& impl = *self.impl();
+  // Where only another operand requires a gradient, rebase_history checks the same.
+  if (impl.base && impl.view_kind != ViewKind::Plain && impl.view_kind != ViewKind::None &&
+      self.requires_grad())
+    fail_view(self, true);
   const Autograd* a = impl.autograd;
   check(!(a && a->requires_grad && !a->grad_fn), Kind::Runtime, op,
         "(): a leaf Variable that requires grad is being used in an in-place operation.");
@@ -32,9 +40,6 @@ void check_in_place(const char* op, const Tensor& self, Repeats repeats) {
   const Autograd* base = impl.base->autograd;
   check(!(base && base->requires_grad && !base->grad_fn), Kind::Runtime, op,
         "(): a view of a leaf Variable that requires grad is being used in an in-place operation.");
-  // Where only another operand requires a gradient, rebase_history checks the same.
-  if (impl.view_kind != ViewKind::Plain && impl.view_kind != ViewKind::None && self.requires_grad())
-    fail_view(self, true);
 }
 
 void fail_overlap(const char* op) {
@@ -64,6 +69,7 @@ static void warn_of_resize(const Shape& from, const Shape& to) {
 Tensor output_for(const char* op, Dest dest, const Shape& shape, Dtype dtype, Device device) {
   if (__builtin_expect(!dest.tensor, 1)) return empty(shape, dtype, device);
   const Tensor& out = *dest.tensor;
+  check_inference(op, out);
   check(can_cast(dtype, out.dtype()), Kind::Runtime, op, "(): result type ", dtype,
         " can't be cast to the desired output type ", out.dtype());
   check(out.device().kind == device.kind, Kind::Runtime, op,

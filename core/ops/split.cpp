@@ -138,10 +138,31 @@ TensorList split_with_sizes_of(const Tensor& self, const Dims& sizes, int64_t di
 EMBER_VIEW("split_with_sizes", "(Tensor self, Dims split_sizes, int dim=0) -> Tensor[]",
            &split_with_sizes_of, kForms | kCopies | Along | Rearranges,
            "Views of pieces of the given sizes along a dimension.");
-EMBER_OP("unsafe_split(Tensor self, int split_size, int dim=0) -> Tensor[]", &split,
-         kForms | Along | Rearranges, "split().");
+
+namespace {
+// Pieces that may be changed in place one by one: nobody is told of it, neither the other pieces
+// nor the whole.
+TensorList on_their_own(TensorList pieces) {
+  for (const Tensor& t : pieces) {
+    TensorImpl& impl = *t.impl();
+    impl.base = {};
+    impl.view_kind = ViewKind::None;
+    impl.storage = alias_storage(impl.storage);
+  }
+  return pieces;
+}
+}  // namespace
+EMBER_OP("unsafe_split(Tensor self, int split_size, int dim=0) -> Tensor[]",
+         ([](const Tensor& self, int64_t size, int64_t dim) {
+           return on_their_own(split(self, size, dim));
+         }),
+         kForms | Along | Rearranges, "split() into pieces that may each be changed in place.");
 EMBER_OP("unsafe_split_with_sizes(Tensor self, Dims split_sizes, int dim=0) -> Tensor[]",
-         &split_with_sizes_of, kForms | Along | Rearranges, "split_with_sizes().");
+         ([](const Tensor& self, const Dims& sizes, int64_t dim) {
+           return on_their_own(split_with_sizes(self, sizes.values, dim));
+         }),
+         kForms | Along | Rearranges,
+         "split_with_sizes() into pieces that may each be changed in place.");
 
 TensorList chunk(const Tensor& self, int64_t chunks, int64_t dim) {
   check(self.dim() > 0, Kind::Runtime, "chunk expects at least a 1-dimensional tensor");
@@ -155,8 +176,11 @@ TensorList chunk(const Tensor& self, int64_t chunks, int64_t dim) {
 EMBER_OP(
     "chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", &chunk, kForms | Along | Rearranges,
     "Views of at most `chunks` pieces of equal size along a dimension; the last may be smaller.");
-EMBER_OP("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", &chunk,
-         kForms | Along | Rearranges, "chunk().");
+EMBER_OP("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
+         ([](const Tensor& self, int64_t chunks, int64_t dim) {
+           return on_their_own(chunk(self, chunks, dim));
+         }),
+         kForms | Along | Rearranges, "chunk() into pieces that may each be changed in place.");
 
 namespace {
 

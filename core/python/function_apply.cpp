@@ -127,6 +127,9 @@ class Application {
       PyObject* t = PyTuple_GET_ITEM(dirty, i);
       check(is_tensor(t), Kind::Type, "mark_dirty can only accept variables, but argument ", i,
             " is of type ", Py_TYPE(t)->tp_name);
+      check(contains(args_, t) || !tensor_of(t).is_view(), Kind::Runtime,
+            "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that "
+            "have been mutated should be passed to ctx.mark_dirty().");
       if (!contains(args_, t) && PyErr_WarnEx(PyExc_UserWarning,
                                               "ctx.mark_dirty() received a tensor that was not an "
                                               "input. Only input Tensors that have been "
@@ -137,7 +140,11 @@ class Application {
             "Some elements marked as dirty during the forward method were not returned as output. "
             "The inputs that are "
             "modified inplace must all be outputs of the Function.");
-      const auto& base = tensor_of(t).impl()->base;
+      const TensorImpl& impl = *tensor_of(t).impl();
+      if (recorded_ && impl.base && tensor_of(t).requires_grad() &&
+          impl.view_kind != ViewKind::Plain && impl.view_kind != ViewKind::None)
+        fail_view(tensor_of(t), true);
+      const auto& base = impl.base;
       const Autograd* leaf = recorded_ && base ? base->autograd : nullptr;
       check(!leaf || !leaf->requires_grad || leaf->grad_fn, Kind::Runtime,
             "a view of a leaf Variable that requires grad is being used in an in-place operation.");
@@ -179,17 +186,21 @@ class Application {
       made = checked(wrap(view_alias(t)));
     }
     const Tensor& result = tensor_of(made.get());
-    if (result.is_view())
-      result.impl()->view_kind =
-          PyTuple_GET_SIZE(outputs_.get()) > 1 ? ViewKind::MultiOutput : ViewKind::CustomFunction;
+    if (result.is_view()) result.impl()->view_kind = view_kind();
     set_grad_fn(result, Ref<Node>(node_), nr);
     if (!PyObject_GC_IsTracked(made.get())) PyObject_GC_Track(made.get());  // ctx may refer to it
     return made;
   }
 
+  // Of a result that is a view: changes of it would go past the Function's backward.
+  ViewKind view_kind() const {
+    return PyTuple_GET_SIZE(outputs_.get()) > 1 ? ViewKind::MultiOutput : ViewKind::CustomFunction;
+  }
+
   Object without_history(PyObject* out, bool changed) {
     const Tensor& t = tensor_of(out);
     if (contains(args_, out) && !changed) return checked(wrap(detach(t)));
+    if (t.is_view() && !contains(args_, out) && grad_enabled()) t.impl()->view_kind = view_kind();
     if (t.requires_grad() && !t.is_view()) {
       if (contains(args_, out)) return checked(wrap(detach(t)));
       detach_in_place(t);

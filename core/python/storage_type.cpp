@@ -361,6 +361,8 @@ void set_storage(const Tensor& self, Ref<Storage> s, const Shape& size, const Sh
   Tensor made = from_storage(std::move(s), self.dtype(), size, stride, offset);
   check(!grad_enabled() || !self.requires_grad() || !self.is_leaf(), Kind::Runtime,
         "a leaf Variable that requires grad is being used in an in-place operation.");
+  // What was recorded before was of other memory: it has an accumulator of its own.
+  if (Autograd* a = self.impl()->autograd) a->accumulator = nullptr;
   leave_storage(self.storage());
   self.impl()->storage = made.storage();
   self.impl()->device = made.device();

@@ -10,8 +10,8 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import ember
+from ember._compat.modules.utils._python_dispatch import TorchDispatchMode
 from ember.autograd.graph import saved_tensors_hooks
-from ember.utils._python_dispatch import TorchDispatchMode
 from ember.utils._pytree import tree_leaves
 
 

@@ -182,7 +182,7 @@ class _ForwardContext:
     @property
     def saved_tensors(self) -> tuple:
         kept = self._ctx.saved_for_forward
-        return self._ctx.saved_tensors if kept is None else kept
+        return () if kept is None else kept
 
 
 def apply_dual(cls, args: tuple):
@@ -201,15 +201,61 @@ def apply_dual(cls, args: tuple):
     if not nodes:
         return result
     wanted = [
-        ember.zeros_like(x.detach()) if t is None and isinstance(x, Tensor) else t
+        ember.zeros_like(x.detach()) if t is None and _can_move(x) else t
         for x, t in zip(args, tangents)
     ]
+    versions = [t._version if isinstance(t, Tensor) else 0 for t in wanted]
     with ember.no_grad():
         moved = cls.jvp(_ForwardContext(nodes[0]), *wanted)
     moved = moved if isinstance(moved, tuple) else (moved,)
+    for r, t in zip(results, moved):
+        _check_moved(r, t, args, wanted, versions)
     # Cut from their history, which would give the same directions once more.
     made = tuple(r if t is None else _moved(r, t, args) for r, t in zip(results, moved))
     return made if isinstance(result, tuple) else made[0]
+
+
+def _can_move(x: object) -> bool:
+    return isinstance(x, Tensor) and (x.is_floating_point() or x.is_complex())
+
+
+def _check_moved(
+    result, tangent: Tensor | None, args: tuple, given: list, versions: list
+) -> None:
+    """A result that shares memory with an argument needs a direction that shares it
+    with the argument's: else one of them would not see what changes the other."""
+    if tangent is None:
+        return
+    if isinstance(result, Tensor) and not result.requires_grad:
+        raise RuntimeError(
+            "A custom Function returned a forward gradient for an output that is not "
+            "differentiable. You should return None at that position instead."
+        )
+    for arg, before, version in zip(args, given, versions):
+        if result is arg:
+            if tangent is before and before._version != version:
+                return
+            raise RuntimeError(
+                "An inplace custom Function is not modifying the forward mode "
+                "gradients inplace. If the forward is modifying an input inplace, then "
+                "the jvp function must modify the corresponding gradient inplace."
+            )
+        if not isinstance(arg, Tensor) or not result._is_view():
+            continue
+        if result._base is not (arg if arg._base is None else arg._base):
+            continue
+        if not tangent._is_view():
+            raise RuntimeError(
+                "A custom Function's forward is returning a view (or an input as-is) "
+                "but the jvp is not returning a view."
+            )
+        if tangent._base is not (before if before._base is None else before._base):
+            which = "given grad input" if arg._base is None else "same base as it"
+            raise RuntimeError(
+                "A custom Function's forward is returning a view (or an input as-is) "
+                f"but the jvp is not returning a view of the {which}."
+            )
+        return
 
 
 def _moved(result: Tensor, tangent: Tensor, args: tuple) -> Tensor:

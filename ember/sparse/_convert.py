@@ -88,6 +88,8 @@ def to_compressed(
 ) -> SparseTensor:
     """A tensor of any layout as CSR, CSC, BSR or BSC."""
     name = LAYOUT_NAMES[layout]
+    if isinstance(blocksize, int):
+        blocksize = (blocksize, blocksize)
     if isinstance(self, SparseTensor):
         if self._layout is layout and (layout not in BLOCKS or _same(self, blocksize)):
             return self

@@ -165,3 +165,129 @@ def test_as_strided_of_what_has_its_elements_several_times(before, size, stride)
 
     assert ember.autograd.gradcheck(view, x, check_forward_ad=True)
     assert ember.autograd.gradgradcheck(lambda x: view(x) * view(x).exp(), x)
+
+
+# --- views that cannot be followed ----------------------------------------------------
+
+
+class ViewOf(ember.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+class Doubled(ember.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g
+
+
+def in_no_grad(x):
+    with ember.no_grad():
+        return x[:]
+
+
+@pytest.mark.parametrize(
+    ("view", "why"),
+    [
+        (lambda x: x.split(1)[0], "output of a function that returns multiple views"),
+        (lambda x: x.unbind()[0], "output of a function that returns multiple views"),
+        (in_no_grad, "A view was created in no_grad mode"),
+        (lambda x: in_no_grad(x).view(-1), "was created in no_grad mode"),
+    ],
+)
+@pytest.mark.parametrize("change", [lambda v: v.mul_(2), Doubled.apply])
+def test_what_is_wrong_with_a_view_comes_before_its_base_being_a_leaf(
+    view, why, change
+):
+    with pytest.raises(RuntimeError, match=why):
+        change(view(leaf()))
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable"):
+        change(leaf()[:])
+
+
+@pytest.mark.parametrize("change", [lambda v, b: v.add_(b), lambda v, b: v.copy_(b)])
+def test_views_made_by_functions_of_what_needs_no_gradient(change):
+    view = ViewOf.apply(ember.ones(3))
+    with pytest.raises(RuntimeError, match="created inside a custom Function"):
+        change(view, leaf())
+    with ember.no_grad():
+        change(ViewOf.apply(ember.ones(3)), leaf())
+
+
+def test_a_view_of_an_intermediate_is_not_dirty():
+    class Wrong(ember.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            out = x.clone().view_as(x)
+            ctx.mark_dirty(out)
+            return out
+
+    with pytest.raises(RuntimeError, match="received a tensor that was not an input"):
+        Wrong.apply(leaf() * 1)
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        lambda t: t.unsafe_split(1),
+        lambda t: t.unsafe_split_with_sizes((1, 2)),
+        lambda t: t.unsafe_chunk(3),
+    ],
+)
+def test_unsafe_pieces_can_be_changed_one_by_one(pieces):
+    x = leaf(2.0, 3.0, 5.0)
+    first, second, *_ = pieces(x * 1)
+    assert not first._is_view()
+    first.mul_(second[:1])
+    first.sum().backward()
+    assert x.grad.tolist() == [3, 2, 0]
+
+
+# --- set_ and inference mode ----------------------------------------------------------
+
+
+def test_set_makes_a_leaf_another_one():
+    x = leaf()
+    edge = ember.autograd.graph.get_gradient_edge(x)
+    before = x.clone()
+    with ember.no_grad():
+        x.set_(ember.ones(2))
+    with pytest.raises(RuntimeError, match="to not have been used in the graph"):
+        ember.autograd.grad(before.sum(), x)
+    assert ember.autograd.grad(before.sum(), edge)[0].tolist() == [1, 1, 1]
+    (x * 3).sum().backward()
+    assert x.grad.tolist() == [3, 3]
+    x.grad = None
+    old = leaf()
+    sum_ = old.sum()
+    with ember.no_grad():
+        old.set_(ember.ones(2))
+    with pytest.raises(RuntimeError, match=r"shape \[3\] arrived at a leaf"):
+        sum_.backward()
+
+
+def test_tensors_of_inference_mode_are_not_written_or_recorded_outside():
+    with ember.inference_mode():
+        plain, wants = ember.ones(2), ember.ones(2, requires_grad=True)
+    for call in (
+        lambda: ember.mul(ember.ones(2), 2, out=plain),
+        lambda: ember.sum(ember.ones(2, 2), 0, out=plain),
+        lambda: plain.add_(1),
+    ):
+        with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+            call()
+    view = wants.view(-1)
+    assert view.is_inference() and view.is_leaf
+    assert not view.requires_grad and not view._is_view()
+    with ember.inference_mode():
+        assert ember.mul(ember.ones(2), 2, out=plain).tolist() == [2, 2]
