@@ -10,8 +10,8 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import ember
-from ember._compat.modules.utils._python_dispatch import TorchDispatchMode
 from ember.autograd.graph import saved_tensors_hooks
+from ember.utils import _python_dispatch
 from ember.utils._pytree import tree_leaves
 
 
@@ -41,7 +41,7 @@ def _written(op: Any, args: tuple, kwargs: dict) -> list:
     return tree_leaves(places)
 
 
-class _CopyBeforeChange(TorchDispatchMode):
+class _CopyBeforeChange(_python_dispatch.TorchDispatchMode):
     def __init__(self, saved: AllowMutation) -> None:
         super().__init__()
         self.saved = saved
