@@ -86,7 +86,8 @@ Tensor unfold_op(const Tensor& input, const Dims& kernel, const Dims& dilation, 
         "unfold(): Given input with spatial size ", Product{size},
         ", kernel_size=", Product{w.kernel}, ", dilation=", Product{w.moves.dilation},
         ", padding=", Product{w.moves.padding},
-        ", calculated shape of the array of sliding blocks is too small: ", Product{w.places});
+        ", calculated shape of the array of sliding blocks as ", Product{w.places},
+        ", but its components must be at least one.");
   if (batched) return unfold_windows(input, w.kernel, w.places, w.moves);
   return squeeze(unfold_windows(unsqueeze(input, 0), w.kernel, w.places, w.moves), Dims(0));
 }
@@ -105,10 +106,15 @@ Tensor fold_op(const Tensor& input, const Dims& output_size, const Dims& kernel,
         "kernel_size, but got input.size(1)=",
         input.size(-2), " and kernel_size=", Product{w.kernel});
   const int64_t places = numel_of(w.places);
-  check(places > 0 && places == input.size(-1), Kind::Runtime,
+  check(w.places[0] > 0 && w.places[1] > 0, Kind::Runtime,
         "fold(): Given output_size=", Product{size}, ", kernel_size=", Product{w.kernel},
         ", dilation=", Product{w.moves.dilation}, ", padding=", Product{w.moves.padding},
         ", stride=", Product{w.moves.stride},
+        ", calculated shape of the array of sliding blocks as ", Product{w.places},
+        ", but its components must be at least one.");
+  check(places == input.size(-1), Kind::Runtime, "fold(): Given output_size=", Product{size},
+        ", kernel_size=", Product{w.kernel}, ", dilation=", Product{w.moves.dilation},
+        ", padding=", Product{w.moves.padding}, ", stride=", Product{w.moves.stride},
         ", expected input's size at dimension 2 to match the calculated number of sliding blocks ",
         Product{w.places}, " = ", places, ", but got input.size(2)=", input.size(-1));
   // Sums of truth values are counts.

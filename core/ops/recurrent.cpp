@@ -37,11 +37,11 @@ void check_layer(const char* op, Cell cell, const Tensor& x, const Tensor& h, co
         w.ih.shape(), " and ", w.hh.shape());
   const int64_t gates = gates_of(cell), wide = w.hh.size(0), units = wide / gates;
   check(wide % gates == 0, Kind::Runtime, op, "(): expected a multiple of ", gates,
-        " rows in the recurrent weight, got ", wide);
+        " rows in the recurrent weight weight_hh, got ", wide);
   const int64_t outputs = w.hr ? w.hr.size(0) : units;
   if (w.hr) check_matrix(op, "the projection", w.hr, outputs, units, x);
-  check_matrix(op, "the input weight", w.ih, wide, x.size(-1), x);
-  check_matrix(op, "the recurrent weight", w.hh, wide, outputs, x);
+  check_matrix(op, "the input weight weight_ih", w.ih, wide, x.size(-1), x);
+  check_matrix(op, "the recurrent weight weight_hh", w.hh, wide, outputs, x);
   check_same_device(op, x, {&w.b_ih, &w.b_hh});
   for (const Tensor* bias : {&w.b_ih, &w.b_hh})
     if (*bias)

@@ -25,8 +25,8 @@ void check_norm_dtypes(const char* op, const Tensor& x, const Tensor& weight, co
   check(is_floating(x.dtype()), Kind::NotImplemented, op, "(): not implemented for ", x.dtype());
   for (const Tensor* t : {&weight, &bias})
     check(!*t || t->dtype() == x.dtype() || (is_reduced(x.dtype()) && t->dtype() == Dtype::Float32),
-          Kind::Runtime, op, "(): weight and bias must have the dtype of input, ", x.dtype(),
-          ", but one is ", *t ? t->dtype() : x.dtype());
+          Kind::Runtime, op, "(): mixed dtype: weight and bias must have the dtype of input, ",
+          x.dtype(), ", but one is ", *t ? t->dtype() : x.dtype());
 }
 
 namespace {

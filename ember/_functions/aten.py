@@ -126,7 +126,7 @@ def grid_sampler_3d(
 
 
 def _check_dims(input: Tensor, grid: Tensor, dims: int) -> None:
-    if input.dim() != dims or grid.dim() != dims:
+    if input.shape[:1] == grid.shape[:1] and not input.dim() == grid.dim() == dims:
         raise RuntimeError(
             f"grid_sampler(): expected {dims}D input and grid with same number of "
             f"dimensions, but got input with sizes {list(input.shape)} and grid with "

@@ -186,7 +186,12 @@ def linear_cross_entropy(
     logits = ember.matmul(input, linear_weight.reshape(-1, input.shape[-1]).t())
     logits = logits.reshape(*input.shape[:-1], *shape)
     if linear_bias is not None:
-        logits = logits + linear_bias.reshape(shape)
+        if linear_bias.shape != shape:
+            raise RuntimeError(
+                f"linear_bias shape {tuple(linear_bias.shape)} must be {tuple(shape)}, "
+                "the shape of linear_weight without its last axis"
+            )
+        logits = logits + linear_bias
     return cross_entropy(
         logits,
         target,

@@ -40,7 +40,8 @@ def pad(
     if not 1 <= len(pairs) <= 3 or input.dim() - len(pairs) not in (1, 2):
         raise NotImplementedError(
             "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for "
-            "now"
+            f"now: Padding size {len(sides)} is not supported for {input.dim()}D input "
+            "tensor."
         )
     _check_input(input, len(pairs), mode)
     for i, (before, after) in enumerate(pairs):
@@ -73,9 +74,13 @@ def _constant(input: Tensor, pairs, value) -> Tensor:
         inner[axis] = slice(max(before, 0), max(stop, max(before, 0)))
         stop = input.shape[axis] - max(-after, 0)
         kept[axis] = slice(max(-before, 0), max(stop, max(-before, 0)))
-    result = input.new_full(size, value)
     if not input.dim():
         return input.clone()
+    result = ember.full(size, value, dtype=input.dtype, device=input.device)
+    for last, rank in ((ember.channels_last, 4), (ember.channels_last_3d, 5)):
+        plain = input.dim() != rank or input.is_contiguous()
+        if not plain and input.is_contiguous(memory_format=last):
+            result = result.contiguous(memory_format=last)
     part = result[tuple(inner)]
     if part.numel():
         part.copy_(input[tuple(kept)])

@@ -40,6 +40,8 @@ def interpolate(
             "Input and output sizes should be greater than 0, but got input "
             f"{list(input.shape[2:])} output {size}"
         )
+    if any(n >= 2**63 for n in size):
+        raise RuntimeError(f"interpolate(): an output of sizes {size} is too large")
     if mode == "area":
         pools = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
         return pools[dims - 1](input, size)
@@ -100,6 +102,10 @@ def _check_mode(input: Tensor, mode: str, align_corners, antialias: bool) -> Non
             "Input Error: Only 3D, 4D and 5D input Tensors supported (got "
             f"{input.dim()}D) for the modes: nearest | linear | bilinear | bicubic | "
             f"trilinear | area | nearest-exact (got {mode})"
+        )
+    elif mode == "lanczos" and input.dim() != 4:
+        raise ValueError(
+            f"lanczos mode requires a 4-D tensor as input, got {input.dim()}-D"
         )
     elif input.dim() - 2 != _AXES[mode]:
         raise NotImplementedError(

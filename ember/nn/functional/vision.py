@@ -242,17 +242,22 @@ def _check_grid(input: Tensor, grid: Tensor, dims: int, mode: str) -> None:
             f"grid_sampler(): expected input and grid to have the same dtype, but input"
             f" has {input.dtype} and grid has {grid.dtype}"
         )
+    if input.shape[:1] != grid.shape[:1]:
+        raise RuntimeError(
+            "grid_sampler(): expected grid and input to have same batch size, but got "
+            f"input with sizes {list(input.shape)} and grid with sizes "
+            f"{list(grid.shape)}"
+        )
+    if grid.shape[-1:] != (dims,):
+        raise RuntimeError(
+            f"grid_sampler(): expected grid to have size {dims} in last dimension, but "
+            f"got grid with sizes {list(grid.shape)}"
+        )
     if dims not in (2, 3) or input.dim() != grid.dim():
         raise RuntimeError(
             "grid_sampler(): expected 4D or 5D input and grid with same number of "
             f"dimensions, but got input with sizes {list(input.shape)} and grid with "
             f"sizes {list(grid.shape)}"
-        )
-    if input.shape[0] != grid.shape[0] or grid.shape[-1] != dims:
-        raise RuntimeError(
-            "grid_sampler(): expected grid and input to have same batch size and the "
-            f"grid {dims} coordinates, but got input with sizes {list(input.shape)} "
-            f"and grid with sizes {list(grid.shape)}"
         )
     if any(n == 0 for n in input.shape[2:]):
         raise RuntimeError(
@@ -267,11 +272,4 @@ def _check_grid(input: Tensor, grid: Tensor, dims: int, mode: str) -> None:
 
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norm distances of all pairs of rows."""
-    if input.dim() != 2:
-        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
-    if p < 0:
-        raise RuntimeError(f"pdist only supports non-negative p values, got: {p}")
-    n = input.shape[0]
-    rows, columns = ember.triu_indices(n, n, 1).to(input.device).unbind(0)
-    first, second = input.index_select(0, rows), input.index_select(0, columns)
-    return (first - second).norm(p, -1)
+    return ember.pdist(input, p)

@@ -46,7 +46,7 @@ def fold(x, size, kernel, dilation=1, padding=0, stride=1):
 op("nn.functional.unfold", S(T(2, 3, 4, 5), 2), S(T(2, 5, 6), (2, 3), 2, 1, (1, 2)),
    S(T(1, 2, 3, 3), 1), S(T(1, 2, 4, 4), 3, stride=3, padding=1),
    ref=unfold, dtypes="bifhc",
-   errors=[(S(T(2, 3), 1), RuntimeError, "3D or 4D"), (S(T(1, 1, 2, 2), 3), RuntimeError, "small"),
+   errors=[(S(T(2, 3), 1), RuntimeError, "3D or 4D"), (S(T(1, 1, 2, 2), 3), RuntimeError, "at least one"),
            (S(T(1, 1, 2, 2), 0), RuntimeError, "kernel_size"),
            (S(T(1, 1, 2, 2), 1, stride=0), RuntimeError, "stride"),
            (S(T(1, 1, 2, 2), 1, padding=-1), RuntimeError, "padding")])
