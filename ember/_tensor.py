@@ -411,9 +411,28 @@ for _name in ("div", "idiv", "rdiv"):  # Python 2's names
     setattr(Tensor, f"__{_name}__", _operator)
 for _name, _value in {"name": None, "volatile": False}.items():
     setattr(Tensor, _name, property(lambda self, value=_value: value))  # type: ignore
-Tensor._backward_hooks = property(  # type: ignore
-    Tensor._hooks_of, doc="What `register_hook` was given, by number, or None."
-)
+
+
+def _get_hooks(self: Tensor) -> dict | None:
+    """What `register_hook` was given, by number, or None."""
+    idle = self.__dict__.get("_idle_hooks")
+    return self._hooks_of() if idle is None else idle
+
+
+def _set_hooks(self: Tensor, hooks: dict | None) -> None:
+    if hooks is not None and not isinstance(hooks, dict):
+        raise TypeError(f"_backward_hooks: expected a dict, got {type(hooks).__name__}")
+    self.__dict__.pop("_idle_hooks", None)
+    if not self.requires_grad:  # nothing will call them
+        if hooks is not None:
+            self._idle_hooks = hooks
+        return
+    (self._hooks_of() or {}).clear()
+    for hook in (hooks or {}).values():
+        self.register_hook(hook)
+
+
+Tensor._backward_hooks = property(_get_hooks, _set_hooks)  # type: ignore
 Tensor.grad_dtype = property(lambda self: self.dtype, doc="The dtype of `grad`.")
 
 _SPARSE_METHODS = {

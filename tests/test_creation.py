@@ -371,3 +371,31 @@ def test_sizes_that_add_up_to_too_much():
     half = ember.ones(1).expand(2**62)
     with pytest.raises(RuntimeError, match="add up to more"):
         ember.cat([half, half])
+
+
+def test_a_sequence_that_cannot_be_read():
+    class Broken:
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, i):
+            raise TypeError
+
+    class Endless:
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, i):
+            raise KeyboardInterrupt
+
+    with pytest.raises(ValueError, match="could not determine the shape of object"):
+        ember.tensor(Broken())
+    with pytest.raises(KeyboardInterrupt):
+        ember.tensor(Endless())
+
+
+def test_positions_are_written_to_int64_only():
+    x = ember.tensor([0, 2, 3])
+    with pytest.raises(RuntimeError, match="dtype"):
+        ember.nonzero(x, out=ember.empty(0))
+    assert ember.nonzero(x, out=ember.empty(0).long()).tolist() == [[1], [2]]

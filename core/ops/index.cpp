@@ -257,7 +257,7 @@ EMBER_OP("nonzero(Tensor self, *, bool as_tuple=False) -> Tensor",
          ([](const Tensor& self, bool as_tuple) -> void* {
            return as_tuple ? to_host(nonzero_tuple(self)) : to_host(nonzero(self));
          }),
-         kForms | Out | Apart | DataDependent,
+         kForms | Out | ExactOut | Apart | DataDependent,
          "The positions of the elements that are not zero: one row for each, or with `as_tuple` "
          "one tensor for each "
          "dimension.");

@@ -45,7 +45,13 @@ Shape shape_of_data(PyObject* data) {
     shape.push_back(n);
     check(shape.size() <= kMaxDims, Kind::Value, "too many dimensions '", Py_TYPE(o)->tp_name, "'");
     if (n == 0) break;
-    at = checked(PySequence_GetItem(o, 0));
+    Object first = Object::steal(PySequence_GetItem(o, 0));
+    if (!first) {
+      if (!PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError{};  // an interrupt
+      PyErr_Clear();
+      fail(Kind::Value, "could not determine the shape of object type '", Py_TYPE(o)->tp_name, "'");
+    }
+    at = std::move(first);
   }
   check(shape.size() <= kMaxDims, Kind::Value, "too many dimensions: ", shape.size());
   return shape;

@@ -113,3 +113,20 @@ def test_nodes():
     del node
     assert z.grad_fn.metadata == {"note": 1}
     assert x.grad_fn is None and z.output_nr == 0
+
+
+def test_the_hooks_of_a_tensor_can_be_set():
+    """Programs put them back after a copy, or take them off."""
+    x = ember.ones(2, requires_grad=True)
+    x.register_hook(lambda g: g * 100)
+    x._backward_hooks = {0: lambda g: g * 2}
+    assert len(x._backward_hooks) == 1
+    (x * 3).sum().backward()
+    assert x.grad.tolist() == [6, 6]
+    x._backward_hooks = None
+    assert not x._backward_hooks
+    plain = ember.ones(2)
+    plain._backward_hooks = {}
+    plain._backward_hooks["test"] = None  # nothing calls it
+    with pytest.raises(TypeError, match="expected a dict, got int"):
+        x._backward_hooks = 1
