@@ -134,6 +134,7 @@ def _deepcopy(self: Tensor, memo: dict) -> Tensor:
         if self.grad is not None:
             made.grad = deepcopy(self.grad, memo)
         made.__dict__.update(deepcopy(self.__dict__, memo))
+        _set_slots(made, deepcopy(slots_of(self), memo))
         return made
     storage = _copy_storage(self.untyped_storage(), memo)
     made = _C._tensor_from_storage(storage, *_geometry(self))
@@ -146,7 +147,22 @@ def _deepcopy(self: Tensor, memo: dict) -> Tensor:
         made.grad = deepcopy(self.grad, memo)
     if self.__dict__:
         made.__dict__.update(deepcopy(self.__dict__, memo))
+    if type(self) is not Tensor:
+        _set_slots(made, deepcopy(slots_of(self), memo))
     return made
+
+
+def slots_of(t: Tensor) -> dict:
+    """What an object of a subclass keeps in its `__slots__`."""
+    import copyreg
+
+    names = copyreg._slotnames(type(t))  # type: ignore[attr-defined]
+    return {name: getattr(t, name) for name in names if hasattr(t, name)}
+
+
+def _set_slots(t: Tensor, slots: dict) -> None:
+    for name, value in slots.items():
+        setattr(t, name, value)
 
 
 def is_wrapper(t: Tensor) -> bool:
@@ -172,7 +188,7 @@ def _reduce_ex(self: Tensor, protocol: int) -> tuple:
     args = (storage, *_geometry(self), self.requires_grad)
     if type(self) is Tensor and not self.__dict__:
         return _rebuild, args
-    return _rebuild_subclass, (type(self), args, self.__dict__)
+    return _rebuild_subclass, (type(self), args, self.__dict__, slots_of(self))
 
 
 def _rebuild(storage, dtype, offset, size, stride, requires_grad) -> Tensor:
@@ -191,11 +207,14 @@ def _rebuild_wrapper(args: tuple, state: dict) -> Tensor:
     return made
 
 
-def _rebuild_subclass(cls: type, args: tuple, state: dict) -> Tensor:
+def _rebuild_subclass(
+    cls: type, args: tuple, state: dict, slots: dict | None = None
+) -> Tensor:
     made = _rebuild(*args)
     if cls is not Tensor:
         made = Tensor._make_subclass(cls, made, args[-1])
     made.__dict__.update(state)
+    _set_slots(made, slots or {})
     return made
 
 
@@ -425,7 +444,7 @@ def _set_hooks(self: Tensor, hooks: dict | None) -> None:
     self.__dict__.pop("_idle_hooks", None)
     if not self.requires_grad:  # nothing will call them
         if hooks is not None:
-            self._idle_hooks = hooks
+            self.__dict__["_idle_hooks"] = hooks
         return
     (self._hooks_of() or {}).clear()
     for hook in (hooks or {}).values():

@@ -1,8 +1,10 @@
 """What `save` and its kin write: nothing is lost, and no other file is touched."""
 
+import copy
 import errno
 import io
 import os
+import pickle
 import resource
 import signal
 import stat
@@ -355,3 +357,73 @@ def test_while_another_thread_imports_storages(monkeypatch):
     half_loaded = types.ModuleType("ember.storage")
     monkeypatch.setitem(sys.modules, "ember.storage", half_loaded)
     ember.save({"w": ember.ones(2)}, io.BytesIO())
+
+
+# --- meta tensors, slots, names of Python 2 -------------------------------------------
+
+
+def through_a_file(value, **options):
+    file = io.BytesIO()
+    ember.save(value, file)
+    file.seek(0)
+    return ember.load(file, **options)
+
+
+def test_meta_tensors_are_their_shapes():
+    state = ember.nn.Linear(2, 3, device="meta").state_dict()
+    state["view"] = ember.empty(4, 5, device="meta", dtype=ember.bfloat16).t()
+    loaded = through_a_file(state)
+    for name, t in state.items():
+        assert loaded[name].is_meta and loaded[name].dtype is t.dtype
+        assert loaded[name].shape == t.shape and loaded[name].stride() == t.stride()
+    parameter = ember.nn.Parameter(ember.empty(2, device="meta"))
+    assert through_a_file(parameter).requires_grad
+
+
+class Slotted(ember.Tensor):
+    __slots__ = ["inner"]
+
+    @staticmethod
+    def __new__(cls, inner):
+        made = ember.Tensor._make_subclass(cls, inner.to("meta"))
+        made.inner = inner
+        made.other = 1
+        return made
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [
+        copy.deepcopy,
+        lambda t: pickle.loads(pickle.dumps(t)),
+        lambda t: through_a_file(t, weights_only=False),
+    ],
+)
+def test_what_is_in_slots_is_copied(copied):
+    made = copied(Slotted(ember.tensor([3.0, 4.0])))
+    assert type(made) is Slotted and made.inner.tolist() == [3, 4] and made.other == 1
+
+
+def test_slots_that_a_class_does_not_have_are_attributes():
+    from ember.serialization._names import set_state
+
+    made = Slotted(ember.ones(1))
+    set_state(made, (None, {"inner": 2, "data": 3}))
+    assert made.inner == 2 and made.__dict__["data"] == 3
+    assert isinstance(made.data, ember.Tensor)
+
+
+class Printing:
+    def __reduce__(self):
+        return (print, ("loaded",))
+
+
+def test_builtins_can_be_allowed(capsys):
+    """Files call them by Python 2's names."""
+    with pytest.raises(
+        pickle.UnpicklingError, match="Unsupported global: GLOBAL print"
+    ):
+        through_a_file(Printing())
+    with ember.serialization.safe_globals([print]):
+        through_a_file(Printing())
+    assert capsys.readouterr().out == "loaded\n"

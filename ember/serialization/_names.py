@@ -4,6 +4,7 @@ Only what any checkpoint may call is in this table; it is all that restricted lo
 knows, so a function here must stand any arguments.
 """
 
+import copyreg
 import pickle
 from collections import Counter, OrderedDict
 
@@ -32,6 +33,18 @@ def _rebuild_untyped(stored, offset, size, stride, requires_grad, hooks, dtype, 
     return t.requires_grad_() if requires_grad else t
 
 
+def _rebuild_meta(dtype, size, stride, requires_grad=False):
+    """A tensor of the meta device, which has no storage."""
+    if not isinstance(dtype, ember.dtype):
+        raise pickle.UnpicklingError(f"load(): a dtype that is {io.brief(dtype)}")
+    for numbers in (size, stride):
+        if not isinstance(numbers, (tuple, list)):
+            raise pickle.UnpicklingError(f"load(): sizes that are {io.brief(numbers)}")
+        io.check_numbers(numbers)
+    t = ember.empty_strided(tuple(size), tuple(stride), dtype=dtype, device="meta")
+    return t.requires_grad_() if requires_grad else t
+
+
 def _rebuild_sparse(layout, parts):
     from ember.sparse._tensor import rebuild
 
@@ -56,7 +69,17 @@ def _get_layout(name):
 
 
 def set_state(target, state) -> None:
-    """Give an object attributes. They are of the object alone, whatever their names."""
+    """Give an object attributes. They are of the object alone, whatever their names.
+
+    A pair is the attributes, and those that the object's class has slots for.
+    """
+    if type(state) is tuple and len(state) == 2 and type(state[1]) is dict:
+        own = copyreg._slotnames(type(target))  # type: ignore[attr-defined]
+        slots = {n: v for n, v in state[1].items() if n in own}
+        rest = {n: v for n, v in state[1].items() if n not in own}
+        state = {**(state[0] or {}), **rest}
+        for name, value in slots.items():
+            setattr(target, name, value)
     if not isinstance(state, dict) or not all(type(name) is str for name in state):
         raise pickle.UnpicklingError(
             "Weights only load failed: a state that is not a dictionary of names"
@@ -86,11 +109,7 @@ def _rebuild_from_type(func, kind, args, state):
         if hasattr(kind, "__setstate__") and kind.__setstate__ is not _OWN_SETSTATE:
             made.__setstate__(state)
             return made
-    if type(state) is tuple and len(state) == 2:  # attributes, slots
-        state = {**(state[0] or {}), **state[1]}
-        for name in [n for n in state if not hasattr(made, "__dict__")]:
-            setattr(made, name, state.pop(name))
-    if isinstance(state, dict):
+    if isinstance(state, (dict, tuple)):
         set_state(made, state)
     return made
 
@@ -113,6 +132,7 @@ def _rebuild_wrapper(kind, dtype, size, stride, offset, layout, device, requires
 
 _REBUILDERS = (
     _rebuild_tensor,
+    _rebuild_meta,
     _rebuild_untyped,
     _rebuild_parameter,
     _rebuild_parameter_with_state,
@@ -145,6 +165,7 @@ def known_names() -> dict:
         (utils, "_rebuild_tensor"): _rebuild_tensor,
         (utils, "_rebuild_tensor_v2"): _rebuild_tensor,
         (utils, "_rebuild_tensor_v3"): _rebuild_untyped,
+        (utils, "_rebuild_meta_tensor_no_storage"): _rebuild_meta,
         (utils, "_rebuild_sparse_tensor"): _rebuild_sparse,
         ("torch.serialization", "_get_layout"): _get_layout,
         (utils, "_rebuild_parameter"): _rebuild_parameter,

@@ -12,7 +12,7 @@ from typing import Any
 
 import ember
 from ember import Tensor
-from ember._tensor import is_wrapper, wrapper_args
+from ember._tensor import is_wrapper, slots_of, wrapper_args
 from ember.serialization import _storage_io as io
 from ember.serialization._options import location_tag
 
@@ -40,6 +40,7 @@ class _Stored:
 
 _REBUILD_TENSOR = _Global("torch._utils", "_rebuild_tensor_v2")
 _REBUILD_UNTYPED = _Global("torch._utils", "_rebuild_tensor_v3")
+_REBUILD_META = _Global("torch._utils", "_rebuild_meta_tensor_no_storage")
 _REBUILD_SPARSE = _Global("torch._utils", "_rebuild_sparse_tensor")
 _GET_LAYOUT = _Global("torch.serialization", "_get_layout")
 _REBUILD_PARAMETER = _Global("torch._utils", "_rebuild_parameter")
@@ -161,7 +162,8 @@ _OWN_GETSTATE = getattr(Tensor, "__getstate__", None)
 def _state_of(obj):
     if getattr(type(obj), "__getstate__", None) is not _OWN_GETSTATE:
         return obj.__getstate__()
-    return {**getattr(obj, "__dict__", {})}
+    state, slots = {**getattr(obj, "__dict__", {})}, slots_of(obj)
+    return (state, slots) if slots else state
 
 
 def _reduce_tensor(t) -> tuple:
@@ -169,6 +171,9 @@ def _reduce_tensor(t) -> tuple:
         return _REBUILD_SPARSE, t._parts()
     if t.is_complex() and t.is_conj():
         t = t.resolve_conj()
+    if t.is_meta:
+        sizes = tuple(t.shape), tuple(t.stride())
+        return _REBUILD_META, (t.dtype, *sizes, t.requires_grad and t.is_leaf)
     dtype = t.dtype if t.dtype in _STORAGES else None
     place: tuple = (
         _Stored(io.storage_of(t), dtype),

@@ -107,10 +107,7 @@ def tensor_over(storage, dtype, offset: int, size: Sequence, stride: Sequence):
     for given in (size, stride):
         if not isinstance(given, (tuple, list)) or len(given) > 64:
             raise RuntimeError(f"a tensor whose size or stride is {brief(given)}")
-    numbers = (offset, *size, *stride)
-    if not all(type(n) is int and 0 <= n < 1 << 60 for n in numbers):
-        found = ", ".join(map(brief, numbers))
-        raise RuntimeError(f"a tensor whose offset, size and stride are {found}")
+    check_numbers((offset, *size, *stride))
     items = storage.nbytes() // dtype.itemsize
     last = offset + sum((n - 1) * step for n, step in zip(size, stride))
     fits = (
@@ -124,6 +121,13 @@ def tensor_over(storage, dtype, offset: int, size: Sequence, stride: Sequence):
             f"{offset} does not fit in a storage of {items} elements"
         )
     return _C._tensor_from_storage(storage, dtype, offset, tuple(size), tuple(stride))
+
+
+def check_numbers(numbers) -> None:
+    """Refuse what can be no offset, size or stride."""
+    if not all(type(n) is int and 0 <= n < 1 << 60 for n in numbers):
+        found = ", ".join(map(brief, numbers))
+        raise RuntimeError(f"a tensor whose offset, size and stride are {found}")
 
 
 def brief(value) -> str:

@@ -1,5 +1,6 @@
 """Reading what `_pickle` or PyTorch wrote: everything, or only what cannot do harm."""
 
+import _compat_pickle
 import io
 import itertools
 import pickle
@@ -151,7 +152,7 @@ class SafeUnpickler(_Names, pickle._Unpickler):
     def find_class(self, module: str, name: str):
         if (module, name) in self.known:
             return self.known[module, name]
-        if module in _BLOCKED:
+        if module in _BLOCKED or _now(module, name)[0] in _BLOCKED:
             self._fail(
                 f"Trying to load unsupported GLOBAL {module}.{name:.200} whose module "
                 f"{module} is blocked."
@@ -393,7 +394,13 @@ def is_allowed(module: str, name: str, safe: dict) -> bool:
     return (module, name) in known or any(d in safe for d in _dotted(module, name))
 
 
-def _dotted(module: str, name: str) -> tuple[str, str]:
+def _now(module: str, name: str) -> tuple[str, str]:
+    """Files have Python 2's names up to protocol 2: `__builtin__.print`."""
+    renamed = _compat_pickle.NAME_MAPPING.get((module, name))
+    return renamed or (_compat_pickle.IMPORT_MAPPING.get(module, module), name)
+
+
+def _dotted(module: str, name: str) -> tuple[str, ...]:
     """A name as the file has it, and as it is called here."""
     here = module.replace("torch", "ember", 1)
-    return f"{module}.{name}", f"{here}.{name}"
+    return f"{module}.{name}", f"{here}.{name}", ".".join(_now(module, name))
