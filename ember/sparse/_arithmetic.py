@@ -9,7 +9,7 @@ import ember
 from ember import Tensor
 from ember.sparse import _convert
 from ember.sparse._convert import to_compressed, to_coo
-from ember.sparse._out import writes_out, written
+from ember.sparse._out import check_cast, writes_out, written
 from ember.sparse._places import check_bounds, coalesced, keys_of
 from ember.sparse._table import handles
 from ember.sparse._tensor import BLOCKS, SparseTensor, coo
@@ -127,7 +127,7 @@ def add_(input, other, *, alpha=1) -> Tensor:
     """self += alpha * other; a dense tensor is changed in its own memory."""
     if isinstance(input, SparseTensor):
         return input._become(_cast(add(input, other, alpha=alpha), input.dtype))
-    _check_cast(ember.result_type(input, other), input.dtype)
+    check_cast("add_(): ", ember.result_type(input, other), input.dtype)
     check_shapes("add_", input, other)
     t = to_coo(other)
     check_bounds(t)
@@ -263,21 +263,13 @@ def mul_(input, other) -> Tensor:
         made = mul(input, other)
         return input._become(_cast(made, input.dtype))
     made = mul(input, other)
-    _check_cast(made.dtype, input.dtype)
+    check_cast("mul_(): ", made.dtype, input.dtype)
     check_shapes("mul_", input, made)
     return input.copy_(_convert.to_dense(made))
 
 
-def _check_cast(found, wanted) -> None:
-    """What is written to keeps its dtype, if that can hold the result."""
-    if not ember.can_cast(found, wanted):
-        raise RuntimeError(
-            f"result type {found} can't be cast to the desired output type {wanted}"
-        )
-
-
 def _cast(made: Tensor, dtype) -> Tensor:
-    _check_cast(made.dtype, dtype)
+    check_cast("", made.dtype, dtype)
     return made if made.dtype is dtype else made._with(made._val.to(dtype))
 
 

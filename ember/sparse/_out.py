@@ -24,17 +24,22 @@ def written(op: str, result: Tensor, out: Tensor | None) -> Tensor:
         raise RuntimeError(
             f"{op}(): expected an out= tensor on {result.device}, got {out.device}"
         )
-    if not ember.can_cast(result.dtype, out.dtype):
-        raise RuntimeError(
-            f"{op}(): result type {result.dtype} can't be cast to the desired output "
-            f"type {out.dtype}"
-        )
+    check_cast(f"{op}(): ", result.dtype, out.dtype)
     if not isinstance(out, SparseTensor):
         return out.resize_(result.shape).copy_(result)
     assert isinstance(result, SparseTensor)
     if result.dtype != out.dtype:
         result = result._with(result._val.to(out.dtype))
     return out._become(result)
+
+
+def check_cast(where: str, found: ember.dtype, wanted: ember.dtype) -> None:
+    """What is written to keeps its dtype, if that can hold the result."""
+    if not ember.can_cast(found, wanted):
+        raise RuntimeError(
+            f"{where}result type {found} can't be cast to the desired output type "
+            f"{wanted}"
+        )
 
 
 def writes_out(function: Callable) -> Callable:
