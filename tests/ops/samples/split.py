@@ -37,10 +37,10 @@ op("split_with_sizes", S(T(5, 4), (1, 4)), S(T(5, 4), (2, 0, 2), 1), view=True,
            (S(T(5), (6, -1)), RuntimeError, "non-negative")])
 op("chunk", S(T(5, 4), 2), S(T(5, 4), 3, 1), S(T(2, 2), 5), view=True, ref=chunk,
    result="same", dtypes=ANY, errors=[(S(T(5), 0), RuntimeError, "greater than 0")])
-op("unsafe_split", S(T(5, 4), 2), view=True, ref=by_size, result="same", dtypes=ANY)
-op("unsafe_split_with_sizes", S(T(5, 4), (1, 4)), view=True, ref=by_size, result="same",
+op("unsafe_split", S(T(5, 4), 2), ref=by_size, result="same", dtypes=ANY)
+op("unsafe_split_with_sizes", S(T(5, 4), (1, 4)), ref=by_size, result="same",
    dtypes=ANY)
-op("unsafe_chunk", S(T(5, 4), 2), view=True, ref=chunk, result="same", dtypes=ANY)
+op("unsafe_chunk", S(T(5, 4), 2), ref=chunk, result="same", dtypes=ANY)
 op("tensor_split", S(T(7, 3), 3), S(T(7, 3), (1, 5)), S(T(3, 7), (2, 9), -1),
    S(T(7), np.array([2, 4])), view=True, ref=tensor_split, result="same",
    dtypes=ANY, skip="meta",  # the places are read
