@@ -1,5 +1,7 @@
 #include "autograd/saved.h"
 
+#include "tensor/deferred.h"
+
 namespace ember {
 
 namespace {
@@ -34,6 +36,7 @@ Saved::Saved(const Tensor& t, bool output, uint32_t nr) : output_nr_(nr), output
   version_ = t.version();
   // An output has no node yet; its alias gets the running node back in get().
   tensor_ = output ? alias(t) : t;
+  if (__builtin_expect(deferring, 0)) deferred.saved(tensor_);
 }
 
 void Saved::pack(const Tensor& t) {

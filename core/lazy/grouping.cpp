@@ -36,8 +36,8 @@ struct History {
 
 class Grouper {
  public:
-  Grouper(std::vector<Step>& steps, const std::vector<bool>& dead)
-      : steps_(steps), dead_(dead), slots_(dead.size()), needs_(steps.size()) {
+  Grouper(std::vector<Step>& steps, const std::vector<bool>& unwanted)
+      : steps_(steps), unwanted_(unwanted), slots_(unwanted.size()), needs_(steps.size()) {
     result_.group_of.resize(steps.size());
     result_.from.resize(steps.size());
     result_.stored.resize(steps.size());
@@ -219,7 +219,7 @@ class Grouper {
     bool again = false;
     for (int w : mine.writes)
       if (same({w, -1}, {i, -1})) superseded_[size_t(w)] = again = true;
-    group.outputs += !again && !dead_[size_t(step.out.place)];
+    group.outputs += !again && !unwanted_[size_t(step.out.place)];
     mine.writes.push_back(i);
   }
 
@@ -229,7 +229,7 @@ class Grouper {
     std::vector<bool> live(n);
     for (size_t i = n; i-- > 0;) {
       const size_t slot = size_t(steps_[i].out.place);
-      if (!superseded_[i] && !dead_[slot]) result_.stored[i] = true;
+      if (!superseded_[i] && !unwanted_[slot]) result_.stored[i] = true;
       if (!result_.stored[i] && !live[i]) continue;
       live[i] = true;
       for (int from : result_.from[i])
@@ -243,7 +243,7 @@ class Grouper {
   int group_of(int step) const { return result_.group_of[size_t(step)]; }
 
   std::vector<Step>& steps_;
-  const std::vector<bool>& dead_;
+  const std::vector<bool>& unwanted_;  // slots whose values nobody needs in memory
   std::vector<History> slots_;
   std::vector<std::vector<int>> needs_;  // for each step: those whose values it reads from memory
   std::vector<bool> per_row_;            // has one value for each row of its group
@@ -258,8 +258,8 @@ bool same_place(const Step& a, const StepOperand& x, const Step& b, const StepOp
          std::equal(x.strides, x.strides + a.axes, y.strides);
 }
 
-Grouping group_steps(std::vector<Step>& steps, const std::vector<bool>& dead_slots) {
-  return Grouper(steps, dead_slots).run();
+Grouping group_steps(std::vector<Step>& steps, const std::vector<bool>& unwanted_slots) {
+  return Grouper(steps, unwanted_slots).run();
 }
 
 }  // namespace ember::lazy

@@ -28,7 +28,7 @@ struct Grouping {
 };
 
 // Steps that are computed for rows are lifted to the space of the rows' elements.
-Grouping group_steps(std::vector<Step>& steps, const std::vector<bool>& dead_slots);
+Grouping group_steps(std::vector<Step>& steps, const std::vector<bool>& unwanted_slots);
 
 // Are these the same elements, in the same order?
 bool same_place(const Step& a, const StepOperand& x, const Step& b, const StepOperand& y);

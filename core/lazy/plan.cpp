@@ -1,5 +1,7 @@
 #include "lazy/plan.h"
 
+#include "lazy/staying.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -7,10 +9,11 @@ namespace ember::lazy {
 
 namespace {
 
-std::vector<bool> dead_slots(const std::vector<int64_t>& words, size_t slots) {
-  std::vector<bool> dead(slots);
-  for (size_t i = 0; i < slots; i++) dead[i] = words[words.size() - slots + i] != 0;
-  return dead;
+// The end of the words: the use of each slot, and which was asked for.
+std::vector<Use> uses_of(const std::vector<int64_t>& words, size_t slots) {
+  std::vector<Use> uses(slots);
+  for (size_t i = 0; i < slots; i++) uses[i] = Use(words[words.size() - 1 - slots + i]);
+  return uses;
 }
 
 int64_t bytes_of(const Step& s) {
@@ -32,7 +35,11 @@ Tensor tensor_of(const Step& s, const StepOperand& o, const std::vector<Slot>& s
 
 Plan::Plan(const std::vector<int64_t>& words, int64_t steps, size_t slots)
     : words_(words), steps_(read_steps(words_, steps)) {
-  grouping_ = group_steps(steps_, dead_slots(words_, slots));
+  std::vector<Use> uses = uses_of(words_, slots);
+  staying_ = steps_that_stay(steps_, uses, int(words_.back()));
+  std::vector<bool> unwanted(slots);
+  for (size_t i = 0; i < slots; i++) unwanted[i] = uses[i] != Use::Wanted;
+  grouping_ = group_steps(steps_, unwanted);
   for (size_t g = 0; g < grouping_.groups.size(); g++) {
     const Group& group = grouping_.groups[g];
     if (group.steps.empty()) continue;

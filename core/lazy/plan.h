@@ -33,6 +33,7 @@ class Plan {
   const std::vector<Part>& parts() const { return parts_; }
   const std::vector<Step>& steps() const { return steps_; }
   const Grouping& grouping() const { return grouping_; }
+  const std::vector<int>& staying() const { return staying_; }  // steps for the next trace
 
  private:
   void run_code(const Part& part, const std::vector<Slot>& slots,
@@ -41,6 +42,7 @@ class Plan {
   const std::vector<int64_t> words_;  // what the trace must be equal to; steps point into it
   std::vector<Step> steps_;
   Grouping grouping_;
+  std::vector<int> staying_;
   std::vector<Part> parts_;
 };
 

@@ -19,6 +19,7 @@ namespace ember::lazy {
 namespace {
 
 constexpr size_t kMostPlans = 512;
+constexpr int kMostStays = 4;
 
 struct Known {
   std::unique_ptr<Plan> plan;  // made when the trace comes a second time
@@ -27,6 +28,7 @@ struct Known {
 struct State {
   Trace trace;
   const void* runner = nullptr;  // the thread that runs what was pending
+  int stays = 0;                 // flushes in a row that have left something pending
   int open = 0;                  // regions, of all threads
   bool enabled = true;
   std::unordered_map<uint64_t, Known> plans;  // by a hash of their words
@@ -38,7 +40,8 @@ State& state() {
 }
 
 struct Mine {
-  int depth = 0;
+  int depth = 0;   // of regions
+  int passes = 0;  // of these, those round backward passes
   Options options;
 };
 thread_local Mine mine;
@@ -77,17 +80,26 @@ void describe(const Plan& plan, Report& report) {
   }
 }
 
-void run_pending(Report& report) {
+// Values that a backward pass alone needs may stay pending if the program is in a region, a few
+// times: each time, what is needed of them is computed again. A pass runs them as soon as it has to
+// run anything.
+bool may_stay() { return mine.depth > 0 && mine.passes == 0 && state().stays < kMostStays; }
+
+void run_pending(Report& report, const Storage* asked, bool stay) {
   State& s = state();
+  s.trace.drop_unsaved();  // before anything else: this may run code of others
+  if (s.trace.empty()) return;
   struct Turn {
+    std::vector<int> staying;
     ~Turn() {
-      state().trace.clear();
+      const Trace::Unused unused = state().trace.clear(staying);
+      state().stays = staying.empty() ? 0 : state().stays + 1;
       state().runner = nullptr;
     }
   } turn;
   s.runner = me();
   const Undeferred undeferred;
-  const auto& words = s.trace.finish();
+  const auto& words = s.trace.finish(stay, asked);
   const uint64_t hash = hash_of(words);
   if (s.plans.size() > kMostPlans) s.plans.clear();
   auto [at, fresh] = s.plans.try_emplace(hash);
@@ -106,6 +118,7 @@ void run_pending(Report& report) {
   }
   plan->run(s.trace.slots(), s.trace.numbers(), StandIn::get().device(), report);
   if (report.groups.size() < 64) describe(*plan, report);
+  turn.staying = plan->staying();
 }
 
 Report& my_report() { return state().reports[mine.depth ? mine.options.key : 0]; }
@@ -121,7 +134,7 @@ void settle(Storage& storage) {
           "compile(fullgraph=True): the value of a tensor is looked at in ", at.file, ":", at.line,
           ", which ends the graph; compile without fullgraph, or look at it outside");
   }
-  run_pending(my_report());
+  run_pending(my_report(), &storage, may_stay());
 }
 
 bool keep(Storage* storage) {
@@ -144,7 +157,7 @@ void compile(bool wait) {
 void after_fork_in_child() {
   State& s = state();
   if (s.runner && s.runner != me()) {  // that thread is not here
-    s.trace.clear();
+    const Trace::Unused unused = s.trace.clear();
     s.runner = nullptr;
   }
 }
@@ -155,19 +168,26 @@ bool take(const Call& call) {
   if (!Trace::takes(call)) return false;
   State& s = state();
   wait_for_runner();
-  if (s.trace.full()) run_pending(my_report());
+  if (s.trace.full()) run_pending(my_report(), nullptr, false);
   s.trace.append(call);
   return true;
 }
 
 void open(const Options& options) {
   if (mine.depth++ || !state().enabled) return;
+  if (!mine.passes) flush();  // what was left for backward passes that did not come
   mine.options = options;
   if (!deferred.settle) {
     deferred.settle = settle;
     deferred.keep = keep;
-    deferred.open = [] { open({}); };
-    deferred.close = close;
+    deferred.saved = [](const Tensor& t) { state().trace.save(t); };
+    deferred.open = [] { mine.passes++, open({}); };
+    deferred.close = [] {
+      struct End {
+        ~End() { mine.passes--; }
+      } end;
+      close();
+    };
     pthread_atfork(nullptr, nullptr, after_fork_in_child);
   }
   if (state().open++ == 0) StandIn::get().install();
@@ -192,7 +212,8 @@ void close() {
   const bool wait = mine.options.wait;
   {
     End end;
-    flush();
+    wait_for_runner();
+    if (pending()) run_pending(my_report(), nullptr, may_stay());
   }
   compile(wait);
 }
@@ -202,7 +223,7 @@ bool pending() { return !state().trace.empty(); }
 
 void flush() {
   wait_for_runner();
-  if (!state().trace.empty()) run_pending(my_report());
+  if (!state().trace.empty()) run_pending(my_report(), nullptr, false);
 }
 
 bool set_enabled(bool on) { return std::exchange(state().enabled, on); }

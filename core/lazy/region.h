@@ -1,6 +1,7 @@
 // Regions: stretches of a program in which pointwise primitives are written down instead of run
-// (stand_in.h), until somebody looks at what they write, or the region ends. There is one trace for
-// all threads, in the order in which they had the host's lock.
+// (stand_in.h), until somebody looks at what they write, or the region ends; what only a backward
+// pass needs may stay pending longer (staying.h). There is one trace for all threads, in the order
+// in which they had the host's lock.
 #pragma once
 
 #include <map>

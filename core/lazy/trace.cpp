@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "backend.h"
 #include "tensor/deferred.h"
 
 namespace ember::lazy {
@@ -118,28 +119,105 @@ void Trace::append(const Call& call) {
   steps_++;
 }
 
-const std::vector<int64_t>& Trace::finish() {
-  for (const Slot& slot : slots_) words_.push_back(slot.dead);
+void Trace::save(const Tensor& t) {
+  if (!(t.storage()->watch & kAwaited)) return;
+  if (saved_[t.impl()]++ == 0) t.impl()->refs++;
+}
+
+const std::vector<int64_t>& Trace::finish(bool stay, const Storage* asked) {
+  std::vector<uint32_t> tensors(slots_.size());  // that nobody has but backward passes
+  for (const auto& [impl, times] : saved_)
+    if (impl->refs - 1 <= times && (impl->storage->watch & kAwaited))
+      tensors[impl->storage->slot]++;
+  for (size_t i = 0; i < slots_.size(); i++) {
+    Slot& slot = slots_[i];
+    slot.fresh = slot.storage->watch & kUnallocated;
+    if (slot.use == Use::Dead) continue;
+    const bool saved = stay && slot.storage->bytes >= 32 * deferred_least &&
+                       slot.storage != asked && tensors[i] && slot.storage->refs == tensors[i];
+    slot.use = saved ? Use::Saved : Use::Wanted;
+  }
+  for (const Slot& slot : slots_) words_.push_back(int64_t(slot.use));
+  words_.push_back(asked && (asked->watch & kAwaited) ? int64_t(asked->slot) : -1);
   return words_;
 }
 
 void Trace::keep(Storage* storage) {
   storage->refs = 1;  // ours
-  slots_[storage->slot].dead = true;
+  slots_[storage->slot].use = Use::Dead;
   if (storage->data) held_ += storage->bytes;
 }
 
-void Trace::clear() {
-  // Freed last, since that may run code of others: the trace is empty by then.
+Trace::Unused Trace::drop_unsaved() {
+  Unused unused;
+  std::erase_if(saved_, [&](const auto& entry) {
+    if (entry.first->refs > 1) return false;
+    unused.tensors.push_back(Ref<TensorImpl>::adopt(entry.first));
+    return true;
+  });
+  return unused;
+}
+
+Trace::Unused Trace::clear(const std::vector<int>& but) {
+  Unused unused;
   std::vector<Slot> slots;
   slots.swap(slots_);
-  words_.clear();
-  numbers_.clear();
+  std::vector<int64_t> words;
+  words.swap(words_);
+  std::vector<Number> numbers;
+  numbers.swap(numbers_);
+  std::unordered_map<TensorImpl*, uint32_t> saved;
+  saved.swap(saved_);
+  const int64_t steps = std::exchange(steps_, 0);
   seen_.fill(0);
-  steps_ = held_ = 0;
+  held_ = 0;
   for (const Slot& slot : slots) slot.storage->watch &= uint8_t(~kAwaited);
+  if (!but.empty()) {
+    const std::vector<Step> all = read_steps(words, steps);
+    for (int i : but) append_again(all[size_t(i)], slots, numbers);
+  }
+  for (auto [impl, times] : saved) {
+    if (impl->storage->watch & kAwaited)
+      saved_.emplace(impl, times);
+    else
+      unused.tensors.push_back(Ref<TensorImpl>::adopt(impl));
+  }
   for (const Slot& slot : slots)
-    if (slot.dead) slot.storage->destroy();
+    if (slot.use == Use::Dead && !(slot.storage->watch & kAwaited))
+      unused.storages.push_back(Ref<Storage>::adopt(slot.storage));
+  return unused;
+}
+
+// A step of what the trace was before.
+void Trace::append_again(const Step& step, const std::vector<Slot>& slots,
+                         const std::vector<Number>& numbers) {
+  const size_t begin = words_.size();
+  words_.insert(words_.end(), step.begin, step.end);
+  auto move = [&](const StepOperand& o) {
+    int64_t& word = words_[begin + size_t(o.word - step.begin)];
+    if (o.tag == Tag::Number) {
+      word = word_of(o.tag, int(o.type), number_index(numbers[size_t(o.place)]));
+    } else if (o.tag == Tag::Tensor) {
+      const Slot& old = slots[size_t(o.place)];
+      const bool known = old.storage->watch & kAwaited;
+      const int64_t slot = slot_of(*old.storage);
+      word = word_of(o.tag, int(o.dtype), slot);
+      if (known || old.use != Use::Dead) return;
+      slots_[size_t(slot)].use = Use::Dead;
+      if (old.storage->data) held_ += old.storage->bytes;
+    }
+  };
+  for (int i = 0; i < step.inputs; i++) move(step.in[size_t(i)]);
+  move(step.out);
+  // Memory for a value that is computed again is not needed meanwhile.
+  const Slot& out = slots[size_t(step.out.place)];
+  Storage& s = *out.storage;
+  if (out.fresh && out.use != Use::Wanted && s.data) {
+    s.owner->deallocate(std::exchange(s.data, nullptr), s.bytes);
+    s.watch |= kUnallocated;
+  }
+  for (int i = 0; i < step.params; i++) move(step.param[size_t(i)]);
+  steps_++;
 }
 
 bool Step::same_shape(const Step& o) const {
@@ -155,6 +233,7 @@ std::vector<Step> read_steps(const std::vector<int64_t>& words, int64_t count) {
   const int64_t* w = words.data();
   for (int64_t n = 0; n < count; n++) {
     Step s;
+    s.begin = w;
     const int64_t head = *w++;
     s.kind = StepKind(head & 0xFF);
     s.compute = Dtype(head >> 8 & 0xFF);
@@ -166,6 +245,7 @@ std::vector<Step> read_steps(const std::vector<int64_t>& words, int64_t count) {
     w += s.axes;
     auto read = [&] {
       StepOperand o;
+      o.word = w;
       const int64_t word = *w++;
       o.tag = Tag(word & 0xFF);
       o.place = word >> 16;
@@ -185,6 +265,7 @@ std::vector<Step> read_steps(const std::vector<int64_t>& words, int64_t count) {
     s.out = read();
     for (int i = 0; i < s.params; i++) s.param[size_t(i)] = read();
     s.rows = s.kind == StepKind::Reduce;
+    s.end = w;
     steps.push_back(s);
   }
   return steps;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <unordered_map>
 #include <vector>
 
 #include "operands.h"
@@ -35,9 +36,12 @@ struct Number {
 };
 Number number_of(const Scalar& s);
 
+// Who needs what a slot holds: the program; nobody but the trace; a backward pass.
+enum class Use : uint8_t { Wanted, Dead, Saved };
 struct Slot {
   Storage* storage;
-  bool dead = false;  // nobody but the trace has it any more
+  Use use = Use::Wanted;
+  bool fresh = false;  // had no memory before the flush
 };
 
 // One primitive, before it is written down.
@@ -58,6 +62,8 @@ struct Call {
   }
 };
 
+struct Step;
+
 class Trace {
  public:
   // Whether the call is one that can be put off: of dtypes and on memory that this is made for, and
@@ -70,24 +76,37 @@ class Trace {
   int64_t steps() const { return steps_; }
   const std::vector<Number>& numbers() const { return numbers_; }
   std::vector<Slot>& slots() { return slots_; }
-  // The words, followed by which slots are dead.
-  const std::vector<int64_t>& finish();
+  // The words, followed by the use of each slot; large values that a backward pass alone needs
+  // count as wanted unless they may `stay` pending, and so does what somebody asks for now.
+  const std::vector<int64_t>& finish(bool stay, const Storage* asked);
   // A storage that only the trace still needs.
   void keep(Storage* storage);
-  // Forgets all, and frees what was kept.
-  void clear();
+  // A backward pass will need the tensor.
+  void save(const Tensor& t);
+  // What the trace has no more use for. To free it may run code of others, so that is done when
+  // the trace is whole again.
+  struct Unused {
+    std::vector<Ref<TensorImpl>> tensors;
+    std::vector<Ref<Storage>> storages;
+  };
+  // Forgets all but some steps, and what was kept for others.
+  Unused clear(const std::vector<int>& but = {});
+  Unused drop_unsaved();  // tensors that no backward pass needs any more
 
  private:
   static constexpr int64_t kMostSteps = 4096;
   static constexpr int64_t kMostHeld = 256 << 20;  // bytes of storages that only the trace needs
 
+  void append_again(const Step& step, const std::vector<Slot>& slots,
+                    const std::vector<Number>& numbers);
   int64_t slot_of(Storage& storage);
   int64_t number_index(const Number& number);
 
   std::vector<int64_t> words_;
   std::vector<Slot> slots_;
   std::vector<Number> numbers_;
-  std::array<uint32_t, 64> seen_{};  // numbers by a hash of them: index + 1
+  std::array<uint32_t, 64> seen_{};                  // numbers by a hash of them: index + 1
+  std::unordered_map<TensorImpl*, uint32_t> saved_;  // how often; counted, and dropped by clear()
   int64_t steps_ = 0, held_ = 0;
 };
 
@@ -100,6 +119,7 @@ struct StepOperand {
   int64_t place = 0;                        // a slot; the index of a number; the bits of a constant
   int64_t offset = 0;                       // in elements
   const int64_t* strides = nullptr;         // in elements, for each axis
+  const int64_t* word = nullptr;
 };
 struct Step {
   StepKind kind;
@@ -112,6 +132,7 @@ struct Step {
   // The output has one element for each row, so its last stride is 0: of a reduction, and of what
   // is computed for rows only and was `lifted` to the space of their elements (grouping.cpp).
   bool rows = false, lifted = false;
+  const int64_t *begin, *end;  // its words
   bool same_shape(const Step& o) const;
   bool is_shape(const std::vector<int64_t>& sizes) const;
 };

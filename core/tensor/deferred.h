@@ -9,11 +9,14 @@
 
 namespace ember {
 
+class Tensor;
+
 struct Deferred {
   void (*settle)(Storage&) = nullptr;  // runs what is awaited
   bool (*keep)(Storage*) = nullptr;    // of one that is no longer used: true if it is needed yet
-  void (*open)() = nullptr;            // a region on this thread; regions nest
-  void (*close)() = nullptr;           // may raise
+  void (*saved)(const Tensor&) = nullptr;  // a backward pass will read it
+  void (*open)() = nullptr;   // a region round a backward pass of this thread; regions nest
+  void (*close)() = nullptr;  // may raise
 };
 inline Deferred deferred;  // filled in by lazy/
 

@@ -179,3 +179,63 @@ def test_compiled(everything, seed):
     wanted = [bits(v) for v in Program(seed, sums=False).run()]
     for _ in range(2):
         assert run(seed, sums=False, wait=True) == wanted
+
+
+# --- gradients ------------------------------------------------------------------------
+
+
+def loss_of(rng, leaves):
+    """A value to differentiate, of a random graph over the leaves."""
+    values = list(leaves)
+    for _ in range(rng.randrange(4, 16)):
+        a, b = rng.choice(values), rng.choice(values)
+        how = rng.randrange(9)
+        if how < 3:
+            made = getattr(ember, rng.choice(["sin", "tanh", "sigmoid", "square"]))(a)
+        elif how < 6:
+            made = rng.choice([ember.add, ember.mul, ember.sub])(a, b)
+        elif how == 6:
+            made = ember.where(a.detach() > 0.1, a, b * 0.5)
+        elif how == 7:
+            made = (a * 1).mul_(0.7).add_(b)
+        else:
+            made = a - a.sum(-1, keepdim=True) * 0.01
+        values.append(made)
+        if rng.random() < 0.1:
+            float(made.detach()[0, 0])
+        if len(values) > 7:
+            values.pop(rng.randrange(3, len(values)))
+    return sum(v.mean() for v in values[-3:])
+
+
+def gradients(seed, in_region):
+    rng = random.Random(seed)
+    ember.manual_seed(seed)
+    leaves = [ember.randn(20, 24).requires_grad_() for _ in range(3)]
+    for _ in range(rng.randrange(1, 3)):
+        if in_region:
+            with region(wait=True):
+                loss = loss_of(rng, leaves)
+        else:
+            loss = loss_of(rng, leaves)
+        how = rng.randrange(4)
+        if how == 0:
+            loss.backward(retain_graph=True)
+        if how == 1:
+            with ember.no_grad():
+                ember.zeros(3) + leaves[0][0, :3]
+        loss.backward()
+    return [bits(v.grad) if v.grad is not None else None for v in leaves]
+
+
+@pytest.mark.parametrize("first", range(0, PROGRAMS, 50))
+def test_gradients_op_by_op(everything, first):
+    hook = ember.compiler._regions._compile
+    _C._lazy_compile_hook(None)
+    try:
+        for seed in range(first, first + 50):
+            wanted = gradients(seed, False)
+            for _ in range(3):  # what comes again runs in groups
+                assert gradients(seed, True) == wanted, f"program {seed}"
+    finally:
+        _C._lazy_compile_hook(hook)
