@@ -333,6 +333,7 @@ def test_names_of_every_kind(path, name, monkeypatch):
     assert ember.load(name) == 2 and os.listdir() == [name]
 
 
+@pytest.mark.at_once
 def test_everything_that_is_written_goes_the_same_way(tmp_path, monkeypatch):
     paths = []
     take_name = replacing._take_name

@@ -65,6 +65,7 @@ def test_gradient_keeps_its_attributes():
 # --- life and death -------------------------------------------------------------------
 
 
+@pytest.mark.at_once
 def test_memory_is_freed_at_once():
     before = ember.cpu.memory_allocated()
     x = ember.zeros(1_000_000)
@@ -75,6 +76,7 @@ def test_memory_is_freed_at_once():
     assert ember.cpu.memory_allocated() - before < 1_000_000
 
 
+@pytest.mark.at_once
 def test_a_training_step_leaves_no_cycles():
     gc.collect()
     gc.disable()

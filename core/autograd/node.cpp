@@ -163,6 +163,7 @@ void forget_retained(Autograd& a, const TensorImpl* impl) {
 // their Autograds, so that is where it is cut. What waits must not be found by anybody any more.
 void TensorImpl::destroy() {
   if (host_object) return give_back_to_host(this);
+  if (__builtin_expect(storage && (storage->watch & kAwaited), 0)) deferred.forget(this);
   if (!autograd) {
     delete this;
     return;

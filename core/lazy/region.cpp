@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "lazy/stand_in.h"
+#include "profile.h"
 #include "tensor/deferred.h"
 
 namespace ember::lazy {
@@ -43,6 +44,7 @@ struct Mine {
   int depth = 0;   // of regions
   int passes = 0;  // of these, those round backward passes
   Options options;
+  Report* report = nullptr;  // of the key of the region
 };
 thread_local Mine mine;
 
@@ -87,18 +89,18 @@ bool may_stay() { return mine.depth > 0 && mine.passes == 0 && state().stays < k
 
 void run_pending(Report& report, const Storage* asked, bool stay) {
   State& s = state();
-  s.trace.drop_unsaved();  // before anything else: this may run code of others
-  if (s.trace.empty()) return;
   struct Turn {
     std::vector<int> staying;
     ~Turn() {
-      const Trace::Unused unused = state().trace.clear(staying);
+      const std::vector<Ref<Storage>> unused = state().trace.clear(staying);
       state().stays = staying.empty() ? 0 : state().stays + 1;
       state().runner = nullptr;
     }
   } turn;
   s.runner = me();
   const Undeferred undeferred;
+  profile::Span span;
+  if (profile::on()) span.begin("deferred", profile::Kind::Region);
   const auto& words = s.trace.finish(stay, asked);
   const uint64_t hash = hash_of(words);
   if (s.plans.size() > kMostPlans) s.plans.clear();
@@ -121,7 +123,7 @@ void run_pending(Report& report, const Storage* asked, bool stay) {
   turn.staying = plan->staying();
 }
 
-Report& my_report() { return state().reports[mine.depth ? mine.options.key : 0]; }
+Report& my_report() { return mine.report ? *mine.report : state().reports[0]; }
 
 void settle(Storage& storage) {
   if (state().runner == me()) return;
@@ -144,7 +146,7 @@ bool keep(Storage* storage) {
 
 // The host's compiler is asked for what is wanted, and for what it has.
 void compile(bool wait) {
-  if (!host.ask) return;
+  if (!host.ask || unfinished().empty()) return;
   std::vector<std::shared_ptr<Code>> waiting;
   waiting.swap(unfinished());
   for (const auto& code : waiting) {
@@ -157,12 +159,14 @@ void compile(bool wait) {
 void after_fork_in_child() {
   State& s = state();
   if (s.runner && s.runner != me()) {  // that thread is not here
-    const Trace::Unused unused = s.trace.clear();
+    const std::vector<Ref<Storage>> unused = s.trace.clear();
     s.runner = nullptr;
   }
 }
 
 }  // namespace
+
+bool pending() { return !state().trace.empty(); }
 
 bool take(const Call& call) {
   if (!Trace::takes(call)) return false;
@@ -181,6 +185,7 @@ void open(const Options& options) {
     deferred.settle = settle;
     deferred.keep = keep;
     deferred.saved = [](const Tensor& t) { state().trace.save(t); };
+    deferred.forget = [](TensorImpl* t) { state().trace.forget(t); };
     deferred.open = [] { mine.passes++, open({}); };
     deferred.close = [] {
       struct End {
@@ -191,8 +196,9 @@ void open(const Options& options) {
     pthread_atfork(nullptr, nullptr, after_fork_in_child);
   }
   if (state().open++ == 0) StandIn::get().install();
-  my_report().calls++;
-  my_report().groups.clear();
+  mine.report = &state().reports[options.key];
+  mine.report->calls++;
+  mine.report->groups.clear();
   deferring = true;
 }
 
@@ -206,6 +212,7 @@ void close() {
     ~End() {
       deferring = false;
       mine.depth = 0;
+      mine.report = nullptr;
       if (--state().open == 0) StandIn::get().remove();
     }
   };
@@ -219,7 +226,6 @@ void close() {
 }
 
 bool is_open() { return deferring; }
-bool pending() { return !state().trace.empty(); }
 
 void flush() {
   wait_for_runner();

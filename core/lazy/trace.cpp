@@ -121,14 +121,13 @@ void Trace::append(const Call& call) {
 
 void Trace::save(const Tensor& t) {
   if (!(t.storage()->watch & kAwaited)) return;
-  if (saved_[t.impl()]++ == 0) t.impl()->refs++;
+  saved_[t.impl()]++;
 }
 
 const std::vector<int64_t>& Trace::finish(bool stay, const Storage* asked) {
   std::vector<uint32_t> tensors(slots_.size());  // that nobody has but backward passes
   for (const auto& [impl, times] : saved_)
-    if (impl->refs - 1 <= times && (impl->storage->watch & kAwaited))
-      tensors[impl->storage->slot]++;
+    if (impl->refs <= times && (impl->storage->watch & kAwaited)) tensors[impl->storage->slot]++;
   for (size_t i = 0; i < slots_.size(); i++) {
     Slot& slot = slots_[i];
     slot.fresh = slot.storage->watch & kUnallocated;
@@ -148,18 +147,12 @@ void Trace::keep(Storage* storage) {
   if (storage->data) held_ += storage->bytes;
 }
 
-Trace::Unused Trace::drop_unsaved() {
-  Unused unused;
-  std::erase_if(saved_, [&](const auto& entry) {
-    if (entry.first->refs > 1) return false;
-    unused.tensors.push_back(Ref<TensorImpl>::adopt(entry.first));
-    return true;
-  });
-  return unused;
+void Trace::forget(TensorImpl* t) {
+  if (!saved_.empty()) saved_.erase(t);
 }
 
-Trace::Unused Trace::clear(const std::vector<int>& but) {
-  Unused unused;
+std::vector<Ref<Storage>> Trace::clear(const std::vector<int>& but) {
+  std::vector<Ref<Storage>> unused;
   std::vector<Slot> slots;
   slots.swap(slots_);
   std::vector<int64_t> words;
@@ -176,15 +169,11 @@ Trace::Unused Trace::clear(const std::vector<int>& but) {
     const std::vector<Step> all = read_steps(words, steps);
     for (int i : but) append_again(all[size_t(i)], slots, numbers);
   }
-  for (auto [impl, times] : saved) {
-    if (impl->storage->watch & kAwaited)
-      saved_.emplace(impl, times);
-    else
-      unused.tensors.push_back(Ref<TensorImpl>::adopt(impl));
-  }
+  for (auto [impl, times] : saved)
+    if (impl->storage->watch & kAwaited) saved_.emplace(impl, times);
   for (const Slot& slot : slots)
     if (slot.use == Use::Dead && !(slot.storage->watch & kAwaited))
-      unused.storages.push_back(Ref<Storage>::adopt(slot.storage));
+      unused.push_back(Ref<Storage>::adopt(slot.storage));
   return unused;
 }
 

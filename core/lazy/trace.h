@@ -83,15 +83,10 @@ class Trace {
   void keep(Storage* storage);
   // A backward pass will need the tensor.
   void save(const Tensor& t);
-  // What the trace has no more use for. To free it may run code of others, so that is done when
-  // the trace is whole again.
-  struct Unused {
-    std::vector<Ref<TensorImpl>> tensors;
-    std::vector<Ref<Storage>> storages;
-  };
-  // Forgets all but some steps, and what was kept for others.
-  Unused clear(const std::vector<int>& but = {});
-  Unused drop_unsaved();  // tensors that no backward pass needs any more
+  void forget(TensorImpl* t);
+  // Forgets all but some steps. What was kept for others is given back, to be freed when nothing is
+  // being run any more.
+  std::vector<Ref<Storage>> clear(const std::vector<int>& but = {});
 
  private:
   static constexpr int64_t kMostSteps = 4096;
@@ -106,7 +101,7 @@ class Trace {
   std::vector<Slot> slots_;
   std::vector<Number> numbers_;
   std::array<uint32_t, 64> seen_{};                  // numbers by a hash of them: index + 1
-  std::unordered_map<TensorImpl*, uint32_t> saved_;  // how often; counted, and dropped by clear()
+  std::unordered_map<TensorImpl*, uint32_t> saved_;  // how often; not counted: see forget()
   int64_t steps_ = 0, held_ = 0;
 };
 

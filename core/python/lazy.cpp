@@ -120,12 +120,14 @@ lazy::Break where() {
 
 // --- functions ---
 
-PyObject* lazy_open(PyObject*, PyObject* args) {
+// _lazy_open(key, fullgraph, wait)
+PyObject* lazy_open(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return guarded([&]() -> PyObject* {
-    long long key;
-    int fullgraph, wait;
-    if (!PyArg_ParseTuple(args, "Lpp:_lazy_open", &key, &fullgraph, &wait)) return nullptr;
-    lazy::open({key, fullgraph != 0, wait != 0});
+    check(count == 3, Kind::Type, "_lazy_open(): expected 3 arguments, got ", count);
+    const long long key = PyLong_AsLongLong(args[0]);
+    if (key == -1 && PyErr_Occurred()) return nullptr;
+    lazy::open(
+        {key, checked(PyObject_IsTrue(args[1])) != 0, checked(PyObject_IsTrue(args[2])) != 0});
     Py_RETURN_NONE;
   });
 }
@@ -200,16 +202,18 @@ PyObject* lazy_stats(PyObject*, PyObject* arg) {
   });
 }
 
-PyMethodDef functions[] = {{"_lazy_open", lazy_open, METH_VARARGS, nullptr},
-                           {"_lazy_close", lazy_close, METH_NOARGS, nullptr},
-                           {"_lazy_is_open", lazy_is_open, METH_NOARGS, nullptr},
-                           {"_lazy_flush", lazy_flush, METH_NOARGS, nullptr},
-                           {"_lazy_reset", lazy_reset, METH_NOARGS, nullptr},
-                           {"_lazy_set_enabled", lazy_set_enabled, METH_O, nullptr},
-                           {"_lazy_set_least", lazy_set_least, METH_O, nullptr},
-                           {"_lazy_compile_hook", lazy_compile_hook, METH_O, nullptr},
-                           {"_lazy_stats", lazy_stats, METH_O, nullptr},
-                           {}};
+PyMethodDef functions[] = {
+    {"_lazy_open", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(lazy_open)), METH_FASTCALL,
+     nullptr},
+    {"_lazy_close", lazy_close, METH_NOARGS, nullptr},
+    {"_lazy_is_open", lazy_is_open, METH_NOARGS, nullptr},
+    {"_lazy_flush", lazy_flush, METH_NOARGS, nullptr},
+    {"_lazy_reset", lazy_reset, METH_NOARGS, nullptr},
+    {"_lazy_set_enabled", lazy_set_enabled, METH_O, nullptr},
+    {"_lazy_set_least", lazy_set_least, METH_O, nullptr},
+    {"_lazy_compile_hook", lazy_compile_hook, METH_O, nullptr},
+    {"_lazy_stats", lazy_stats, METH_O, nullptr},
+    {}};
 
 }  // namespace
 

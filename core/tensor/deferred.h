@@ -10,11 +10,13 @@
 namespace ember {
 
 class Tensor;
+struct TensorImpl;
 
 struct Deferred {
   void (*settle)(Storage&) = nullptr;  // runs what is awaited
   bool (*keep)(Storage*) = nullptr;    // of one that is no longer used: true if it is needed yet
   void (*saved)(const Tensor&) = nullptr;  // a backward pass will read it
+  void (*forget)(TensorImpl*) = nullptr;   // it dies
   void (*open)() = nullptr;   // a region round a backward pass of this thread; regions nest
   void (*close)() = nullptr;  // may raise
 };

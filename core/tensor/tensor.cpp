@@ -155,6 +155,7 @@ void set_aside(Ref<Storage> storage) {
 }  // namespace
 
 void leave_storage(Ref<Storage> storage) {
+  storage->settle();
   if (HostCall::any_in_flight()) set_aside(storage->root ? storage->root : std::move(storage));
 }
 

@@ -584,6 +584,7 @@ def test_buffers_of_modules():
     same(other.adjacency, ember.eye(2).double())
 
 
+@pytest.mark.at_once
 def test_memory_is_freed():
     gc.collect()
     w = ember.zeros(1000, 64, requires_grad=True)
