@@ -87,6 +87,11 @@ void describe(const Plan& plan, Report& report) {
 // run anything.
 bool may_stay() { return mine.depth > 0 && mine.passes == 0 && state().stays < kMostStays; }
 
+// Operands that are awaited need somebody who settles them (StandIn).
+void leave() {
+  if (state().open == 0 && !pending()) StandIn::get().remove();
+}
+
 void run_pending(Report& report, const Storage* asked, bool stay) {
   State& s = state();
   struct Turn {
@@ -95,6 +100,7 @@ void run_pending(Report& report, const Storage* asked, bool stay) {
       const std::vector<Ref<Storage>> unused = state().trace.clear(staying);
       state().stays = staying.empty() ? 0 : state().stays + 1;
       state().runner = nullptr;
+      leave();
     }
   } turn;
   s.runner = me();
@@ -213,7 +219,8 @@ void close() {
       deferring = false;
       mine.depth = 0;
       mine.report = nullptr;
-      if (--state().open == 0) StandIn::get().remove();
+      state().open--;
+      leave();
     }
   };
   const bool wait = mine.options.wait;
@@ -235,7 +242,7 @@ void flush() {
 bool set_enabled(bool on) { return std::exchange(state().enabled, on); }
 
 void reset() {
-  check(!mine.depth, Kind::Runtime, "a region is open");
+  check(!state().open, Kind::Runtime, "a region is open");
   flush();
   state().plans.clear();
   state().reports.clear();

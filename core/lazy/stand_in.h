@@ -42,11 +42,48 @@ class StandIn final : public Backend {
  private:
   template <Primitive>
   struct Is {};
+
+  // Kernels ask for memory on threads of their own, where nothing can be run: it is all there
+  // before. What stays pending for one operand may read another, and then may not stay.
+  template <class T>
+  static bool awaited(const T& given) {
+    return each_storage(given, [](Storage& s) { return (s.watch & kAwaited) != 0; });
+  }
+  template <class T>
+  static void settle(const T& given) {
+    each_storage(given, [](Storage& s) {
+      s.settle();
+      return false;
+    });
+  }
+  // Whether f is true of a storage of an argument.
+  template <class T, class F>
+  static bool each_storage(const T& given, const F& f) {
+    if constexpr (std::is_same_v<T, Tensor>) {
+      return given && given.storage() && f(*given.storage());
+    } else if constexpr (std::is_same_v<T, Input>) {
+      return given.tensor && each_storage(*given.tensor, f);
+    } else if constexpr (std::is_same_v<T, TensorList>) {
+      for (const Tensor& t : given)
+        if (each_storage(t, f)) return true;
+      return false;
+    } else if constexpr (HasFields<T>) {
+      bool found = false;
+      fields(given, [&](Role, const char*, const auto& field) {
+        found = found || each_storage(field, f);
+      });
+      return found;
+    } else {
+      return false;
+    }
+  }
   template <class R, class P, class Now, class... T>
   R run(P primitive, const Now& now, const T&... given) {
     if constexpr (std::is_void_v<R>)
       if (deferring && defers(primitive, given...)) return;
     const Undeferred undeferred;
+    (settle(given), ...);
+    if ((awaited(given) || ...)) flush();
     return now();
   }
   // Whether a call has been written down.
