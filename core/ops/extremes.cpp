@@ -32,16 +32,18 @@ Tensor extreme(const char* op, bool most, const Tensor& self, const Dims& dim, b
   backend_of(self).reduce(most ? Reduction::Max : Reduction::Min, full, self, dims, 2);
   Tensor out = drop_dims(full, dims, keepdim);
   if (!grad_needed(self)) return out;
-  return tape(out, op,
-              wrt(self, [x = Saved(self), y = Saved::output(out), dims, keepdim,
-                         nan_counts](const Tensor& g) {
-                Tensor kept = x.get(), most = restore_dims(y.get(), dims, keepdim, kept.shape());
-                Tensor same = kept == most;
-                if (nan_counts) same = same | (kept != kept);
-                Tensor hit = to(same, g.dtype());
-                Tensor g_ = restore_dims(g, dims, keepdim, kept.shape());
-                return hit * (g_ / sum(hit, Dims(dims), true));
-              }));
+  return tape(
+      out, op,
+      wrt(self,
+          [x = Saved(self), y = Saved::output(out), dims, keepdim, nan_counts](const Tensor& g) {
+            Tensor kept = x.get(), most = restore_dims(y.get(), dims, keepdim, kept.shape());
+            Tensor same = kept == most;
+            if (nan_counts) same = same | (kept != kept);
+            Tensor hit = to(same, g.dtype());
+            Tensor each = restore_dims(g, dims, keepdim, kept.shape()) / sum(hit, Dims(dims), true);
+            // As in PyTorch, only those without a dimension keep inf and NaN to the winners.
+            return nan_counts ? where(same, each, Scalar(0.)) : hit * each;
+          }));
 }
 
 std::tuple<Tensor, Tensor> extreme_along(const char* op, bool most, const Tensor& self, int64_t dim,

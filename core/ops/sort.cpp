@@ -136,8 +136,7 @@ Tensor median_of_all(const char* op, Rank rank, const Tensor& self) {
   return tape(out, op, wrt(self, [x = Saved(self), y = Saved::output(out)](const Tensor& g) {
                 Tensor kept = x.get(), middle = y.get();
                 Tensor same = (kept == middle) | ((kept != kept) & (middle != middle));
-                Tensor hit = to(same, g.dtype());
-                return hit * (g / sum(hit, {}, false));
+                return where(same, g / sum(to(same, g.dtype()), {}, false), Scalar(0.));
               }));
 }
 
