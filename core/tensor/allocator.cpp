@@ -11,7 +11,9 @@
 //
 // Large: each block is a mapping of its own. When freed it is put on its class's list, which is a
 // stack, so that the warmest is reused first; a request may also take a block up to two classes
-// larger. All free ones are in one list by age too, from whose end they are unmapped when there are
+// larger. One of 64 MB or more is kept only if its size has come back before: a large weight that
+// is made once and replaced goes back to the system at once, what every training step frees does
+// not. All free ones are in one list by age too, from whose end they are unmapped when there are
 // too many of them (trim), or when one has not been used for a minute.
 //
 // One mutex guards all that is shared. Around a fork it is held, so that the child finds it free.
@@ -141,6 +143,7 @@ void* allocate_large(int c) {
       s.stats.large_hits++;
       return p;
     }
+    s.missed_large(c);
     s.trim(size);
   }
   void* p = map(size_t(size));

@@ -16,7 +16,8 @@ namespace {
 
 constexpr int64_t kAlwaysKept = 256 << 20;  // cached bytes that trim() does not grudge
 constexpr int64_t kIdleSeconds = 60;
-constexpr int kFreeChunks = 16;  // likewise
+constexpr int kFreeChunks = 16;               // likewise
+constexpr size_t kSeldom = size_t(64) << 20;  // from here on, blocks may never be used again
 
 Chunk* chunk_of(const void* p) { return reinterpret_cast<Chunk*>(uintptr_t(p) & ~(kChunk - 1)); }
 Slab* slab_of(const void* p) { return &chunk_of(p)->slabs[(uintptr_t(p) & (kChunk - 1)) / kSlab]; }
@@ -207,12 +208,24 @@ void* BlockPool::take_large(int c) {
   return nullptr;
 }
 
+void BlockPool::missed_large(int c) {
+  for (int k = c; k < std::min(c + 3, kClasses); k++)
+    if (comes[k] == Comes::Left) comes[k] = Comes::Again;
+}
+
 void BlockPool::give_large(void* p, int c) {
   if (!oversize.empty()) {
     if (auto found = oversize.find(p); found != oversize.end()) {
       c = found->second;
       oversize.erase(found);
     }
+  }
+  if (class_size(c) >= kSeldom && comes[c] != Comes::Again) {
+    comes[c] = Comes::Left;
+    munmap(p, class_size(c));
+    large_used -= int64_t(class_size(c));
+    count_reserved(-int64_t(class_size(c)));
+    return;
   }
   LargeBlock* block = new (p) LargeBlock;
   block->size_class = c;

@@ -95,6 +95,10 @@ struct BlockPool {
   AgeLink ages;                             // newest first
   std::unordered_map<void*, int> oversize;  // class of blocks lent to a smaller class
 
+  // Of classes from kSeldom on: whether blocks were given back, and asked for again after that.
+  enum class Comes : uint8_t { Unknown, Left, Again };
+  Comes comes[kClasses] = {};
+
   int64_t small_handed = 0, large_used = 0;  // bytes in use; small ones include the threads' lists
   int64_t cached = 0;                        // bytes of free large blocks
   int64_t high_water = 0;
@@ -115,6 +119,7 @@ struct BlockPool {
 
   // Of a large class; nullptr when none is cached.
   void* take_large(int c);
+  void missed_large(int c);  // one is mapped instead
   void give_large(void* p, int c);
   LargeBlock* oldest();
   void release(LargeBlock* block);

@@ -56,14 +56,17 @@ def call(name: str) -> Callable[..., Any]:
         return function
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        given = len(args)
-        if any(given <= count for count, _ in signatures):
-            return function(*args, **kwargs)
+        refused = None
         for count, names in signatures:
-            if given <= count + len(names):
-                return function(
-                    *args[:count], **dict(zip(names, args[count:])), **kwargs
-                )
+            if len(args) > count + len(names):
+                continue
+            named = dict(zip(names, args[count:]))
+            try:
+                return function(*args[:count], **named, **kwargs)
+            except TypeError as error:  # the types are those of another overload
+                refused = refused or error
+        if refused:
+            raise refused
         return function(*args, **kwargs)
 
     return run
