@@ -148,13 +148,15 @@ def test_special_numbers(rows, dtype):
             assert at[0] == inf
             assert at[1] != at[1]
             assert at[2] == -inf
-            assert at[3] == w[3, 0].item()
+            # The instruction for pairs of bfloat16 takes subnormal numbers for zero.
+            flushed = [0.0] if dtype == ember.bfloat16 else []
+            assert at[3] in [w[3, 0].item(), *flushed]
             assert at[4] == 0
     big = ember.full((rows, 4), 60000.0, dtype=dtype)
     assert (big @ big.new_ones(4, 1) == inf).all() == (dtype == ember.float16)
 
 
-@pytest.mark.parametrize("level", ["baseline", "avx2"])
+@pytest.mark.parametrize("level", ["baseline", "avx2", "avx512"])
 def test_other_processors(level):
     tests = "every_size or linear_and or round_once or special"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]

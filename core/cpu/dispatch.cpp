@@ -57,6 +57,12 @@ Level cpu_level() {
   return level;
 }
 
+bool have_bfloat_pairs() {
+  static const bool have = cpu_level() == Level::Avx512 && !std::getenv("EMBER_CPU_LEVEL") &&
+                           __builtin_cpu_supports("avx512bf16");
+  return have;
+}
+
 const char* name_of(Level level) {
   return level == Level::Baseline ? "baseline" : level == Level::Avx2 ? "avx2" : "avx512";
 }

@@ -1,5 +1,6 @@
 // Which instructions this machine has, chosen once, and the pointwise kernels compiled for them.
-// The environment variable EMBER_CPU_LEVEL=baseline|avx2|avx512 may lower the level, for tests.
+// The environment variable EMBER_CPU_LEVEL=baseline|avx2|avx512 may lower the level, for tests;
+// given one, what only some processors of it have is not used.
 #pragma once
 
 #include "cpu/kernels/table.h"
@@ -10,6 +11,7 @@ namespace ember::cpu {
 enum class Level { Baseline, Avx2, Avx512 };
 Level cpu_level();
 const char* name_of(Level level);
+bool have_bfloat_pairs();  // AVX512-BF16
 
 // The statement for this machine's level, of those that were compiled.
 #ifdef EMBER_HAVE_AVX512

@@ -14,6 +14,12 @@ constexpr int64_t kBytesPerThread = 1 << 17;  // of that matrix
 
 EMBER_TABLE_BY_LEVEL(GemmHalves, half_kernels, gemm_halves)
 
+const HalfKernels& kernels_for(Dtype dtype) {
+  const GemmHalves& kernels = half_kernels();
+  if (dtype == Dtype::Float16) return kernels.f16;
+  return kernels.bf16_pairs && have_bfloat_pairs() ? *kernels.bf16_pairs : kernels.bf16;
+}
+
 const void* at(const void* data, int64_t elements) {
   return static_cast<const uint16_t*>(data) + elements;
 }
@@ -98,7 +104,7 @@ bool has_few_rows(const HalfTask& t) {
 }  // namespace
 
 void half_gemm(Dtype dtype, const HalfTask& task) {
-  const HalfKernels& kernel = dtype == Dtype::Float16 ? half_kernels().f16 : half_kernels().bf16;
+  const HalfKernels& kernel = kernels_for(dtype);
   if (task.m == 0 || task.n == 0) return;
   if (task.k == 0 || task.alpha == 0) {
     std::vector<float> zeros(size_t(task.n));

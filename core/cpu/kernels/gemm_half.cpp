@@ -1,9 +1,11 @@
 // Products of float16 and bfloat16 on one thread: read as they are, widened in registers or on the
-// way into a block, and summed in float by the tiles of float32 (gemm_tile.h). A few rows meet the
-// large matrix where it lies, so that memory is all they wait for.
+// way into a block, and summed in float by the tiles of float32 (gemm_tile.h), or multiplied by
+// pairs where the processor can (gemm_pairs.h). A few rows meet the large matrix where it lies, so
+// that memory is all they wait for.
 #include "cpu/kernels/gemm_blocks.h"
 #include "cpu/kernels/gemm_kernels.h"
 #include "cpu/kernels/gemm_pack.h"
+#include "cpu/kernels/gemm_pairs.h"
 
 namespace ember::cpu::EMBER_ISA {
 namespace {
@@ -28,14 +30,18 @@ void finish(int64_t n, float* sum, float alpha, float beta, void* to, int64_t st
   if (alpha != 1)
     for (int64_t i = 0; i < n; i++) sum[i] *= alpha;
   // In double: the last bit of the float may decide about that of the half.
-  if (beta != 0)
-    for (int64_t i = 0; i < n; i++)
-      sum[i] = float(double(sum[i]) + double(beta) * double(to_float(out[i * step])));
+  const auto add = [&](int64_t i, H c) {
+    sum[i] = float(double(sum[i]) + double(beta) * double(to_float(c)));
+  };
+  if (beta != 0 && step == 1)
+    for (int64_t i = 0; i < n; i++) add(i, out[i]);
+  else if (beta != 0)
+    for (int64_t i = 0; i < n; i++) add(i, out[i * step]);
   if (step == 1) return narrow(n, sum, out);
   for (int64_t i = 0; i < n; i++) narrow(1, sum + i, out + i * step);
 }
 
-// --- large products: a block of B in float, strips of A in float --------------------------------
+// --- large products: a block of B, strips of A, as tiles read them ------------------------------
 
 // Rows of A in a group: from each column of a transposed A a line of memory.
 constexpr int64_t kHalfStrips = 32 / kRows, kHalfGroup = kHalfStrips * kRows;
@@ -52,7 +58,22 @@ void pack_strips(const H* a, int64_t a_row, int64_t a_col, int64_t rows, int64_t
   }
 }
 
-// The rows of A that are widened next, brought near a share at a time while tiles run.
+// How the elements of H come to a tile: widened to floats.
+template <class H>
+struct Widened {
+  using Element = H;
+  static constexpr int64_t kStep = 1;  // elements along k in one step of a tile
+  template <bool Packed>
+  static void tile(int64_t rows, int64_t vectors, Tile<float>& t) {
+    tiles<float, Packed>.run(rows, vectors, t);
+  }
+  static const float* in_place(const H*, int64_t, int64_t) { return nullptr; }
+  static void row(int64_t n, const H* x, float* out) { widen<H>(n, x, 1, out); }
+  static constexpr auto strips = pack_strips<H>;
+  static constexpr auto block = pack_block<float, H>;
+};
+
+// The rows of A that are copied next, brought near a share at a time while tiles run.
 template <class H>
 struct Ahead {
   const H* a;
@@ -64,30 +85,32 @@ struct Ahead {
   }
 };
 
-// One strip by all panels of a block of B; C is padded to whole vectors.
-template <bool Packed, class H>
+// One strip by all panels of a block of B, `steps` of its tiles deep; C is padded to whole vectors.
+template <class Form, bool Packed>
 void strip_by_block(const Panels<float>& panels, int64_t rows, const float* a, int64_t a_row,
-                    const float* b, int64_t deep, float* c, int64_t c_row, float beta,
-                    const Ahead<H>& ahead) {
-  Tile<float> t{deep, a, a_row, nullptr, 0, nullptr, c_row, 1, beta};
+                    const float* b, int64_t steps, float* c, int64_t c_row, float beta,
+                    const Ahead<typename Form::Element>& ahead) {
+  Tile<float> t{steps, a, a_row, nullptr, 0, nullptr, c_row, 1, beta};
   for (int64_t at = 0; at < panels.count; at++) {
     const int64_t j = panels.start(at);
-    t.b = b + j * deep;
+    t.b = b + j * steps;
     t.b_row = panels.stride(at);
     t.c = c + j;
     ahead.fetch(at * ahead.count / panels.count, (at + 1) * ahead.count / panels.count);
-    tiles<float, Packed>.run(rows, (panels.width(at) + L - 1) / L, t);
+    Form::template tile<Packed>(rows, (panels.width(at) + L - 1) / L, t);
   }
 }
 
-template <class H>
+template <class Form>
 void gemm(const HalfTask& task) {
+  using H = typename Form::Element;
+  constexpr int64_t kStep = Form::kStep;
   const H *a = (const H*)task.a, *b = (const H*)task.b;
   H* c = (H*)task.c;
-  const int64_t m = task.m, n = task.n, k = task.k;
-  const int64_t depth = even_depth(k), widest = block_width<float>(k);
+  const int64_t m = task.m, n = task.n, k = task.k, steps_of_k = (k + kStep - 1) / kStep;
+  const int64_t depth = even_depth(steps_of_k), widest = block_width<float>(steps_of_k);
   const int64_t width = widest > n ? n : widest, padded = Panels<float>(width).padded() + 2 * L;
-  const bool once = depth >= k, by_rows = task.a_col == 1 || k == 1;
+  const bool once = depth >= steps_of_k, by_rows = task.a_col == 1 || k == 1;
   const int64_t stride = strip_stride<float>((depth + L - 1) / L * L);
   const int64_t a_row = (depth + L - 1) / L * L + L;
   // Of a product in one block of B, C is finished strip by strip.
@@ -101,10 +124,11 @@ void gemm(const HalfTask& task) {
     for (int64_t j0 = 0; j0 < n; j0 += width) {
       const int64_t bottom = i0 + chunk < m ? i0 + chunk : m;
       const Panels<float> panels(n - j0 < width ? n - j0 : width);
-      for (int64_t p0 = 0; p0 < k; p0 += depth) {
-        const int64_t deep = k - p0 < depth ? k - p0 : depth;
-        pack_block(b + p0 * task.b_row + j0 * task.b_col, task.b_row, task.b_col, deep,
-                   panels.columns, block);
+      for (int64_t p0 = 0; p0 < k; p0 += depth * kStep) {
+        const int64_t deep = k - p0 < depth * kStep ? k - p0 : depth * kStep;
+        const int64_t steps = (deep + kStep - 1) / kStep;
+        Form::block(b + p0 * task.b_row + j0 * task.b_col, task.b_row, task.b_col, deep,
+                    panels.columns, block);
         for (int64_t i = i0; i < bottom; i += kRows) {
           const int64_t rows = bottom - i < kRows ? bottom - i : kRows;
           const H* from = a + i * task.a_row + p0 * task.a_col;
@@ -113,16 +137,18 @@ void gemm(const HalfTask& task) {
           const int64_t below = bottom - i - rows;
           Ahead<H> ahead{from + rows * task.a_row, task.a_row, (deep + 31) / 32, 0};
           if (by_rows) {
-            for (int64_t r = 0; r < rows; r++)
-              widen<H>(deep, from + r * task.a_row, 1, strips + r * a_row);
+            const float* strip = Form::in_place(from, task.a_row, deep);
+            const int64_t strip_row = strip ? task.a_row / kStep : a_row;
+            for (int64_t r = 0; !strip && r < rows; r++)
+              Form::row(deep, from + r * task.a_row, strips + r * a_row);
             ahead.count = ahead.lines * (below < kRows ? below : kRows);
-            strip_by_block<false>(panels, rows, strips, a_row, block, deep, to, padded, beta,
-                                  ahead);
+            strip_by_block<Form, false>(panels, rows, strip ? strip : strips, strip_row, block,
+                                        steps, to, padded, beta, ahead);
           } else {
             const int64_t in_group = (i - i0) / kRows % kHalfStrips;
             const int64_t group = bottom - i < kHalfGroup ? bottom - i : kHalfGroup;
             if (in_group == 0)
-              pack_strips(from, task.a_row, task.a_col, group, deep, stride, strips);
+              Form::strips(from, task.a_row, task.a_col, group, deep, stride, strips);
             // The next group's columns, a quarter of them with each strip.
             if (below > 0 && group == kHalfGroup) {
               const int64_t first = in_group * deep / kHalfStrips;
@@ -130,8 +156,8 @@ void gemm(const HalfTask& task) {
                   a + (i - in_group * kRows + kHalfGroup) * task.a_row + (p0 + first) * task.a_col,
                   task.a_col, 1, (in_group + 1) * deep / kHalfStrips - first};
             }
-            strip_by_block<true>(panels, rows, strips + in_group * stride, 0, block, deep, to,
-                                 padded, beta, ahead);
+            strip_by_block<Form, true>(panels, rows, strips + in_group * stride, 0, block, steps,
+                                       to, padded, beta, ahead);
           }
           if (p0 + deep < k) continue;
           for (int64_t r = 0; r < rows; r++)
@@ -154,6 +180,23 @@ inline Floats sums_of(Floats* v) {
       v[i] = interleave<float, false>(v[i], v[i + half], order) +
              interleave<float, true>(v[i], v[i + half], order);
   return v[0];
+}
+
+// The sums over the lanes of R * X vectors, to X rows of y.
+template <int R, int X>
+inline void store_sums(const Floats* parts, float* y, int64_t y_row) {
+  constexpr int kCount = R * X;
+#pragma GCC unroll 4
+  for (int g = 0; g < kCount; g += L) {
+    Floats all[L] = {};
+#pragma GCC unroll 16
+    for (int i = 0; i < L; i++)
+      if (g + i < kCount) all[i] = parts[g + i];
+    const Floats total = sums_of(all);
+#pragma GCC unroll 16
+    for (int i = 0; i < L; i++)
+      if (g + i < kCount) y[(g + i) / R * y_row + (g + i) % R] = total[i];
+  }
 }
 
 // R rows of W by X rows of x.
@@ -184,19 +227,10 @@ void dots_of(int64_t k, const H* w, int64_t w_row, const float* x, int64_t x_row
     for (int r = 0; r < R; r++) u[r] = load_last(w + r * w_row + j, k - j);
     step(u, j);
   }
-  constexpr int kCount = R * X;
-#pragma GCC unroll 4
-  for (int g = 0; g < kCount; g += L) {
-    Floats all[L] = {};
+  Floats parts[R * X];
 #pragma GCC unroll 16
-    for (int i = 0; i < L; i++)
-      if (g + i < kCount)
-        all[i] = sum[(g + i) % R][(g + i) / R][0] + sum[(g + i) % R][(g + i) / R][1];
-    const Floats total = sums_of(all);
-#pragma GCC unroll 16
-    for (int i = 0; i < L; i++)
-      if (g + i < kCount) y[(g + i) / R * y_row + (g + i) % R] = total[i];
-  }
+  for (int i = 0; i < R * X; i++) parts[i] = sum[i % R][i / R][0] + sum[i % R][i / R][1];
+  store_sums<R, X>(parts, y, y_row);
 }
 
 #if defined(__AVX512F__)
@@ -205,26 +239,47 @@ constexpr int kFewAtOnce = 4;
 constexpr int kFewAtOnce = 2;
 #endif
 
-template <class H, int R>
-void dots_by_few(int64_t few, int64_t k, const H* w, int64_t w_row, const float* x, int64_t x_row,
-                 float* y, int64_t y_row) {
+// Of::dots<R, X>: dots_of for the elements and the processor.
+template <class Of, int R>
+void dots_by_few(int64_t few, int64_t k, const typename Of::Element* w, int64_t w_row,
+                 const float* x, int64_t x_row, float* y, int64_t y_row) {
   int64_t i = 0;
   for (; i + kFewAtOnce <= few; i += kFewAtOnce)
-    dots_of<H, R, kFewAtOnce>(k, w, w_row, x + i * x_row, x_row, y + i * y_row, y_row);
+    Of::template dots<R, kFewAtOnce>(k, w, w_row, x + i * x_row, x_row, y + i * y_row, y_row);
   for (; i + 2 <= few; i += 2)
-    dots_of<H, R, 2>(k, w, w_row, x + i * x_row, x_row, y + i * y_row, y_row);
-  if (i < few) dots_of<H, R, 1>(k, w, w_row, x + i * x_row, x_row, y + i * y_row, y_row);
+    Of::template dots<R, 2>(k, w, w_row, x + i * x_row, x_row, y + i * y_row, y_row);
+  if (i < few) Of::template dots<R, 1>(k, w, w_row, x + i * x_row, x_row, y + i * y_row, y_row);
+}
+
+template <class Of>
+void dots(int64_t rows, int64_t few, int64_t k, const void* w, int64_t w_row, const float* x,
+          int64_t x_row, float* y, int64_t y_row) {
+  const auto* from = (const typename Of::Element*)w;
+  int64_t r = 0;
+  for (; r + 4 <= rows; r += 4)
+    dots_by_few<Of, 4>(few, k, from + r * w_row, w_row, x, x_row, y + r, y_row);
+  for (; r < rows; r++) dots_by_few<Of, 1>(few, k, from + r * w_row, w_row, x, x_row, y + r, y_row);
 }
 
 template <class H>
-void dots(int64_t rows, int64_t few, int64_t k, const void* w, int64_t w_row, const float* x,
-          int64_t x_row, float* y, int64_t y_row) {
-  const H* from = (const H*)w;
-  int64_t r = 0;
-  for (; r + 4 <= rows; r += 4)
-    dots_by_few<H, 4>(few, k, from + r * w_row, w_row, x, x_row, y + r, y_row);
-  for (; r < rows; r++) dots_by_few<H, 1>(few, k, from + r * w_row, w_row, x, x_row, y + r, y_row);
-}
+struct WidenedDots {
+  using Element = H;
+  template <int R, int X>
+  static constexpr auto dots = dots_of<H, R, X>;
+};
+
+#ifdef EMBER_HAVE_PAIRS
+struct PairDots {
+  using Element = BFloat16;
+  template <int R, int X>
+  static void dots(int64_t k, const BFloat16* w, int64_t w_row, const float* x, int64_t x_row,
+                   float* y, int64_t y_row) {
+    Floats sums[R * X];
+    pair_dots<R, X>(k, w, w_row, x, x_row, sums);
+    store_sums<R, X>(sums, y, y_row);
+  }
+};
+#endif
 
 template <class H>
 void pair(int64_t k, const void* x, int64_t step, float* out) {
@@ -334,15 +389,28 @@ void sums(int64_t k, int64_t few, int64_t n, const void* w, int64_t w_row, const
 }
 
 template <class H>
-constexpr HalfKernels kernels_of{gemm<H>, block_width<float>, dots<H>,  sums<H>,
-                                 pair<H>, widen<H>,           finish<H>};
+constexpr HalfKernels kernels_of{
+    gemm<Widened<H>>, block_width<float>, dots<WidenedDots<H>>, sums<H>, pair<H>,
+    widen<H>,         finish<H>};
+
+#ifdef EMBER_HAVE_PAIRS
+int64_t pair_block_width(int64_t k) { return block_width<float>((k + 1) / 2); }
+
+constexpr HalfKernels kernels_of_pairs{gemm<Paired>,    pair_block_width, dots<PairDots>,
+                                       sums<BFloat16>,  pair_row,         widen<BFloat16>,
+                                       finish<BFloat16>};
+#endif
 
 }  // namespace
 
 static_assert(HalfKernels::kUnit % (2 * L) == 0);
 
 const GemmHalves& gemm_halves() {
-  static constexpr GemmHalves table{kernels_of<Half>, kernels_of<BFloat16>};
+#ifdef EMBER_HAVE_PAIRS
+  static constexpr GemmHalves table{kernels_of<Half>, kernels_of<BFloat16>, &kernels_of_pairs};
+#else
+  static constexpr GemmHalves table{kernels_of<Half>, kernels_of<BFloat16>, nullptr};
+#endif
   return table;
 }
 

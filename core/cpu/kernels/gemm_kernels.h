@@ -64,7 +64,7 @@ struct HalfTask {
 struct HalfKernels {
   void (*gemm)(const HalfTask&);  // C = alpha * A B + beta * C
   int64_t (*block_width)(int64_t k);
-  // A few rows `x`, in float, by a large matrix of halves, either way round. For y[i][r] = the sum
+  // A few rows `x`, in float or as `pair` writes them, by a large matrix of halves, either way round. For y[i][r] = the sum
   // over j of x[i][j] * w[r][j], x is in the order that `pair` writes, and k in whole units of
   // kUnit but for the last piece. For y[i][j] = the sum over p of x[i][p] * w[p][j] it is plain.
   void (*dots)(int64_t rows, int64_t few, int64_t k, const void* w, int64_t w_row, const float* x,
@@ -80,6 +80,7 @@ struct HalfKernels {
 
 struct GemmHalves {
   HalfKernels f16, bf16;
+  const HalfKernels* bf16_pairs;  // for processors that have_bfloat_pairs(); null below AVX-512
 };
 
 EMBER_DECLARE_LEVELS(const GemmKernels& gemm_kernels(); const GemmHalves& gemm_halves();)

@@ -95,19 +95,16 @@ void tile(const Tile<T>& t) {
 template <class T>
 using TileFunction = void (*)(const Tile<T>&);
 
-// Tiles of up to kRows rows and kVectors vectors, and ones of a vector more for half as many rows.
-template <class T, bool Packed>
-struct Tiles {
+// Tiles of up to kRows rows and kVectors vectors, and ones of a vector more for half as many rows:
+// Of::tile<M, N>.
+template <class T, class Of>
+struct TileTable {
   static constexpr int kHalf = kRows / 2;
-  TileFunction<T> at[kRows][kVectors], wide[kHalf], fetch_rows, fetch_lines;
+  TileFunction<T> at[kRows][kVectors], wide[kHalf];
   template <int... I>
-  constexpr explicit Tiles(std::integer_sequence<int, I...>)
-      : at{},
-        wide{},
-        fetch_rows(tile<T, kRows, kVectors, Packed, Fetch::Rows>),
-        fetch_lines(tile<T, kRows, kVectors, Packed, Fetch::Lines>) {
-    ((at[I / kVectors][I % kVectors] = tile<T, I / kVectors + 1, I % kVectors + 1, Packed>), ...);
-    ((I < kHalf ? void(wide[I % kHalf] = tile<T, I % kHalf + 1, kVectors + 1, Packed>) : void()),
+  constexpr explicit TileTable(std::integer_sequence<int, I...>) : at{}, wide{} {
+    ((at[I / kVectors][I % kVectors] = Of::template tile<I / kVectors + 1, I % kVectors + 1>), ...);
+    ((I < kHalf ? void(wide[I % kHalf] = Of::template tile<I % kHalf + 1, kVectors + 1>) : void()),
      ...);
   }
   // Moves t and puts it back. A copy would wait for the stores of the tile before.
@@ -115,7 +112,7 @@ struct Tiles {
     if (vectors <= kVectors) return at[rows - 1][vectors - 1](t);
     wide[(rows < kHalf ? rows : kHalf) - 1](t);
     if (rows <= kHalf) return;
-    const int64_t a_step = kHalf * (Packed ? 1 : t.a_row), c_step = kHalf * t.c_row;
+    const int64_t a_step = kHalf * (Of::kPacked ? 1 : t.a_row), c_step = kHalf * t.c_row;
     t.a += a_step;
     t.c += c_step;
     wide[rows - kHalf - 1](t);
@@ -123,8 +120,23 @@ struct Tiles {
     t.c -= c_step;
   }
 };
+template <class T, class Of>
+constexpr TileTable<T, Of> tile_table{std::make_integer_sequence<int, kRows * kVectors>{}};
+
 template <class T, bool Packed>
-constexpr Tiles<T, Packed> tiles{std::make_integer_sequence<int, kRows * kVectors>{}};
+struct Plain {
+  static constexpr bool kPacked = Packed;
+  template <int M, int N>
+  static constexpr TileFunction<T> tile = EMBER_ISA::tile<T, M, N, Packed>;
+};
+template <class T, bool Packed>
+struct Tiles : TileTable<T, Plain<T, Packed>> {
+  TileFunction<T> fetch_rows = tile<T, kRows, kVectors, Packed, Fetch::Rows>;
+  TileFunction<T> fetch_lines = tile<T, kRows, kVectors, Packed, Fetch::Lines>;
+  constexpr Tiles() : TileTable<T, Plain<T, Packed>>(tile_table<T, Plain<T, Packed>>) {}
+};
+template <class T, bool Packed>
+constexpr Tiles<T, Packed> tiles{};
 
 // A tile that sticks out of C goes through a buffer.
 template <class T>
