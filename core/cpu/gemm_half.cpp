@@ -9,8 +9,7 @@
 namespace ember::cpu {
 namespace {
 
-constexpr int64_t kFew = 16;                  // rows that meet the other matrix where it lies
-constexpr int64_t kBytesPerThread = 1 << 17;  // of that matrix
+constexpr int64_t kBytesPerThread = 1 << 17;  // of the matrix that a few rows meet
 
 EMBER_TABLE_BY_LEVEL(GemmHalves, half_kernels, gemm_halves)
 
@@ -97,8 +96,8 @@ HalfTask transposed(const HalfTask& t) {
           t.a_col, t.a_row, t.c, t.c_col, t.c_row, t.alpha, t.beta};
 }
 
-bool has_few_rows(const HalfTask& t) {
-  return t.m <= kFew && (t.b_row == 1 || t.b_col == 1 || t.k == 1);
+bool has_few_rows(const HalfKernels& kernel, const HalfTask& t) {
+  return t.m <= kernel.few && (t.b_row == 1 || t.b_col == 1 || t.k == 1);
 }
 
 }  // namespace
@@ -115,9 +114,9 @@ void half_gemm(Dtype dtype, const HalfTask& task) {
     return;
   }
   const HalfTask turned = transposed(task);
-  if (task.m <= task.n && has_few_rows(task)) return few_rows(kernel, task);
-  if (has_few_rows(turned)) return few_rows(kernel, turned);
-  if (has_few_rows(task)) return few_rows(kernel, task);
+  if (task.m <= task.n && has_few_rows(kernel, task)) return few_rows(kernel, task);
+  if (has_few_rows(kernel, turned)) return few_rows(kernel, turned);
+  if (has_few_rows(kernel, task)) return few_rows(kernel, task);
   many_rows(kernel, task.c_col != 1 && task.c_row == 1 ? turned : task);
 }
 

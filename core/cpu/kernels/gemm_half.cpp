@@ -220,7 +220,10 @@ void dots_of(int64_t k, const H* w, int64_t w_row, const float* x, int64_t x_row
   int64_t j = 0;
   for (; j + 2 * L <= k; j += 2 * L) {
 #pragma GCC unroll 4
-    for (int r = 0; r < R; r++) u[r] = load_two(w + r * w_row + j);
+    for (int r = 0; r < R; r++) {
+      bring_row(w + (R + r) * w_row + j);
+      u[r] = load_two(w + r * w_row + j);
+    }
     step(u, j);
   }
   if (j < k) {
@@ -390,15 +393,15 @@ void sums(int64_t k, int64_t few, int64_t n, const void* w, int64_t w_row, const
 
 template <class H>
 constexpr HalfKernels kernels_of{
-    gemm<Widened<H>>, block_width<float>, dots<WidenedDots<H>>, sums<H>, pair<H>,
-    widen<H>,         finish<H>};
+    16,      gemm<Widened<H>>, block_width<float>, dots<WidenedDots<H>>,
+    sums<H>, pair<H>,          widen<H>,           finish<H>};
 
 #ifdef EMBER_HAVE_PAIRS
 int64_t pair_block_width(int64_t k) { return block_width<float>((k + 1) / 2); }
 
-constexpr HalfKernels kernels_of_pairs{gemm<Paired>,    pair_block_width, dots<PairDots>,
-                                       sums<BFloat16>,  pair_row,         widen<BFloat16>,
-                                       finish<BFloat16>};
+constexpr HalfKernels kernels_of_pairs{
+    8,        gemm<Paired>,    pair_block_width, dots<PairDots>, sums<BFloat16>,
+    pair_row, widen<BFloat16>, finish<BFloat16>};
 #endif
 
 }  // namespace

@@ -62,6 +62,7 @@ struct HalfTask {
 };
 
 struct HalfKernels {
+  int64_t few;  // rows that had better meet the other matrix where it lies
   void (*gemm)(const HalfTask&);  // C = alpha * A B + beta * C
   int64_t (*block_width)(int64_t k);
   // A few rows `x`, in float or as `pair` writes them, by a large matrix of halves, either way round. For y[i][r] = the sum

@@ -161,9 +161,8 @@ struct Paired {
 
 // --- a few rows ---------------------------------------------------------------------------------
 
-// Up to 2 * L elements, then zeros.
-inline Floats load_words_of(const BFloat16* x, int64_t n) {
-  if (n >= 2 * kLanes<float>) return (Floats) * (const Pairs*)x;
+// The last n elements of a row, then zeros.
+inline Floats load_last_words(const BFloat16* x, int64_t n) {
   return (Floats)_mm512_maskz_loadu_epi16((__mmask32(1) << n) - 1, x);
 }
 
@@ -171,30 +170,44 @@ inline Floats load_words_of(const BFloat16* x, int64_t n) {
 template <int R, int X>
 EMBER_PAIRS void pair_dots(int64_t k, const BFloat16* w, int64_t w_row, const float* x,
                            int64_t x_row, Floats* total) {
-  constexpr int L = kLanes<float>;
-  // With few sums, each is kept in two parts, or a step would wait for the one before.
-  constexpr int kParts = R * X <= 8 ? 2 : 1;
-  Floats sum[kParts][X][R] = {};
-  for (int64_t j = 0; j < k; j += 2 * L * kParts)
-#pragma GCC unroll 2
-    for (int part = 0; part < kParts; part++) {
-      const int64_t at = j + part * 2 * L, left = k - at;
-      if (left <= 0) break;
-      Floats u[R];
+  constexpr int kDeep = 2 * kLanes<float>;
+  Floats sum[X][R] = {}, other[X][R] = {};
+  int64_t j = 0;
+  // Few sums are kept in two parts, or a step would wait for the one before.
+  if constexpr (R * X <= 8)
+    for (; j + 2 * kDeep <= k; j += 2 * kDeep)
 #pragma GCC unroll 4
-      for (int r = 0; r < R; r++) u[r] = load_words_of(w + r * w_row + at, left);
+      for (int r = 0; r < R; r++) {
+        const BFloat16* row = w + r * w_row + j;
+        bring_row(row + R * w_row);
+        bring_row(row + R * w_row + kDeep);
+        const Floats u = (Floats) * (const Pairs*)row, v = (Floats) * (const Pairs*)(row + kDeep);
 #pragma GCC unroll 4
-      for (int i = 0; i < X; i++) {
-        const Floats v = load(x + i * x_row + at / 2);
-#pragma GCC unroll 4
-        for (int r = 0; r < R; r++) sum[part][i][r] = add_pairs(sum[part][i][r], u[r], v);
+        for (int i = 0; i < X; i++) {
+          const float* by = x + i * x_row + j / 2;
+          sum[i][r] = add_pairs(sum[i][r], u, load(by));
+          other[i][r] = add_pairs(other[i][r], v, load(by + kDeep / 2));
+        }
       }
+  for (; j < k; j += kDeep) {
+    Floats u[R];
+#pragma GCC unroll 4
+    for (int r = 0; r < R; r++) {
+      const BFloat16* row = w + r * w_row + j;
+      bring_row(row + R * w_row);
+      u[r] = j + kDeep <= k ? (Floats) * (const Pairs*)row : load_last_words(row, k - j);
     }
+#pragma GCC unroll 4
+    for (int i = 0; i < X; i++) {
+      const Floats v = load(x + i * x_row + j / 2);
+#pragma GCC unroll 4
+      for (int r = 0; r < R; r++) sum[i][r] = add_pairs(sum[i][r], u[r], v);
+    }
+  }
 #pragma GCC unroll 4
   for (int i = 0; i < X; i++)
 #pragma GCC unroll 4
-    for (int r = 0; r < R; r++)
-      total[i * R + r] = kParts == 2 ? sum[0][i][r] + sum[kParts - 1][i][r] : sum[0][i][r];
+    for (int r = 0; r < R; r++) total[i * R + r] = R * X <= 8 ? sum[i][r] + other[i][r] : sum[i][r];
 }
 
 // Whole words, for pair_dots: the rest is zero.
