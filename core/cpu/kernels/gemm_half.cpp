@@ -205,7 +205,7 @@ void dots_of(int64_t k, const H* w, int64_t w_row, const float* x, int64_t x_row
              int64_t y_row) {
   Floats sum[R][X][2] = {};
   auto step = [&](const Two* u, int64_t j) __attribute__((always_inline)) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int i = 0; i < X; i++) {
       const Floats first = load(x + i * x_row + j), second = load(x + i * x_row + j + L);
 #pragma GCC unroll 4
@@ -259,6 +259,9 @@ void dots(int64_t rows, int64_t few, int64_t k, const void* w, int64_t w_row, co
           int64_t x_row, float* y, int64_t y_row) {
   const auto* from = (const typename Of::Element*)w;
   int64_t r = 0;
+  if constexpr (Of::kMore != 0)
+    for (; few == Of::kMore && r + 2 <= rows; r += 2)
+      Of::template dots<2, Of::kMore>(k, from + r * w_row, w_row, x, x_row, y + r, y_row);
   for (; r + 4 <= rows; r += 4)
     dots_by_few<Of, 4>(few, k, from + r * w_row, w_row, x, x_row, y + r, y_row);
   for (; r < rows; r++) dots_by_few<Of, 1>(few, k, from + r * w_row, w_row, x, x_row, y + r, y_row);
@@ -267,6 +270,7 @@ void dots(int64_t rows, int64_t few, int64_t k, const void* w, int64_t w_row, co
 template <class H>
 struct WidenedDots {
   using Element = H;
+  static constexpr int kMore = 0;
   template <int R, int X>
   static constexpr auto dots = dots_of<H, R, X>;
 };
@@ -274,6 +278,7 @@ struct WidenedDots {
 #ifdef EMBER_HAVE_PAIRS
 struct PairDots {
   using Element = BFloat16;
+  static constexpr int kMore = 8;  // rows of x that meet two rows of W in one pass
   template <int R, int X>
   static void dots(int64_t k, const BFloat16* w, int64_t w_row, const float* x, int64_t x_row,
                    float* y, int64_t y_row) {

@@ -197,14 +197,14 @@ EMBER_PAIRS void pair_dots(int64_t k, const BFloat16* w, int64_t w_row, const fl
       bring_row(row + R * w_row);
       u[r] = j + kDeep <= k ? (Floats) * (const Pairs*)row : load_last_words(row, k - j);
     }
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int i = 0; i < X; i++) {
       const Floats v = load(x + i * x_row + j / 2);
 #pragma GCC unroll 4
       for (int r = 0; r < R; r++) sum[i][r] = add_pairs(sum[i][r], u[r], v);
     }
   }
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int i = 0; i < X; i++)
 #pragma GCC unroll 4
     for (int r = 0; r < R; r++) total[i * R + r] = R * X <= 8 ? sum[i][r] + other[i][r] : sum[i][r];
