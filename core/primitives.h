@@ -131,6 +131,10 @@ PRIMITIVE(Default, void, logsumexp, OUT(out), IN(x), ATTR(int, dim))
 // Fills `out` in the order of its memory. The default draws on the host and copies, so that a seed
 // gives the same numbers on every device.
 PRIMITIVE(Default, void, random, OUT(out), ATTR(Generator&, g), ATTR(const Draw&, draw))
+// out = 1 where x is positive, elsewhere uniform between two numbers. Both are contiguous, of one
+// dtype. The default draws a number for every element.
+PRIMITIVE(Default, void, random_slopes, OUT(out), IN(x), ATTR(double, lower), ATTR(double, upper),
+          ATTR(Generator&, g))
 // Fills `out`, in the order of its memory, with numbers of which each has parameters of its own: a,
 // and b if there are two, of the shape of `out`. Dirichlet: points of the simplex in the last
 // dimension. Multinomial: out (..., n) has n indices into each row of weights a (..., k), drawn
