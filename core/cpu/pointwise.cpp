@@ -31,7 +31,7 @@ static bool is_own(Binary f, Dtype compute, int ndim, const int64_t* shape, cons
                    const Operand& b) {
   if (types_of(f) & kOwnHalf) return true;
   if (out.dtype != compute || b.dtype != compute) return false;
-  if (f != Binary::floor_divide) return true;
+  if (!(types_of(f) & kRounds16)) return true;
   bool one = true;
   for (int d = 0; d < ndim; d++) one &= shape[d] == 1 || b.strides[d] == 0;
   return !one;
