@@ -28,24 +28,4 @@ struct Along {
   }
 };
 
-// A contiguous tensor to write to in the place of `out`: itself, or a buffer that store() copies
-// there.
-class Target {
- public:
-  Target(const Tensor& out, Dtype dtype)
-      : out_(out),
-        dense(out.is_contiguous() && out.dtype() == dtype
-                  ? out
-                  : empty(out.shape(), dtype, out.device())) {}
-  void store() const {
-    if (!dense.same(out_)) backend_of(out_).copy(out_, dense);
-  }
-
- private:
-  const Tensor& out_;
-
- public:
-  const Tensor dense;
-};
-
 }  // namespace ember::cpu

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "cpu/dispatch.h"
-#include "cpu/index_support.h"
 #include "cpu/kernels/line_kernels.h"
+#include "cpu/layout.h"
 #include "cpu/lines.h"
 #include "cpu/parallel.h"
 
@@ -145,9 +145,8 @@ void scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int
   if (x.numel() == 0) return;
   const Dtype dtype = scan_dtype(out.dtype());
   Tensor from = dense(x, dtype);
-  Target to(out, dtype);
-  std::optional<Target> places;
-  if (indices) places.emplace(indices, Dtype::Int64);
+  const Output to(out, dtype);
+  const Output places(indices, Dtype::Int64);
   const ScanKind kind = ScanKind(int(f));
   const LineType type = line_type(dtype);
   Job job{Along(x.shape(), dim),
@@ -155,8 +154,8 @@ void scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int
           type,
           item_size(dtype),
           from.data<char>(),
-          to.dense.data<char>(),
-          places ? places->dense.data<int64_t>() : nullptr};
+          to.data<char>(),
+          places.data<int64_t>()};
   if (kind == kScanLogSumExp && is_complex(dtype)) {
     job.complex_lines();
   } else {
@@ -170,7 +169,7 @@ void scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int
       job.lines();
   }
   to.store();
-  if (places) places->store();
+  places.store();
 }
 
 }  // namespace ember::cpu
