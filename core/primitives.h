@@ -106,7 +106,7 @@ PRIMITIVE(Required, void, matmul, CHANGED(out), IN(a), IN(b), ATTR(const Scalar&
 
 // What lies up to each element, folded; computed in the dtype of `out`. Max and Min also give its
 // place (`indices`; the latest of equals), and NaN stays.
-PRIMITIVE(Required, void, scan, ATTR(Scan, f), OUT(out), OUT(indices), IN(x), ATTR(int, dim))
+PRIMITIVE(Required, void, scan, ATTR(Fold, f), OUT(out), OUT(indices), IN(x), ATTR(int, dim))
 // Stable; NaN counts as the largest. Here and in topk, either output may be undefined.
 PRIMITIVE(Required, void, sort, OUT(values), OUT(indices), IN(x), ATTR(int, dim),
           ATTR(bool, descending))

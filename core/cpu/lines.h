@@ -6,7 +6,7 @@
 
 namespace ember::cpu {
 
-void scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int dim);
+void scan(Fold f, const Tensor& out, const Tensor& indices, const Tensor& x, int dim);
 
 void softmax(const Tensor& out, const Tensor& x, int dim, bool log);
 void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim, bool log);

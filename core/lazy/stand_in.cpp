@@ -164,8 +164,7 @@ bool StandIn::defers(Is<Primitive::ternary>, Ternary f, Dtype compute, const Ten
 
 bool StandIn::defers(Is<Primitive::reduce>, Reduction f, const Tensor& out, const Tensor& x,
                      const Shape& dims, double) {
-  const bool known =
-      f == Reduction::Sum || f == Reduction::Mean || f == Reduction::Max || f == Reduction::Min;
+  const bool known = row_of(f).facts & kInRegions;
   const bool same = out.dtype() == x.dtype();
   const bool floats = x.dtype() == Dtype::Float32 || x.dtype() == Dtype::Float64;
   if (small(x) || !known || !same || !floats || !is_of_rows(x, dims)) return false;
