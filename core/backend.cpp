@@ -125,6 +125,15 @@ void Backend::random(const Tensor& out, Generator& g, const Draw& draw) {
   if (!whole) copy(ordered, moved);
 }
 
+void Backend::random_slopes(const Tensor& out, const Tensor& x, double lower, double upper,
+                            Generator& g) {
+  random(out, g, {Distribution::Uniform, lower, upper});
+  Tensor slopes = empty(x.shape(), Dtype::Bool, x.device());
+  compare(Compare::le, x.dtype(), slopes, {&x, nullptr, {}}, {nullptr, nullptr, Scalar(0)}, {});
+  ternary(Ternary::where, x.dtype(), out, {&slopes, nullptr, {}}, {&out, nullptr, {}},
+          {nullptr, nullptr, Scalar(1)}, {});
+}
+
 void Backend::arange(const Tensor& out, const Scalar& start, const Scalar& step) {
   Tensor host = empty(out.shape(), out.dtype());
   backend_of(host).arange(host, start, step);

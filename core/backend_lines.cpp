@@ -61,11 +61,11 @@ void Backend::softmax(const Tensor& out, const Tensor& x, int dim, bool log) {
   Tensor each = empty(x.shape(), d, x.device()),
          line = empty(without(x.shape(), dim), d, x.device());
   copy(each, x);
-  reduce(Reduction::Max, line, each, dims_of(x, dim), 2);
+  reduce(Reduction::max, line, each, dims_of(x, dim), 2);
   binary(Binary::sub, d, each, whole(each), Repeated(line, x.shape()).input);
   Tensor exps = log ? empty(x.shape(), d, x.device()) : each;
   unary(Unary::exp, d, exps, whole(each), {});
-  reduce(Reduction::Sum, line, exps, dims_of(x, dim), 2);
+  reduce(Reduction::sum, line, exps, dims_of(x, dim), 2);
   if (log) unary(Unary::log, d, line, whole(line), {});
   binary(log ? Binary::sub : Binary::div, d, out, whole(each), Repeated(line, x.shape()).input);
 }
@@ -76,13 +76,13 @@ void Backend::softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, 
   Tensor each = empty(y.shape(), d, y.device()),
          line = empty(without(y.shape(), dim), d, y.device());
   if (log) {  // g - exp(y) * sum(g)
-    reduce(Reduction::Sum, line, g, dims_of(y, dim), 2);
+    reduce(Reduction::sum, line, g, dims_of(y, dim), 2);
     unary(Unary::exp, d, each, whole(y), {});
     binary(Binary::mul, d, each, whole(each), Repeated(line, y.shape()).input);
     binary(Binary::sub, d, out, whole(g), whole(each));
   } else {  // (g - sum(g * y)) * y
     binary(Binary::mul, d, each, whole(g), whole(y));
-    reduce(Reduction::Sum, line, each, dims_of(y, dim), 2);
+    reduce(Reduction::sum, line, each, dims_of(y, dim), 2);
     binary(Binary::sub, d, each, whole(g), Repeated(line, y.shape()).input);
     binary(Binary::mul, d, out, whole(each), whole(y));
   }
@@ -96,13 +96,13 @@ void Backend::logsumexp(const Tensor& out, const Tensor& x, int dim) {
   copy(each, x);
   if (x.numel()) {
     Tensor infinite = empty(out.shape(), Dtype::Bool, x.device());
-    reduce(Reduction::Max, line, each, dims_of(x, dim), 2);
+    reduce(Reduction::max, line, each, dims_of(x, dim), 2);
     predicate(Predicate::isinf, d, infinite, whole(line));
     ternary(Ternary::where, d, shift, whole(infinite), whole(shift), whole(line), {});
     binary(Binary::sub, d, each, whole(each), Repeated(shift, x.shape()).input);
   }
   unary(Unary::exp, d, each, whole(each), {});
-  reduce(Reduction::Sum, line, each, dims_of(x, dim), 2);
+  reduce(Reduction::sum, line, each, dims_of(x, dim), 2);
   unary(Unary::log, d, line, whole(line), {});
   binary(Binary::add, d, out, whole(line), whole(shift));
 }

@@ -95,10 +95,14 @@ constexpr Types kCommutes = fact(11);
 constexpr Types kDivides = fact(12);  // zero does not divide integers
 constexpr Types kModulo = fact(13);   // takes many steps where the quotient is huge
 constexpr Types kTurns = fact(14);    // is periodic
+constexpr Types kNoMask = fact(18);   // truths are refused
+constexpr Types kPowers = fact(19);   // by some numbers it is another, cheaper row
 // Of the CPU's kernels.
-constexpr Types kNarrow = fact(15);    // for integers of 8 and 16 bits, too
-constexpr Types kByNumber = fact(16);  // for a number as second operand, too
-constexpr Types kOwnHalf = fact(17);   // those of float16 and bfloat16 round on the way
+constexpr Types kNarrow = fact(15);     // for integers of 8 and 16 bits, too
+constexpr Types kByNumber = fact(16);   // for a number as second operand, too
+constexpr Types kOwnHalf = fact(17);    // those of float16 and bfloat16 round on the way
+constexpr Types kRounds16 = fact(20);   // so they do but where the second operand is a number
+constexpr Types kOfNumbers = fact(21);  // there are others for some of the row's numbers
 
 // What the derivative of a Unary needs.
 enum class Keep : uint8_t { none, x, y, never };

@@ -9,6 +9,7 @@
 #include "functions.h"
 #include "optim_steps.h"
 #include "random/draw.h"
+#include "reductions.h"
 #include "tensor/tensor.h"
 
 namespace ember {
@@ -41,8 +42,6 @@ struct Given {
     return names[int(value)];                      \
   }
 
-enum class Reduction : uint8_t { Sum, Mean, Prod, Min, Max, Any, All, CountNonzero, Norm, NanSum };
-enum class Scan : uint8_t { Sum, Prod, LogSumExp, Max, Min };
 enum class Rank : uint8_t { Kth, Median, NanMedian, Mode };
 enum class ScatterMode : uint8_t { Set, Add, Mul, Max, Min };
 enum class Apply : uint8_t { Plain, Transpose, Adjoint };
@@ -57,9 +56,6 @@ enum class Sampler : uint8_t {
   FirstEvents
 };
 enum class Cell : uint8_t { Tanh, Relu, Lstm, Gru };
-EMBER_VALUES(Reduction, "sum", "mean", "prod", "min", "max", "any", "all", "count_nonzero", "norm",
-             "nansum")
-EMBER_VALUES(Scan, "sum", "prod", "logsumexp", "max", "min")
 EMBER_VALUES(Rank, "kth", "median", "nanmedian", "mode")
 EMBER_VALUES(ScatterMode, "set", "add", "mul", "max", "min")
 EMBER_VALUES(Apply, "plain", "transpose", "adjoint")

@@ -106,7 +106,7 @@ PRIMITIVE(Required, void, matmul, CHANGED(out), IN(a), IN(b), ATTR(const Scalar&
 
 // What lies up to each element, folded; computed in the dtype of `out`. Max and Min also give its
 // place (`indices`; the latest of equals), and NaN stays.
-PRIMITIVE(Required, void, scan, ATTR(Scan, f), OUT(out), OUT(indices), IN(x), ATTR(int, dim))
+PRIMITIVE(Required, void, scan, ATTR(Fold, f), OUT(out), OUT(indices), IN(x), ATTR(int, dim))
 // Stable; NaN counts as the largest. Here and in topk, either output may be undefined.
 PRIMITIVE(Required, void, sort, OUT(values), OUT(indices), IN(x), ATTR(int, dim),
           ATTR(bool, descending))
@@ -131,6 +131,10 @@ PRIMITIVE(Default, void, logsumexp, OUT(out), IN(x), ATTR(int, dim))
 // Fills `out` in the order of its memory. The default draws on the host and copies, so that a seed
 // gives the same numbers on every device.
 PRIMITIVE(Default, void, random, OUT(out), ATTR(Generator&, g), ATTR(const Draw&, draw))
+// out = 1 where x is positive, elsewhere uniform between two numbers. Both are contiguous, of one
+// dtype. The default draws a number for every element.
+PRIMITIVE(Default, void, random_slopes, OUT(out), IN(x), ATTR(double, lower), ATTR(double, upper),
+          ATTR(Generator&, g))
 // Fills `out`, in the order of its memory, with numbers of which each has parameters of its own: a,
 // and b if there are two, of the shape of `out`. Dirichlet: points of the simplex in the last
 // dimension. Multinomial: out (..., n) has n indices into each row of weights a (..., k), drawn

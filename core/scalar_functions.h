@@ -81,10 +81,10 @@ UNARY_P(nan_to_num, (nan, posinf, neginf), kRealAny, x,
         where(isfinite(x), (T)1, (T)0), "NaN and the infinities replaced by given numbers.")
 
 BINARY(add, kAny | kHasComplex32 | kTakesOnlyNumbers | kCommutes | kNarrow | kByNumber, a + b, g, g, "Sum of two tensors, broadcast together.")
-BINARY(sub, kNumber | kHasComplex32 | kTakesOnlyNumbers | kNarrow | kByNumber, a - b, g, -g, "Difference of two tensors, broadcast together.")
+BINARY(sub, kNumber | kNoMask | kHasComplex32 | kTakesOnlyNumbers | kNarrow | kByNumber, a - b, g, -g, "Difference of two tensors, broadcast together.")
 BINARY(mul, kAny | kStored | kTakesOnlyNumbers | kExactNumber | kCommutes | kNarrow | kByNumber, a * b, g * conj(b), g * conj(a), "Product of two tensors, broadcast together.")
 BINARY(div, kFloat | kTakesOnlyNumbers | kExactNumber | kByNumber, a / b, g / conj(b), -g * conj(y / b), "Quotient of two tensors, broadcast together.")
-BINARY(floor_divide, kReal | kTakesOnlyNumbers | kExactNumber | kDivides | kModulo, floor_divide(a, b), zeros_like(g), zeros_like(g),
+BINARY(floor_divide, kReal | kTakesOnlyNumbers | kExactNumber | kDivides | kModulo | kRounds16, floor_divide(a, b), zeros_like(g), zeros_like(g),
        "Quotient rounded towards minus infinity.")
 BINARY(trunc_divide, kReal | kExactNumber | kDivides | kNoOp, trunc_divide(a, b), zeros_like(g), zeros_like(g), "Quotient rounded towards zero.")
 BINARY(remainder, kReal | kTakesNumbers | kDivides | kModulo, remainder(a, b), g, -g * floor_divide(a, b),
@@ -144,10 +144,10 @@ UNARY(tanh, kFloat, y, tanh(x), 1 - y * y, "Hyperbolic tangent of each element."
 UNARY(asinh, kFloat, x, asinh(x), rsqrt(x * x + 1), "Inverse hyperbolic sine of each element.")
 UNARY(acosh, kFloat, x, acosh(x), rsqrt(x - 1) * rsqrt(x + 1), "Inverse hyperbolic cosine of each element.")
 UNARY(atanh, kFloat, x, atanh(x), 1 / (1 - x * x), "Inverse hyperbolic tangent of each element.")
-UNARY_P(pow_scalar, (exponent), kFloatComplex, x, pow(x, p0),
+UNARY_P(pow_scalar, (exponent), kFloatComplex | kOfNumbers, x, pow(x, p0),
         where(p0 == 0, (T)0, p0 * pow(x, p0 - 1)), "Each element to the power of a number.")
 
-BINARY(pow, kNumber | kTakesNumbers, pow(a, b), where(b == 0, (T)0, g * conj(b * pow(a, b - 1))),
+BINARY(pow, kNumber | kTakesNumbers | kPowers, pow(a, b), where(b == 0, (T)0, g * conj(b * pow(a, b - 1))),
        where((a == 0) & isfinite(y), (T)0, g * conj(y * log(a))), "The first to the power of the second.")
 BINARY(ldexp, kFloat | kExact | kFunctionInPlace | kUnaligned, a * exp2(b), g * conj(exp2(b)), g * conj(y * (T)0.69314718055994530942),
        "The first times 2 to the power of the second.")

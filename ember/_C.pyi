@@ -1139,7 +1139,7 @@ class Tensor:
         """Larger of two elements; NaN if either is."""
     @overload
     def mean(self, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
-        """Mean over `dim`, or of all elements."""
+        """Mean over `dim`, or over every axis when `dim` is None."""
     @overload
     def mean(self, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
     @overload
@@ -1206,7 +1206,7 @@ class Tensor:
     @overload
     def nanquantile(self, q: _float, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor: ...
     def nansum(self, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
-        """Sum over `dim` with NaN counting as zero."""
+        """Sum of what is not NaN over `dim`, or over every axis when `dim` is None."""
     @overload
     def narrow(self, dim: _int, start: _int, length: _int) -> Tensor:
         """A view of `length` indices from `start` along a dimension."""
@@ -3107,7 +3107,7 @@ def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor
 
 @overload
 def mean(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Mean over `dim`, or of all elements."""
+    """Mean over `dim`, or over every axis when `dim` is None."""
 @overload
 def mean(input: Tensor, *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor: ...
 
@@ -3185,7 +3185,7 @@ def nanquantile(input: Tensor, q: Tensor, dim: _int | None = ..., keepdim: _bool
 def nanquantile(input: Tensor, q: _float, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor: ...
 
 def nansum(input: Tensor, dim: _Dims = ..., keepdim: _bool = ..., *, dtype: _DtypeLike | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Sum over `dim` with NaN counting as zero."""
+    """Sum of what is not NaN over `dim`, or over every axis when `dim` is None."""
 
 @overload
 def narrow(input: Tensor, dim: _int, start: _int, length: _int) -> Tensor:

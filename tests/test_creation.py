@@ -318,6 +318,9 @@ def test_windows():
         np.testing.assert_allclose(got.numpy(), want, atol=1e-12)
         old = getattr(ember, f"{name}_window")(7, periodic=False)
         np.testing.assert_allclose(old.numpy(), want, atol=1e-6)
+    half = np.sin(np.pi * (np.arange(5) + 0.5) / 5)
+    got = ember.signal.windows.cosine(5, dtype=ember.float64)
+    np.testing.assert_allclose(got.numpy(), half, atol=1e-12)
     kaiser = ember.kaiser_window(7, periodic=False, beta=5.0, dtype=ember.float64)
     np.testing.assert_allclose(kaiser.numpy(), np.kaiser(7, 5.0), rtol=1e-6)
     assert ember.hann_window(0).shape == (0,) and ember.hann_window(1).item() == 1

@@ -58,3 +58,28 @@ def test_cpp_in_the_guides_is_that_of_the_tree() -> None:
     guide = (ROOT / "docs" / "adding_an_op.md").read_text(encoding="utf-8")
     for code in re.findall(r"^```cpp\n(.*?)^```", guide, re.MULTILINE | re.DOTALL):
         assert any(bare(code) in text for text in tree), f"not in core/:\n{code}"
+
+
+def test_diffs_in_the_guides_are_those_of_the_tree() -> None:
+    guide = (ROOT / "docs" / "adding_an_op.md").read_text(encoding="utf-8")
+    for diff in re.findall(r"^```diff\n(.*?)^```", guide, re.MULTILINE | re.DOTALL):
+        lines: set[str] = set()
+        for line in diff.splitlines():
+            if line.startswith("--- "):
+                text = (ROOT / line[4:]).read_text(encoding="utf-8")
+                lines = {each.strip() for each in text.splitlines()}
+            elif line.startswith("+") and "..." not in line:
+                assert line[1:].strip() in lines, f"not in the tree: {line}"
+
+
+def test_the_spine_is_as_long_as_its_page_says() -> None:
+    page = (ROOT / "docs" / "spine.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\S+\.\w+)` \| (\d+) \|", page, re.MULTILINE)
+    total = 0
+    for path, said in rows:
+        count = len((ROOT / path).read_text(encoding="utf-8").splitlines())
+        assert abs(count - int(said)) <= max(20, count // 8), (
+            f"{path} has {count} lines"
+        )
+        total += count
+    assert len(rows) > 50 and total < 12_000

@@ -32,6 +32,8 @@ TABLE = BASE | {
     "scalar_functions",
     "optim_steps",
     "optim_formulas",
+    "reductions",
+    "reduction_formulas",
     "expand",
 }
 CONTRACT = TABLE | {"tensor", "random", "backend", "operands", "primitives"}
@@ -51,6 +53,8 @@ MAY_INCLUDE = {
     "random": BASE | {"tensor", "cpu"},  # its streams are the CPU's on every device
     "optim_formulas": set(),
     "optim_steps": TABLE | {"tensor", "backend"},
+    "reduction_formulas": set(),
+    "reductions": TABLE,
     "expand": set(),
     "operands": TABLE | {"tensor", "random"},
     "primitives": set(),

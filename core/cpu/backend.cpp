@@ -135,12 +135,9 @@ void CpuBackend::unary_grad(Unary f, Dtype compute, const Tensor& out, const Inp
 }
 void CpuBackend::reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape& dims,
                         double p) {
-  static constexpr Reduce kinds[] = {
-      Reduce::Sum, Reduce::Mean, Reduce::Prod,         Reduce::Min,  Reduce::Max,
-      Reduce::Any, Reduce::All,  Reduce::CountNonzero, Reduce::Norm, Reduce::NanSum};
   if (is_stored_only(out.dtype())) refuse_stored_only(name_of(f), out.dtype());
   const Tensor wide = widened(x);
-  cpu::reduce(kinds[int(f)], reduced(wide ? wide : x, dims), result(out), p);
+  cpu::reduce(f, reduced(wide ? wide : x, dims), result(out), p);
 }
 void CpuBackend::extremes(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
                           bool most) {
@@ -220,7 +217,7 @@ void CpuBackend::matmul(const Tensor& out, const Tensor& a, const Tensor& b, con
              out.strides().data()};
   gemm(out.dtype(), over, m, n, k, x, y, z, by, keep);
 }
-void CpuBackend::scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int dim) {
+void CpuBackend::scan(Fold f, const Tensor& out, const Tensor& indices, const Tensor& x, int dim) {
   refuse_stored_only("scan", out.dtype());
   cpu::scan(f, out, indices, x, dim);
 }

@@ -75,7 +75,7 @@ void weights_by_columns(Dtype dtype, const ConvSizes& s, const Tensor& g, const 
   if (parts == 1) return column_conv::backward_weights(dtype, s, g.data(), x.data(), dw.data());
   Tensor sums = empty({parts, dw.numel()}, dtype, dw.device());
   column_conv::backward_weights(dtype, s, g.data(), x.data(), sums.data());
-  backend_of(dw).reduce(Reduction::Sum, alias(dw, {1, dw.numel()}, {dw.numel(), 1}, dw.offset()),
+  backend_of(dw).reduce(Reduction::sum, alias(dw, {1, dw.numel()}, {dw.numel(), 1}, dw.offset()),
                         sums, {0}, 2);
 }
 void sum_channels(const Tensor& to, const Tensor& g) {
@@ -83,7 +83,7 @@ void sum_channels(const Tensor& to, const Tensor& g) {
   shape[1] = g.size(1);
   for (int d = 0; d < g.dim(); d++)
     if (d != 1) dims.push_back(d);
-  backend_of(g).reduce(Reduction::Sum, alias(to, shape, contiguous_strides(shape), to.offset()), g,
+  backend_of(g).reduce(Reduction::sum, alias(to, shape, contiguous_strides(shape), to.offset()), g,
                        dims, 2);
 }
 

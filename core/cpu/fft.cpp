@@ -5,7 +5,7 @@
 
 #include "cpu/cpu_backend.h"
 #include "cpu/fft_lines.h"
-#include "cpu/index_support.h"
+#include "cpu/layout.h"
 #include "cpu/lines.h"
 #include "cpu/parallel.h"
 
@@ -188,9 +188,9 @@ void transform(Kind kind, const Tensor& out, const Tensor& x, int dim, bool inve
   if (!lanes && a.inner > 1)
     return transform<T>(kind, last(out, dim), last(x, dim), out.dim() - 1, inverse, scale);
   const Tensor from = dense(x, x.dtype());
-  const Target to(out, out.dtype());
+  const Output to(out, out.dtype());
   const Side<T> in{from.data<T>(), x.size(dim), kind == Kind::Forward ? 1 : 2};
-  const Side<T> result{to.dense.data<T>(), a.n, kind == Kind::Inverse ? 1 : 2};
+  const Side<T> result{to.data<T>(), a.n, kind == Kind::Inverse ? 1 : 2};
   if (lanes)
     run_lanes<T>(kind, Groups<T>(a.outer, a.inner), in, result, inverse, scale);
   else

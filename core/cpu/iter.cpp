@@ -169,7 +169,7 @@ void walk(const Plan& plan, const Tiles& tiles, int64_t begin, int64_t end, Work
 
 // One thread's scratch memory, and what it does with a tile.
 struct Worker {
-  const Call& call;
+  const Kernel& call;
   const Plan& plan;
   const Kernels& k = kernels();
   char* gathered[kMaxOperands] = {};  // the tile of which scratch[o] holds the elements
@@ -177,7 +177,7 @@ struct Worker {
   alignas(64) char scratch[kMaxOperands][kScratch];
   alignas(64) char raw[kScratch];
 
-  Worker(const Call& c, const Plan& p) : call(c), plan(p) {}
+  Worker(const Kernel& c, const Plan& p) : call(c), plan(p) {}
 
   bool is_dense(int o, int64_t columns, int64_t rows) const {
     return plan.is_contiguous(o) &&
@@ -242,11 +242,11 @@ struct Worker {
 };
 
 // A second input that is the same number along each row, as in x * 2 or x - x.mean(1, True).
-bool has_number(const Call& call, const Plan& plan) {
+bool has_number(const Kernel& call, const Plan& plan) {
   return call.number && plan.step[2][0] == 0 && plan.dtype[2] == plan.native[2] &&
          plan.is_plain(0) && plan.is_plain(1) && (plan.ndim == 1 || plan.size[0] >= 64);
 }
-void run_with_number(const Call& call, const Plan& plan) {
+void run_with_number(const Kernel& call, const Plan& plan) {
   const Tiles tiles(plan, std::min(plan.size[0], kGrain));
   parallel_for(tiles.total, std::max<int64_t>(1, kGrain / tiles.columns),
                [&](int64_t begin, int64_t end) {
@@ -256,7 +256,7 @@ void run_with_number(const Call& call, const Plan& plan) {
                });
 }
 
-void run_plan(const Call& call, const Plan& plan) {
+void run_plan(const Kernel& call, const Plan& plan) {
   if (has_number(call, plan)) return run_with_number(call, plan);
   const Tiles tiles(plan, true);
   const int64_t grain = std::max<int64_t>(1, kGrain / (tiles.columns * tiles.rows));
@@ -268,7 +268,7 @@ void run_plan(const Call& call, const Plan& plan) {
 
 }  // namespace
 
-void run(const Call& call, int ndim, const int64_t* shape, const Strided* operands) {
+void run(const Kernel& call, int ndim, const int64_t* shape, const Strided* operands) {
   const int count = call.inputs + 1;
   const int64_t n = element_count(ndim, shape);
   if (n == 0) return;

@@ -24,7 +24,7 @@ struct Strided {
 };
 
 // A kernel of one, two or three inputs.
-struct Call {
+struct Kernel {
   int inputs;
   union {
     Kernel1 one;
@@ -35,9 +35,9 @@ struct Call {
   Kernel2 number =
       nullptr;  // the same for a second input of one element, if there is such a kernel
 
-  Call(Kernel1 k, const Params& p) : inputs(1), one(k), params(&p) {}
-  Call(Kernel2 k, const Params& p) : inputs(2), two(k), params(&p) {}
-  Call(Kernel3 k, const Params& p) : inputs(3), three(k), params(&p) {}
+  Kernel(Kernel1 k, const Params& p) : inputs(1), one(k), params(&p) {}
+  Kernel(Kernel2 k, const Params& p) : inputs(2), two(k), params(&p) {}
+  Kernel(Kernel3 k, const Params& p) : inputs(3), three(k), params(&p) {}
 
   void operator()(char* const* at, int64_t n) const {
     if (inputs == 1)
@@ -49,7 +49,7 @@ struct Call {
   }
 };
 
-void run(const Call& call, int ndim, const int64_t* shape, const Strided* operands);
+void run(const Kernel& call, int ndim, const int64_t* shape, const Strided* operands);
 void run_copy(int ndim, const int64_t* shape, const Strided& out, const Strided& x);
 
 // True if elements lie one after another in the order of the axes.

@@ -6,7 +6,7 @@
 
 namespace ember::cpu {
 
-void scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int dim);
+void scan(Fold f, const Tensor& out, const Tensor& indices, const Tensor& x, int dim);
 
 void softmax(const Tensor& out, const Tensor& x, int dim, bool log);
 void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim, bool log);
@@ -26,26 +26,6 @@ struct Along {
   Along(const Shape& shape, int dim) {
     for (int d = 0; d < shape.size(); d++) (d < dim ? outer : d == dim ? n : inner) *= shape[d];
   }
-};
-
-// A contiguous tensor to write to in the place of `out`: itself, or a buffer that store() copies
-// there.
-class Target {
- public:
-  Target(const Tensor& out, Dtype dtype)
-      : out_(out),
-        dense(out.is_contiguous() && out.dtype() == dtype
-                  ? out
-                  : empty(out.shape(), dtype, out.device())) {}
-  void store() const {
-    if (!dense.same(out_)) backend_of(out_).copy(out_, dense);
-  }
-
- private:
-  const Tensor& out_;
-
- public:
-  const Tensor dense;
 };
 
 }  // namespace ember::cpu

@@ -119,8 +119,8 @@ void CpuBackend::class_loss_grad(const Tensor& dx, const Tensor& g, const Tensor
     const Problem<T> p(x, logsumexp, l);
     const Source<T> up(g);
     Result<T> to(dx);
-    if (logsumexp && p.sums.kept.data() != logsumexp.data())
-      backend_of(logsumexp).copy(p.sums.kept, logsumexp);
+    if (logsumexp && p.sums.tensor().data() != logsumexp.data())
+      backend_of(logsumexp).copy(p.sums.tensor(), logsumexp);
     auto run = p.s == 1 ? kernels_for<T>().rows_grad : kernels_for<T>().across_grad;
     p.each(true, [&](const ClassLines<T>& lines, int64_t line, int64_t at) {
       run(lines, up.data + line, to.data + at);

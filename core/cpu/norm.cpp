@@ -53,29 +53,6 @@ struct Channels {
   int64_t count() const { return n * s; }
 };
 
-// `t` with the strides of `like`, of type T.
-template <class T>
-Tensor laid_out(const Tensor& t, const Tensor& like) {
-  if (t.dtype() == dtype_of<T> && t.strides() == like.strides()) return t;
-  Tensor out = empty_strided(like.shape(), like.strides(), dtype_of<T>, like.device());
-  backend_of(out).copy(out, t);
-  return out;
-}
-template <class T>
-struct LaidOut {
-  const Tensor& out;
-  Tensor kept;
-  LaidOut(const Tensor& t, const Tensor& like)
-      : out(t),
-        kept(t.dtype() == dtype_of<T> && t.strides() == like.strides()
-                 ? t
-                 : empty_strided(like.shape(), like.strides(), dtype_of<T>, like.device())) {}
-  T* data() const { return kept.data<T>(); }
-  void store() const {
-    if (!kept.same(out)) backend_of(out).copy(out, kept);
-  }
-};
-
 // Mean and squared deviations of two sets of elements, put together (Chan et al. 1983).
 struct Moments {
   double count = 0, mean = 0, squares = 0;
@@ -287,7 +264,7 @@ void CpuBackend::norm_groups_grad(const Tensor& dx, const Tensor& dweight, const
 void CpuBackend::channel_moments(const Tensor& mean, const Tensor& variance, const Tensor& x) {
   for_type(x, [&](auto type) {
     using T = decltype(type);
-    Tensor xs = laid_out<T>(x, x);
+    Tensor xs = laid_out(x, dtype_of<T>, x.strides());
     Result<T> m(mean), v(variance);
     const Channels c(x);
     std::vector<Moments> found(size_t(c.c));
@@ -304,11 +281,11 @@ void CpuBackend::channel_scale(const Tensor& out, const Tensor& x, const Tensor&
                                const Tensor& shift) {
   for_type(x, [&](auto type) {
     using T = decltype(type);
-    Tensor xs = laid_out<T>(x, x);
+    Tensor xs = laid_out(x, dtype_of<T>, x.strides());
     const T* from = xs.data<T>();
     Source<T> a(scale), b(shift);
-    LaidOut<T> to(out, x);
-    T* result = to.data();
+    const Output to(out, dtype_of<T>, x.strides());
+    T* result = to.data<T>();
     const Channels c(x);
     const auto& k = kernels_for<T>();
     each_run(c, [&](int64_t at, int64_t n, int64_t i) {
@@ -325,7 +302,7 @@ void CpuBackend::channel_dots(const Tensor& sum, const Tensor& dot, const Tensor
                               const Tensor& x, const Tensor& mean) {
   for_type(x, [&](auto type) {
     using T = decltype(type);
-    Tensor xs = laid_out<T>(x, x), gs = laid_out<T>(g, x);
+    Tensor xs = laid_out(x, dtype_of<T>, x.strides()), gs = laid_out(g, dtype_of<T>, x.strides());
     Source<T> m(mean);
     Result<T> s(sum), d(dot);
     const Channels c(x);
@@ -341,11 +318,11 @@ void CpuBackend::channel_combine(const Tensor& dx, const Tensor& g, const Tensor
                                  const Tensor& by_g, const Tensor& by_x, const Tensor& rest) {
   for_type(x, [&](auto type) {
     using T = decltype(type);
-    Tensor xs = laid_out<T>(x, x), gs = laid_out<T>(g, x);
+    Tensor xs = laid_out(x, dtype_of<T>, x.strides()), gs = laid_out(g, dtype_of<T>, x.strides());
     const T *from = xs.data<T>(), *up = gs.data<T>();
     Source<T> a(by_g), b(by_x), r(rest);
-    LaidOut<T> to(dx, x);
-    T* result = to.data();
+    const Output to(dx, dtype_of<T>, x.strides());
+    T* result = to.data<T>();
     const Channels c(x);
     const auto& k = kernels_for<T>();
     each_run(c, [&](int64_t at, int64_t n, int64_t i) {

@@ -31,7 +31,7 @@ static bool is_own(Binary f, Dtype compute, int ndim, const int64_t* shape, cons
                    const Operand& b) {
   if (types_of(f) & kOwnHalf) return true;
   if (out.dtype != compute || b.dtype != compute) return false;
-  if (f != Binary::floor_divide) return true;
+  if (!(types_of(f) & kRounds16)) return true;
   bool one = true;
   for (int d = 0; d < ndim; d++) one &= shape[d] == 1 || b.strides[d] == 0;
   return !one;
@@ -43,7 +43,7 @@ void unary(Unary f, Dtype compute, int ndim, const int64_t* shape, Operand out, 
   const Dtype native = native_of(row, compute);
   const Dtype result = types_of(f) & kToReal ? real_of(native) : native;
   const Strided operands[] = {strided(out, result), strided(x, native)};
-  run(Call(kernel_of(row, native, f, compute), p), ndim, shape, operands);
+  run(Kernel(kernel_of(row, native, f, compute), p), ndim, shape, operands);
 }
 
 void unary_grad(Unary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand g,
@@ -52,7 +52,7 @@ void unary_grad(Unary f, Dtype compute, int ndim, const int64_t* shape, Operand 
   const Dtype native = native_of(row, compute);
   const Dtype incoming = types_of(f) & kToReal ? real_of(native) : native;
   const Strided operands[] = {strided(out, native), strided(g, incoming), strided(kept, native)};
-  run(Call(kernel_of(row, native, f, compute), p), ndim, shape, operands);
+  run(Kernel(kernel_of(row, native, f, compute), p), ndim, shape, operands);
 }
 
 void predicate(Predicate f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand x,
@@ -60,7 +60,7 @@ void predicate(Predicate f, Dtype compute, int ndim, const int64_t* shape, Opera
   const auto& row = kernels().predicate[int(f)];
   const Dtype native = native_of(row, compute);
   const Strided operands[] = {strided(out, Dtype::Bool), strided(x, native)};
-  run(Call(kernel_of(row, native, f, compute), p), ndim, shape, operands);
+  run(Kernel(kernel_of(row, native, f, compute), p), ndim, shape, operands);
 }
 
 void binary(Binary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand a,
@@ -74,7 +74,7 @@ void binary(Binary f, Dtype compute, int ndim, const int64_t* shape, Operand out
   const bool commutes = types_of(f) & kCommutes;
   if (commutes && ndim > 0 && a.strides[ndim - 1] == 0) std::swap(a, b);
   const Strided operands[] = {strided(out, native), strided(a, native), strided(b, native)};
-  Call call(kernel_of(row, native, f, compute), params);
+  Kernel call(kernel_of(row, native, f, compute), params);
   call.number = kernels().binary_number[int(f)][int(native)];
   run(call, ndim, shape, operands);
   check(!zero_division, Kind::Runtime, "ZeroDivisionError");
@@ -85,7 +85,7 @@ void compare(Compare f, Dtype compute, int ndim, const int64_t* shape, Operand o
   const auto& row = kernels().compare[int(f)];
   const Dtype native = native_of(row, compute);
   const Strided operands[] = {strided(out, Dtype::Bool), strided(a, native), strided(b, native)};
-  run(Call(kernel_of(row, native, f, compute), p), ndim, shape, operands);
+  run(Kernel(kernel_of(row, native, f, compute), p), ndim, shape, operands);
 }
 
 void ternary(Ternary f, Dtype compute, int ndim, const int64_t* shape, Operand out, Operand a,
@@ -98,7 +98,7 @@ void ternary(Ternary f, Dtype compute, int ndim, const int64_t* shape, Operand o
   const Dtype first = chooses ? Dtype::Bool : native;
   const Strided operands[] = {strided(out, native), strided(a, first), strided(b, native),
                               strided(c, native)};
-  run(Call(kernel_of(row, native, f, compute), p), ndim, shape, operands);
+  run(Kernel(kernel_of(row, native, f, compute), p), ndim, shape, operands);
 }
 
 void copy(int ndim, const int64_t* shape, Operand out, Operand x) {

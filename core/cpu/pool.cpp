@@ -151,7 +151,7 @@ bool is_whole(const Plan& p) {
 void mean_of_planes(const Tensor& y, const Tensor& x) {
   Shape dims;
   for (int i = 2; i < x.dim(); i++) dims.push_back(i);
-  backend_of(x).reduce(Reduction::Mean, y, x, dims, 2);
+  backend_of(x).reduce(Reduction::mean, y, x, dims, 2);
 }
 void spread_over_planes(const Tensor& dx, const Tensor& g, int64_t size) {
   const Tensor each = empty(g.shape(), g.dtype(), g.device());

@@ -3,8 +3,6 @@
 // reduce_variance.cpp.
 #include "cpu/reduce.h"
 
-#include <cmath>
-#include <limits>
 #include <memory>
 
 #include "cpu/reduce_plan.h"
@@ -15,34 +13,19 @@ namespace {
 
 constexpr int64_t kRowBlock = 128;  // rows folded before they join the wide accumulator
 
-template <class A>
-A identity_of(Fold fold) {
-  if constexpr (is_complex_type<A>)
-    return A(fold == Fold::Prod ? 1 : 0);
-  else if constexpr (std::is_floating_point_v<A>) {
-    constexpr A inf = std::numeric_limits<A>::infinity();
-    return fold == Fold::Prod ? A(1) : fold == Fold::Min ? inf : fold == Fold::Max ? -inf : A(0);
-  } else {
-    using Limits = std::numeric_limits<A>;
-    return fold == Fold::Prod  ? A(1)
-           : fold == Fold::Min ? Limits::max()
-           : fold == Fold::Max ? Limits::min()
-                               : A(0);
-  }
-}
-
 template <class T>
 struct Folder {
   using A = Wide<T>;
   const ReducePlan& plan;
   Source<T> source;
   Fold fold;
+  int kernel;  // kSquares where those are summed as they are read
   const ReduceKernelsOf<T>& kernels = kernels_of<T>();
 
   // acc[0 .. w) for outputs [k, k + w) of the last kept dimension, over `reduced`, starting at
   // `base`.
   void task(const ReducePlan::Dims& reduced, int64_t base, int64_t w, A* acc) const {
-    std::fill(acc, acc + w, identity_of<A>(fold));
+    std::fill(acc, acc + w, start_as<A>(fold));
     if (reduced.total == 0) return;
     const int64_t outer = reduced.outer_total();
     const bool runs = plan.by_runs();
@@ -59,7 +42,7 @@ struct Folder {
     const int64_t stride = plan.kept.last().in;
     T part[kReduceChunk];
     if (source.in_place(run.in, run.size)) {
-      kernels.inner[int(fold)](w, run.size, source.at(at), stride, part);
+      kernels.inner[kernel](w, run.size, source.at(at), stride, part);
       kernels.join[int(fold)](w, part, acc);
       return;
     }
@@ -68,7 +51,7 @@ struct Folder {
       for (int64_t i = 0; i < run.size; i += kLoadChunk) {
         const int64_t n = std::min(kLoadChunk, run.size - i);
         source.fetch(at + j * stride + i * run.in, run.in, n, buffer);
-        kernels.inner[int(fold)](1, n, buffer, 0, part);
+        kernels.inner[kernel](1, n, buffer, 0, part);
         kernels.join[int(fold)](1, part, acc + j);
       }
   }
@@ -83,14 +66,14 @@ struct Folder {
       const int64_t wide = w * group;
       for (; i + group <= rows.size;) {
         const int64_t n = std::min(kRowBlock, (rows.size - i) / group);
-        std::fill(part, part + wide, identity_of<T>(fold));
-        kernels.outer[int(fold)](n, wide, source.at(at + i * rows.in), rows.in * group, part);
+        std::fill(part, part + wide, start_as<T>(fold));
+        kernels.outer[kernel](n, wide, source.at(at + i * rows.in), rows.in * group, part);
         for (int64_t g = 0; g < group; g++) kernels.join[int(fold)](w, part + g * w, acc);
         i += n * group;
       }
       if (i < rows.size) {
-        std::fill(part, part + w, identity_of<T>(fold));
-        kernels.outer[int(fold)](rows.size - i, w, source.at(at + i * rows.in), rows.in, part);
+        std::fill(part, part + w, start_as<T>(fold));
+        kernels.outer[kernel](rows.size - i, w, source.at(at + i * rows.in), rows.in, part);
         kernels.join[int(fold)](w, part, acc);
       }
       return;
@@ -98,11 +81,11 @@ struct Folder {
     alignas(64) T buffer[kLoadChunk];
     const int64_t some = kLoadChunk / w;
     while (i < rows.size) {
-      std::fill(part, part + w, identity_of<T>(fold));
+      std::fill(part, part + w, start_as<T>(fold));
       for (int64_t end = std::min(rows.size, i + std::max(kRowBlock, some)); i < end;) {
         const int64_t n = std::min(some, end - i);
         source.fetch_rows(at + i * rows.in, n, rows.in, step, w, buffer);
-        kernels.outer[int(fold)](n, w, buffer, w, part);
+        kernels.outer[kernel](n, w, buffer, w, part);
         i += n;
       }
       kernels.join[int(fold)](w, part, acc);
@@ -111,17 +94,21 @@ struct Folder {
 };
 
 template <class T>
-void run(const ReduceInput& x, const ReduceOutput& y, Fold fold, Map map, double power,
-         double scale, double root) {
+void run(const ReductionRow& row, const ReduceInput& x, const ReduceOutput& y, double count,
+         double p) {
   using A = Wide<T>;
   ReducePlan plan(x, y.strides, nullptr);
   if (plan.kept.total == 0) return;
-  Folder<T> folder{plan, Source<T>(x, map, power), fold};
+  const Fold fold = row.fold;
+  const bool squares = std::is_floating_point_v<T> && !is_complex(x.dtype) && fold == Fold::sum &&
+                       row.map == Map::square;
+  const Folder<T> folder{plan, Source<T>(x, squares ? Map::value : row.map, p), fold,
+                         squares ? kSquares : int(fold)};
   const ReduceSchedule s(plan);
-  const Storer<A> store = storer_of<A>(y.dtype);
+  const Storer<A> store = storer_of<A>(y.dtype, row.finish);
   const int64_t out_size = item_size(y.dtype), step = plan.kept.last().out;
   auto finish = [&](const ReducePlan::Dim& at, const A* acc) {
-    store(at.size, acc, scale, root, static_cast<char*>(y.data) + at.out * out_size, step);
+    store(at.size, acc, count, p, static_cast<char*>(y.data) + at.out * out_size, step);
   };
   if (s.pieces == 1) {
     parallel_for(s.tasks, s.tasks_per_thread, [&](int64_t begin, int64_t end) {
@@ -159,7 +146,8 @@ int64_t reduced_count(const ReduceInput& x) {
 }
 
 // Complex sums are real sums with one more dimension.
-void complex_sum(const ReduceInput& x, const ReduceOutput& y, double scale) {
+void complex_sum(const ReductionRow& row, const ReduceInput& x, const ReduceOutput& y,
+                 double count) {
   int64_t shape[kMostDims + 1], in[kMostDims + 1], out[kMostDims + 1];
   for (int d = 0; d < x.ndim; d++) {
     shape[d] = x.shape[d];
@@ -171,76 +159,42 @@ void complex_sum(const ReduceInput& x, const ReduceOutput& y, double scale) {
   ReduceInput real{real_of(x.dtype), x.ndim + 1, shape, in, x.data, x.reduced};
   ReduceOutput to{real_of(y.dtype), out, y.data};
   if (real.dtype == Dtype::Float32 && to.dtype == Dtype::Float32)
-    run<float>(real, to, Fold::Sum, Map::Value, 0, scale, 1);
+    run<float>(row, real, to, count, 0);
   else
-    run<double>(real, to, Fold::Sum, Map::Value, 0, scale, 1);
-}
-
-void run_sum(Fold fold, Map map, const ReduceInput& x, const ReduceOutput& y, double scale) {
-  if (is_complex(x.dtype)) {
-    if (fold == Fold::Sum && map == Map::Value) return complex_sum(x, y, scale);
-    return run<complex128>(x, y, fold, map, 0, scale, 1);
-  }
-  if (is_floating(x.dtype)) {
-    const bool twice = x.dtype == Dtype::Float64 || y.dtype == Dtype::Float64;
-    return twice ? run<double>(x, y, fold, map, 0, scale, 1)
-                 : run<float>(x, y, fold, map, 0, scale, 1);
-  }
-  if (is_floating(y.dtype)) return run<double>(x, y, fold, Map::Value, 0, scale, 1);
-  run<int64_t>(x, y, fold, Map::Value, 0, 1, 1);
-}
-
-void run_extreme(Fold fold, const ReduceInput& x, const ReduceOutput& y) {
-  switch (x.dtype) {
-    case Dtype::Float16:
-    case Dtype::BFloat16:
-    case Dtype::Float32: return run<float>(x, y, fold, Map::Value, 0, 1, 1);
-    case Dtype::Float64: return run<double>(x, y, fold, Map::Value, 0, 1, 1);
-    case Dtype::Int64:
-    case Dtype::UInt32: return run<int64_t>(x, y, fold, Map::Value, 0, 1, 1);
-    case Dtype::UInt64:
-    case Dtype::Complex64:
-    case Dtype::Complex128: fail(Kind::NotImplemented, "min, max: not implemented for ", x.dtype);
-    default: return run<int32_t>(x, y, fold, Map::Value, 0, 1, 1);
-  }
-}
-
-template <class T>
-void run_norm(const ReduceInput& x, const ReduceOutput& y, double p) {
-  const bool complex = is_complex(x.dtype);
-  if (p == 2)
-    return run<T>(x, y, complex ? Fold::Sum : Fold::SumSquares, complex ? Map::Square : Map::Value,
-                  0, 1, 2);
-  if (p == 1) return run<T>(x, y, Fold::Sum, Map::Abs, 0, 1, 1);
-  if (std::isinf(p)) return run<T>(x, y, p > 0 ? Fold::Max : Fold::Min, Map::Abs, 0, 1, 1);
-  run<T>(x, y, Fold::Sum, Map::AbsPower, p, 1, p);
+    run<double>(row, real, to, count, 0);
 }
 
 }  // namespace
 
-void reduce(Reduce op, const ReduceInput& x, const ReduceOutput& y, double p) {
-  switch (op) {
-    case Reduce::Sum: return run_sum(Fold::Sum, Map::Value, x, y, 1);
-    case Reduce::Mean: return run_sum(Fold::Sum, Map::Value, x, y, 1.0 / double(reduced_count(x)));
-    case Reduce::NanSum: return run_sum(Fold::Sum, Map::NanToZero, x, y, 1);
-    case Reduce::Prod: return run_sum(Fold::Prod, Map::Value, x, y, 1);
-    case Reduce::Min: return run_extreme(Fold::Min, x, y);
-    case Reduce::Max: return run_extreme(Fold::Max, x, y);
-    case Reduce::Any:
-    case Reduce::All: {
-      // max and min of 0s and 1s; nothing at all is neither the largest nor the smallest integer
-      if (reduced_count(x) == 0)
-        return run<int64_t>(x, y, op == Reduce::Any ? Fold::Sum : Fold::Prod, Map::Nonzero, 0, 1,
-                            1);
-      return run<int32_t>(x, y, op == Reduce::Any ? Fold::Max : Fold::Min, Map::Nonzero, 0, 1, 1);
-    }
-    case Reduce::CountNonzero: return run<int64_t>(x, y, Fold::Sum, Map::Nonzero, 0, 1, 1);
-    case Reduce::Norm: {
-      if (p == 0) return run<int64_t>(x, y, Fold::Sum, Map::Nonzero, 0, 1, 1);
-      const bool twice = real_of(x.dtype) == Dtype::Float64 || y.dtype == Dtype::Float64;
-      return twice ? run_norm<double>(x, y, p) : run_norm<float>(x, y, p);
+// What is computed in follows from what is asked: whether elements are 0, which is largest, or a
+// sum of them, which may need more room than they have.
+void reduce(Reduction f, const ReduceInput& x, const ReduceOutput& y, double p) {
+  const ReductionRow& row = row_of(f, p);
+  const double n = double(reduced_count(x));
+  if (row.map == Map::nonzero)
+    return row.fold == Fold::sum ? run<int64_t>(row, x, y, n, p) : run<int32_t>(row, x, y, n, p);
+  if (row.map == Map::value && (row.fold == Fold::max || row.fold == Fold::min)) {
+    switch (x.dtype) {
+      case Dtype::Float16:
+      case Dtype::BFloat16:
+      case Dtype::Float32: return run<float>(row, x, y, n, p);
+      case Dtype::Float64: return run<double>(row, x, y, n, p);
+      case Dtype::Int64:
+      case Dtype::UInt32: return run<int64_t>(row, x, y, n, p);
+      case Dtype::UInt64:
+      case Dtype::Complex64:
+      case Dtype::Complex128: fail(Kind::NotImplemented, "min, max: not implemented for ", x.dtype);
+      default: return run<int32_t>(row, x, y, n, p);
     }
   }
+  if (is_complex(y.dtype)) {
+    if (row.fold == Fold::sum && row.map == Map::value) return complex_sum(row, x, y, n);
+    return run<complex128>(row, x, y, n, p);
+  }
+  if (!is_floating(y.dtype) && !is_floating(x.dtype)) return run<int64_t>(row, x, y, n, p);
+  const bool twice =
+      y.dtype == Dtype::Float64 || real_of(x.dtype) == Dtype::Float64 || is_integral(x.dtype, true);
+  return twice ? run<double>(row, x, y, n, p) : run<float>(row, x, y, n, p);
 }
 
 }  // namespace ember::cpu

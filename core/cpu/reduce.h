@@ -2,22 +2,10 @@
 // Planning is in reduce_plan.h, loops in kernels/reduce.cpp.
 #pragma once
 
+#include "reductions.h"
 #include "tensor/dtype.h"
 
 namespace ember::cpu {
-
-enum class Reduce : uint8_t {
-  Sum,
-  Mean,
-  Prod,
-  Min,  // NaN wins
-  Max,
-  Any,
-  All,
-  CountNonzero,
-  Norm,  // of order `p`, with |x| for complex input; 0 counts, +-infinity are max and min
-  NanSum,
-};
 
 // Strides count elements. An output has `ndim` strides too; those of reduced dimensions are not
 // looked at.
@@ -36,7 +24,7 @@ struct ReduceOutput {
 
 // Integers add up in int64, floats in lanes joined pairwise (float32) and then in float64.
 // An empty sum is 0, product 1, mean NaN; Min and Max of nothing is for the caller to refuse.
-void reduce(Reduce op, const ReduceInput& x, const ReduceOutput& y, double p = 2);
+void reduce(Reduction f, const ReduceInput& x, const ReduceOutput& y, double p = 2);
 
 // The extremes along one dimension, the first place on ties, NaN before all. Values have the
 // input's dtype, indices are int64; either may be absent.

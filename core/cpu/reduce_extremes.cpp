@@ -73,9 +73,9 @@ void find_extremes(bool most, const ReduceInput& x, const ReduceOutput& values,
   ReducePlan plan(x, values.data ? values.strides : nullptr,
                   indices.data ? indices.strides : nullptr);
   if (plan.kept.total == 0 || plan.reduced.total == 0) return;
-  ExtremeFinder<T> finder{plan, Source<T>(x, Map::Value), most};
+  ExtremeFinder<T> finder{plan, Source<T>(x, Map::value), most};
   const ReduceSchedule s(plan);
-  const Storer<A> store = storer_of<A>(values.data ? values.dtype : Dtype::Float64);
+  const Storer<A> store = storer_of<A>(values.data ? values.dtype : Dtype::Float64, Finish::whole);
   const ReducePlan::Dim last = plan.kept.last();
   const int64_t size = item_size(values.dtype), length = plan.reduced.last().size;
   auto finish = [&](const ReducePlan::Dim& at, const T* best, const int64_t* where) {
@@ -83,7 +83,7 @@ void find_extremes(bool most, const ReduceInput& x, const ReduceOutput& values,
     if (values.data) {
       A wide[kReduceChunk];
       std::copy(best, best + w, wide);
-      store(w, wide, 1, 1, static_cast<char*>(values.data) + at.out * size, last.out);
+      store(w, wide, 1, 0, static_cast<char*>(values.data) + at.out * size, last.out);
     }
     if (indices.data)
       for (int64_t j = 0; j < w; j++)

@@ -47,15 +47,15 @@ const ReduceKernelsOf<T>& kernels_of() {
 }
 
 template <class A>
-Storer<A> storer_of(Dtype to) {
+Storer<A> storer_of(Dtype to, Finish finish) {
   const LoadKernels& tables = reduce_tables().load;
   Storer<A> found;
   if constexpr (std::is_same_v<A, double>)
-    found = tables.store_f64[int(to)];
+    found = tables.store_f64[int(to)][int(finish)];
   else if constexpr (std::is_same_v<A, int64_t>)
-    found = tables.store_i64[int(to)];
+    found = tables.store_i64[int(to)][int(finish)];
   else
-    found = tables.store_c128[int(to)];
+    found = tables.store_c128[int(to)][int(finish)];
   check(found != nullptr, Kind::Type, "reduction: the result does not fit ", to);
   return found;
 }
@@ -66,20 +66,20 @@ struct Source {
   int64_t size;   // bytes of an element
   bool as_it_is;  // elements have the computing type, those that are adjacent are read in place
   Loader load;
-  double power;
+  double p;
 
-  Source(const ReduceInput& x, Map map, double power = 0)
+  Source(const ReduceInput& x, Map map, double p = 0)
       : data(static_cast<const char*>(x.data)),
         size(item_size(x.dtype)),
-        as_it_is(x.dtype == dtype_of<T> && map == Map::Value),
+        as_it_is(x.dtype == dtype_of<T> && map == Map::value),
         load(for_type<T>(reduce_tables().load)[int(x.dtype)][int(map)]),
-        power(power) {
+        p(p) {
     check(load != nullptr, Kind::NotImplemented, "reduction: not implemented for ", x.dtype);
   }
   bool in_place(int64_t step, int64_t n) const { return as_it_is && (step == 1 || n == 1); }
   const T* at(int64_t offset) const { return reinterpret_cast<const T*>(data + offset * size); }
   void fetch(int64_t offset, int64_t step, int64_t n, T* to) const {
-    load(n, data + offset * size, step, power, to);
+    load(n, data + offset * size, step, p, to);
   }
   void fetch_rows(int64_t offset, int64_t rows, int64_t row_stride, int64_t step, int64_t n,
                   T* to) const {

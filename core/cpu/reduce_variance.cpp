@@ -76,7 +76,7 @@ void find_variance(const ReduceInput& x, double correction, bool root, const Red
   ReducePlan plan(x, variance.data ? variance.strides : nullptr,
                   mean.data ? mean.strides : nullptr);
   if (plan.kept.total == 0) return;
-  Spread<T> spread{plan, Source<T>(x, Map::Value)};
+  Spread<T> spread{plan, Source<T>(x, Map::value)};
   const ReduceSchedule s(plan);
   const ReducePlan::Dim last = plan.kept.last();
   const double n = double(plan.reduced.total), divisor = std::max(0.0, n - correction);
@@ -85,13 +85,13 @@ void find_variance(const ReduceInput& x, double correction, bool root, const Red
     if (n == 0) std::fill(means, means + w, std::numeric_limits<double>::quiet_NaN());
     for (int64_t j = 0; j < w; j++) squares[j] /= divisor;
     if (variance.data)
-      storer_of<double>(variance.dtype)(
-          w, squares, 1, root ? 2 : 1,
-          static_cast<char*>(variance.data) + at.out * item_size(variance.dtype), last.out);
+      storer_of<double>(variance.dtype, root ? Finish::root : Finish::whole)(
+          w, squares, 1, 0, static_cast<char*>(variance.data) + at.out * item_size(variance.dtype),
+          last.out);
     if (mean.data)
-      storer_of<double>(mean.dtype)(w, means, 1, 1,
-                                    static_cast<char*>(mean.data) + at.out2 * item_size(mean.dtype),
-                                    last.out2);
+      storer_of<double>(mean.dtype, Finish::whole)(
+          w, means, 1, 0, static_cast<char*>(mean.data) + at.out2 * item_size(mean.dtype),
+          last.out2);
   };
   if (s.pieces == 1) {
     parallel_for(s.tasks, s.tasks_per_thread, [&](int64_t begin, int64_t end) {

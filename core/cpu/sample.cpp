@@ -103,6 +103,20 @@ void CpuBackend::sample(Sampler f, const Tensor& out, const Tensor& a, const Ten
   if (!whole) copy(ordered, to);
 }
 
+// As in torch, only those that are not positive draw.
+void CpuBackend::random_slopes(const Tensor& out, const Tensor& x, double lower, double upper,
+                               Generator& g) {
+  on_cpu(x);
+  with_dtype(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (!is_complex_type<T>) {
+      const double low = double(convert<T>(lower)), span = double(convert<T>(upper)) - low;
+      for (int64_t i = 0; i < x.numel(); i++)
+        out.data<T>()[i] = convert<T>(x.data<T>()[i] <= T(0) ? g.uniform() * span + low : 1.0);
+    }
+  });
+}
+
 void CpuBackend::sample_grad(Sampler f, const Tensor& out, const Tensor& x, const Tensor& alpha,
                              const Tensor& total) {
   on_cpu(x, alpha, total);

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "cpu/dispatch.h"
-#include "cpu/index_support.h"
 #include "cpu/kernels/line_kernels.h"
+#include "cpu/layout.h"
 #include "cpu/lines.h"
 #include "cpu/parallel.h"
 
@@ -53,7 +53,7 @@ void complex_logsumexp(int64_t n, int64_t step, const T* x, T* out) {
 
 struct Job {
   Along along;
-  ScanKind kind;
+  int kind;  // a Fold
   LineType type;
   int64_t size;  // of an element
   const char* x;
@@ -101,7 +101,7 @@ struct Job {
   void join_as(Carry& carry, Carry& piece) const {
     A& a = *reinterpret_cast<A*>(carry.value);
     A b = *reinterpret_cast<A*>(piece.value);
-    a = !carry.started ? b : kind == kScanSum ? A(a + b) : A(a * b);
+    a = !carry.started ? b : kind == int(Fold::sum) ? A(a + b) : A(a * b);
     carry.started = true;
     *reinterpret_cast<A*>(piece.value) = a;
   }
@@ -141,23 +141,17 @@ struct Job {
 
 }  // namespace
 
-void scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int dim) {
+void scan(Fold f, const Tensor& out, const Tensor& indices, const Tensor& x, int dim) {
   if (x.numel() == 0) return;
   const Dtype dtype = scan_dtype(out.dtype());
   Tensor from = dense(x, dtype);
-  Target to(out, dtype);
-  std::optional<Target> places;
-  if (indices) places.emplace(indices, Dtype::Int64);
-  const ScanKind kind = ScanKind(int(f));
+  const Output to(out, dtype);
+  const Output places(indices, Dtype::Int64);
+  const int kind = int(f);
   const LineType type = line_type(dtype);
-  Job job{Along(x.shape(), dim),
-          kind,
-          type,
-          item_size(dtype),
-          from.data<char>(),
-          to.dense.data<char>(),
-          places ? places->dense.data<int64_t>() : nullptr};
-  if (kind == kScanLogSumExp && is_complex(dtype)) {
+  Job job{Along(x.shape(), dim), kind, type, item_size(dtype), from.data<char>(), to.data<char>(),
+          places.data<int64_t>()};
+  if (f == Fold::logsumexp && is_complex(dtype)) {
     job.complex_lines();
   } else {
     check(job.k.run[kind][type], Kind::NotImplemented, "scan: not implemented for ", dtype);
@@ -170,7 +164,7 @@ void scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x, int
       job.lines();
   }
   to.store();
-  if (places) places->store();
+  places.store();
 }
 
 }  // namespace ember::cpu

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "cpu/dispatch.h"
-#include "cpu/index_support.h"
 #include "cpu/kernels/line_kernels.h"
+#include "cpu/layout.h"
 #include "cpu/lines.h"
 #include "cpu/parallel.h"
 
@@ -72,12 +72,12 @@ void softmax(const Tensor& out, const Tensor& x, int dim, bool log) {
   const Dtype dtype = by_rows ? out.dtype() : compute_of(out.dtype());
   const int type = dtype == Dtype::Float64 ? kLineF64 : kLineF32;
   Tensor from = dense(x, dtype);
-  Target to(out, dtype);
+  const Output to(out, dtype);
   const char* in = from.data<char>();
-  char* result = to.dense.data<char>();
+  char* result = to.data<char>();
   const int64_t size = item_size(dtype);
   if (by_rows) {
-    widened<1>(dtype, a.outer, a.n, a.n, {&from}, to.dense,
+    widened<1>(dtype, a.outer, a.n, a.n, {&from}, to.tensor(),
                [&](int64_t rows, const float* const* xs, float* y) {
                  k.run[log][kLineF32](rows, a.n, xs[0], y);
                });
@@ -102,12 +102,12 @@ void softmax_grad(const Tensor& out, const Tensor& g, const Tensor& y, int dim, 
   const Dtype dtype = by_rows ? out.dtype() : compute_of(y.dtype());
   const int type = dtype == Dtype::Float64 ? kLineF64 : kLineF32;
   Tensor gd = dense(g, dtype), yd = dense(y, dtype);
-  Target to(out, dtype);
+  const Output to(out, dtype);
   const char *gs = gd.data<char>(), *ys = yd.data<char>();
-  char* result = to.dense.data<char>();
+  char* result = to.data<char>();
   const int64_t size = item_size(dtype);
   if (by_rows) {
-    widened<2>(dtype, a.outer, a.n, a.n, {&gd, &yd}, to.dense,
+    widened<2>(dtype, a.outer, a.n, a.n, {&gd, &yd}, to.tensor(),
                [&](int64_t rows, const float* const* xs, float* z) {
                  k.run_grad[log][kLineF32](rows, a.n, xs[0], xs[1], z);
                });
@@ -134,12 +134,12 @@ void logsumexp(const Tensor& out, const Tensor& x, int dim) {
   const Dtype dtype = by_rows ? out.dtype() : compute_of(out.dtype());
   const int type = dtype == Dtype::Float64 ? kLineF64 : kLineF32;
   Tensor from = dense(x, dtype);
-  Target to(out, dtype);
+  const Output to(out, dtype);
   const char* in = from.data<char>();
-  char* result = to.dense.data<char>();
+  char* result = to.data<char>();
   const int64_t size = item_size(dtype);
   if (by_rows) {
-    widened<1>(dtype, a.outer, a.n, 1, {&from}, to.dense,
+    widened<1>(dtype, a.outer, a.n, 1, {&from}, to.tensor(),
                [&](int64_t rows, const float* const* xs, float* y) {
                  k.logsumexp[kLineF32](rows, a.n, xs[0], y);
                });

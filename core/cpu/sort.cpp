@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "cpu/index_support.h"
+#include "cpu/layout.h"
 #include "cpu/lines.h"
 #include "cpu/parallel.h"
 #include "cpu/radix.h"
@@ -118,7 +118,8 @@ struct Sorter {
 void sort(const Tensor& values, const Tensor& indices, const Tensor& x, int dim, bool descending) {
   if (x.numel() == 0) return;
   Rows from(x, dim);
-  RowTarget v(values, dim), at(indices, dim);
+  const Tensor value_rows = dim_last(values, dim), place_rows = dim_last(indices, dim);
+  const Output v(value_rows, x.dtype()), at(place_rows, Dtype::Int64);
   with_order(x.dtype(), from.n, [&](auto tag, auto packed) {
     using T = typename decltype(tag)::type;
     using P = typename decltype(packed)::type;

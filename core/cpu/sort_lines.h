@@ -2,12 +2,13 @@
 #pragma once
 
 #include "backend.h"
-#include "cpu/index_support.h"
+#include "cpu/layout.h"
 
 namespace ember::cpu {
 
-// A view with `dim` last.
+// A view with `dim` last, of a tensor that may be undefined.
 inline Tensor dim_last(const Tensor& t, int dim) {
+  if (!t) return t;
   if (t.dim() == 0) return alias(t, {1}, {1}, t.offset());
   Shape shape = t.shape(), strides = t.strides();
   int64_t size = shape[dim], stride = strides[dim];
@@ -29,26 +30,6 @@ struct Rows {
   const T* data() const {
     return dense.data<T>();
   }
-};
-
-// Rows to write; store() puts them where they belong. An undefined tensor takes nothing.
-class RowTarget {
- public:
-  RowTarget(const Tensor& out, int dim) {
-    if (!out) return;
-    view_ = dim_last(out, dim);
-    dense_ = view_.is_contiguous() ? view_ : empty(view_.shape(), out.dtype(), out.device());
-  }
-  template <class T>
-  T* data() const {
-    return dense_ ? dense_.data<T>() : nullptr;
-  }
-  void store() const {
-    if (dense_ && !dense_.same(view_)) backend_of(view_).copy(view_, dense_);
-  }
-
- private:
-  Tensor view_, dense_;
 };
 
 }  // namespace ember::cpu

@@ -1,7 +1,7 @@
 // Operands and results of fused kernels as dense memory of one type; either may be missing.
 #pragma once
 
-#include "cpu/index_support.h"
+#include "cpu/layout.h"
 
 namespace ember::cpu {
 
@@ -14,20 +14,11 @@ struct Source {
   }
 };
 
-// store() delivers what was written to `data`.
+// The same for a result: store() delivers what was written to `data`.
 template <class T>
-struct Result {
-  const Tensor& out;
-  Tensor kept;
-  T* data = nullptr;
-  explicit Result(const Tensor& t) : out(t) {
-    if (!t) return;
-    kept = t.is_contiguous() && t.dtype() == dtype_of<T> ? t : empty(t.shape(), dtype_of<T>);
-    data = kept.data<T>();
-  }
-  void store() const {
-    if (out && !kept.same(out)) backend_of(out).copy(out, kept);
-  }
+struct Result : Output {
+  T* data;
+  explicit Result(const Tensor& t) : Output(t, dtype_of<T>), data(Output::data<T>()) {}
 };
 
 // Calls body(T()) with the type that a floating tensor is computed in.

@@ -174,7 +174,7 @@ void after_fork_in_child() {
 
 bool pending() { return !state().trace.empty(); }
 
-bool take(const Call& call) {
+bool take(const Request& call) {
   if (!Trace::takes(call)) return false;
   State& s = state();
   wait_for_runner();

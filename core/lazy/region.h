@@ -43,7 +43,7 @@ void reset();               // forgets plans, code and reports
 const Report* report_of(int64_t key);
 
 // Writes a call down, if a region of this thread takes it.
-bool take(const Call& call);
+bool take(const Request& call);
 
 // What the host does, always with its lock and at a moment when it may do anything.
 struct Host {

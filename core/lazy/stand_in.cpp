@@ -45,9 +45,7 @@ bool small(const Tensor& out) { return out.numel() < deferred_least && !pending(
 
 // A division by zero is an error at the line that divides.
 bool may_fail(Binary f, Dtype compute) {
-  if (!is_integral(compute, true)) return false;
-  return f == Binary::floor_divide || f == Binary::trunc_divide || f == Binary::remainder ||
-         f == Binary::fmod;
+  return (types_of(f) & kDivides) && is_integral(compute, true);
 }
 
 // A reduction of rows: of the last axis that has more than one element, and of that alone.
@@ -106,7 +104,7 @@ bool StandIn::defers(Is<Primitive::unary>, Unary f, Dtype compute, const Tensor&
                1,
                &params,
                param_count<Unary, kUnaryRows>(f),
-               f == Unary::pow_scalar});
+               bool(types_of(f) & kOfNumbers)});
 }
 
 bool StandIn::defers(Is<Primitive::unary_grad>, Unary f, Dtype compute, const Tensor& out,
@@ -120,7 +118,7 @@ bool StandIn::defers(Is<Primitive::unary_grad>, Unary f, Dtype compute, const Te
                2,
                &params,
                param_count<Unary, kUnaryRows>(f),
-               f == Unary::pow_scalar});
+               bool(types_of(f) & kOfNumbers)});
 }
 
 bool StandIn::defers(Is<Primitive::predicate>, Predicate f, Dtype compute, const Tensor& out,
@@ -132,7 +130,7 @@ bool StandIn::defers(Is<Primitive::predicate>, Predicate f, Dtype compute, const
 bool StandIn::defers(Is<Primitive::binary>, Binary f, Dtype compute, const Tensor& out,
                      const Input& a, const Input& b) {
   // A quotient of narrow floats rounds by whether the divisor is one element.
-  if (small(out) || may_fail(f, compute) || (f == Binary::floor_divide && is_narrow(compute)) ||
+  if (small(out) || may_fail(f, compute) || ((types_of(f) & kRounds16) && is_narrow(compute)) ||
       !cpu::row_kernel(f, compute).address)
     return false;
   return take({StepKind::Binary, int(f), compute, out, {a, b}, 2});
@@ -166,8 +164,7 @@ bool StandIn::defers(Is<Primitive::ternary>, Ternary f, Dtype compute, const Ten
 
 bool StandIn::defers(Is<Primitive::reduce>, Reduction f, const Tensor& out, const Tensor& x,
                      const Shape& dims, double) {
-  const bool known =
-      f == Reduction::Sum || f == Reduction::Mean || f == Reduction::Max || f == Reduction::Min;
+  const bool known = row_of(f).facts & kInRegions;
   const bool same = out.dtype() == x.dtype();
   const bool floats = x.dtype() == Dtype::Float32 || x.dtype() == Dtype::Float64;
   if (small(x) || !known || !same || !floats || !is_of_rows(x, dims)) return false;

@@ -35,7 +35,7 @@ Scalar Number::scalar() const {
   return type == Scalar::Type::Bool ? Scalar(bits != 0) : Scalar(bits);
 }
 
-bool Trace::takes(const Call& call) {
+bool Trace::takes(const Request& call) {
   const TensorImpl& out = *call.out.impl();
   if (!is_known(out.dtype) || !is_known(call.compute) || out.numel == 0 ||
       call.space().shape.size() > kMostAxes || !is_ours(*out.storage))
@@ -72,7 +72,7 @@ int64_t Trace::number_index(const Number& n) {
   return at - 1;
 }
 
-void Trace::append(const Call& call) {
+void Trace::append(const Request& call) {
   const Shape& shape = call.space().shape;
   const int all = shape.size();
   int axes = 0, alive[kMostAxes];

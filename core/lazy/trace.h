@@ -1,7 +1,6 @@
-// What a region has written down and not yet run: pointwise primitives and sums of rows, in their
-// order, as one
-// array of words that says all but where memory is and what the numbers are. So two traces with
-// equal words do the same, and a plan made for one (plan.h) runs the other.
+// What a region has written down and not yet run: pointwise primitives and reductions of rows, in
+// their order, as one array of words that says all but where memory is and what the numbers are. So
+// two traces with equal words do the same, and a plan made for one (plan.h) runs the other.
 //
 // A trace names storages by slots. It does not count its references, or what asks whether it alone
 // uses a storage (the engine, where it adds up gradients) would get another answer.
@@ -45,7 +44,7 @@ struct Slot {
 };
 
 // One primitive, before it is written down.
-struct Call {
+struct Request {
   StepKind kind;
   int row;
   Dtype compute;
@@ -68,8 +67,8 @@ class Trace {
  public:
   // Whether the call is one that can be put off: of dtypes and on memory that this is made for, and
   // large enough to be worth it unless something that it reads is put off itself.
-  static bool takes(const Call& call);
-  void append(const Call& call);
+  static bool takes(const Request& call);
+  void append(const Request& call);
 
   bool empty() const { return steps_ == 0; }
   bool full() const { return steps_ >= kMostSteps || held_ > kMostHeld; }

@@ -175,7 +175,7 @@ void product(const Tensor& out, const Tensor& x, const Shape& dims) {
   Tensor lines = empty({out.numel(), n}, x.dtype(), x.device());
   own().copy(alias(lines, order, contiguous_strides(order), 0),
              alias(x, order, strides, x.offset()));
-  own().scan(Scan::Prod, lines, {}, lines, 1);
+  own().scan(Fold::prod, lines, {}, lines, 1);
   Shape first(order.data(), kept.size()), steps = contiguous_strides(first);
   for (int64_t& s : steps) s *= n;
   own().copy(alias(out, first, kept, out.offset()), alias(lines, first, steps, n - 1));
@@ -191,27 +191,23 @@ void complex_reduce(Reduction f, const Tensor& out, const Tensor& x, const Shape
     own().copy(same, x);
     return complex_reduce(f, out, same, dims, p);
   }
-  switch (f) {
-    case Reduction::Sum:
-    case Reduction::Mean:
-      for (int i = 0; i < 2; i++) own().reduce(f, part(out, i), part(x, i), dims, p);
-      return;
-    case Reduction::Prod: return product(out, x, dims);
-    case Reduction::Any:
-    case Reduction::All:
-    case Reduction::CountNonzero: {
-      Tensor truth = empty(x.shape(), Dtype::Bool, x.device());
-      own().copy(truth, x);
-      return own().reduce(f, out, truth, dims, p);
-    }
-    case Reduction::Norm: {
-      Tensor size = empty(x.shape(), real_of(x.dtype()), x.device());
-      Input in;
-      in.tensor = &x;
-      own().unary(Unary::abs, x.dtype(), size, in, {});
-      return own().reduce(f, out, size, dims, p);
-    }
-    default: check_computes("reduce", x.dtype());
+  const ReductionRow& row = row_of(f, p);
+  if (row.map == Map::value && row.fold == Fold::sum) {
+    for (int i = 0; i < 2; i++) own().reduce(f, part(out, i), part(x, i), dims, p);
+  } else if (row.map == Map::value && row.fold == Fold::prod) {
+    product(out, x, dims);
+  } else if (row.map == Map::nonzero) {
+    Tensor truth = empty(x.shape(), Dtype::Bool, x.device());
+    own().copy(truth, x);
+    own().reduce(f, out, truth, dims, p);
+  } else if (!is_complex(out.dtype())) {  // of how large they are
+    Tensor size = empty(x.shape(), real_of(x.dtype()), x.device());
+    Input in;
+    in.tensor = &x;
+    own().unary(Unary::abs, x.dtype(), size, in, {});
+    own().reduce(f, out, size, dims, p);
+  } else {
+    check_computes("reduce", x.dtype());
   }
 }
 

@@ -137,7 +137,7 @@ void multiply(const Tensor& out, const Tensor& from, const Tensor& left, const T
   Shape to = shape;
   to[0] = 1;
   own().reduce(
-      Reduction::Sum,
+      Reduction::sum,
       alias(out, to, {0, s.out_group, s.out_row, s.out_a, s.out_u[0], s.out_u[1], s.out_u[2]},
             s.out_at),
       parts, {0}, 2);
@@ -299,9 +299,9 @@ void OpenClBackend::conv_grad(const Tensor& dx, const Tensor& dw, const Tensor& 
   strides[1] = dbias.stride(0);
   const Tensor sums = alias(dbias, shape, strides, dbias.offset());
   if (is_complex(g.dtype()))
-    complex_reduce(Reduction::Sum, sums, g, dims, 2);
+    complex_reduce(Reduction::sum, sums, g, dims, 2);
   else
-    own().reduce(Reduction::Sum, sums, g, dims, 2);
+    own().reduce(Reduction::sum, sums, g, dims, 2);
 }
 void OpenClBackend::unfold(const Tensor& columns, const Tensor& x, const Shape& kernel,
                            const Shape& size, const Moves& moves) {

@@ -240,7 +240,7 @@ Tensor OpenClBackend::nonzero(const Tensor& x) {
   Tensor running = empty({n}, Dtype::Int64, x.device());
   own().copy(truth, x);
   own().copy(alias(flags, x.shape(), contiguous_strides(x.shape()), 0), truth);
-  own().scan(Scan::Sum, running, {}, flags, 0);
+  own().scan(Fold::sum, running, {}, flags, 0);
   int64_t total = 0;
   backend_of(x).copy_to_host(&total, alias(running, {1}, {1}, n - 1));
   Tensor out = empty({total, x.dim()}, Dtype::Int64, x.device());
@@ -262,8 +262,8 @@ Tensor OpenClBackend::repeated_positions(const Tensor& counts) {
   if (n == 0) return empty({0}, Dtype::Int64, counts.device());
   Tensor line = converted(counts, Dtype::Int64), least = empty({1}, Dtype::Int64, counts.device());
   Tensor running = empty({n}, Dtype::Int64, counts.device());
-  own().reduce(Reduction::Min, least, line, {0}, 2);
-  own().scan(Scan::Sum, running, {}, line, 0);
+  own().reduce(Reduction::min, least, line, {0}, 2);
+  own().scan(Fold::sum, running, {}, line, 0);
   int64_t lowest = 0, total = 0;
   Backend& b = backend_of(counts);
   b.copy_to_host(&lowest, least);

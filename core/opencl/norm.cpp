@@ -82,7 +82,7 @@ int64_t chunk_of(int64_t rows, int64_t n) {
 
 // Sums (parts, n) over the parts, into a vector of any dtype.
 void add_parts(const Tensor& out, const Tensor& parts) {
-  own().reduce(Reduction::Sum, alias(out, {1, out.numel()}, {0, 1}, out.offset()), parts, {0}, 2);
+  own().reduce(Reduction::sum, alias(out, {1, out.numel()}, {0, 1}, out.offset()), parts, {0}, 2);
 }
 
 // x (N, C, S): planes of a channel, or rows of all channels.

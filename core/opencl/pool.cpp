@@ -217,7 +217,7 @@ void OpenClBackend::mean_pool(const Tensor& y, const Tensor& x, const PoolWindow
   if (!divisor && is_floating(x.dtype()) && is_whole(x, windows)) {
     Shape dims;
     for (int d = 2; d < x.dim(); d++) dims.push_back(d);
-    return own().reduce(Reduction::Mean, y, x, dims, 2);
+    return own().reduce(Reduction::mean, y, x, dims, 2);
   }
   Pool s = pool_of(x, y, {});
   add_windows(s, windows);

@@ -138,8 +138,8 @@ void backward_steps(const Steps& steps, const RecurrentBackward& b) {
     const bool gru = steps.cell == Cell::Gru;
     own().matmul(dh, gru ? dsums : dgates, b.weight, Scalar(1.0), Scalar(gru ? 1.0 : 0.0));
   });
-  if (b.dbias) own().reduce(Reduction::Sum, b.dbias, b.dgates, Shape{0}, 0);
-  if (b.dbias_h) own().reduce(Reduction::Sum, b.dbias_h, b.dgates_h, Shape{0}, 0);
+  if (b.dbias) own().reduce(Reduction::sum, b.dbias, b.dgates, Shape{0}, 0);
+  if (b.dbias_h) own().reduce(Reduction::sum, b.dbias_h, b.dgates_h, Shape{0}, 0);
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // Reductions, in one of two forms (see kernels/reduce.cl) that follow from layout and device, and
 // in two launches where there are fewer outputs than the device can work on at once.
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "opencl/complex.h"
 #include "opencl/device.h"
@@ -10,6 +8,7 @@
 #include "opencl/lines.h"
 #include "opencl/opencl_backend.h"
 #include "opencl/sources.h"
+#include "opencl/text.h"
 
 namespace ember::opencl {
 
@@ -115,46 +114,11 @@ std::string types(Dtype acc, Dtype in, Dtype out) {
          "\n#define STORE(p, i, v) " + store_macro(out) + "(p, i, " + stored(acc, out, "v") + ")\n";
 }
 
-struct Fold {
-  std::string map, combine, finish;
-  Scalar init;
-};
-
-Fold fold_of(Reduction f, Dtype acc, double p) {
-  const bool real = is_floating(acc);
-  const char* max = "(((a) != (a)) | ((a) > (b)) ? (a) : (b))";
-  const char* min = "(((a) != (a)) | ((a) < (b)) ? (a) : (b))";
-  const double inf = std::numeric_limits<double>::infinity();
-  Scalar low = real ? Scalar(-inf) : Scalar(std::numeric_limits<int64_t>::min());
-  Scalar high = real ? Scalar(inf) : Scalar(std::numeric_limits<int64_t>::max());
-  switch (f) {
-    case Reduction::Sum: return {"(v)", "((a) + (b))", "(a)", 0};
-    case Reduction::Mean: return {"(v)", "((a) + (b))", "((a) / (ACC)count)", 0};
-    case Reduction::Prod: return {"(v)", "((a) * (b))", "(a)", 1};
-    case Reduction::Min: return {"(v)", min, "(a)", high};
-    case Reduction::Max: return {"(v)", max, "(a)", low};
-    case Reduction::Any: return {"((ACC)((v) != 0))", "((a) > (b) ? (a) : (b))", "(a)", 0};
-    case Reduction::All: return {"((ACC)((v) != 0))", "((a) < (b) ? (a) : (b))", "(a)", 1};
-    case Reduction::CountNonzero: return {"((ACC)((v) != 0))", "((a) + (b))", "(a)", 0};
-    case Reduction::NanSum: return {"((v) != (v) ? (ACC)0 : (v))", "((a) + (b))", "(a)", 0};
-    case Reduction::Norm: break;
-  }
-  if (p == 2) return {"((v) * (v))", "((a) + (b))", "sqrt(a)", 0};
-  if (p == 1) return {"fabs(v)", "((a) + (b))", "(a)", 0};
-  if (p == 0) return {"((ACC)((v) != 0))", "((a) + (b))", "(a)", 0};
-  if (p == inf) return {"fabs(v)", max, "(a)", 0};
-  if (p == -inf) return {"fabs(v)", min, "(a)", high};
-  return {"pow(fabs(v), p)", "((a) + (b))", "pow(a, 1 / p)", 0};
-}
-
 // The type to fold in.
-Dtype accumulates(Reduction f, Dtype out, Dtype x) {
-  if (f == Reduction::Any || f == Reduction::All || f == Reduction::CountNonzero)
-    return is_floating(x) ? compute_of(x) : Dtype::Int64;
-  if (f == Reduction::Min || f == Reduction::Max)
-    return is_floating(x) ? compute_of(x) : Dtype::Int64;
-  if (is_floating(out)) return compute_of(out);
-  return Dtype::Int64;
+Dtype accumulates(const ReductionRow& row, Dtype out, Dtype x) {
+  const bool in_x = row.map == Map::nonzero || row.fold == Fold::max || row.fold == Fold::min;
+  const Dtype d = in_x ? x : out;
+  return is_floating(d) ? compute_of(d) : Dtype::Int64;
 }
 
 }  // namespace
@@ -165,26 +129,30 @@ void OpenClBackend::reduce(Reduction f, const Tensor& out, const Tensor& x, cons
   if (out.numel() == 0) return;
   check_computes("reduce", x.dtype());
   check_computes("reduce", out.dtype());
-  const bool counts = f == Reduction::Any || f == Reduction::All || f == Reduction::CountNonzero;
-  Dtype acc = accumulates(f, out.dtype(), x.dtype());
-  if (counts && acc == Dtype::Float32 && f == Reduction::CountNonzero && x.numel() > (1 << 24) &&
-      context().properties.has_double)
+  const ReductionRow& row = row_of(f, p);
+  Dtype acc = accumulates(row, out.dtype(), x.dtype());
+  if (row.map == Map::nonzero && row.fold == Fold::sum && acc == Dtype::Float32 &&
+      x.numel() > (1 << 24) && context().properties.has_double)
     acc = Dtype::Float64;  // counts past 2^24
-  const Fold fold = fold_of(f, acc, p);
+  const Scalar init =
+      is_floating(acc) ? Scalar(start_as<double>(row.fold)) : Scalar(start_as<int64_t>(row.fold));
   const Split s = split(x, dims, out);
   auto start = [&](const Tensor& to, const Tensor& from, const Split& over, const Form& form,
                    bool first, bool last) {
     const Dtype in = from.dtype(), out = to.dtype();
-    Launch launch("reduce:" + fold.map + fold.combine + fold.finish + dtype_ids({acc, in, out}) +
-                      (first ? "f" : "") + (last ? "l" : "") + form.id(),
+    const std::string map = text_of(first ? row.map : Map::value), join = text_of(row.fold),
+                      finish = text_of(row.finish);
+    Launch launch("reduce:" + map + ';' + join + ';' + finish + dtype_ids({acc, in, out}) +
+                      (last ? "l" : "") + form.id(),
                   "reduce", [&] {
-                    return types(acc, in, out) + form.text() + "#define FOLD 1\n#define MAP(v) " +
-                           (first ? fold.map : "(v)") + "\n#define COMBINE(a, b) " + fold.combine +
-                           "\n#define FINISH(a) " + fold.finish + "\n" +
-                           (last ? "" : "#define PARTIAL 1\n") + sources::fold + sources::reduce;
+                    return functions_for(acc, map + join + finish) + types(acc, in, out) +
+                           form.text() + "#define FOLD 1\n#define MAP(x) (T)(" + map +
+                           ")\n#define COMBINE(a, b) (" + join + ")\n#define FINISH(a) (" + finish +
+                           ")\n" + (last ? "" : "#define PARTIAL 1\n") + sources::fold +
+                           sources::reduce;
                   });
     launch.tensor(to).tensor(from).value(over.kept).value(over.reduced).value(form.chunks);
-    launch.value(form.per).scalar(acc, fold.init).scalar(acc, Scalar(p)).value(s.reduced.n);
+    launch.value(form.per).scalar(acc, init).scalar(acc, Scalar(p)).value(s.reduced.n);
     launch.run(form.groups() * form.group, form.group);
   };
   const Form form = form_of(s, true);

@@ -5,6 +5,7 @@
 #include "opencl/lines.h"
 #include "opencl/opencl_backend.h"
 #include "opencl/sources.h"
+#include "opencl/text.h"
 
 namespace ember::opencl {
 
@@ -13,24 +14,20 @@ namespace {
 constexpr int64_t kGroup = 64, kChunk = 1024;  // GROUP and CHUNK of kernels/scan.cl
 
 struct Plan {
-  Scan f;
+  Fold f;
   Dtype acc;
 };
 
 std::string text(const Plan& plan, Dtype in, Dtype out) {
-  const char* real[] = {"((a) + (b))", "((a) * (b))",
-                        "((a) == (b) && isinf(a) ? (a) : ((a) > (b) ? (a) : (b)) + "
-                        "log1p(exp(-fabs((a) - (b)))))"};
-  const char* complex[] = {"c_add(a, b)", "c_mul(a, b)", "c_logaddexp(a, b)"};
   std::string types = line_types(plan.acc, in, out);
-  if (is_complex(plan.acc)) types = complex_functions(plan.acc) + types;
-  if (plan.f == Scan::Max || plan.f == Scan::Min)
+  const std::string join = text_of(plan.f);
+  types = functions_for(plan.acc, join) + types;
+  if (plan.f == Fold::max || plan.f == Fold::min)
     types +=
         std::string("#define FINDS 1\n#define GOES_ON(a, b) ((b) != (b) || ((a) == (a) && (b) ") +
-        (plan.f == Scan::Max ? ">=" : "<=") + " (a)))\n";
+        (plan.f == Fold::max ? ">=" : "<=") + " (a)))\n";
   else
-    types += std::string("#define JOIN(a, b) ") +
-             (is_complex(plan.acc) ? complex : real)[int(plan.f)] + "\n";
+    types += "#define JOIN(a, b) (" + (is_complex(plan.acc) ? complex_formula(join) : join) + ")\n";
   return types + sources::scan;
 }
 
@@ -53,7 +50,7 @@ void run(const Plan& plan, const Tensor& out, const Tensor& indices, const Tenso
     return launch.run(lines.g.n, 16);
   }
   const int64_t chunks = (lines.n + kChunk - 1) / kChunk;
-  const bool finds = plan.f == Scan::Max || plan.f == Scan::Min;
+  const bool finds = plan.f == Fold::max || plan.f == Fold::min;
   Tensor totals, places;
   auto launch = [&](bool ends) {
     Launch launch("scan_chunks" + key, "scan_chunks", source);
@@ -73,15 +70,15 @@ void run(const Plan& plan, const Tensor& out, const Tensor& indices, const Tenso
 
 }  // namespace
 
-void OpenClBackend::scan(Scan f, const Tensor& out, const Tensor& indices, const Tensor& x,
+void OpenClBackend::scan(Fold f, const Tensor& out, const Tensor& indices, const Tensor& x,
                          int dim) {
   if (x.numel() == 0) return;
   check_holds("scan", x.dtype());
   check_holds("scan", out.dtype());
-  if (f == Scan::Max || f == Scan::Min) check_computes("scan", x.dtype());
+  if (f == Fold::max || f == Fold::min) check_computes("scan", x.dtype());
   Dtype acc = is_integral(out.dtype(), true) ? Dtype::Int64 : compute_of(out.dtype());
   // Gradients subtract these from each other.
-  if (f == Scan::LogSumExp && context().properties.has_double)
+  if (f == Fold::logsumexp && context().properties.has_double)
     acc = is_complex(acc) ? Dtype::Complex128 : Dtype::Float64;
   run({f, acc}, out, indices, x, dim, {});
 }

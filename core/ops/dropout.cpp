@@ -136,28 +136,6 @@ EMBER_OP("native_dropout(Tensor self, float p, bool? train) -> (Tensor, Tensor)"
 
 namespace {
 
-// 1, or a slope for those elements that are not positive; only these draw.
-Tensor random_slopes(const Tensor& self, double lower, double upper, Generator& g) {
-  if (!self.device().is_cpu()) {  // all draw: a device does not count
-    Tensor slopes = draw(empty(self.shape(), self.dtype(), self.device()), &g,
-                         {Distribution::Uniform, lower, upper});
-    return where(le(detach(self), Scalar(0)), slopes, Scalar(1));
-  }
-  Tensor host = contiguous(detach(self));
-  Tensor factor = empty(self.shape(), self.dtype());
-  with_dtype(self.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    if constexpr (!is_complex_type<T>) {
-      double low = double(convert<T>(lower)),
-             span = double(convert<T>(upper)) - low;  // torch rounds them first
-      for (int64_t i = 0; i < host.numel(); i++)
-        factor.data<T>()[i] =
-            convert<T>(host.data<T>()[i] <= T(0) ? g.uniform() * span + low : 1.0);
-    }
-  });
-  return factor;
-}
-
 Tensor rrelu(const Tensor& self, double lower, double upper, bool training, Generator* generator) {
   check(is_floating(self.dtype()), Kind::NotImplemented,
         "\"rrelu_with_noise_out_cpu\" not implemented for '", type_name(self.dtype()), "'");
@@ -166,10 +144,12 @@ Tensor rrelu(const Tensor& self, double lower, double upper, bool training, Gene
   check(lower <= upper, Kind::Runtime,
         "rrelu(): Lower bound should be less than or equal to the upper bound, got ", lower,
         " and ", upper);
-  if (!training || self.device().is_meta())
-    return leaky_relu(contiguous(self), {(lower + upper) / 2.0});
-  return contiguous(self) *
-         random_slopes(self, lower, upper, generator ? *generator : default_generator());
+  Tensor x = contiguous(self);
+  if (!training) return leaky_relu(x, {(lower + upper) / 2.0});
+  Tensor slopes = empty(x.shape(), x.dtype(), x.device());
+  backend_of(x).random_slopes(slopes, detach(x), lower, upper,
+                              generator ? *generator : default_generator());
+  return x * slopes;
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ Tensor extreme(const char* op, bool most, const Tensor& self, const Dims& dim, b
         "specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
   check_not_empty(op, self, dims);
   Tensor full = reduced_like(self, dims, self.dtype());
-  backend_of(self).reduce(most ? Reduction::Max : Reduction::Min, full, self, dims, 2);
+  backend_of(self).reduce(most ? Reduction::max : Reduction::min, full, self, dims, 2);
   Tensor out = drop_dims(full, dims, keepdim);
   if (!grad_needed(self)) return out;
   return tape(

@@ -53,9 +53,8 @@ Tensor add_scaled(const Operand& self, const Operand& other, const Scalar& alpha
 Tensor conj(const Tensor& self);  // the tensor itself if it is real
 Tensor round(const Tensor& self, int64_t decimals, Dest dest = {});
 
-// --- dest.cpp: where results go
-// ------------------------------------------------------------------------ The tensor an op writes
-// to: new, or `dest` (resized if it is out=, checked if it is in place).
+// --- dest.cpp: where results go ------------------------------------------------------------------
+// The tensor an op writes to: new, or `dest` (resized if it is out=, checked if it is in place).
 Tensor output_for(const char* op, Dest dest, const Shape& shape, Dtype dtype, Device device);
 // What an op that writes says of a tensor some elements of which lie at one place: an expanded one.
 enum class Repeats : uint8_t { Refused, Deprecated, Allowed };
@@ -92,9 +91,8 @@ Tensor tril(const Tensor& self, int64_t diagonal = 0);
 Tensor triu(const Tensor& self, int64_t diagonal = 0);
 Tensor complex(const Tensor& real, const Tensor& imag, Dest dest = {});
 
-// --- shape.cpp: views
-// ---------------------------------------------------------------------------------- A view of
-// `self` with new geometry; the caller puts its rule on the tape.
+// --- shape.cpp: views ----------------------------------------------------------------------------
+// A view of `self` with new geometry; the caller puts its rule on the tape.
 Tensor make_view(const Tensor& self, Shape shape, Shape strides, int64_t offset);
 Tensor view_alias(const Tensor& self);
 Tensor as_strided(const Tensor& self, const Shape& size, const Shape& stride,
@@ -189,16 +187,14 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Operand& value)
 Tensor masked_select(const Tensor& self, const Tensor& mask);
 Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source);
 
-// --- reduce.cpp
-// ---------------------------------------------------------------------------------------- The
-// dimensions of a `dim=` argument: wrapped, sorted, without repetition; all of them for None (or
-// []).
+// --- reduce.cpp ----------------------------------------------------------------------------------
+// The dimensions of a `dim=` argument: wrapped, sorted, without repetition; all of them for None
+// (or []).
 Shape reduced_dims(const char* op, const Dims& dim, int ndim);
-Tensor sum(const Tensor& self, const Dims& dim = {}, bool keepdim = false,
-           std::optional<Dtype> dtype = std::nullopt);
-Tensor nansum(const Tensor& self, const Dims& dim, bool keepdim, std::optional<Dtype> dtype);
-Tensor mean(const Tensor& self, const Dims& dim = {}, bool keepdim = false,
-            std::optional<Dtype> dtype = std::nullopt);
+#define REDUCE(name, ...)                                                     \
+  Tensor name(const Tensor& self, const Dims& dim = {}, bool keepdim = false, \
+              std::optional<Dtype> dtype = std::nullopt);
+#include "reduction_formulas.h"
 Tensor prod(const Tensor& self, const Dims& dim = {}, bool keepdim = false,
             std::optional<Dtype> dtype = std::nullopt);
 Tensor any(const Tensor& self, const Dims& dim = {}, bool keepdim = false, Dest dest = {});
@@ -248,9 +244,8 @@ Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const S
              const Scalar& alpha);
 Tensor outer(const Tensor& self, const Tensor& vec2);
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias);
-// --- random.cpp
-// ---------------------------------------------------------------------------------------- Fills
-// `out` with random numbers, without checks or history; from the default generator if none is
+// --- random.cpp ----------------------------------------------------------------------------------
+// Fills `out` with random numbers, without checks or history; from the default generator if none is
 // given.
 Tensor draw(const Tensor& out, Generator* generator, const Draw& what);
 Tensor rand(const Shape& size, Dtype dtype, Device device = {}, Generator* generator = nullptr);

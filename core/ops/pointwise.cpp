@@ -42,10 +42,17 @@ using namespace pointwise;
         return text;                                                                     \
       },                                                                                 \
       #text)
-#define BINARY(name, types, fwd, grad_a, grad_b, doc)                                              \
-  Tensor name(const Operand& self, const Operand& other, Dest dest) {                              \
-    static constexpr BinaryRow row{Binary::name, #name, BINARY_RULE(grad_a), BINARY_RULE(grad_b)}; \
-    return pointwise::binary(row, self, other, dest);                                              \
+#define NUMBER_RULE(types, text)                                                                  \
+  number_rule<types>([](const Tensor& g, const auto& a, const auto& b, const auto& y) -> Tensor { \
+    using T [[maybe_unused]] = double;                                                            \
+    (void)g, (void)a, (void)b, (void)y;                                                           \
+    return text;                                                                                  \
+  })
+#define BINARY(name, types, fwd, grad_a, grad_b, doc)                                             \
+  Tensor name(const Operand& self, const Operand& other, Dest dest) {                             \
+    static constexpr BinaryRow row{Binary::name, #name, BINARY_RULE(grad_a), BINARY_RULE(grad_b), \
+                                   NUMBER_RULE(types, grad_a)};                                   \
+    return pointwise::binary(row, self, other, dest);                                             \
   }
 #define COMPARE(name, types, expr, doc)                               \
   Tensor name(const Operand& self, const Operand& other, Dest dest) { \

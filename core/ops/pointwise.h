@@ -34,10 +34,13 @@ struct Formula {
   F rule;
   bool a, b, c, y, exists;
 };
+// The gradient of a, if b is a number.
+using NumberRule = Tensor (*)(const Tensor& g, const Scalar& b);
 struct BinaryRow {
   Binary f;
   const char* name;
   Formula<BinaryRule> wrt_a, wrt_b;
+  NumberRule by_number;  // of the rows that say so (kByNumber)
 };
 Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest dest);
 struct TernaryRow {
@@ -63,6 +66,18 @@ template <class F>
 constexpr Formula<F> formula(F rule, std::string_view text) {
   return {rule,           names(text, 'a'), names(text, 'b'), names(text, 'c'), names(text, 'y'),
           text != "never"};
+}
+
+// `text` is a lambda that takes whatever stands for g, a, b and y. It is compiled only if the row
+// says that its gradient names b alone.
+template <Types types, class Text>
+constexpr NumberRule number_rule(Text) {
+  if constexpr (types & kByNumber)
+    return [](const Tensor& g, const Scalar& b) -> Tensor { return Text()(g, b, b, b); };
+  return nullptr;
+}
+inline Scalar conj(const Scalar& s) {
+  return s.is_complex() ? Scalar(std::conj(s.to<complex128>())) : s;
 }
 
 // The product of a gradient with a plain derivative; where that cuts it off, or is the number 0,

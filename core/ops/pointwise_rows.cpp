@@ -303,22 +303,23 @@ Tensor simple_power(const Operand& a, const Operand& b, Dest dest) {
 
 }  // namespace
 
-static void check_subtraction(const Operand& a, const Operand& b) {
+static void check_no_mask(const char* op, const Operand& a, const Operand& b) {
   auto is_bool = [](const Operand& o) {
     return o.is_tensor() ? o.tensor().dtype() == Dtype::Bool : o.scalar().is_bool();
   };
-  check(!is_bool(a) && !is_bool(b), Kind::Runtime,
-        "sub(): Subtraction, the `-` operator, with a bool tensor is not "
+  check(!is_bool(a) && !is_bool(b), Kind::Runtime, op,
+        "(): Subtraction, the `-` operator, with a bool tensor is not "
         "supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator "
         "instead.");
 }
 
 Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest dest) {
-  if (row.f == Binary::sub) check_subtraction(a, b);
-  if (row.f == Binary::pow)
+  const Types facts = types_of(row.f);
+  if (facts & kNoMask) check_no_mask(row.name, a, b);
+  if (facts & kPowers)
     if (Tensor y = simple_power(a, b, dest)) return y;
   if (__builtin_expect(!a.is_tensor() && !b.is_tensor(), 0)) {  // add(1, 2) is a tensor, too
-    check((types_of(row.f) & kTakesOnlyNumbers) == kTakesOnlyNumbers, Kind::Type, row.name,
+    check((facts & kTakesOnlyNumbers) == kTakesOnlyNumbers, Kind::Type, row.name,
           "(): one of the operands must be a Tensor");
     return binary(row, scalar_tensor(a.scalar(), dtype_of_scalar(a.scalar()), Device()), b, dest);
   }
@@ -337,12 +338,12 @@ Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest des
   if (keep_b && b.is_tensor() && dest.in_place && b.tensor().storage() == dest.tensor->storage())
     tb = clone(b.tensor());
   if (__builtin_expect(alike && !dest.tensor, 1)) {
-    dtype = row_dtype(row.name, types_of(row.f), a.tensor().dtype());
+    dtype = row_dtype(row.name, facts, a.tensor().dtype());
     out = empty(a.tensor().shape(), dtype, a.tensor().device());
     Input x{&a.tensor(), nullptr, {}}, y{&b.tensor(), nullptr, {}};
     backend_of(out).binary(row.f, dtype, out, x, y);
   } else {
-    dtype = row_dtype(row.name, types_of(row.f), result_type(a, b));
+    dtype = row_dtype(row.name, facts, result_type(a, b));
     Meeting m = meet(row.name, {&a, &b});
     const bool half = is_narrow(dtype);
     const Local x(a, m.device, dtype, half), y(b, m.device, dtype, half && !is_exact(row.f, b));
@@ -352,13 +353,9 @@ Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest des
     if (dest.tensor) bump_version(out);
   }
   if (!record) return out;
-  // Scaling by a number, the commonest op of all, keeps the number itself instead of a tensor.
-  if (!b.is_tensor() && (row.f == Binary::mul || row.f == Binary::div)) {
-    Scalar by = b.scalar();
-    if (by.is_complex()) by = Scalar(std::conj(by.to<complex128>()));
-    auto scale = [by, divides = row.f == Binary::div](const Tensor& g) {
-      return divides ? g / by : g * by;
-    };
+  // What is commonest of all, by a number, keeps the number itself instead of a tensor.
+  if (!b.is_tensor() && row.by_number) {
+    auto scale = [rule = row.by_number, by = b.scalar()](const Tensor& g) { return rule(g, by); };
     if (!dest.in_place) return tape(out, row.name, wrt(a, scale), wrt(b, scale));
     tape_inplace(out, row.name, wrt(a, scale), wrt(b, scale));
     return out;

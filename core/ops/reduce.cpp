@@ -2,9 +2,7 @@
 // scan.cpp.
 #include "ops/reduce.h"
 
-#include "ops/ops.h"
-
-#include <cmath>
+#include "ops/pointwise.h"
 
 namespace ember {
 
@@ -89,57 +87,79 @@ Dtype float_dtype(const char* op, const Tensor& self, MaybeDtype dtype) {
 
 }  // namespace
 
-// --- sums ----------------------------------------------------------------------------------------
+// --- rows ----------------------------------------------------------------------------------------
 
-Tensor sum(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) {
-  Shape dims = reduced_dims("sum", dim, self.dim());
-  Dtype t = sum_dtype(self, dtype);
-  if (is_complex(self.dtype()) != is_complex(t)) return sum(to(self, t), dim, keepdim, t);
-  Tensor out = reduce(Reduction::Sum, self, dims, keepdim, t);
+namespace {
+
+// The gradient of x in terms of g, x and the number n of elements that make one of the result.
+using ReduceRule = Tensor (*)(const Tensor& g, const Tensor& x, const Scalar& n);
+struct ReduceOp {
+  Reduction f;
+  const char *name, *along;  // of its node, without and with `dim`
+  ReductionFacts facts;
+  bool keeps_x;
+  ReduceRule rule;
+};
+
+template <const ReduceOp& op>
+Tensor reduce_row(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) {
+  constexpr bool real = op.facts & kRealOnly;
+  if (real)
+    check(!is_complex(self.dtype()), Kind::Runtime, op.name,
+          " on CPU does not support complex inputs");
+  const Dtype t = op.facts & kAverages ? float_dtype(op.name, self, dtype) : sum_dtype(self, dtype);
+  check(!real || !is_complex(t), Kind::NotImplemented, op.name, "(): not implemented for dtype ",
+        t);
+  Shape dims = reduced_dims(op.name, dim, self.dim());
+  if (is_complex(self.dtype()) != is_complex(t))
+    return reduce_row<op>(to(self, t), dim, keepdim, t);
+  Tensor out = reduce(op.f, self, dims, keepdim, t);
   if (!grad_needed(self) || !is_differentiable(t)) return out;
-  return tape(out, dim.given ? "sum#1" : "sum",
-              wrt(self, [dims, keepdim, shape = self.shape()](const Tensor& g) {
-                return expand_back(g, dims, keepdim, shape);
+  const char* name = dim.given ? op.along : op.name;
+  if constexpr (op.keeps_x)
+    return tape(out, name, wrt(self, [dims, keepdim, x = Saved(self)](const Tensor& g) {
+                  Tensor kept = x.get();
+                  const Shape& shape = kept.shape();
+                  return expand(op.rule(restore_dims(g, dims, keepdim, shape), kept,
+                                        Scalar(reduced_count(shape, dims))),
+                                shape);
+                }));
+  return tape(out, name, wrt(self, [dims, keepdim, shape = self.shape()](const Tensor& g) {
+                return expand_back(op.rule(g, {}, Scalar(reduced_count(shape, dims))), dims,
+                                   keepdim, shape);
               }));
 }
-EMBER_OP("sum(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> Tensor",
-         &sum, kForms | Out | DtypeOut | Along,
-         "Sum over `dim`, or over every axis when `dim` is None.");
+
+constexpr unsigned row_forms(ReductionFacts facts) {
+  return kForms | Out | Along | (facts & kAddsUp ? unsigned(DtypeOut) : 0);
+}
+
+}  // namespace
+
+#define REDUCE(name_, facts, map, fold, finish, gradient, doc)                        \
+  namespace {                                                                         \
+  constexpr ReduceOp name_##_row{                                                     \
+      Reduction::name_,                                                               \
+      #name_,                                                                         \
+      (facts) & kTwoForms ? #name_ "#1" : #name_,                                     \
+      facts,                                                                          \
+      pointwise::names(#gradient, 'x'),                                               \
+      [](const Tensor& g, [[maybe_unused]] const Tensor& x,                           \
+         [[maybe_unused]] const Scalar& n) -> Tensor { return gradient; }};           \
+  }                                                                                   \
+  Tensor name_(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) { \
+    return reduce_row<name_##_row>(self, dim, keepdim, dtype);                        \
+  }                                                                                   \
+  EMBER_OP(#name_                                                                     \
+           "(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None)"   \
+           " -> Tensor",                                                              \
+           &ember::name_, row_forms(facts),                                           \
+           doc " over `dim`, or over every axis when `dim` is None.");
+#include "reduction_formulas.h"
+
 EMBER_OP("sum(Tensor self, *, Dtype? dtype=None) -> Tensor",
          ([](const Tensor& self, MaybeDtype dtype) { return sum(self, {}, false, dtype); }),
          kForms | Out | DtypeOut | Along, "Sum of all elements.");
-
-Tensor nansum(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) {
-  check(!is_complex(self.dtype()), Kind::Runtime, "nansum on CPU does not support complex inputs");
-  if (is_integral(self.dtype(), true)) return sum(self, dim, keepdim, dtype);
-  Shape dims = reduced_dims("nansum", dim, self.dim());
-  Dtype t = sum_dtype(self, dtype);
-  check(!is_complex(t), Kind::NotImplemented, "nansum(): not implemented for dtype ", t);
-  Tensor out = reduce(Reduction::NanSum, self, dims, keepdim, t);
-  if (!grad_needed(self) || !is_differentiable(out.dtype())) return out;
-  return tape(out, "nansum", wrt(self, [dims, keepdim, x = Saved(self)](const Tensor& g) {
-                Tensor kept = x.get();
-                return expand_back(to(g, kept.dtype()), dims, keepdim, kept.shape()) *
-                       logical_not(isnan(kept));
-              }));
-}
-EMBER_OP("nansum(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> Tensor",
-         &nansum, kForms | Out | DtypeOut | Along, "Sum over `dim` with NaN counting as zero.");
-
-Tensor mean(const Tensor& self, const Dims& dim, bool keepdim, MaybeDtype dtype) {
-  Dtype t = float_dtype("mean", self, dtype);
-  Shape dims = reduced_dims("mean", dim, self.dim());
-  if (is_complex(self.dtype()) != is_complex(t))
-    return mean(to(self, t), dim, keepdim, std::nullopt);
-  Tensor out = reduce(Reduction::Mean, self, dims, keepdim, t);
-  if (!grad_needed(self)) return out;
-  return tape(out, dim.given ? "mean#1" : "mean",
-              wrt(self, [dims, keepdim, shape = self.shape()](const Tensor& g) {
-                return expand_back(g / Scalar(reduced_count(shape, dims)), dims, keepdim, shape);
-              }));
-}
-EMBER_OP("mean(Tensor self, Dims dim=None, bool keepdim=False, *, Dtype? dtype=None) -> Tensor",
-         &mean, kForms | Out | Along, "Mean over `dim`, or of all elements.");
 EMBER_OP("mean(Tensor self, *, Dtype? dtype=None) -> Tensor",
          ([](const Tensor& self, MaybeDtype dtype) { return mean(self, {}, false, dtype); }),
          kForms | Out | Along, "Mean of all elements.");
@@ -185,7 +205,7 @@ Tensor prod_rule(const Tensor& g, const Tensor& x, const Tensor& y, const Shape&
 Tensor prod_over(const Tensor& self, const Shape& dims, bool keepdim, MaybeDtype dtype) {
   Dtype t = sum_dtype(self, dtype);
   Tensor x = is_complex(self.dtype()) != is_complex(t) ? to(self, t) : self;
-  Tensor out = reduce(Reduction::Prod, x, dims, keepdim, t);
+  Tensor out = reduce(Reduction::prod, x, dims, keepdim, t);
   if (!grad_needed(self) || !is_differentiable(t)) return out;
   return tape(
       out, "prod", wrt(x, [dims, keepdim, x = Saved(x), y = Saved::output(out)](const Tensor& g) {
@@ -230,10 +250,10 @@ Tensor truth(Reduction f, const char* op, const Tensor& self, const Dims& dim, b
 }  // namespace
 
 Tensor any(const Tensor& self, const Dims& dim, bool keepdim, Dest dest) {
-  return truth(Reduction::Any, "any", self, dim, keepdim, dest);
+  return truth(Reduction::any, "any", self, dim, keepdim, dest);
 }
 Tensor all(const Tensor& self, const Dims& dim, bool keepdim, Dest dest) {
-  return truth(Reduction::All, "all", self, dim, keepdim, dest);
+  return truth(Reduction::all, "all", self, dim, keepdim, dest);
 }
 EMBER_OP("any(Tensor self, Dims dim=None, bool keepdim=False) -> Tensor", &any,
          kForms | Out | Along, "Whether any element over `dim` is nonzero.");
@@ -241,7 +261,7 @@ EMBER_OP("all(Tensor self, Dims dim=None, bool keepdim=False) -> Tensor", &all,
          kForms | Out | Along, "Whether all elements over `dim` are nonzero.");
 EMBER_OP("count_nonzero(Tensor self, Dims dim=None) -> Tensor",
          ([](const Tensor& self, const Dims& dim) {
-           return reduce(Reduction::CountNonzero, self,
+           return reduce(Reduction::count_nonzero, self,
                          reduced_dims("count_nonzero", dim, self.dim()), false, Dtype::Int64);
          }),
          kForms | Along, "Number of nonzero elements over `dim`.");

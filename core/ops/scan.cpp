@@ -11,7 +11,7 @@ namespace {
 
 using MaybeDtype = std::optional<Dtype>;
 
-Tensor scan(Scan f, const Tensor& self, int dim, Dtype dtype) {
+Tensor scan(Fold f, const Tensor& self, int dim, Dtype dtype) {
   Tensor out = empty(self.shape(), dtype, self.device());
   backend_of(self).scan(f, out, Tensor(), self, dim);
   return out;
@@ -32,7 +32,7 @@ Tensor cumsum(const Tensor& self, int64_t dim, MaybeDtype dtype) {
   int d = wrap_dim("cumsum", dim, self.dim());
   Dtype t = total_dtype(self, dtype);
   if (is_complex(self.dtype()) != is_complex(t)) return cumsum(to(self, t), dim, t);
-  Tensor out = scan(Scan::Sum, self, d, t);
+  Tensor out = scan(Fold::sum, self, d, t);
   if (!grad_needed(self) || !is_differentiable(t)) return out;
   return tape(out, "cumsum", wrt(self, [d](const Tensor& g) { return sum_from(g, d); }));
 }
@@ -87,7 +87,7 @@ Tensor cumprod(const Tensor& self, int64_t dim, MaybeDtype dtype) {
   Dtype t = total_dtype(self, dtype);
   Tensor x = self.dtype() == t || !grad_needed(self) ? self : to(self, t);
   if (is_complex(x.dtype()) != is_complex(t)) x = to(self, t);
-  Tensor out = scan(Scan::Prod, x, d, t);
+  Tensor out = scan(Fold::prod, x, d, t);
   if (!grad_needed(x) || !is_differentiable(t)) return out;
   return tape(out, "cumprod", wrt(x, [d, x = Saved(x), y = Saved::output(out)](const Tensor& g) {
                 return cumprod_rule(g, x.get(), y.get(), d);
@@ -100,7 +100,7 @@ EMBER_OP("cumprod(Tensor self, int dim, *, Dtype? dtype=None) -> Tensor", &cumpr
 
 namespace {
 
-std::tuple<Tensor, Tensor> running_extreme(const char* op, Scan f, const Tensor& self,
+std::tuple<Tensor, Tensor> running_extreme(const char* op, Fold f, const Tensor& self,
                                            int64_t dim) {
   check(!is_complex(self.dtype()), Kind::NotImplemented, op, "(): not implemented for ",
         self.dtype());
@@ -122,13 +122,13 @@ std::tuple<Tensor, Tensor> running_extreme(const char* op, Scan f, const Tensor&
 
 EMBER_OP("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)",
          ([](const Tensor& self, int64_t dim) {
-           return running_extreme("cummax", Scan::Max, self, dim);
+           return running_extreme("cummax", Fold::max, self, dim);
          }),
          kForms | Out | ExactOut | Along,
          "Largest of each element along `dim` and all before it, and where it is.");
 EMBER_OP("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)",
          ([](const Tensor& self, int64_t dim) {
-           return running_extreme("cummin", Scan::Min, self, dim);
+           return running_extreme("cummin", Fold::min, self, dim);
          }),
          kForms | Out | ExactOut | Along,
          "Smallest of each element along `dim` and all before it, and where it is.");
@@ -161,7 +161,7 @@ Tensor logcumsumexp(const Tensor& self, int64_t dim) {
   int d = wrap_dim("logcumsumexp", dim, self.dim());
   check(is_differentiable(self.dtype()), Kind::NotImplemented,
         "logcumsumexp(): not implemented for ", self.dtype());
-  Tensor out = scan(Scan::LogSumExp, self, d, self.dtype());
+  Tensor out = scan(Fold::logsumexp, self, d, self.dtype());
   if (!grad_needed(self)) return out;
   return tape(out, "logcumsumexp",
               wrt(self, [d, x = Saved(self), y = Saved::output(out)](const Tensor& g) {

@@ -46,7 +46,7 @@ Tensor norm_over(const char* op, const Tensor& self, double p, const Dims& dim, 
   check(!(std::isinf(p) || p < 0) || reduced_count(x.shape(), dims), Kind::Runtime, op,
         " cannot compute the norm of order ", p, " on an empty tensor as it has no identity");
   Tensor full = reduced_like(x, dims, real_of(x.dtype()));
-  backend_of(x).reduce(Reduction::Norm, full, x, dims, p);
+  backend_of(x).reduce(Reduction::norm, full, x, dims, p);
   Tensor out = drop_dims(full, dims, keepdim);
   if (!grad_needed(x)) return out;
   return tape(out, op,

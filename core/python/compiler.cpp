@@ -1,4 +1,4 @@
-// What ember/compiler needs of the core: the rows of the pointwise table as text, their kernels,
+// What ember/compiler needs of the core: the rows of the tables as text, their kernels,
 // the threads that run what was generated, and the disk that keeps it.
 #include <sys/mman.h>
 
@@ -8,6 +8,7 @@
 #include "cpu/fused.h"
 #include "disk.h"
 #include "python/python.h"
+#include "reductions.h"
 
 namespace ember::python {
 
@@ -15,39 +16,51 @@ namespace {
 
 // --- rows ---
 
-// Appends (kind, name, keep, texts) for each row of one kind.
+void append(PyObject* list, const char* kind, const char* name, const char* keep, Types facts,
+            PyObject* texts) {
+  Object row = checked(
+      Py_BuildValue("(sssNO)", kind, name, keep, texts, facts & kTurns ? Py_True : Py_False));
+  checked(PyList_Append(list, row.get()));
+}
+// The same for all rows of one kind.
 template <class Row, class Texts>
-void append(PyObject* list, const char* kind, int rows, const char* keep, Texts texts) {
-  for (int i = 0; i < rows; i++) {
-    const Row f = Row(i);
-    Object one = checked(Py_BuildValue("(sssN)", kind, name_of(f), keep, texts(f)));
-    checked(PyList_Append(list, one.get()));
-  }
+void append(PyObject* list, const char* kind, int rows, Texts texts) {
+  for (Row f{}; int(f) < rows; f = Row(int(f) + 1))
+    append(list, kind, name_of(f), "never", types_of(f), texts(f));
 }
 
 constexpr const char* kKeep[] = {"none", "x", "y", "never"};
 
-// _rows() -> a tuple for each row: kind, name, what the tape keeps, (formula, derivatives ...).
+// _rows() -> a tuple for each row: kind, name, what the tape keeps, texts (formula, derivatives
+// ...; of a fold how it joins and starts, of a reduction its fold and how it finishes), whether it
+// is periodic.
 PyObject* rows(PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* {
     Object list = checked(PyList_New(0));
     for (int i = 0; i < kUnaryRows; i++) {
       const Unary f = Unary(i);
-      Object one = checked(Py_BuildValue("(sss(ss))", "unary", name_of(f), kKeep[int(keep_of(f))],
-                                         formula_of(f), derivative_of(f)));
-      checked(PyList_Append(list.get(), one.get()));
+      append(list.get(), "unary", name_of(f), kKeep[int(keep_of(f))], types_of(f),
+             Py_BuildValue("(ss)", formula_of(f), derivative_of(f)));
     }
-    append<Predicate>(list.get(), "predicate", kPredicateRows, "never",
+    append<Predicate>(list.get(), "predicate", kPredicateRows,
                       [](Predicate f) { return Py_BuildValue("(s)", formula_of(f)); });
-    append<Binary>(list.get(), "binary", kBinaryRows, "never", [](Binary f) {
+    append<Binary>(list.get(), "binary", kBinaryRows, [](Binary f) {
       return Py_BuildValue("(sss)", formula_of(f), gradient_of(f, 0), gradient_of(f, 1));
     });
-    append<Compare>(list.get(), "compare", kCompareRows, "never",
+    append<Compare>(list.get(), "compare", kCompareRows,
                     [](Compare f) { return Py_BuildValue("(s)", formula_of(f)); });
-    append<Ternary>(list.get(), "ternary", kTernaryRows, "never", [](Ternary f) {
+    append<Ternary>(list.get(), "ternary", kTernaryRows, [](Ternary f) {
       return Py_BuildValue("(ssss)", formula_of(f), gradient_of(f, 0), gradient_of(f, 1),
                            gradient_of(f, 2));
     });
+    for (int i = 0; i < kFolds; i++)
+      append(list.get(), "fold", name_of(Fold(i)), "never", 0,
+             Py_BuildValue("(ss)", text_of(Fold(i)), start_of(Fold(i))));
+    for (int i = 0; i < kReductions; i++) {
+      const ReductionRow& row = ember::row_of(Reduction(i));
+      append(list.get(), "reduction", row.name, "never", 0,
+             Py_BuildValue("(ss)", name_of(row.fold), text_of(row.finish)));
+    }
     return list.release();
   });
 }

@@ -4,46 +4,32 @@ its end, always in the same order; those of columns are results.
 
 from __future__ import annotations
 
-from ember.compiler import _math, _rows
-from ember.compiler._graph import Graph, V, is_float
+import functools
+
+from ember.compiler import _formula, _math, _rows
+from ember.compiler._graph import Graph, is_float
 from ember.compiler._layout import Layout
 from ember.compiler._values import Values
 
-REDUCTIONS = ("sum", "mean", "prod", "max", "min", "any", "all")
 _TURNS = 64  # of a loop, after which a sum of many is begun anew
+_FUNCTIONS = {"maximum": _math.maximum, "minimum": _math.minimum}
 
 
-def _least(type: str) -> float:
+@functools.cache
+def reductions() -> dict[str, tuple[str, str]]:
+    """The fold of each reduction, and how it finishes."""
+    found = {name: row.texts for (kind, name), row in _rows.rows().items()
+             if kind == "reduction"}  # fmt: skip
+    return {name: (texts[0], texts[1]) for name, texts in found.items()}
+
+
+def _bounds(type: str) -> tuple[float, float]:
+    """The lowest and the highest value."""
     if is_float(type):
-        return float("-inf")
-    return -(1 << (int(type[1:]) - 1)) if type[0] == "i" else 0
-
-
-def _most(type: str) -> float:
-    if is_float(type):
-        return float("inf")
-    size = int(type[1:])
-    return (1 << (size - (type[0] == "i"))) - 1
-
-
-def _joined(name: str, a: V, b: V) -> V:
-    if name in ("sum", "mean"):
-        return a + b
-    if name == "prod":
-        return a * b
-    if a.type == "b1":
-        return a | b if name in ("any", "max") else a & b
-    return _math.maximum(a, b) if name == "max" else _math.minimum(a, b)
-
-
-def _start(name: str, type: str) -> float:
-    if type == "b1":
-        return name in ("all", "min")
-    if name in ("sum", "mean"):
-        return -0.0 if is_float(type) else 0
-    if name == "prod":
-        return 1
-    return _least(type) if name == "max" else _most(type)
+        return float("-inf"), float("inf")
+    size = 1 if type == "b1" else int(type[1:])
+    half = 1 << (size - 1)
+    return (-half, half - 1) if type[0] == "i" else (0, 2 * half - 1)
 
 
 class Reduction:
@@ -53,11 +39,11 @@ class Reduction:
         self.values, self.low = values, values.low
         self.node = values.program.nodes[at]
         self.type = _rows.VALUE[self.node.dtype]
-        self.name = self.node.name
-        sums = self.name in ("sum", "mean") and is_float(self.type)
-        self.long, self.columns = layout.long and sums, layout.columns
+        self.fold, self.finish = reductions()[self.node.name]
+        self.sums = self.fold == "sum" and is_float(self.type)
+        self.long, self.columns = layout.long and self.sums, layout.columns
         graph = Graph(self.low.level)
-        start = graph.const(_start(self.name, self.type), self.type)
+        start = graph.const(self._first(), self.type)
         self.start = self.low.lower(graph, [start], {})[0]
         vector = self.low.vector(self.type)
         # (type, what it begins with, its name in the loop) of what goes from turn to
@@ -74,9 +60,21 @@ class Reduction:
         self.at = len(self.low.lines)
         self.low.lines.extend("" for _ in self.carried)
 
+    def _first(self) -> float:
+        """What joins anything without changing it: -0.0 is the sum of no floats."""
+        lowest, highest = _bounds(self.type)
+        names = {"0": -0.0 if self.sums else 0, "1": 1, "lowest": lowest}
+        return {**names, "highest": highest}[_rows.rows()["fold", self.fold].texts[1]]
+
     def _join(self, a: str, b: str) -> str:
         graph = Graph(self.low.level)
-        v = _joined(self.name, graph.input("a", self.type), graph.input("b", self.type))
+        names = {"a": graph.input("a", self.type), "b": graph.input("b", self.type)}
+        if self.type == "b1":
+            more = self.fold in ("any", "max")
+            v = names["a"] | names["b"] if more else names["a"] & names["b"]
+        else:
+            tree = _formula.parse(_rows.rows()["fold", self.fold].texts[0])
+            v = _formula.evaluate(tree, names, _FUNCTIONS, lambda value: value)
         return self.low.lower(graph, [v], {"a": a, "b": b})[0]
 
     def add(self) -> None:
@@ -122,12 +120,12 @@ class Reduction:
             value = self._join(self.now[1], value)
         if not self.columns:
             value = self._across(value)
-        if self.name in ("sum", "mean") and is_float(self.type):
+        if self.sums:
             nothing = low.new(f"icmp eq i64 {length}, 0")
             value = low.new(
                 f"select i1 {nothing}, {vector} zeroinitializer, {vector} {value}"
             )
-        if self.name == "mean":
+        if self.finish == "a / n":
             count = low.new(f"sitofp i64 {length} to {self._scalar()}")
             value = low.new(f"fdiv {vector} {value}, {low.splat(self.type, count)}")
         graph = Graph(self.low.level)

@@ -38,6 +38,7 @@ class Row(NamedTuple):
     place: int
     keep: str
     texts: tuple[str, ...]
+    turns: bool
 
 
 @functools.cache
@@ -45,9 +46,9 @@ def rows() -> dict[tuple[str, str], Row]:
     """By kind and name."""
     found: dict[tuple[str, str], Row] = {}
     counts: dict[str, int] = {}
-    for kind, name, keep, texts in _C._rows():
+    for kind, name, keep, texts, turns in _C._rows():
         index = counts[kind] = counts.get(kind, -1) + 1
-        found[kind, name] = Row(index, keep, texts)
+        found[kind, name] = Row(index, keep, texts, turns)
     return found
 
 
@@ -227,7 +228,6 @@ def operand_dtypes(node: Node, native: str) -> list[str]:
 
 # Rows whose derivative is a sum that GCC does not fuse.
 _UNFUSED = ("silu", "gelu_tanh")
-_TURNS = ("sin", "cos", "tan", "sinc")
 
 
 def apply(
@@ -253,7 +253,8 @@ def apply(
         out = call(MEMORY[result], given)
         return widened(out, native) if rounds and result == native else out
     value = _formula_value(graph, node, native, operands, params, tree)
-    if node.name in _TURNS and is_float(operands[0].type):
+    unary = rows().get(("unary", node.name))
+    if unary is not None and unary.turns and is_float(operands[0].type):
         limit = 1e5 if graph.fma else 4096.0
         far = _math.abs(operands[-1]) > limit
         value = call(value.type, operands, rare=(value, far))

@@ -405,30 +405,37 @@ class ProcessGroup:
         """One rank gets the tensors of all."""
         if isinstance(inputs, Tensor):
             outputs, inputs = [outputs] if outputs else [], [inputs]
-        name = "ProcessGroupGloo::gather"
         root = getattr(opts, "rootRank", 0) if root is None else root
-        self._check_root(name, root)
-        if len(inputs) != 1:
-            raise RuntimeError(f"{name}: requires a single-element input tensor list")
-        if self._rank == root:
-            if len(outputs) != 1:
-                raise RuntimeError(f"{name}: requires a single-element output list")
-            if len(outputs[0]) != self._size:
-                raise RuntimeError(
-                    f"{name}: Incorrect output list size {len(outputs[0])}. "
-                    "Output list size "
-                    f"should be {self._size}, same as size of the process group."
-                )
-            for t in outputs[0]:
-                _matches(name, t, inputs[0])
-        elif outputs:
-            raise RuntimeError(f"{name}: requires empty output on non-root")
-        into = outputs[0] if self._rank == root else []
+        into = self._of_root("gather", root, ("output", outputs), ("input", inputs))
         if self._size == 1:
             return self._done([(into[0], inputs[0])], outputs)
         return self._start(
             "Gather", "gather", into, inputs, outputs, root=root, timeout=timeout
         )
+
+    def _of_root(self, op: str, root: int, many: Any, single: Any) -> list[Tensor]:
+        """The tensors for all ranks, which one rank has, and a tensor of every rank's
+        own; each list comes with what it is called. [] on other ranks."""
+        name = f"ProcessGroupGloo::{op}"
+        self._check_root(name, root)
+        (what, lists), (own, one) = many, single
+        if len(one) != 1:
+            raise RuntimeError(f"{name}: requires a single-element {own} tensor list")
+        if self._rank != root:
+            if lists:
+                raise RuntimeError(f"{name}: requires empty {what} on non-root")
+            return []
+        if len(lists) != 1:
+            raise RuntimeError(f"{name}: requires a single-element {what} list")
+        if len(lists[0]) != self._size:
+            raise RuntimeError(
+                f"{name}: Incorrect {what} list size {len(lists[0])}. "
+                f"{what.capitalize()} list size "
+                f"should be {self._size}, same as size of the process group."
+            )
+        for t in lists[0]:
+            _matches(name, t, one[0])
+        return lists[0]
 
     def scatter(
         self,
@@ -441,25 +448,8 @@ class ProcessGroup:
         """One rank's tensors, one for each rank."""
         if isinstance(outputs, Tensor):
             outputs, inputs = [outputs], [inputs] if inputs else []
-        name = "ProcessGroupGloo::scatter"
         root = getattr(opts, "rootRank", 0) if root is None else root
-        self._check_root(name, root)
-        if len(outputs) != 1:
-            raise RuntimeError(f"{name}: requires a single-element output tensor list")
-        if self._rank == root:
-            if len(inputs) != 1:
-                raise RuntimeError(f"{name}: requires a single-element input list")
-            if len(inputs[0]) != self._size:
-                raise RuntimeError(
-                    f"{name}: Incorrect input list size {len(inputs[0])}. Input "
-                    "list size should "
-                    f"be {self._size}, same as size of the process group."
-                )
-            for t in inputs[0]:
-                _matches(name, t, outputs[0])
-        elif inputs:
-            raise RuntimeError(f"{name}: requires empty input on non-root")
-        given = inputs[0] if self._rank == root else []
+        given = self._of_root("scatter", root, ("input", inputs), ("output", outputs))
         if self._size == 1:
             return self._done([(outputs[0], given[0])], outputs)
         return self._start(

@@ -138,6 +138,7 @@ OPS = {
     "softmax_grad": lambda: backward(lambda x: x.softmax(0), (3, 4)),
     "logsumexp": lambda: X().logsumexp(0),
     "random": lambda: X().normal_(),
+    "random_slopes": lambda: F.rrelu(X(), training=True),
     "sample": lambda: ember.poisson(X()),
     "sample_grad": lambda: ember._C._ops["_standard_gamma_grad"](X(), X()),
     "cholesky": lambda: ember.linalg.cholesky_ex(A()),

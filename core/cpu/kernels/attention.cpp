@@ -1,7 +1,7 @@
 // See attention_kernels.h.
 #include "cpu/kernels/attention_kernels.h"
 
-#include "cpu/kernels/fold.h"
+#include "cpu/kernels/line_sums.h"
 
 namespace ember::cpu::EMBER_ISA {
 namespace {

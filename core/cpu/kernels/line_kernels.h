@@ -6,17 +6,10 @@
 #include <cstdint>
 
 #include "cpu/kernels/levels.h"
+#include "reductions.h"
 
 namespace ember::cpu {
 
-enum ScanKind {
-  kScanSum,
-  kScanProd,
-  kScanLogSumExp,
-  kScanMax,
-  kScanMin,
-  kScanKinds
-};  // in the order of Scan
 enum LineType { kLineF32, kLineF64, kLineI64, kLineC64, kLineC128, kLineTypes };
 
 // What a scan has seen so far, in the type it accumulates in (float sums in double).
@@ -29,15 +22,15 @@ struct Carry {
 constexpr int64_t kScanColumns = 256;  // the most lines of a block
 
 struct ScanKernels {
-  // One line, as the continuation of `carry`; positions count from `first`. indices: of kScanMax
-  // and kScanMin.
-  void (*run[kScanKinds][kLineTypes])(int64_t n, const void* x, void* out, int64_t* indices,
-                                      int64_t first, Carry& carry);
+  // One line, as the continuation of `carry`; positions count from `first`. indices: of Fold::max
+  // and Fold::min.
+  void (*run[kFolds][kLineTypes])(int64_t n, const void* x, void* out, int64_t* indices,
+                                  int64_t first, Carry& carry);
   // `columns` lines side by side, `stride` elements from row to row.
-  void (*across[kScanKinds][kLineTypes])(int64_t rows, int64_t columns, const void* x, void* out,
-                                         int64_t* indices, int64_t stride);
+  void (*across[kFolds][kLineTypes])(int64_t rows, int64_t columns, const void* x, void* out,
+                                     int64_t* indices, int64_t stride);
   // The end of a scan without its steps: sums and products.
-  void (*total[kScanKinds][kLineTypes])(int64_t n, const void* x, Carry& carry);
+  void (*total[kFolds][kLineTypes])(int64_t n, const void* x, Carry& carry);
 };
 
 enum SoftmaxKind { kSoftmax, kLogSoftmax, kSoftmaxKinds };

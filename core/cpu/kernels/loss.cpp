@@ -2,7 +2,7 @@
 // the loss of a line is -(1 - s) w_t p_t - s / C * sum(w p).
 #include "cpu/kernels/loss_kernels.h"
 
-#include "cpu/kernels/fold.h"
+#include "cpu/kernels/line_sums.h"
 #include "cpu/kernels/once.h"
 
 namespace ember::cpu::EMBER_ISA {

@@ -2,7 +2,7 @@
 // large mean costs no accuracy.
 #include "cpu/kernels/norm_kernels.h"
 
-#include "cpu/kernels/fold.h"
+#include "cpu/kernels/line_sums.h"
 #include "cpu/kernels/wide_moments.h"
 
 namespace ember::cpu::EMBER_ISA {

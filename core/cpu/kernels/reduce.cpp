@@ -47,27 +47,32 @@ void join_chunk(int64_t n, const T* x, Wide<T>* acc) {
 }
 
 template <class T>
+constexpr bool is_taken(FoldTypes types) {
+  return types == FoldTypes::every || (types == FoldTypes::ordered && !is_complex_type<T>) ||
+         (types == FoldTypes::whole && std::is_integral_v<T>);
+}
+
+template <class T, template <class> class Op>
+constexpr void add_fold(ReduceKernelsOf<T>& t, Fold fold) {
+  if constexpr (is_taken<T>(Op<T>::takes)) {
+    t.inner[int(fold)] = inner<T, Op>;
+    t.outer[int(fold)] = outer<T, Op>;
+    t.join[int(fold)] = join_chunk<T, Op>;
+  }
+}
+
+template <class T>
 constexpr ReduceKernelsOf<T> kernels_of() {
   ReduceKernelsOf<T> t{};
-  t.inner[int(Fold::Sum)] = inner<T, Sum>;
-  t.inner[int(Fold::Prod)] = inner<T, Prod>;
-  t.outer[int(Fold::Sum)] = outer<T, Sum>;
-  t.outer[int(Fold::Prod)] = outer<T, Prod>;
-  t.join[int(Fold::Sum)] = t.join[int(Fold::SumSquares)] = join_chunk<T, Sum>;
-  t.join[int(Fold::Prod)] = join_chunk<T, Prod>;
+#define FOLD(name, types, start, join) add_fold<T, folds::name>(t, Fold::name);
+#include "reduction_formulas.h"
   if constexpr (!is_complex_type<T>) {
-    t.inner[int(Fold::Min)] = inner<T, Min>;
-    t.inner[int(Fold::Max)] = inner<T, Max>;
-    t.outer[int(Fold::Min)] = outer<T, Min>;
-    t.outer[int(Fold::Max)] = outer<T, Max>;
-    t.join[int(Fold::Min)] = join_chunk<T, Min>;
-    t.join[int(Fold::Max)] = join_chunk<T, Max>;
     t.extreme = extreme<T>;
     t.extremes = extremes<T>;
   }
   if constexpr (std::is_floating_point_v<T>) {
-    t.inner[int(Fold::SumSquares)] = inner<T, SumSquares>;
-    t.outer[int(Fold::SumSquares)] = outer<T, SumSquares>;
+    t.inner[kSquares] = inner<T, folds::squares>;
+    t.outer[kSquares] = outer<T, folds::squares>;
     t.moments = moments<T>;
     t.moments_outer = moments_outer<T>;
   }

@@ -21,7 +21,7 @@ Extreme<T> extreme(bool most, int64_t n, const T* x) {
   int64_t from = -1;
   for (int64_t i = 0; i < n; i += kBlock) {
     int64_t w = n - i < kBlock ? n - i : kBlock;
-    T v = most ? run<T, Max>(w, x + i) : run<T, Min>(w, x + i);
+    T v = most ? run<T, folds::max>(w, x + i) : run<T, folds::min>(w, x + i);
     if (from < 0 || beats(most, v, best)) {
       best = v;
       from = i;

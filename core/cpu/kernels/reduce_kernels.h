@@ -6,12 +6,13 @@
 #include <cstdint>
 
 #include "cpu/kernels/levels.h"
+#include "reductions.h"
 #include "tensor/dtype.h"
 
 namespace ember::cpu {
 
-enum class Fold : uint8_t { Sum, Prod, Min, Max, SumSquares };
-constexpr int kFolds = 5;
+// After the folds: the sum of squares, squared in registers.
+constexpr int kSquares = kFolds, kFoldKernels = kFolds + 1;
 
 // `index` is the first place of the extreme, or of the first NaN.
 template <class T>
@@ -48,10 +49,10 @@ using Wide = typename WideOf<T>::type;
 template <class T>
 struct ReduceKernelsOf {
   // out[i] = fold of x[i * row_stride + 0 .. n): one contiguous run for each of `rows`.
-  void (*inner[kFolds])(int64_t rows, int64_t n, const T* x, int64_t row_stride, T* out);
+  void (*inner[kFoldKernels])(int64_t rows, int64_t n, const T* x, int64_t row_stride, T* out);
   // acc[j] = fold of acc[j] and x[r * row_stride + j] over `rows`.
-  void (*outer[kFolds])(int64_t rows, int64_t n, const T* x, int64_t row_stride, T* acc);
-  // acc[i] = fold of acc[i] and x[i]; a sum of squares is a sum by now.
+  void (*outer[kFoldKernels])(int64_t rows, int64_t n, const T* x, int64_t row_stride, T* acc);
+  // acc[i] = fold of acc[i] and x[i].
   void (*join[kFolds])(int64_t n, const T* x, Wide<T>* acc);
   // The extreme of one contiguous run; `most` picks the maximum. n > 0.
   Extreme<T> (*extreme)(bool most, int64_t n, const T* x);
@@ -64,20 +65,17 @@ struct ReduceKernelsOf {
                         double before, double* mean, double* squares);  // which hold `before` rows
 };
 
-// y[i] = f(x[i * step]), converted to the table's type.
-enum class Map : uint8_t { Value, Nonzero, Abs, Square, AbsPower, NanToZero };
-constexpr int kMaps = 6;
-using Loader = void (*)(int64_t n, const void* x, int64_t step, double power, void* y);
+// y[i] = f(x[i * step]), converted to the table's type; p is the order of a norm.
+using Loader = void (*)(int64_t n, const void* x, int64_t step, double p, void* y);
 
-// y[i * step] = x[i] * scale, after the root: x^(1/root); root 1 leaves it alone, 2 is a square
-// root.
+// y[i * step] = f(x[i]), which has been folded of `count` elements.
 template <class A>
-using Storer = void (*)(int64_t n, const A* x, double scale, double root, void* y, int64_t step);
+using Storer = void (*)(int64_t n, const A* x, double count, double p, void* y, int64_t step);
 
 struct LoadKernels {
-  Storer<double> store_f64[kDtypes];
-  Storer<int64_t> store_i64[kDtypes];
-  Storer<complex128> store_c128[kDtypes];
+  Storer<double> store_f64[kDtypes][kFinishes];
+  Storer<int64_t> store_i64[kDtypes][kFinishes];
+  Storer<complex128> store_c128[kDtypes][kFinishes];
   Loader f32[kDtypes][kMaps], f64[kDtypes][kMaps], i32[kDtypes][kMaps], i64[kDtypes][kMaps],
       c128[kDtypes][kMaps];
 };

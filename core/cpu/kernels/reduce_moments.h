@@ -47,7 +47,7 @@ Moments moments(int64_t n, const T* x) {
   Moments all{0, 0, 0};
   for (int64_t i = 0; i < n; i += kBlock) {
     int64_t w = n - i < kBlock ? n - i : kBlock;
-    T shift = run<T, Sum>(w, x + i) / T(w);
+    T shift = run<T, folds::sum>(w, x + i) / T(w);
     // `shift` is within an ulp of the block's mean, which adds w * ulp^2 to the squares: nothing.
     const T squares = squares_from(w, x + i, shift);
     all = join(all, __builtin_expect(holds(shift, squares), 1)

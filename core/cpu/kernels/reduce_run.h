@@ -14,78 +14,65 @@ namespace {
 
 constexpr int64_t kBlock = 1024;
 
-// One functor serves scalars and vectors.
 template <class T>
-struct Sum {
-  static constexpr bool pairwise = std::is_floating_point_v<T>;
-  static T identity() { return T(0); }
-  template <class V>
-  static V fold(V acc, V x) {
-    return acc + x;
-  }
-  template <class V>
-  static V take(V x) {
-    return x;
-  }
-};
+constexpr T lowest_of = std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
+                                                    : std::numeric_limits<T>::min();
 template <class T>
-struct SumSquares : Sum<T> {
+constexpr T highest_of = std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity()
+                                                     : std::numeric_limits<T>::max();
+
+// Whether a type, or the elements of a vector of it, may be NaN: in integers nobody needs to look.
+template <class V>
+constexpr bool kMayBeNan = std::is_floating_point_v<V>;
+template <class V>
+  requires(!std::is_arithmetic_v<V>)
+constexpr bool kMayBeNan<V> =
+    requires(V v) { requires std::is_floating_point_v<std::remove_cvref_t<decltype(v[0])>>; };
+
+template <class V>
+EMBER_INLINE V maximum(V a, V b) {
+  if constexpr (kMayBeNan<V>)
+    return ((b > a) | (b != b)) ? b : a;
+  else
+    return b > a ? b : a;
+}
+template <class V>
+EMBER_INLINE V minimum(V a, V b) {
+  if constexpr (kMayBeNan<V>)
+    return ((b < a) | (b != b)) ? b : a;
+  else
+    return b < a ? b : a;
+}
+
+// The folds of reduction_formulas.h; one functor serves scalars and vectors.
+namespace folds {
+#define FOLD(name, types, start, join)                                                       \
+  template <class T>                                                                         \
+  struct name {                                                                              \
+    static constexpr FoldTypes takes = FoldTypes::types;                                     \
+    static constexpr bool pairwise = Fold::name == Fold::sum && std::is_floating_point_v<T>; \
+    static T identity() { return T(start); }                                                 \
+    template <class V>                                                                       \
+    static EMBER_INLINE V fold(V a, V b) {                                                   \
+      return join;                                                                           \
+    }                                                                                        \
+    template <class V>                                                                       \
+    static EMBER_INLINE V take(V x) {                                                        \
+      return x;                                                                              \
+    }                                                                                        \
+                                                                                             \
+   private:                                                                                  \
+    [[maybe_unused]] static constexpr T lowest = lowest_of<T>, highest = highest_of<T>;      \
+  };
+#include "reduction_formulas.h"
+template <class T>
+struct squares : sum<T> {
   template <class V>
-  static V take(V x) {
+  static EMBER_INLINE V take(V x) {
     return x * x;
   }
 };
-template <class T>
-struct Prod {
-  static constexpr bool pairwise = false;
-  static T identity() { return T(1); }
-  template <class V>
-  static V fold(V acc, V x) {
-    return acc * x;
-  }
-  template <class V>
-  static V take(V x) {
-    return x;
-  }
-};
-template <class T>
-struct Min {
-  static constexpr bool pairwise = false;
-  static T identity() {
-    return std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity()
-                                       : std::numeric_limits<T>::max();
-  }
-  template <class V>
-  static V fold(V acc, V x) {
-    if constexpr (std::is_integral_v<T>)
-      return x < acc ? x : acc;
-    else
-      return ((x < acc) | (x != x)) ? x : acc;
-  }
-  template <class V>
-  static V take(V x) {
-    return x;
-  }
-};
-template <class T>
-struct Max {
-  static constexpr bool pairwise = false;
-  static T identity() {
-    return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
-                                       : std::numeric_limits<T>::min();
-  }
-  template <class V>
-  static V fold(V acc, V x) {
-    if constexpr (std::is_integral_v<T>)
-      return x > acc ? x : acc;
-    else
-      return ((x > acc) | (x != x)) ? x : acc;
-  }
-  template <class V>
-  static V take(V x) {
-    return x;
-  }
-};
+}  // namespace folds
 
 template <class T>
 constexpr bool kVectorised = !is_complex_type<T>;

@@ -21,42 +21,22 @@ struct WideOf<Complex<float>> {
 template <class T>
 using Wide = typename WideOf<T>::type;
 
-struct Sum {
-  template <class T>
-  using Acc = Wide<T>;
-  template <class A>
-  static A identity() {
-    return A(0);
-  }
-  template <class V>
-  static EMBER_INLINE V fold(V a, V b) {
-    return a + b;
-  }
-};
-struct Prod {
-  template <class T>
-  using Acc = Wide<T>;
-  template <class A>
-  static A identity() {
-    return A(1);
-  }
-  template <class V>
-  static EMBER_INLINE V fold(V a, V b) {
-    return a * b;
-  }
-};
-struct LogSumExp {  // of lines side by side
-  template <class T>
-  using Acc = T;
-  template <class A>
-  static A identity() {
-    return A(-__builtin_inf());
-  }
-  template <class V>
-  static EMBER_INLINE V fold(V a, V b) {
-    return logaddexp(a, b);
-  }
-};
+// The folds of reduction_formulas.h. What cannot be large adds up in its own type.
+#define FOLD(name, types, start, join)                                                    \
+  struct name##_fold {                                                                    \
+    template <class T>                                                                    \
+    using Acc = std::conditional_t<FoldTypes::types == FoldTypes::every, Wide<T>, T>;     \
+    template <class A>                                                                    \
+    static A identity() {                                                                 \
+      [[maybe_unused]] const double lowest = -__builtin_inf(), highest = __builtin_inf(); \
+      return A(start);                                                                    \
+    }                                                                                     \
+    template <class V>                                                                    \
+    static EMBER_INLINE V fold(V a, V b) {                                                \
+      return join;                                                                        \
+    }                                                                                     \
+  };
+#include "reduction_formulas.h"
 
 template <class A>
 A& value_of(Carry& c) {
@@ -232,25 +212,25 @@ void across_extreme(int64_t rows, int64_t columns, const void* from, void* to, i
 }
 
 template <class T, class Op>
-constexpr void add(ScanKernels& k, ScanKind kind, LineType type) {
-  if constexpr (std::is_same_v<Op, LogSumExp>) {
-    k.run[kind][type] = run_logsumexp<T>;
-  } else {
-    k.run[kind][type] = run<T, Op>;
-    k.total[kind][type] = total<T, Op>;
-  }
-  k.across[kind][type] = across<T, Op>;
+constexpr void add_fold(ScanKernels& k, Fold fold, LineType type) {
+  k.run[int(fold)][type] = run<T, Op>;
+  k.total[int(fold)][type] = total<T, Op>;
+  k.across[int(fold)][type] = across<T, Op>;
 }
 template <class T>
 constexpr void add_type(ScanKernels& k, LineType type) {
-  add<T, Sum>(k, kScanSum, type);
-  add<T, Prod>(k, kScanProd, type);
-  if constexpr (is_real<T>) add<T, LogSumExp>(k, kScanLogSumExp, type);
+#define FOLD(name, types, start, join) \
+  if constexpr (FoldTypes::types == FoldTypes::every) add_fold<T, name##_fold>(k, Fold::name, type);
+#include "reduction_formulas.h"
+  if constexpr (is_real<T>) {
+    k.run[int(Fold::logsumexp)][type] = run_logsumexp<T>;
+    k.across[int(Fold::logsumexp)][type] = across<T, logsumexp_fold>;
+  }
   if constexpr (!is_complex_type<T>) {
-    k.run[kScanMax][type] = run_extreme<T, true>;
-    k.run[kScanMin][type] = run_extreme<T, false>;
-    k.across[kScanMax][type] = across_extreme<T, true>;
-    k.across[kScanMin][type] = across_extreme<T, false>;
+    k.run[int(Fold::max)][type] = run_extreme<T, true>;
+    k.run[int(Fold::min)][type] = run_extreme<T, false>;
+    k.across[int(Fold::max)][type] = across_extreme<T, true>;
+    k.across[int(Fold::min)][type] = across_extreme<T, false>;
   }
 }
 

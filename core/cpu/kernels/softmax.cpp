@@ -1,7 +1,7 @@
 // softmax, log_softmax, logsumexp and their gradients. A line is read from memory once and then
 // stays in the cache: its maximum, the exponentials and their sum, the scaling.
-#include "cpu/kernels/fold.h"
 #include "cpu/kernels/line_kernels.h"
+#include "cpu/kernels/line_sums.h"
 
 namespace ember::cpu::EMBER_ISA {
 namespace {

@@ -6,6 +6,7 @@
 #define conj(x) (x)
 #define isreal(x) (1)
 #define zeros_like(x) ((T)0)
+#define abs_squared(x) ((x) * (x))
 
 DEVICE T f_maximum(T a, T b) { return ((a != a) | (a > b)) ? a : b; }
 DEVICE T f_minimum(T a, T b) { return ((a != a) | (a < b)) ? a : b; }

@@ -56,7 +56,7 @@ DEVICE i64 stretch(const Geometry* r, i64 i, i64* length) {
 #ifdef FOLD
 #ifndef COLUMNS
 KERNEL reduce(GLOBAL M_OUT* out, GLOBAL const M_IN* x, Geometry g, Geometry r, i64 chunks, i64 per,
-              ACC init, ACC p, i64 count) {
+              ACC init, ACC p, i64 n) {
   SHARED(ACC, shared);
   i64 chunk = GROUP_ID % chunks, o = GROUP_ID / chunks * per, last = least(o + per, g.n);
   i64 size = (r.n + chunks - 1) / chunks, step = r.stride[1][0];
@@ -102,7 +102,7 @@ KERNEL reduce(GLOBAL M_OUT* out, GLOBAL const M_IN* x, Geometry g, Geometry r, i
 }
 #else
 KERNEL reduce(GLOBAL M_OUT* out, GLOBAL const M_IN* x, Geometry g, Geometry r, i64 chunks, i64 per,
-              ACC init, ACC p, i64 count) {
+              ACC init, ACC p, i64 n) {
   SHARED(ACC, shared);
   COLUMN_GROUP()
   ACC total[LANES], acc[LANES];

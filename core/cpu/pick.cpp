@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "cpu/index_support.h"
 #include "cpu/kernels/once.h"
+#include "cpu/layout.h"
 #include "cpu/lines.h"
 #include "cpu/parallel.h"
 #include "cpu/radix.h"
@@ -247,7 +247,8 @@ void topk(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
   if (shaped.numel() == 0) return;
   const int64_t k = shaped.dim() ? shaped.size(dim) : 1;
   Rows from(x, dim);
-  RowTarget v(values, dim), at(indices, dim);
+  const Tensor value_rows = dim_last(values, dim), place_rows = dim_last(indices, dim);
+  const Output v(value_rows, x.dtype()), at(place_rows, Dtype::Int64);
   with_order(x.dtype(), from.n, [&](auto tag, auto packed) {
     using T = typename decltype(tag)::type;
     using P = typename decltype(packed)::type;
@@ -274,7 +275,8 @@ void pick(const Tensor& values, const Tensor& indices, const Tensor& x, int dim,
           int64_t k) {
   if (values.numel() == 0) return;
   Rows from(x, dim);
-  RowTarget v(values, dim), at(indices, dim);
+  const Tensor value_rows = dim_last(values, dim), place_rows = dim_last(indices, dim);
+  const Output v(value_rows, x.dtype()), at(place_rows, Dtype::Int64);
   with_order(x.dtype(), from.n, [&](auto tag, auto packed) {
     using T = typename decltype(tag)::type;
     using P = typename decltype(packed)::type;
@@ -301,7 +303,7 @@ void search(const Tensor& out, const Tensor& sorted, const Tensor& values, const
   const Dtype dtype = sorted.dtype() == Dtype::Bool ? Dtype::UInt8 : sorted.dtype();
   Tensor lines = dense(sorted, dtype), wanted = dense(values, dtype);
   Tensor order = sorter ? dense(sorter, Dtype::Int64) : Tensor();
-  Target to(out, Dtype::Int64);
+  const Output to(out, Dtype::Int64);
   const int64_t n = sorted.size(-1),
                 per_line = sorted.dim() == 1 ? values.numel() : values.size(-1);
   with_dtype(dtype, [&](auto tag) {
@@ -311,7 +313,7 @@ void search(const Tensor& out, const Tensor& sorted, const Tensor& values, const
     } else {
       const T *from = lines.data<T>(), *v = wanted.data<T>();
       const int64_t* by = order ? order.data<int64_t>() : nullptr;
-      int64_t* result = to.dense.template data<int64_t>();
+      int64_t* result = to.template data<int64_t>();
       parallel_for(out.numel(), 2048, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i++) {
           int64_t at = i / per_line * n;
