@@ -18,17 +18,29 @@ std::vector<Use> uses_of(const std::vector<int64_t>& words, size_t slots) {
 
 int64_t bytes_of(const Step& s) {
   int64_t n = item_size(s.out.dtype);
-  for (int d = 0; d < s.axes - s.rows; d++) n *= s.shape[d];
+  for (int d = 0; d < s.axes; d++) n *= s.gone >> d & 1 ? 1 : s.shape[d];
   return n;
 }
 
-// As the primitive had it: what was lifted, without the axis that it got.
+Shape gone_axes(const Step& s) {
+  Shape axes;
+  for (int d = 0; d < s.axes; d++)
+    if (s.gone >> d & 1) axes.push_back(d);
+  return axes;
+}
+
+// As the primitive had it: what was lifted, without the axes that it got.
 Tensor tensor_of(const Step& s, const StepOperand& o, const std::vector<Slot>& slots) {
-  const int axes = s.axes - s.lifted;
-  Shape shape(s.shape, axes);
-  if (s.kind == StepKind::Reduce && &o == &s.out) shape.back() = 1;
+  const bool result = s.kind == StepKind::Reduce && &o == &s.out;
+  Shape shape, strides;
+  for (int d = 0; d < s.axes; d++) {
+    const bool gone = s.gone >> d & 1;
+    if (gone && s.lifted) continue;
+    shape.push_back(gone && result ? 1 : s.shape[d]);
+    strides.push_back(o.strides[d]);
+  }
   return from_storage(Ref<Storage>(slots[size_t(o.place)].storage), o.dtype, std::move(shape),
-                      Shape(o.strides, axes), o.offset);
+                      std::move(strides), o.offset);
 }
 
 }  // namespace
@@ -54,6 +66,25 @@ Plan::Plan(const std::vector<int64_t>& words, int64_t steps, size_t slots)
     }
     parts_.push_back(std::move(part));
   }
+  find_done(uses);
+}
+
+// Memory that is given back at once is warm for what comes next.
+void Plan::find_done(const std::vector<Use>& uses) {
+  std::vector<bool> written(uses.size()), seen(uses.size());
+  for (const Step& s : steps_) written[size_t(s.out.place)] = true;
+  for (size_t p = parts_.size(); p-- > 0;) {
+    auto touch = [&](const StepOperand& o) {
+      if (o.tag != Tag::Tensor) return;
+      const size_t slot = size_t(o.place);
+      if (!seen[slot] && written[slot] && uses[slot] == Use::Dead) parts_[p].done.push_back(slot);
+      seen[slot] = true;
+    };
+    for (int i : grouping_.groups[size_t(parts_[p].group)].steps) {
+      touch(steps_[size_t(i)].out);
+      for (int k = 0; k < steps_[size_t(i)].inputs; k++) touch(steps_[size_t(i)].in[size_t(k)]);
+    }
+  }
 }
 
 void Plan::want_code() {
@@ -68,11 +99,13 @@ void Plan::run(const std::vector<Slot>& slots, const std::vector<Number>& number
       run_code(part, slots, numbers);
       stats.kernels++;
       stats.bytes_saved += part.saved;
-      continue;
+    } else {
+      for (int i : grouping_.groups[size_t(part.group)].steps)
+        run_step(steps_[size_t(i)], slots, numbers, device);
+      stats.eager_groups++;
     }
-    for (int i : grouping_.groups[size_t(part.group)].steps)
-      run_step(steps_[size_t(i)], slots, numbers, device);
-    stats.eager_groups++;
+    for (size_t slot : part.done)
+      if (slots[slot].fresh) withdraw(*slots[slot].storage);
   }
 }
 
@@ -130,7 +163,7 @@ void run_step(const Step& s, const std::vector<Slot>& slots, const std::vector<N
     case StepKind::Ternary:
       return device.ternary(Ternary(s.row), s.compute, out, in[0], in[1], in[2], params);
     case StepKind::Reduce:
-      return device.reduce(Reduction(s.row), out, tensors[0], Shape{s.axes - 1}, 0);
+      return device.reduce(Reduction(s.row), out, tensors[0], gone_axes(s), 0);
   }
 }
 

@@ -29,6 +29,7 @@ class Plan {
     Bound bound;
     int group;
     int64_t saved;  // bytes that its kernel does not write and read
+    std::vector<size_t> done{};  // slots that only the trace needs, and nothing after this
   };
   const std::vector<Part>& parts() const { return parts_; }
   const std::vector<Step>& steps() const { return steps_; }
@@ -36,6 +37,7 @@ class Plan {
   const std::vector<int>& staying() const { return staying_; }  // steps for the next trace
 
  private:
+  void find_done(const std::vector<Use>& uses);
   void run_code(const Part& part, const std::vector<Slot>& slots,
                 const std::vector<Number>& numbers);
 
