@@ -17,7 +17,8 @@
 // that are gone. What is computed from such values alone belongs to the same group, but was written
 // down in the space of the results; it is lifted: those axes are added, along which nothing moves.
 // A loop that reduces goes over its rows in several sweeps, each of which computes again what it
-// needs; so it may not write where a later sweep reads.
+// needs; so it may not write where a later sweep reads. Few results are made of those of pieces,
+// after the loop, so that nothing in the same group can use them.
 #include "lazy/grouping.h"
 
 #include <algorithm>
@@ -45,7 +46,6 @@ class Grouper {
     result_.from.resize(steps.size());
     result_.stored.resize(steps.size());
     superseded_.resize(steps.size());
-    per_row_.resize(steps.size());
   }
 
   Grouping run() {
@@ -126,7 +126,7 @@ class Grouper {
 
   // Does an operand of a step have the elements that `w` has one of for each row?
   static bool is_result(const Step& w, const Step& step, const StepOperand& in) {
-    if (!w.rows || w.out.dtype != in.dtype || w.out.offset != in.offset) return false;
+    if (!w.rows || is_in_pieces(w) || w.out.dtype != in.dtype || w.out.offset != in.offset) return false;
     int k = 0;
     for (int d = 0; d < w.axes; d++) {
       if (w.gone >> d & 1) continue;
@@ -147,7 +147,7 @@ class Grouper {
       const StepOperand& in = step.in[size_t(k)];
       if (in.tag != Tag::Tensor) continue;
       if (const int s = source[size_t(k)] = writer(i, k); s >= 0) {
-        first = std::max(first, group_of(s));
+        first = std::max(first, group_of(s) + is_in_pieces(steps_[size_t(s)]));
         continue;
       }
       for (int w : slots_[size_t(in.place)].writes)
@@ -195,8 +195,7 @@ class Grouper {
   int place_fill(int fill, int i, int g) {
     const Step &step = steps_[size_t(i)], &f = steps_[size_t(fill)];
     fills_[size_t(f.out.place)] = -1;
-    bool fits = step.kind != StepKind::Reduce && !step.rows && !result_.groups[size_t(g)].reduces &&
-                f.is_shape(result_.groups[size_t(g)].shape);
+    bool fits = !step.rows && f.is_shape(result_.groups[size_t(g)].shape);
     for (int k = -1; k < step.inputs; k++) {
       const StepOperand& o = operand({i, k});
       if (o.tag == Tag::Tensor && o.place == f.out.place) fits = fits && same({fill, -1}, {i, k});
@@ -220,10 +219,8 @@ class Grouper {
           group.inputs + group.outputs >= (related ? kMostMemory : kMostUnrelated))
         return false;
       if (step.kind == StepKind::Reduce)
-        return !group.flat && (!group.reduces || group.gone == step.gone) &&
-               !is_per_row(i, g, source) && !overwritten(i, g, source);
-      if (!group.reduces) return true;
-      return !overwritten(i, g, source) && (step.rows || !is_per_row(i, g, source));
+        return (!group.reduces || group.gone == step.gone) && !overwritten(i, g, source);
+      return !group.reduces || !overwritten(i, g, source);
     };
     if (related && takes(first)) return first;
     for (int g = int(groups.size()) - 1; g >= first; g--)
@@ -275,25 +272,12 @@ class Grouper {
     return loads;
   }
 
-  // Would its inputs in group g be values of rows, or numbers, all of them?
-  bool is_per_row(int i, int g, const Sources& source) const {
-    const Step& step = steps_[size_t(i)];
-    for (int k = 0; k < step.inputs; k++) {
-      if (step.in[size_t(k)].tag != Tag::Tensor) continue;
-      const int s = source[size_t(k)];
-      if (s < 0 || group_of(s) != g || !per_row_[size_t(s)]) return false;
-    }
-    return true;
-  }
-
   void join(int i, int g, const Sources& source) {
     const Step& step = steps_[size_t(i)];
     Group& group = result_.groups[size_t(g)];
     result_.group_of[size_t(i)] = g;
     sweep_[size_t(i)] = sweep_in(i, g, source);
     loads_[size_t(i)] = loads_in(i, g, source);
-    per_row_[size_t(i)] = step.rows || is_per_row(i, g, source);
-    group.flat = group.flat || (per_row_[size_t(i)] && !step.rows);
     if (step.kind == StepKind::Reduce) {
       group.reduces = true;
       group.gone = step.gone;
@@ -361,12 +345,19 @@ class Grouper {
   std::vector<std::vector<int>> needs_;  // for each step: those whose values it reads from memory
   std::vector<std::vector<int>> loads_;  // and the slots that are read to compute it
   std::vector<int> sweep_;               // of its group, in which it is computed
-  std::vector<bool> per_row_;            // has one value for each row of its group
   std::vector<bool> superseded_;         // written over at the same place by a later step
   Grouping result_;
 };
 
 }  // namespace
+
+bool is_in_pieces(const Step& s) {
+  constexpr int64_t kFew = 1024;
+  if (s.kind != StepKind::Reduce) return false;
+  int64_t results = 1;
+  for (int d = 0; d < s.axes; d++) results *= s.gone >> d & 1 ? 1 : s.shape[d];
+  return results == 1 || (results < kFew && !(s.gone >> (s.axes - 1) & 1));
+}
 
 bool same_place(const Step& a, const StepOperand& x, const Step& b, const StepOperand& y) {
   return x.place == y.place && x.dtype == y.dtype && x.offset == y.offset && a.same_shape(b) &&

@@ -15,8 +15,7 @@ struct Group {
   std::vector<int> steps;       // those that are needed, in their order
   int inputs = 0, outputs = 0;  // about how much memory it reads and writes
   bool reduces = false;
-  int gone = 0;       // axes that are reduced: Step
-  bool flat = false;  // has values of the whole space that are the same everywhere in a row
+  int gone = 0;  // axes that are reduced: Step
   std::vector<std::pair<int, int>> overwrites{};  // (sweep, slot) of what it writes
 };
 
@@ -36,6 +35,10 @@ Grouping group_steps(std::vector<Step>& steps, const std::vector<bool>& unwanted
 bool same_place(const Step& a, const StepOperand& x, const Step& b, const StepOperand& y);
 // Have they no element in common? False if that is not easily seen.
 bool apart(const Step& a, const StepOperand& x, const Step& b, const StepOperand& y);
+
+// Is a reduction one of few results? It is made in pieces, which threads share, and nothing of its
+// group may need it.
+bool is_in_pieces(const Step& step);
 
 constexpr int kMostMemory = 32;  // operands in memory that one loop walks
 using Sources = std::array<int, kMostInputs>;  // whose values the inputs of a step are, or -1

@@ -43,6 +43,27 @@ Tensor tensor_of(const Step& s, const StepOperand& o, const std::vector<Slot>& s
                       std::move(strides), o.offset);
 }
 
+// Results of pieces: (pieces, 1 or a size for each axis).
+Tensor pieces_of(const Step& s, int64_t pieces) {
+  Shape shape{pieces};
+  for (int d = 0; d < s.axes; d++) shape.push_back(s.gone >> d & 1 ? 1 : s.shape[d]);
+  return empty(shape, s.out.dtype, Device());
+}
+
+void join_pieces(const Step& s, const Tensor& parts, const std::vector<Slot>& slots,
+                 Backend& device) {
+  const Tensor out = tensor_of(s, s.out, slots);
+  Shape shape = out.shape(), strides = out.strides();
+  shape.insert(0, 1), strides.insert(0, 0);
+  const Tensor whole = from_storage(out.storage(), s.out.dtype, shape, strides, s.out.offset);
+  const bool mean = Reduction(s.row) == Reduction::Mean;
+  device.reduce(mean ? Reduction::Sum : Reduction(s.row), whole, parts, Shape{0}, 0);
+  if (!mean) return;
+  double count = 1;
+  for (int64_t d : gone_axes(s)) count *= double(s.shape[d]);
+  device.binary(Binary::div, s.out.dtype, out, {&out, nullptr, {}}, {nullptr, nullptr, count});
+}
+
 }  // namespace
 
 Plan::Plan(const std::vector<int64_t>& words, int64_t steps, size_t slots)
@@ -96,7 +117,7 @@ void Plan::run(const std::vector<Slot>& slots, const std::vector<Number>& number
                Stats& stats) {
   for (const Part& part : parts_) {
     if (part.bound.code && part.bound.code->state == Code::State::Ready) {
-      run_code(part, slots, numbers);
+      run_code(part, slots, numbers, device);
       stats.kernels++;
       stats.bytes_saved += part.saved;
     } else {
@@ -111,14 +132,20 @@ void Plan::run(const std::vector<Slot>& slots, const std::vector<Number>& number
 
 // The words of a kernel: docs/compile.md.
 void Plan::run_code(const Part& part, const std::vector<Slot>& slots,
-                    const std::vector<Number>& numbers) {
+                    const std::vector<Number>& numbers, Backend& device) {
   const Bound& bound = part.bound;
   const Code& code = *bound.code;
   std::vector<int64_t> words;
   words.reserve(1 + bound.operands.size() + code.functions.size() + bound.numbers.size() +
                 bound.geometry.size());
+  std::vector<std::pair<int, Tensor>> pieces;
   words.push_back(0);
   for (const Place& place : bound.operands) {
+    if (place.step >= 0) {
+      pieces.emplace_back(place.step, pieces_of(steps_[size_t(place.step)], bound.pieces));
+      words.push_back(reinterpret_cast<int64_t>(pieces.back().second.storage()->data));
+      continue;
+    }
     Storage& s = *slots[size_t(place.slot)].storage;
     if (s.watch & kUnallocated) s.provide();
     words.push_back(reinterpret_cast<int64_t>(s.data) + place.offset);
@@ -126,8 +153,14 @@ void Plan::run_code(const Part& part, const std::vector<Slot>& slots,
   words.insert(words.end(), code.functions.begin(), code.functions.end());
   for (int64_t at : bound.numbers) words.push_back(numbers[size_t(at)].bits);
   words.insert(words.end(), bound.geometry.begin(), bound.geometry.end());
-  const cpu::FusedItem item{words.data(), bound.units};
-  cpu::run_fused(code.kernel, &item, 1, std::max<int64_t>(1, code.grain / bound.length));
+  int64_t units = bound.units, length = bound.length;
+  if (bound.columns) {
+    units *= (bound.columns + code.width - 1) / code.width;
+    length *= code.width;
+  }
+  const cpu::FusedItem item{words.data(), units};
+  cpu::run_fused(code.kernel, &item, 1, std::max<int64_t>(1, code.grain / length));
+  for (const auto& [step, parts] : pieces) join_pieces(steps_[size_t(step)], parts, slots, device);
 }
 
 void run_step(const Step& s, const std::vector<Slot>& slots, const std::vector<Number>& numbers,

@@ -39,7 +39,7 @@ class Plan {
  private:
   void find_done(const std::vector<Use>& uses);
   void run_code(const Part& part, const std::vector<Slot>& slots,
-                const std::vector<Number>& numbers);
+                const std::vector<Number>& numbers, Backend& device);
 
   const std::vector<int64_t> words_;  // what the trace must be equal to; steps point into it
   std::vector<Step> steps_;

@@ -8,6 +8,7 @@
 #include "lazy/sinking.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace ember::lazy {
 
@@ -40,32 +41,29 @@ class Sinker {
     for (int i = int(steps_.size()) - 1; i >= 0; i--) {
       if (readers_[size_t(i)].empty()) continue;
       const int to = group_of(readers_[size_t(i)][0]);
-      moving_.clear();
+      moving_.clear(), copies_.clear();
       if (to == group_of(i) || !may_move(i, to)) continue;
       moving_.push_back(i);
-      const int cost = cost_of(i, to);
+      const int64_t gain = 2 * bytes(i, steps_[size_t(i)].out) - cost_of(i, to);
       const Group& target = result_.groups[size_t(to)];
-      if (cost < 2 + !target.reduces && target.inputs + target.outputs + cost <= kMostMemory)
+      const size_t more = 2 * (moving_.size() + copies_.size());
+      if (gain >= target.reduces && size_t(target.inputs + target.outputs) + more <= kMostMemory)
         move(to);
     }
   }
 
  private:
-  bool is_moving(int i) const {
-    return std::find(moving_.begin(), moving_.end(), i) != moving_.end();
+  static bool has(const std::vector<int>& all, int one) {
+    return std::find(all.begin(), all.end(), one) != all.end();
   }
+  bool is_moving(int i) const { return has(moving_, i); }
 
   bool may_move(int i, int to) const {
     const Step& step = steps_[size_t(i)];
     const size_t slot = size_t(step.out.place);
-    if (step.kind == StepKind::Reduce || step.rows || !unwanted_[slot] || superseded_[size_t(i)] ||
-        writes_[slot].size() != 1 || !step.is_shape(result_.groups[size_t(to)].shape))
+    if (step.kind == StepKind::Reduce || step.rows || !unwanted_[slot] ||
+        !step.is_shape(result_.groups[size_t(to)].shape) || !may_be_read(i))
       return false;
-    for (int k = 0; k < step.inputs; k++) {
-      if (step.in[size_t(k)].tag != Tag::Tensor) continue;
-      const std::vector<int>& before = writes_[size_t(step.in[size_t(k)].place)];
-      if (!before.empty() && before.back() >= i) return false;
-    }
     for (int r : readers_[size_t(i)]) {
       if (group_of(r) != to && !is_moving(r)) return false;
       const Step& reader = steps_[size_t(r)];
@@ -79,31 +77,83 @@ class Sinker {
     return true;
   }
 
-  // Operands that more are read and written, if step i moves; chooses what moves along.
-  int cost_of(int i, int to) {
-    int cost = 0;
+  // Would its inputs, read later, still be what they are? And does nobody else write its value?
+  bool may_be_read(int i) const {
+    const Step& step = steps_[size_t(i)];
+    if (superseded_[size_t(i)] || writes_[size_t(step.out.place)].size() != 1) return false;
+    for (int k = 0; k < step.inputs; k++) {
+      if (step.in[size_t(k)].tag != Tag::Tensor) continue;
+      const std::vector<int>& before = writes_[size_t(step.in[size_t(k)].place)];
+      if (!before.empty() && before.back() >= i) return false;
+    }
+    return true;
+  }
+
+  // Of an operand, as far as it moves.
+  int64_t bytes(int i, const StepOperand& o) const {
+    const Step& step = steps_[size_t(i)];
+    int64_t n = item_size(o.dtype);
+    for (int d = 0; d < step.axes; d++) n *= o.strides[d] ? step.shape[d] : 1;
+    return n;
+  }
+
+  // Bytes that more are read and written, if step i moves; chooses what moves along.
+  int64_t cost_of(int i, int to) {
+    int64_t cost = 0;
     const int g = group_of(i);
     for (int k = 0; k < steps_[size_t(i)].inputs; k++) {
       const StepOperand& in = steps_[size_t(i)].in[size_t(k)];
       if (in.tag != Tag::Tensor) continue;
       const int p = result_.from[size_t(i)][size_t(k)];
-      const bool known = reads(to, i, in, false);
+      const int known = reads(to, i, in, false);
       if (p < 0) {
-        cost += !known - !reads(g, i, in, true);
+        cost += bytes(i, in) * (!known - !reads(g, i, in, true));
         continue;
       }
-      if (is_moving(p)) continue;
-      const int there = !known + !is_written(p);
+      if (has(moving_, p) || has(copies_, p)) continue;
+      const int64_t there = bytes(i, in) * (!known + !is_written(p));
       if (moving_.size() < kMostMoved && may_move(p, to)) {
-        const size_t before = moving_.size();
+        const auto before = std::pair(moving_, copies_);
         moving_.push_back(p);
-        if (const int with = cost_of(p, to); with <= there) {
+        if (const int64_t with = cost_of(p, to); with <= there) {
           cost += with;
           continue;
         }
-        moving_.resize(before);
+        std::tie(moving_, copies_) = before;
       }
+      const std::vector<int> before = copies_;
+      if (const int64_t with = cost_of_copy(p, to); with >= 0 && with < there) {
+        cost += with;
+        continue;
+      }
+      copies_ = before;
       cost += there;
+    }
+    return cost;
+  }
+
+  // Bytes that are read to compute step p in both groups; -1 if it had better not be.
+  int64_t cost_of_copy(int p, int to) {
+    const Step& step = steps_[size_t(p)];
+    const Binary f = Binary(step.row);
+    const bool cheap = step.kind == StepKind::Binary &&
+                       (f == Binary::add || f == Binary::sub || f == Binary::mul);
+    if (!cheap || step.rows || copies_.size() >= kMostMoved || !may_be_read(p) ||
+        !step.is_shape(result_.groups[size_t(to)].shape))
+      return -1;
+    copies_.push_back(p);
+    int64_t cost = 0;
+    for (int k = 0; k < step.inputs; k++) {
+      const StepOperand& in = step.in[size_t(k)];
+      if (in.tag != Tag::Tensor) continue;
+      const int q = result_.from[size_t(p)][size_t(k)];
+      if (q >= 0 && !has(copies_, q)) {
+        const int64_t with = cost_of_copy(q, to);
+        if (with < 0) return -1;
+        cost += with;
+      } else if (q < 0 && !reads(to, p, in, false)) {
+        cost += bytes(p, in);
+      }
     }
     return cost;
   }
@@ -136,11 +186,13 @@ class Sinker {
     std::erase_if(result_.groups[size_t(g)].steps, [&](int i) { return is_moving(i); });
     std::vector<int>& there = result_.groups[size_t(to)].steps;
     there.insert(there.end(), moving_.begin(), moving_.end());
+    for (int i : copies_)
+      if (!has(there, i)) there.push_back(i);
     std::sort(there.begin(), there.end());
     for (int i : moving_) result_.group_of[size_t(i)] = to;
     for (int i : moving_) {
       for (int& from : result_.from[size_t(i)]) {
-        if (from < 0 || group_of(from) == to) continue;
+        if (from < 0 || group_of(from) == to || has(copies_, from)) continue;
         needs_[size_t(i)].push_back(from);
         from = -1;
         result_.groups[size_t(to)].inputs++;
@@ -164,7 +216,7 @@ class Sinker {
   std::vector<std::vector<int>>& needs_;
   std::vector<std::vector<int>> readers_;  // of the value of each step, from memory or passed on
   std::vector<std::vector<int>> writes_;   // of each slot
-  std::vector<int> moving_;
+  std::vector<int> moving_, copies_;
 };
 
 }  // namespace

@@ -108,6 +108,9 @@ class StandIn final : public Backend {
 
   bool defers(Is<Primitive::reduce>, Reduction f, const Tensor& out, const Tensor& x,
               const Shape& dims, double p);
+  bool defers(Is<Primitive::variance>, const Tensor& out, const Tensor& mean, const Tensor& x,
+              const Shape& dims, double correction, bool root);
+  bool defers(Is<Primitive::join>, const Tensor& out, const TensorList& parts, int dim);
 
   Backend* device_ = nullptr;
 };

@@ -20,7 +20,8 @@ class Layout(NamedTuple):
     """How the operands of a call lie in memory, as far as the code depends on it.
 
     `patterns` has a letter for each input, then for each output, for the axis that is
-    vectorised: c (one after the other), b (one element for all), s (any stride).
+    vectorised: c (one after the other), b (one element for all), s (any stride). It is
+    large for inputs with one element for all that is reduced together.
     `rank` counts the axes, the last `reduced` of which a reduction goes over. A unit of
     work is what is reduced together, and the last axis is the vectorised one; or, if
     `columns` is not 0, so many elements of the last axis that stays, and that axis is.
