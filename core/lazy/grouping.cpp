@@ -108,8 +108,7 @@ class Grouper {
     if (!rows) return -1;
     auto extended = [&](const int64_t* of, auto along) {
       std::vector<int64_t>& all = result_.lifted.emplace_back();
-      for (int d = 0; d < rows->axes; d++)
-        all.push_back(rows->gone >> d & 1 ? along(d) : *of++);
+      for (int d = 0; d < rows->axes; d++) all.push_back(rows->gone >> d & 1 ? along(d) : *of++);
       return all.data();
     };
     auto still = [](int) -> int64_t { return 0; };
@@ -126,7 +125,8 @@ class Grouper {
 
   // Does an operand of a step have the elements that `w` has one of for each row?
   static bool is_result(const Step& w, const Step& step, const StepOperand& in) {
-    if (!w.rows || is_in_pieces(w) || w.out.dtype != in.dtype || w.out.offset != in.offset) return false;
+    if (!w.rows || is_in_pieces(w) || w.out.dtype != in.dtype || w.out.offset != in.offset)
+      return false;
     int k = 0;
     for (int d = 0; d < w.axes; d++) {
       if (w.gone >> d & 1) continue;
@@ -140,7 +140,7 @@ class Grouper {
   // False if it would not come into the group that it was lifted for.
   bool place(int i, int rows_of) {
     const Step& step = steps_[size_t(i)];
-    int first = 0;      // the earliest group
+    int first = 0;               // the earliest group
     Sources source{-1, -1, -1};  // whose value an input is
     bool related = false;
     for (int k = 0; k < step.inputs; k++) {

@@ -15,7 +15,7 @@ struct Group {
   std::vector<int> steps;       // those that are needed, in their order
   int inputs = 0, outputs = 0;  // about how much memory it reads and writes
   bool reduces = false;
-  int gone = 0;  // axes that are reduced: Step
+  int gone = 0;                                   // axes that are reduced: Step
   std::vector<std::pair<int, int>> overwrites{};  // (sweep, slot) of what it writes
 };
 
@@ -40,7 +40,7 @@ bool apart(const Step& a, const StepOperand& x, const Step& b, const StepOperand
 // group may need it.
 bool is_in_pieces(const Step& step);
 
-constexpr int kMostMemory = 32;  // operands in memory that one loop walks
+constexpr int kMostMemory = 32;                // operands in memory that one loop walks
 using Sources = std::array<int, kMostInputs>;  // whose values the inputs of a step are, or -1
 struct Access {
   int step, operand;  // -1: the output

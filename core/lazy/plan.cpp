@@ -195,8 +195,7 @@ void run_step(const Step& s, const std::vector<Slot>& slots, const std::vector<N
       return device.compare(Compare(s.row), s.compute, out, in[0], in[1], params);
     case StepKind::Ternary:
       return device.ternary(Ternary(s.row), s.compute, out, in[0], in[1], in[2], params);
-    case StepKind::Reduce:
-      return device.reduce(Reduction(s.row), out, tensors[0], gone_axes(s), 0);
+    case StepKind::Reduce: return device.reduce(Reduction(s.row), out, tensors[0], gone_axes(s), 0);
   }
 }
 

@@ -156,9 +156,8 @@ class Writer {
   void walk_points(std::vector<Axis>& axes) const {
     const size_t lead = outputs_.empty() ? 0 : inputs_.size();
     if (!operands_.empty())
-      std::stable_sort(axes.begin(), axes.end(), [&](const Axis& a, const Axis& b) {
-        return a.steps[lead] > b.steps[lead];
-      });
+      std::stable_sort(axes.begin(), axes.end(),
+                       [&](const Axis& a, const Axis& b) { return a.steps[lead] > b.steps[lead]; });
     merge(axes);
     if (axes.empty()) axes.push_back({1, std::vector<int64_t>(operands_.size())});
     if (axes.back().size >= kShort) return;
@@ -268,8 +267,7 @@ class Writer {
     if (reduces_) {
       for (size_t d = stay_; d < axes_.size(); d++) bound_.length *= axes_[d].size;
       program_.long_rows = bound_.length > (columns_ ? kTallColumn : kLongRow);
-      program_.short_rows =
-          !columns_ && program_.reduced == 1 && bound_.length <= kShortRow;
+      program_.short_rows = !columns_ && program_.reduced == 1 && bound_.length <= kShortRow;
     }
     if (columns_) {
       bound_.columns = axes_[along].size;
@@ -278,11 +276,10 @@ class Writer {
     int strided = 0;
     for (size_t k = 0; k < operands_.size(); k++) {
       const StepOperand& o = *operands_[k];
-      const bool input = k < inputs_.size(), result = !input && reduces_ &&
-                                                      program_.rows[k - inputs_.size()];
+      const bool input = k < inputs_.size(),
+                 result = !input && reduces_ && program_.rows[k - inputs_.size()];
       bound_.operands.push_back({o.place, o.offset * item_size(o.dtype)});
-      if (result && in_pieces_)
-        bound_.operands.back().step = outputs_[k - inputs_.size()].step;
+      if (result && in_pieces_) bound_.operands.back().step = outputs_[k - inputs_.size()].step;
       for (const Axis& axis : axes_) bound_.geometry.push_back(axis.steps[k]);
       const int64_t step = axes_[along].steps[k];
       char letter = 's';
@@ -316,7 +313,7 @@ class Writer {
   std::vector<const StepOperand*> operands_;  // inputs, then outputs
   std::vector<Axis> axes_;                    // those that stay, then those that are reduced
   size_t stay_ = 0;
-  int64_t total_ = 0;  // of the axis that is in pieces
+  int64_t total_ = 0;                         // of the axis that is in pieces
   std::unordered_map<int, int> values_;       // nodes of steps
   std::unordered_map<int64_t, int> numbers_;  // nodes of numbers
   std::vector<Load> loads_;

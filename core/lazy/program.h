@@ -63,7 +63,7 @@ struct Code {
   cpu::FusedKernel kernel = nullptr;
   std::vector<int64_t> functions;  // addresses of row kernels that it calls
   int64_t grain = 1 << 15;
-  int64_t width = 0;  // columns that are reduced together
+  int64_t width = 0;       // columns that are reduced together
   void* ticket = nullptr;  // the host's, while it is asked for
 };
 
@@ -77,11 +77,11 @@ struct Bound {
   std::vector<Place> operands;    // inputs, then outputs
   std::vector<int64_t> numbers;   // of the trace, in the order of the program's
   std::vector<int64_t> geometry;  // sizes, then the strides of each operand in bytes
-  int64_t units = 1;    // without columns
-  int64_t columns = 0;  // of which some make a unit, if not 0
-  int64_t length = 1;   // elements of a unit, or of one column of it
-  int64_t pieces = 0;   // of results that are made of such
-  bool pays = true;    // to generate code, rather than run the steps one by one
+  int64_t units = 1;              // without columns
+  int64_t columns = 0;            // of which some make a unit, if not 0
+  int64_t length = 1;             // elements of a unit, or of one column of it
+  int64_t pieces = 0;             // of results that are made of such
+  bool pays = true;               // to generate code, rather than run the steps one by one
 };
 // The group's program, bound to the slots and numbers of its trace; its code is that of an equal
 // program before.

@@ -136,8 +136,8 @@ class Sinker {
   int64_t cost_of_copy(int p, int to) {
     const Step& step = steps_[size_t(p)];
     const Binary f = Binary(step.row);
-    const bool cheap = step.kind == StepKind::Binary &&
-                       (f == Binary::add || f == Binary::sub || f == Binary::mul);
+    const bool cheap =
+        step.kind == StepKind::Binary && (f == Binary::add || f == Binary::sub || f == Binary::mul);
     if (!cheap || step.rows || copies_.size() >= kMostMoved || !may_be_read(p) ||
         !step.is_shape(result_.groups[size_t(to)].shape))
       return -1;

@@ -132,7 +132,7 @@ struct Step {
   // axes that are `gone` are 0: of a reduction, and of what is computed for rows only and was
   // `lifted` to the space of their elements (grouping.cpp).
   bool rows = false, lifted = false;
-  int gone = 0;  // a bit for each axis that has gone from such an output
+  int gone = 0;                // a bit for each axis that has gone from such an output
   const int64_t *begin, *end;  // its words
   bool same_shape(const Step& o) const;
   bool is_shape(const std::vector<int64_t>& sizes) const;
