@@ -76,10 +76,13 @@ Plan::Plan(const std::vector<int64_t>& words, int64_t steps, size_t slots)
   for (size_t g = 0; g < grouping_.groups.size(); g++) {
     const Group& group = grouping_.groups[g];
     if (group.steps.empty()) continue;
-    Part part{{}, int(g), 0};
+    Part part{{}, int(g), group.steps};
     // One step alone is what the device does best.
     if (group.steps.size() > 1) part.bound = bind(group, grouping_, steps_);
-    if (!part.bound.pays) part.bound.code = nullptr;
+    if (!part.bound.code || !part.bound.pays) {
+      for (int i : group.steps) parts_.push_back(Part{{}, int(g), {i}});
+      continue;
+    }
     for (int i : group.steps) {
       for (int from : grouping_.from[size_t(i)])
         if (from >= 0) part.saved += bytes_of(steps_[size_t(from)]);
@@ -101,7 +104,7 @@ void Plan::find_done(const std::vector<Use>& uses) {
       if (!seen[slot] && written[slot] && uses[slot] == Use::Dead) parts_[p].done.push_back(slot);
       seen[slot] = true;
     };
-    for (int i : grouping_.groups[size_t(parts_[p].group)].steps) {
+    for (int i : parts_[p].steps) {
       touch(steps_[size_t(i)].out);
       for (int k = 0; k < steps_[size_t(i)].inputs; k++) touch(steps_[size_t(i)].in[size_t(k)]);
     }
@@ -121,8 +124,7 @@ void Plan::run(const std::vector<Slot>& slots, const std::vector<Number>& number
       stats.kernels++;
       stats.bytes_saved += part.saved;
     } else {
-      for (int i : grouping_.groups[size_t(part.group)].steps)
-        run_step(steps_[size_t(i)], slots, numbers, device);
+      for (int i : part.steps) run_step(steps_[size_t(i)], slots, numbers, device);
       stats.eager_groups++;
     }
     for (size_t slot : part.done)
@@ -139,6 +141,7 @@ void Plan::run_code(const Part& part, const std::vector<Slot>& slots,
   words.reserve(1 + bound.operands.size() + code.functions.size() + bound.numbers.size() +
                 bound.geometry.size());
   std::vector<std::pair<int, Tensor>> pieces;
+  std::vector<Tensor> packed;
   words.push_back(0);
   for (const Place& place : bound.operands) {
     if (place.step >= 0) {
@@ -147,6 +150,14 @@ void Plan::run_code(const Part& part, const std::vector<Slot>& slots,
       continue;
     }
     Storage& s = *slots[size_t(place.slot)].storage;
+    if (place.packing >= 0) {
+      const Packing& p = bound.packings[size_t(place.packing)];
+      packed.push_back(empty(p.shape, p.dtype, Device()));
+      device.copy(packed.back(),
+                  from_storage(Ref<Storage>(&s), p.dtype, p.shape, p.strides, p.offset));
+      words.push_back(reinterpret_cast<int64_t>(packed.back().storage()->data));
+      continue;
+    }
     if (s.watch & kUnallocated) s.provide();
     words.push_back(reinterpret_cast<int64_t>(s.data) + place.offset);
   }

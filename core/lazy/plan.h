@@ -28,7 +28,8 @@ class Plan {
   struct Part {
     Bound bound;
     int group;
-    int64_t saved;               // bytes that its kernel does not write and read
+    std::vector<int> steps;      // of the group: all, or one, where it has no kernel
+    int64_t saved = 0;           // bytes that its kernel does not write and read
     std::vector<size_t> done{};  // slots that only the trace needs, and nothing after this
   };
   const std::vector<Part>& parts() const { return parts_; }

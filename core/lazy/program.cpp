@@ -12,6 +12,8 @@ namespace {
 using Op = ProgramNode::Op;
 
 constexpr int kStridedCost = 2;  // steps that are spared to make up for elements one by one
+constexpr int kFarCost = 4;      // times as much, where each has a line of the caches for itself
+constexpr int64_t kFar = 64, kWorthPacking = 1 << 16;  // bytes
 // Of rows: longer ones are summed in steps, as columns are, shorter ones kept in the caches
 // (_kernel.py, _emit.py).
 constexpr int64_t kLongRow = 8192, kTallColumn = 256, kShortRow = 4096;
@@ -37,6 +39,7 @@ class Writer {
       if (here && grouping_.stored[size_t(i)] && !written_again(n)) store(i);
     }
     walk();
+    pack();
     if (in_pieces_) divide();
     lay_out();
     return std::move(bound_);
@@ -220,6 +223,34 @@ class Writer {
     program_.reduced = int(gone.size());
   }
 
+  // Inputs whose elements are far apart along the vectors are copied first, which the device does
+  // in tiles.
+  void pack() {
+    const size_t along = (columns_ ? stay_ : axes_.size()) - 1;
+    for (size_t k = 0; k < inputs_.size(); k++) {
+      const int64_t size = item_size(inputs_[k]->dtype);
+      int64_t elements = 1;
+      for (const Axis& axis : axes_) elements *= axis.steps[k] ? axis.size : 1;
+      if (std::abs(axes_[along].steps[k]) < kFar || elements * size < kWorthPacking) continue;
+      Packing packing{inputs_[k]->dtype, {}, {}, inputs_[k]->offset};
+      std::vector<size_t> order;
+      for (size_t d = 0; d < axes_.size(); d++)
+        if (d != along && axes_[d].steps[k]) order.push_back(d);
+      order.push_back(along);
+      for (size_t d : order) {
+        packing.shape.push_back(axes_[d].size);
+        packing.strides.push_back(axes_[d].steps[k] / size);
+      }
+      int64_t step = size;
+      for (size_t n = order.size(); n-- > 0;) {
+        axes_[order[n]].steps[k] = step;
+        step *= axes_[order[n]].size;
+      }
+      packings_[k] = int(bound_.packings.size());
+      bound_.packings.push_back(std::move(packing));
+    }
+  }
+
   // A first axis that counts pieces of the first one that is reduced.
   void divide() {
     Axis& cut = axes_[stay_];
@@ -279,6 +310,8 @@ class Writer {
       const bool input = k < inputs_.size(),
                  result = !input && reduces_ && program_.rows[k - inputs_.size()];
       bound_.operands.push_back({o.place, o.offset * item_size(o.dtype)});
+      if (auto at = packings_.find(k); at != packings_.end())
+        bound_.operands.back().packing = at->second;
       if (result && in_pieces_) bound_.operands.back().step = outputs_[k - inputs_.size()].step;
       for (const Axis& axis : axes_) bound_.geometry.push_back(axis.steps[k]);
       const int64_t step = axes_[along].steps[k];
@@ -291,9 +324,11 @@ class Writer {
       for (size_t d = stay_; d < axes_.size(); d++) of_row = of_row && axes_[d].steps[k] == 0;
       if (of_row) letter = char(letter - 'a' + 'A');
       program_.patterns += letter;
-      strided += letter == 's' && !result;
+      const bool far = std::abs(step) >= kFar;  // of an output
+      strided += letter == 's' && !result ? (far && !input ? kFarCost : 1) : 0;
     }
     if (in_pieces_) bound_.geometry.push_back(total_);
+    strided += 2 * int(bound_.packings.size());
     bound_.pays = kStridedCost * strided < int(group_.steps.size());
   }
 
@@ -312,6 +347,7 @@ class Writer {
   bool reduces_ = false, in_pieces_ = false, columns_ = false;
   std::vector<const StepOperand*> operands_;  // inputs, then outputs
   std::vector<Axis> axes_;                    // those that stay, then those that are reduced
+  std::unordered_map<size_t, int> packings_;  // of inputs
   size_t stay_ = 0;
   int64_t total_ = 0;                         // of the axis that is in pieces
   std::unordered_map<int, int> values_;       // nodes of steps

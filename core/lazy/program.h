@@ -71,10 +71,18 @@ struct Code {
 struct Place {
   int64_t slot, offset;  // in bytes
   int step = -1;         // of an output that is in pieces at first: that of the reduction
+  int packing = -1;      // of an input that is copied first: Bound::packings
+};
+// A copy of an input whose elements lie far apart, in the order in which a kernel reads them.
+struct Packing {
+  Dtype dtype;
+  Shape shape, strides;  // of the input, in elements
+  int64_t offset;
 };
 struct Bound {
   std::shared_ptr<Code> code;
-  std::vector<Place> operands;    // inputs, then outputs
+  std::vector<Place> operands;  // inputs, then outputs
+  std::vector<Packing> packings{};
   std::vector<int64_t> numbers;   // of the trace, in the order of the program's
   std::vector<int64_t> geometry;  // sizes, then the strides of each operand in bytes
   int64_t units = 1;              // without columns
