@@ -129,3 +129,15 @@ def test_a_slice_read_and_written_in_turn():
     with region(wait=True):
         found = program(matrix()())
     assert bits(found) == wanted
+
+
+def test_operands_that_lie_across():
+    """Transposed ones are copied first, where there is much to compute."""
+
+    def program(x):
+        y = ((x[:, :160] + x[:, :160].t()) * 0.5 - 1).relu() + x.t()[:160]
+        z = y.exp() * x.t()[:160].abs() + 2
+        x[:, :160].mul_(0.5).add_(z.t() * 0).sub_(x.t()[:160] * 0)
+        return y, z, x, (y * 2 + z.t().round()).amax(), (y - x.t()[:160] * 3).amin(0)
+
+    check(program, matrix(3, 160, 200))
