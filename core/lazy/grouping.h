@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <utility>
 
 #include "lazy/trace.h"
 
@@ -14,8 +15,8 @@ struct Group {
   std::vector<int> steps;       // those that are needed, in their order
   int inputs = 0, outputs = 0;  // about how much memory it reads and writes
   bool reduces = false;
-  bool overwrites = false;  // what it reads
-  bool flat = false;        // has values of the whole space that are the same everywhere in a row
+  int gone = 0;                                   // axes that are reduced: Step
+  std::vector<std::pair<int, int>> overwrites{};  // (sweep, slot) of what it writes
 };
 
 struct Grouping {
@@ -32,5 +33,21 @@ Grouping group_steps(std::vector<Step>& steps, const std::vector<bool>& unwanted
 
 // Are these the same elements, in the same order?
 bool same_place(const Step& a, const StepOperand& x, const Step& b, const StepOperand& y);
+// Have they no element in common? False if that is not easily seen.
+bool apart(const Step& a, const StepOperand& x, const Step& b, const StepOperand& y);
+
+// Is a reduction one of few results? It is made in pieces, which threads share, and nothing of its
+// group may need it.
+bool is_in_pieces(const Step& step);
+
+constexpr int kMostMemory = 32;                // operands in memory that one loop walks
+using Sources = std::array<int, kMostInputs>;  // whose values the inputs of a step are, or -1
+struct Access {
+  int step, operand;  // -1: the output
+};
+struct History {
+  std::vector<int> writes;
+  std::vector<Access> reads;  // from memory
+};
 
 }  // namespace ember::lazy

@@ -18,17 +18,50 @@ std::vector<Use> uses_of(const std::vector<int64_t>& words, size_t slots) {
 
 int64_t bytes_of(const Step& s) {
   int64_t n = item_size(s.out.dtype);
-  for (int d = 0; d < s.axes - s.rows; d++) n *= s.shape[d];
+  for (int d = 0; d < s.axes; d++) n *= s.gone >> d & 1 ? 1 : s.shape[d];
   return n;
 }
 
-// As the primitive had it: what was lifted, without the axis that it got.
+Shape gone_axes(const Step& s) {
+  Shape axes;
+  for (int d = 0; d < s.axes; d++)
+    if (s.gone >> d & 1) axes.push_back(d);
+  return axes;
+}
+
+// As the primitive had it: what was lifted, without the axes that it got.
 Tensor tensor_of(const Step& s, const StepOperand& o, const std::vector<Slot>& slots) {
-  const int axes = s.axes - s.lifted;
-  Shape shape(s.shape, axes);
-  if (s.kind == StepKind::Reduce && &o == &s.out) shape.back() = 1;
+  const bool result = s.kind == StepKind::Reduce && &o == &s.out;
+  Shape shape, strides;
+  for (int d = 0; d < s.axes; d++) {
+    const bool gone = s.gone >> d & 1;
+    if (gone && s.lifted) continue;
+    shape.push_back(gone && result ? 1 : s.shape[d]);
+    strides.push_back(o.strides[d]);
+  }
   return from_storage(Ref<Storage>(slots[size_t(o.place)].storage), o.dtype, std::move(shape),
-                      Shape(o.strides, axes), o.offset);
+                      std::move(strides), o.offset);
+}
+
+// Results of pieces: (pieces, 1 or a size for each axis).
+Tensor pieces_of(const Step& s, int64_t pieces) {
+  Shape shape{pieces};
+  for (int d = 0; d < s.axes; d++) shape.push_back(s.gone >> d & 1 ? 1 : s.shape[d]);
+  return empty(shape, s.out.dtype, Device());
+}
+
+void join_pieces(const Step& s, const Tensor& parts, const std::vector<Slot>& slots,
+                 Backend& device) {
+  const Tensor out = tensor_of(s, s.out, slots);
+  Shape shape = out.shape(), strides = out.strides();
+  shape.insert(0, 1), strides.insert(0, 0);
+  const Tensor whole = from_storage(out.storage(), s.out.dtype, shape, strides, s.out.offset);
+  const bool mean = Reduction(s.row) == Reduction::Mean;
+  device.reduce(mean ? Reduction::Sum : Reduction(s.row), whole, parts, Shape{0}, 0);
+  if (!mean) return;
+  double count = 1;
+  for (int64_t d : gone_axes(s)) count *= double(s.shape[d]);
+  device.binary(Binary::div, s.out.dtype, out, {&out, nullptr, {}}, {nullptr, nullptr, count});
 }
 
 }  // namespace
@@ -43,16 +76,38 @@ Plan::Plan(const std::vector<int64_t>& words, int64_t steps, size_t slots)
   for (size_t g = 0; g < grouping_.groups.size(); g++) {
     const Group& group = grouping_.groups[g];
     if (group.steps.empty()) continue;
-    Part part{{}, int(g), 0};
+    Part part{{}, int(g), group.steps};
     // One step alone is what the device does best.
     if (group.steps.size() > 1) part.bound = bind(group, grouping_, steps_);
-    if (!part.bound.pays) part.bound.code = nullptr;
+    if (!part.bound.code || !part.bound.pays) {
+      for (int i : group.steps) parts_.push_back(Part{{}, int(g), {i}});
+      continue;
+    }
     for (int i : group.steps) {
       for (int from : grouping_.from[size_t(i)])
         if (from >= 0) part.saved += bytes_of(steps_[size_t(from)]);
       if (!grouping_.stored[size_t(i)]) part.saved += bytes_of(steps_[size_t(i)]);
     }
     parts_.push_back(std::move(part));
+  }
+  find_done(uses);
+}
+
+// Memory that is given back at once is warm for what comes next.
+void Plan::find_done(const std::vector<Use>& uses) {
+  std::vector<bool> written(uses.size()), seen(uses.size());
+  for (const Step& s : steps_) written[size_t(s.out.place)] = true;
+  for (size_t p = parts_.size(); p-- > 0;) {
+    auto touch = [&](const StepOperand& o) {
+      if (o.tag != Tag::Tensor) return;
+      const size_t slot = size_t(o.place);
+      if (!seen[slot] && written[slot] && uses[slot] == Use::Dead) parts_[p].done.push_back(slot);
+      seen[slot] = true;
+    };
+    for (int i : parts_[p].steps) {
+      touch(steps_[size_t(i)].out);
+      for (int k = 0; k < steps_[size_t(i)].inputs; k++) touch(steps_[size_t(i)].in[size_t(k)]);
+    }
   }
 }
 
@@ -65,36 +120,58 @@ void Plan::run(const std::vector<Slot>& slots, const std::vector<Number>& number
                Stats& stats) {
   for (const Part& part : parts_) {
     if (part.bound.code && part.bound.code->state == Code::State::Ready) {
-      run_code(part, slots, numbers);
+      run_code(part, slots, numbers, device);
       stats.kernels++;
       stats.bytes_saved += part.saved;
-      continue;
+    } else {
+      for (int i : part.steps) run_step(steps_[size_t(i)], slots, numbers, device);
+      stats.eager_groups++;
     }
-    for (int i : grouping_.groups[size_t(part.group)].steps)
-      run_step(steps_[size_t(i)], slots, numbers, device);
-    stats.eager_groups++;
+    for (size_t slot : part.done)
+      if (slots[slot].fresh) withdraw(*slots[slot].storage);
   }
 }
 
 // The words of a kernel: docs/compile.md.
 void Plan::run_code(const Part& part, const std::vector<Slot>& slots,
-                    const std::vector<Number>& numbers) {
+                    const std::vector<Number>& numbers, Backend& device) {
   const Bound& bound = part.bound;
   const Code& code = *bound.code;
   std::vector<int64_t> words;
   words.reserve(1 + bound.operands.size() + code.functions.size() + bound.numbers.size() +
                 bound.geometry.size());
+  std::vector<std::pair<int, Tensor>> pieces;
+  std::vector<Tensor> packed;
   words.push_back(0);
   for (const Place& place : bound.operands) {
+    if (place.step >= 0) {
+      pieces.emplace_back(place.step, pieces_of(steps_[size_t(place.step)], bound.pieces));
+      words.push_back(reinterpret_cast<int64_t>(pieces.back().second.storage()->data));
+      continue;
+    }
     Storage& s = *slots[size_t(place.slot)].storage;
+    if (place.packing >= 0) {
+      const Packing& p = bound.packings[size_t(place.packing)];
+      packed.push_back(empty(p.shape, p.dtype, Device()));
+      device.copy(packed.back(),
+                  from_storage(Ref<Storage>(&s), p.dtype, p.shape, p.strides, p.offset));
+      words.push_back(reinterpret_cast<int64_t>(packed.back().storage()->data));
+      continue;
+    }
     if (s.watch & kUnallocated) s.provide();
     words.push_back(reinterpret_cast<int64_t>(s.data) + place.offset);
   }
   words.insert(words.end(), code.functions.begin(), code.functions.end());
   for (int64_t at : bound.numbers) words.push_back(numbers[size_t(at)].bits);
   words.insert(words.end(), bound.geometry.begin(), bound.geometry.end());
-  const cpu::FusedItem item{words.data(), bound.units};
-  cpu::run_fused(code.kernel, &item, 1, std::max<int64_t>(1, code.grain / bound.length));
+  int64_t units = bound.units, length = bound.length;
+  if (bound.columns) {
+    units *= (bound.columns + code.width - 1) / code.width;
+    length *= code.width;
+  }
+  const cpu::FusedItem item{words.data(), units};
+  cpu::run_fused(code.kernel, &item, 1, std::max<int64_t>(1, code.grain / length));
+  for (const auto& [step, parts] : pieces) join_pieces(steps_[size_t(step)], parts, slots, device);
 }
 
 void run_step(const Step& s, const std::vector<Slot>& slots, const std::vector<Number>& numbers,
@@ -129,8 +206,7 @@ void run_step(const Step& s, const std::vector<Slot>& slots, const std::vector<N
       return device.compare(Compare(s.row), s.compute, out, in[0], in[1], params);
     case StepKind::Ternary:
       return device.ternary(Ternary(s.row), s.compute, out, in[0], in[1], in[2], params);
-    case StepKind::Reduce:
-      return device.reduce(Reduction(s.row), out, tensors[0], Shape{s.axes - 1}, 0);
+    case StepKind::Reduce: return device.reduce(Reduction(s.row), out, tensors[0], gone_axes(s), 0);
   }
 }
 

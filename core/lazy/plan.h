@@ -28,7 +28,9 @@ class Plan {
   struct Part {
     Bound bound;
     int group;
-    int64_t saved;  // bytes that its kernel does not write and read
+    std::vector<int> steps;      // of the group: all, or one, where it has no kernel
+    int64_t saved = 0;           // bytes that its kernel does not write and read
+    std::vector<size_t> done{};  // slots that only the trace needs, and nothing after this
   };
   const std::vector<Part>& parts() const { return parts_; }
   const std::vector<Step>& steps() const { return steps_; }
@@ -36,8 +38,9 @@ class Plan {
   const std::vector<int>& staying() const { return staying_; }  // steps for the next trace
 
  private:
+  void find_done(const std::vector<Use>& uses);
   void run_code(const Part& part, const std::vector<Slot>& slots,
-                const std::vector<Number>& numbers);
+                const std::vector<Number>& numbers, Backend& device);
 
   const std::vector<int64_t> words_;  // what the trace must be equal to; steps point into it
   std::vector<Step> steps_;

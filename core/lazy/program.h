@@ -46,9 +46,11 @@ struct Program {
   std::vector<ProgramNode> nodes;
   std::vector<int> outputs;
   std::vector<int> rows;  // with reductions: whether an output has one element for each row
-  int rank = 1;
-  bool long_rows = false, short_rows = false;
-  std::string patterns;  // a letter for each operand: Layout, in Python
+  // The fields of Layout, in Python.
+  int rank = 1, reduced = 1;
+  int64_t columns = 0;  // at most kMostColumns, a power of two
+  bool chunks = false, long_rows = false, short_rows = false;
+  std::string patterns;
   std::string key() const;
 };
 
@@ -61,21 +63,33 @@ struct Code {
   cpu::FusedKernel kernel = nullptr;
   std::vector<int64_t> functions;  // addresses of row kernels that it calls
   int64_t grain = 1 << 15;
+  int64_t width = 0;       // columns that are reduced together
   void* ticket = nullptr;  // the host's, while it is asked for
 };
 
-// Where an operand of a call is, and what it is: a place in memory, or the index of a number.
+// Where an operand of a call is.
 struct Place {
   int64_t slot, offset;  // in bytes
+  int step = -1;         // of an output that is in pieces at first: that of the reduction
+  int packing = -1;      // of an input that is copied first: Bound::packings
+};
+// A copy of an input whose elements lie far apart, in the order in which a kernel reads them.
+struct Packing {
+  Dtype dtype;
+  Shape shape, strides;  // of the input, in elements
+  int64_t offset;
 };
 struct Bound {
   std::shared_ptr<Code> code;
-  std::vector<Place> operands;    // inputs, then outputs
+  std::vector<Place> operands;  // inputs, then outputs
+  std::vector<Packing> packings{};
   std::vector<int64_t> numbers;   // of the trace, in the order of the program's
   std::vector<int64_t> geometry;  // sizes, then the strides of each operand in bytes
-  int64_t units = 1;
-  int64_t length = 1;  // elements of a unit
-  bool pays = true;    // to generate code, rather than run the steps one by one
+  int64_t units = 1;              // without columns
+  int64_t columns = 0;            // of which some make a unit, if not 0
+  int64_t length = 1;             // elements of a unit, or of one column of it
+  int64_t pieces = 0;             // of results that are made of such
+  bool pays = true;               // to generate code, rather than run the steps one by one
 };
 // The group's program, bound to the slots and numbers of its trace; its code is that of an equal
 // program before.

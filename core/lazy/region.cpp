@@ -77,7 +77,7 @@ void describe(const Plan& plan, Report& report) {
     const auto& code = part.bound.code;
     const int64_t outputs = code ? int64_t(code->program.outputs.size()) : 1;
     const int64_t all = code ? int64_t(part.bound.operands.size()) : 1 + group.inputs;
-    report.groups.push_back({int64_t(group.steps.size()), all - outputs, outputs, units,
+    report.groups.push_back({int64_t(part.steps.size()), all - outputs, outputs, units,
                              code ? code->state : Code::State::Unseen});
   }
 }

@@ -36,7 +36,7 @@ int param_count(Row f) {
   return table.counts[size_t(f)];
 }
 
-constexpr int64_t kShortRow = 16;  // elements; shorter rows are walked as columns are
+constexpr int64_t kShortRow = 16;  // elements, of which vectors can be made
 
 Input whole(const Tensor& t) { return {&t, nullptr, {}}; }
 
@@ -48,18 +48,14 @@ bool may_fail(Binary f, Dtype compute) {
   return (types_of(f) & kDivides) && is_integral(compute, true);
 }
 
-// A reduction of rows: of the last axis that has more than one element, and of that alone.
-bool is_of_rows(const Tensor& x, const Shape& dims) {
-  int axis = -1, others = 0;
+// Is there an axis to lay vectors along, and anything to reduce?
+bool has_rows(const Tensor& x, const Shape& dims) {
+  bool reduces = false, any_long = false;
   for (int d = 0; d < x.dim(); d++) {
-    if (x.shape()[d] == 1) continue;
-    others += axis >= 0;
-    axis = d;
+    reduces = reduces || (x.shape()[d] != 1 && dims.contains(d));
+    any_long = any_long || x.shape()[d] >= kShortRow;
   }
-  if (axis < 0 || others == 0 || x.shape()[axis] < kShortRow || !dims.contains(axis)) return false;
-  for (int64_t d : dims)
-    if (d != axis && x.shape()[d] != 1) return false;
-  return true;
+  return reduces && any_long;
 }
 
 }  // namespace
@@ -167,8 +163,53 @@ bool StandIn::defers(Is<Primitive::reduce>, Reduction f, const Tensor& out, cons
   const bool known = row_of(f).facts & kInRegions;
   const bool same = out.dtype() == x.dtype();
   const bool floats = x.dtype() == Dtype::Float32 || x.dtype() == Dtype::Float64;
-  if (small(x) || !known || !same || !floats || !is_of_rows(x, dims)) return false;
-  return take({StepKind::Reduce, int(f), x.dtype(), out, {whole(x)}, 1});
+  if (small(x) || !known || !same || !floats || !has_rows(x, dims)) return false;
+  Call call{StepKind::Reduce, int(f), x.dtype(), out, {whole(x)}, 1};
+  for (int64_t d : dims) call.gone |= 1 << d;
+  return take(call);
+}
+
+// In two sweeps, so that nothing cancels.
+bool StandIn::defers(Is<Primitive::variance>, const Tensor& out, const Tensor& mean,
+                     const Tensor& x, const Shape& dims, double correction, bool root) {
+  const Dtype dtype = x.dtype();
+  double count = -correction;
+  int64_t reduced = 1;
+  for (int64_t d : dims) reduced *= x.shape()[d];
+  count += double(reduced);
+  if (small(x) || !out || !mean || out.dtype() != dtype || count <= 0 ||
+      !cpu::row_kernel(Unary::square, dtype).address ||
+      !defers(Is<Primitive::reduce>(), Reduction::Mean, mean, x, dims, 0))
+    return false;
+  const Tensor centred = empty(x.shape(), dtype, x.device());
+  const Shape shape = mean.shape();
+  Shape along = mean.strides();
+  for (int d = 0; d < x.dim(); d++)
+    if (x.shape()[d] != shape[d]) along[d] = 0;
+  Backend& to = *this;
+  to.binary(Binary::sub, dtype, centred, whole(x), {&mean, &along, {}});
+  to.unary(Unary::square, dtype, centred, whole(centred), {});
+  to.reduce(Reduction::Sum, out, centred, dims, 0);
+  to.binary(Binary::div, dtype, out, whole(out), {nullptr, nullptr, count});
+  if (root) to.unary(Unary::sqrt, dtype, out, whole(out), {});
+  return true;
+}
+
+bool StandIn::defers(Is<Primitive::join>, const Tensor& out, const TensorList& parts, int dim) {
+  bool waits = !small(out);
+  for (const Tensor& part : parts)
+    waits = waits && part.shape()[dim] > 0 && (part.storage()->watch & kAwaited);
+  if (!waits || is_complex(out.dtype()) || is_stored_only(out.dtype())) return false;
+  int64_t at = 0;
+  for (const Tensor& part : parts) {
+    Shape shape = out.shape();
+    shape[dim] = part.shape()[dim];
+    const Tensor piece = from_storage(out.storage(), out.dtype(), shape, out.strides(),
+                                      out.offset() + at * out.strides()[dim]);
+    static_cast<Backend&>(*this).copy(piece, part);
+    at += shape[dim];
+  }
+  return true;
 }
 
 }  // namespace ember::lazy

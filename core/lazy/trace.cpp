@@ -35,6 +35,11 @@ Scalar Number::scalar() const {
   return type == Scalar::Type::Bool ? Scalar(bits != 0) : Scalar(bits);
 }
 
+void withdraw(Storage& s) {
+  if (s.data) s.owner->deallocate(std::exchange(s.data, nullptr), s.bytes);
+  s.watch |= kUnallocated;
+}
+
 bool Trace::takes(const Request& call) {
   const TensorImpl& out = *call.out.impl();
   if (!is_known(out.dtype) || !is_known(call.compute) || out.numel == 0 ||
@@ -75,9 +80,12 @@ int64_t Trace::number_index(const Number& n) {
 void Trace::append(const Request& call) {
   const Shape& shape = call.space().shape;
   const int all = shape.size();
-  int axes = 0, alive[kMostAxes];
+  int axes = 0, alive[kMostAxes], gone = 0;
   for (int d = 0; d < all; d++)
-    if (shape[d] != 1) alive[axes++] = d;
+    if (shape[d] != 1) {
+      gone |= (call.gone >> d & 1) << axes;
+      alive[axes++] = d;
+    }
   const size_t most =
       3 + 2 * size_t(axes) + size_t(call.inputs) * size_t(axes + 2) + 2 * kMostInputs;
   const size_t begin = words_.size();
@@ -93,7 +101,8 @@ void Trace::append(const Request& call) {
     *w++ = word_of(Tag::Number, int(n.type), number_index(n));
   };
   *w++ = int64_t(call.kind) | int64_t(call.compute) << 8 | int64_t(axes) << 16 |
-         int64_t(call.inputs) << 24 | int64_t(call.param_count) << 32 | int64_t(call.row) << 40;
+         int64_t(call.inputs) << 24 | int64_t(call.param_count) << 32 | int64_t(call.row) << 40 |
+         int64_t(gone) << 56;
   for (int i = 0; i < axes; i++) *w++ = shape[alive[i]];
   // Inputs first: a storage that is written here may be read here, too, but is named once.
   for (int i = 0; i < call.inputs; i++) {
@@ -104,7 +113,8 @@ void Trace::append(const Request& call) {
       number(in.scalar);
   }
   tensor(call.out, call.out.strides());
-  if (call.kind == StepKind::Reduce) w[-1] = 0;
+  for (int i = 0; i < axes; i++)
+    if (gone >> i & 1) w[i - axes] = 0;
   const double params[] = {call.params ? call.params->p0 : 0, call.params ? call.params->p1 : 0,
                            call.params ? call.params->p2 : 0};
   for (int i = 0; i < call.param_count; i++) {
@@ -201,10 +211,7 @@ void Trace::append_again(const Step& step, const std::vector<Slot>& slots,
   // Memory for a value that is computed again is not needed meanwhile.
   const Slot& out = slots[size_t(step.out.place)];
   Storage& s = *out.storage;
-  if (out.fresh && out.use != Use::Wanted && s.data) {
-    s.owner->deallocate(std::exchange(s.data, nullptr), s.bytes);
-    s.watch |= kUnallocated;
-  }
+  if (out.fresh && out.use != Use::Wanted) withdraw(s);
   for (int i = 0; i < step.params; i++) move(step.param[size_t(i)]);
   steps_++;
 }
@@ -229,7 +236,8 @@ std::vector<Step> read_steps(const std::vector<int64_t>& words, int64_t count) {
     s.axes = int(head >> 16 & 0xFF);
     s.inputs = int(head >> 24 & 0xFF);
     s.params = int(head >> 32 & 0xFF);
-    s.row = int(head >> 40);
+    s.row = int(head >> 40 & 0xFFFF);
+    s.gone = int(uint64_t(head) >> 56);
     s.shape = w;
     w += s.axes;
     auto read = [&] {

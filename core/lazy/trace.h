@@ -43,6 +43,9 @@ struct Slot {
   bool fresh = false;  // had no memory before the flush
 };
 
+// Gives the memory of a storage back, whose elements nobody needs yet or any more.
+void withdraw(Storage& storage);
+
 // One primitive, before it is written down.
 struct Request {
   StepKind kind;
@@ -54,6 +57,7 @@ struct Request {
   const Params* params = nullptr;
   int param_count = 0;     // of those that the row reads
   bool constants = false;  // parameters are part of the words, since kernels choose by them
+  int gone = 0;            // of a reduction: a bit for each dimension
 
   // The space that is walked: that of the input, where the output has one element for each row.
   const TensorImpl& space() const {
@@ -123,9 +127,11 @@ struct Step {
   const int64_t* shape;
   StepOperand out;
   std::array<StepOperand, kMostInputs> in, param;
-  // The output has one element for each row, so its last stride is 0: of a reduction, and of what
-  // is computed for rows only and was `lifted` to the space of their elements (grouping.cpp).
+  // The output has one element for all that is reduced together, a row, so its strides along the
+  // axes that are `gone` are 0: of a reduction, and of what is computed for rows only and was
+  // `lifted` to the space of their elements (grouping.cpp).
   bool rows = false, lifted = false;
+  int gone = 0;                // a bit for each axis that has gone from such an output
   const int64_t *begin, *end;  // its words
   bool same_shape(const Step& o) const;
   bool is_shape(const std::vector<int64_t>& sizes) const;

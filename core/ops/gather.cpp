@@ -59,7 +59,10 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& given) {
   if (!grad_needed(self)) return out;
   return tape(out, "gather",
               wrt(self, [d, shape = self.shape(), index = Saved(index)](const Tensor& g) {
-                return scatter_add(zeros(shape, g.dtype(), g.device()), d, index, g);
+                Tensor back = zeros(shape, g.dtype(), g.device());
+                if (grad_needed(g) || !g.numel()) return scatter_add(back, d, index, g);
+                run_scatter(back, d, index.get(), g, ScatterMode::Add);
+                return back;
               }));
 }
 EMBER_OP("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",

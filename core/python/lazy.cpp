@@ -59,9 +59,10 @@ void begin(const std::shared_ptr<Code>& code) {
   Object nodes = checked(PyTuple_New(Py_ssize_t(p.nodes.size())));
   for (size_t i = 0; i < p.nodes.size(); i++)
     PyTuple_SET_ITEM(nodes.get(), Py_ssize_t(i), node_tuple(p.nodes[i]).release());
-  Object layout =
-      checked(Py_BuildValue("(isOOO)", p.rank, p.patterns.c_str(), Py_False,
-                            p.long_rows ? Py_True : Py_False, p.short_rows ? Py_True : Py_False));
+  auto flag = [](bool on) { return on ? Py_True : Py_False; };
+  Object layout = checked(Py_BuildValue("(isOOOiL)", p.rank, p.patterns.c_str(), flag(p.chunks),
+                                        flag(p.long_rows), flag(p.short_rows), p.reduced,
+                                        (long long)p.columns));
   code->ticket =
       checked(PyObject_CallFunction(compile_hook, "OOOO", nodes.get(), tuple_of(p.outputs).get(),
                                     tuple_of(p.rows).get(), layout.get()))
@@ -84,12 +85,14 @@ void take_answer(Code& code, const Object& ticket) {
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); i++)
     addresses.push_back(
         int64_t(PyLong_AsUnsignedLongLong(PySequence_Fast_GET_ITEM(list.get(), i))));
-  const long long most = PyLong_AsLongLong(grain.get());
+  Object width = checked(PyObject_GetAttrString(answer.get(), "width"));
+  const long long most = PyLong_AsLongLong(grain.get()), wide = PyLong_AsLongLong(width.get());
   void* address = PyCapsule_GetPointer(kernel.get(), kKernel);
   if (!address || PyErr_Occurred()) throw PythonError{};
   code.kernel = reinterpret_cast<cpu::FusedKernel>(address);
   code.functions = std::move(addresses);
   code.grain = std::max<int64_t>(most, 1);
+  code.width = std::max<int64_t>(wide, 1);
   code.state = Code::State::Ready;
 }
 

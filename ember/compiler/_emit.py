@@ -27,7 +27,8 @@ def emit(program: Program, layout: Layout, level: str, name: str = "kernel") -> 
 class _Emitter:
     def __init__(self, program: Program, layout: Layout, level: str) -> None:
         self.program, self.layout = program, layout
-        self.low = Lowering(layout.columns or width_of(program, level), level)
+        width = layout.columns or width_of(program, level, layout.chunks)
+        self.low = Lowering(width, level)
         self.sweeps = Sweeps(program, layout, self.low, level)
         self.memory = self.sweeps.memory
 

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from ember.compiler import _rows
 from ember.compiler._lower import size_of
-from ember.compiler._program import Program
+from ember.compiler._program import Node, Program
 
 SHORT_ROW = 4096  # elements of which a few rows fit on a stack, and in the caches
 CHEAP = "abs neg sign sgn square relu add sub mul where maximum minimum lt gt".split()
+FEW = 5  # values at a time, with which there is much to wait for
 ROOM = 14  # values that vectors of four registers leave room for
 REGISTER = {"baseline": 16, "avx2": 32, "avx512": 64}  # bytes
 
@@ -20,7 +21,8 @@ class Layout(NamedTuple):
     """How the operands of a call lie in memory, as far as the code depends on it.
 
     `patterns` has a letter for each input, then for each output, for the axis that is
-    vectorised: c (one after the other), b (one element for all), s (any stride).
+    vectorised: c (one after the other), b (one element for all), s (any stride). It is
+    large for inputs with one element for all that is reduced together.
     `rank` counts the axes, the last `reduced` of which a reduction goes over. A unit of
     work is what is reduced together, and the last axis is the vectorised one; or, if
     `columns` is not 0, so many elements of the last axis that stays, and that axis is.
@@ -44,6 +46,11 @@ class Layout(NamedTuple):
         return self.rank - 1 - (self.reduced if self.columns else 0)
 
 
+def is_dear(node: Node) -> bool:
+    """Whether a row is a long formula."""
+    return node.op in ("unary", "unary_grad", "binary") and node.name not in CHEAP
+
+
 def live(program: Program) -> int:
     """How many values there are at a time, at most."""
     nodes, last = program.nodes, dict[int, int]()  # where a value is used last
@@ -65,11 +72,20 @@ def live(program: Program) -> int:
     return most
 
 
-def width_of(program: Program, level: str) -> int:
+def width_of(program: Program, level: str, long: bool = False) -> int:
     """Elements of a vector: some registers of the widest type. What is computed of them
     does not wait for each other, so four are faster than two, as long as there is
-    room for the values of a program."""
-    registers = 4 if live(program) <= ROOM else 2
+    room for the values of a program; and eight where long formulas follow each other,
+    of which each step waits for the one before, unless rows may be short (`long`: they
+    are not)."""
+    most = live(program)
+    registers = 4 if most <= ROOM else 2
+    if (
+        most <= FEW
+        and (long or not program.reduces)
+        and any(map(is_dear, program.nodes))
+    ):
+        registers = 8
     widest = 1
     for node in program.nodes:
         if node.op not in ("number", "constant"):

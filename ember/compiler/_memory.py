@@ -73,12 +73,16 @@ class Memory:
     def address(self, slot: int, j: str) -> str:
         """So many elements on along the vectorised axis."""
         low = self.low
-        if self.layout.patterns[slot] == "c":
+        if self.letter(slot) == "c":
             size = size_of(_rows.MEMORY[self.slots[slot]])
             step = low.new(f"mul i64 {j}, {size}")
         else:
             step = low.new(f"mul i64 {j}, {self.stride(slot)}")
         return low.new(f"getelementptr i8, ptr {self.base[slot]}, i64 {step}")
+
+    def letter(self, slot: int) -> str:
+        """c, b or s: `Layout`."""
+        return self.layout.patterns[slot].lower()
 
     def stride(self, slot: int) -> str:
         return f"%stride{slot}.{self.layout.axis}"
@@ -96,20 +100,20 @@ class Memory:
         body: str,
     ) -> dict[int, str]:
         """Where each slot is read or written in this turn: in place, or in a room."""
-        low, patterns = self.low, self.layout.patterns
+        low, letter = self.low, self.letter
         read = [self.program.nodes[at].slot for at in loads]
         written = [self.program.inputs + k for k in outputs]
         for slot in read:
-            if patterns[slot] == "s":
+            if letter(slot) == "s":
                 here, step = direct[slot], self.stride(slot)
                 self.strided("gather", slot, self.room(slot), here, step)
-        close = [s for s in read + written if patterns[s] == "c"]
-        pointers = {s: self.room(s) for s in read + written if patterns[s] != "c"}
+        close = [s for s in read + written if letter(s) == "c"]
+        pointers = {s: self.room(s) for s in read + written if letter(s) != "c"}
         start = low.label
         low.line(f"br i1 {partial}, label %{fix}, label %{body}")
         low.block(fix)
         for slot in read:
-            if patterns[slot] == "c":
+            if letter(slot) == "c":
                 self.near("gather", slot, direct[slot])
         low.line(f"br label %{body}")
         low.block(body)
@@ -128,18 +132,18 @@ class Memory:
         latch: str,
     ) -> None:
         """Moves what is in rooms to where it belongs."""
-        low, patterns = self.low, self.layout.patterns
+        low, letter = self.low, self.letter
         slots = [self.program.inputs + k for k in outputs]
-        if any(patterns[slot] == "c" for slot in slots):
+        if any(letter(slot) == "c" for slot in slots):
             low.line(f"br i1 {partial}, label %{after}, label %{latch}")
             low.block(after)
             for slot in slots:
-                if patterns[slot] == "c":
+                if letter(slot) == "c":
                     self.near("scatter", slot, direct[slot])
             low.line(f"br label %{latch}")
             low.block(latch)
         for slot in slots:
-            if patterns[slot] == "s":
+            if letter(slot) == "s":
                 here, step = direct[slot], self.stride(slot)
                 self.strided("scatter", slot, self.room(slot), here, step)
 

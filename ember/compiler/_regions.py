@@ -21,6 +21,7 @@ class Compiled(NamedTuple):
     code: Any
     functions: list[int]  # addresses of the row kernels that it calls
     grain: int  # elements that are worth a thread of their own
+    width: int  # columns that are reduced together
 
 
 class _Ticket:
@@ -37,16 +38,23 @@ class _Ticket:
 
         kernel = self._pending.result()
         grain = max(1, GRAIN // self._fused.cost)
-        return Compiled(kernel.code, kernel.functions, grain)
+        width = kernel.layout.columns
+        return Compiled(kernel.code, kernel.functions, grain, width)
 
 
 def _compile(nodes: Any, outputs: Any, rows: Any, layout: Any) -> _Ticket:
+    from ember.compiler import _llvm
     from ember.compiler._kernel import Fused
-    from ember.compiler._layout import Layout
+    from ember.compiler._layout import Layout, columns_of
     from ember.compiler._program import Node, Program
 
-    fused = Fused(Program(tuple(Node(*n) for n in nodes), outputs, rows))
-    return _Ticket(fused, fused.prepare(Layout(*layout)))
+    program = Program(tuple(Node(*n) for n in nodes), outputs, rows)
+    wanted = Layout(*layout)
+    if wanted.columns:
+        width = columns_of(program, _llvm.level(), wanted.columns)
+        wanted = wanted._replace(columns=width)
+    fused = Fused(program)
+    return _Ticket(fused, fused.prepare(wanted))
 
 
 _installed = False

@@ -11,7 +11,7 @@ from ember.compiler._program import Program
 class Stages:
     """What is known of the nodes of a program, by position."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, patterns: str) -> None:
         self.program = program
         nodes = program.nodes
         self.stage = [0] * len(nodes)  # the sweep that computes it
@@ -22,7 +22,9 @@ class Stages:
             self.stage[i] = max(stages, default=0) + (node.op == "reduce")
             if node.op in ("number", "constant", "reduce"):
                 self.per_row[i] = True
-            elif node.op != "load":
+            elif node.op == "load":
+                self.per_row[i] = patterns[node.slot].isupper()
+            else:
                 self.per_row[i] = all(self.per_row[a] for a in node.args)
             if not self.per_row[i] and node.op != "load":
                 row = node.op in ("unary", "unary_grad", "binary")

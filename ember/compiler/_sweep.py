@@ -37,7 +37,7 @@ class Sweeps:
         self.program, self.layout, self.low = program, layout, low
         self.values = Values(program, level, low)
         self.memory = Memory(program, layout, low)
-        self.stages = Stages(program)
+        self.stages = Stages(program, layout.patterns)
         self.saved: dict[int, str] = {}  # kept from one sweep over a row to the next
         self.length = ""  # of the row, or elements of the columns
         self.turns = ""  # rows that are reduced together, or elements of a column
@@ -47,6 +47,9 @@ class Sweeps:
     def begin(self) -> None:
         """Forgets the unit before; reads what all elements of a row have in common."""
         self.values.vectors, self.values.rows = {}, {}
+        for at, node in enumerate(self.program.nodes):
+            if node.op == "load" and self.stages.per_row[at]:
+                self.values.rows[at] = self.read_row(at)
         if not self.layout.columns and self.layout.reduced == 1:
             for at in self.common():
                 self.values.rows[at] = self.read_one(at, self.memory.base)
@@ -65,6 +68,17 @@ class Sweeps:
         if type == "b1":
             one = low.new(f"icmp ne i8 {one}, 0")
         return self.values.loaded(node, low.splat(type, one))
+
+    def read_row(self, at: int) -> str:
+        """What there is once a unit: of rows an element, of columns a vector."""
+        low, memory, node = self.low, self.memory, self.program.nodes[at]
+        if memory.letter(node.slot) == "b" or not self.layout.columns:
+            return self.read_one(at, memory.base)
+        low.count = self.count_of_row()
+        fix, body = low.new_label("fix"), low.new_label("body")
+        pointers = memory.sources([at], [], memory.base, self.partial, fix, body)
+        raw = low.load(_rows.MEMORY[node.dtype], pointers[node.slot])
+        return self.values.loaded(node, raw)
 
     def count_of_row(self) -> str:
         """Elements of a vector that matter, of what there is once a unit."""
