@@ -6,6 +6,13 @@ They nest in any order. Derivatives run on the tape (Note [Derivatives of functi
 
 from collections.abc import Callable
 
+from ember.func._functorch import (  # noqa: F401: `import functorch` gets this module
+    FunctionalModule,
+    FunctionalModuleWithBuffers,
+    combine_state_for_ensemble,
+    make_functional,
+    make_functional_with_buffers,
+)
 from ember.func._grad import grad, grad_and_value, jvp, linearize, vjp
 from ember.func._jacobian import hessian, jacfwd, jacrev
 from ember.func._modules import (
