@@ -10,7 +10,6 @@ from ember.func._grad import _argnums
 from ember.utils._pytree import broadcast_prefix
 
 
-
 def _slice_argnums(args: tuple, argnums: Any, as_tuple: bool = True) -> Any:
     """The arguments that a derivative is taken by."""
     chosen = tuple(args[i] for i in _argnums(argnums, len(args)))

@@ -1,12 +1,13 @@
 """Functions of functions: derivatives, `vmap`, and modules as functions.
 
 They nest in any order. Derivatives run on the tape (Note [Derivatives of functions]),
-`vmap` on tensors with a hidden dimension (Note [Batched tensors]).
+`vmap` on tensors with a hidden dimension (Note [Batched tensors]). `import functorch`
+under `ember.as_torch` gets this package, too.
 """
 
 from collections.abc import Callable
 
-from ember.func._functorch import (  # noqa: F401: `import functorch` gets this module
+from ember.func._functorch import (  # noqa: F401
     FunctionalModule,
     FunctionalModuleWithBuffers,
     combine_state_for_ensemble,
