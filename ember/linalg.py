@@ -3,4 +3,5 @@
 from ember._errors import LinAlgError as LinAlgError
 from ember._lazy import fill, missing
 
-fill(globals(), "linalg")__getattr__ = missing(__name__)
+fill(globals(), "linalg")
+__getattr__ = missing(__name__)

@@ -1,4 +1,4 @@
-"""functorch's view of the tensors that `vmap` passes: opacus and tensordict import it."""
+"""functorch's view of the tensors that `vmap` passes, for opacus and tensordict."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ under `ember.as_torch` gets this package, too.
 
 from collections.abc import Callable
 
-from ember.func._functorch import (  # noqa: F401
+from ember.func._functorch import (
     FunctionalModule,
     FunctionalModuleWithBuffers,
     combine_state_for_ensemble,

@@ -186,7 +186,7 @@ class SafeUnpickler(_Names, pickle._Unpickler):
         self.stack[-1] = function(*args)
 
     def _is_allowed(self, function) -> bool:
-        """Whether it is a method of a class that was allowed: a new object each time."""
+        """Whether it is an allowed method of a class, a new object each time."""
         if type(function) not in _METHODS or type(function.__self__) is not type:
             return False
         methods = [obj for obj in self.safe.values() if type(obj) is type(function)]

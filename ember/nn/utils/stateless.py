@@ -21,7 +21,7 @@ def functional_call(
 
     warnings.warn(
         "This API is deprecated as of PyTorch 2.0 and will be removed in a future "
-        "version of PyTorch. Please use `torch.func.functional_call` instead which is a "
+        "version of PyTorch. Please use `torch.func.functional_call` instead, a "
         "drop-in replacement for this API.",
         FutureWarning,
         stacklevel=2,
