@@ -227,6 +227,17 @@ def _format(self: Tensor, spec: str) -> str:
     return object.__format__(self, spec)
 
 
+_plain_repr = Tensor.__repr__
+
+
+def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
+    if tensor_contents is None:
+        return _plain_repr(self)
+    from ember._tensor_str import tensor_str
+
+    return tensor_str(self, tensor_contents)
+
+
 def _apply(self: Tensor, callable) -> Tensor:
     """Replace each element by `callable(element)`; slow, and on the CPU only."""
     return _map_elements("apply_", callable, self)
@@ -483,6 +494,7 @@ for _name, _method in {
     "__deepcopy__": _deepcopy,
     "__reduce_ex__": _reduce_ex,
     "__format__": _format,
+    "__repr__": _repr,
     "__reversed__": _reversed,
     "apply_": _apply,
     "cuda": _cuda,
