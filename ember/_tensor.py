@@ -526,7 +526,7 @@ for _name, _method in {
         _method.__qualname__ = f"Tensor.{_name}"
         setattr(Tensor, _name, _method)
 
-_C.UntypedStorage._fix_weakref = _fix_weakref
+_C.UntypedStorage._fix_weakref = _fix_weakref  # type: ignore
 _STORAGE_METHODS = """
     byteswap cuda get_device is_pinned new pin_memory to type=type_of
     bfloat16=to_bfloat16 bool=to_bool byte=to_byte char=to_char double=to_double

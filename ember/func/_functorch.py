@@ -4,7 +4,7 @@ lists of tensors, and many models as one."""
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import ember
@@ -76,7 +76,7 @@ def make_functional(model: Module, disable_autograd_tracking: bool = False) -> t
     return function, _state(params, disable_autograd_tracking)
 
 
-def _state(params: dict[str, Tensor], detached: bool) -> tuple:
+def _state(params: Mapping[str, Tensor], detached: bool) -> tuple:
     return tuple(p.detach() if detached else p for p in params.values())
 
 

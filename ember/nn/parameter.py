@@ -34,9 +34,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             data = ember.empty(0)
         elif type(data) is not Tensor and hasattr(data, "_as_parameter"):
             return data._as_parameter(requires_grad)  # a DTensor stays one
-        elif type(data) is not Tensor and isinstance(data, Tensor):
-            if not issubclass(type(data), (Parameter, Buffer)):
-                return _of_subclass(data, requires_grad)
+        elif type(data) is not Tensor and _is_of_subclass(data):
+            return _of_subclass(data, requires_grad)
         return Tensor._make_subclass(cls, data, requires_grad)
 
     def __deepcopy__(self, memo):
@@ -56,6 +55,10 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         if not self.__dict__:
             return _rebuild_parameter, args
         return _rebuild_parameter_with_state, (*args, {**self.__dict__})
+
+
+def _is_of_subclass(data: object) -> bool:
+    return isinstance(data, Tensor) and not issubclass(type(data), (Parameter, Buffer))
 
 
 def _of_subclass(data: Tensor, requires_grad: bool) -> Tensor:
