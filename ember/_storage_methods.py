@@ -277,3 +277,30 @@ def pin_memory(self: UntypedStorage, device="cuda") -> UntypedStorage:
 def cuda(self: UntypedStorage, device=None, non_blocking: bool = False):
     """Not available: ember's accelerators are OpenCL devices."""
     raise AssertionError("Torch not compiled with CUDA enabled")
+
+
+def swap_data(self: UntypedStorage, other: UntypedStorage) -> None:
+    """Exchange the bytes of two storages, of one size or one of them empty.
+
+    >>> import ember
+    >>> a, b = ember.zeros(1), ember.ones(1)
+    >>> a.untyped_storage()._swap_data_ptr_(b.untyped_storage())
+    >>> a, b
+    (tensor([1.]), tensor([0.]))
+    """
+    mine, theirs = self.nbytes(), other.nbytes()
+    if self.device != other.device or (mine != theirs and mine and theirs):
+        raise RuntimeError(
+            "_swap_data_ptr_(): expected storages of the same nbytes on one device, or "
+            f"an empty one, got {mine} bytes on {self.device} and {theirs} bytes on "
+            f"{other.device}"
+        )
+    kept = self.clone()
+    if mine != theirs:
+        self.resize_(theirs)
+    if theirs:
+        self.copy_(other)
+    if mine != theirs:
+        other.resize_(mine)
+    if mine:
+        other.copy_(kept)

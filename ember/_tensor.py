@@ -227,6 +227,17 @@ def _format(self: Tensor, spec: str) -> str:
     return object.__format__(self, spec)
 
 
+_plain_repr = Tensor.__repr__
+
+
+def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
+    if tensor_contents is None:
+        return _plain_repr(self)
+    from ember._tensor_str import tensor_str
+
+    return tensor_str(self, tensor_contents)
+
+
 def _apply(self: Tensor, callable) -> Tensor:
     """Replace each element by `callable(element)`; slow, and on the CPU only."""
     return _map_elements("apply_", callable, self)
@@ -438,6 +449,10 @@ def _get_hooks(self: Tensor) -> dict | None:
     return self._hooks_of() if idle is None else idle
 
 
+def _fix_weakref(self) -> None:
+    """Nothing: weak references to what came back to Python are valid as they are."""
+
+
 def _set_hooks(self: Tensor, hooks: dict | None) -> None:
     if hooks is not None and not isinstance(hooks, dict):
         raise TypeError(f"_backward_hooks: expected a dict, got {type(hooks).__name__}")
@@ -479,6 +494,7 @@ for _name, _method in {
     "__deepcopy__": _deepcopy,
     "__reduce_ex__": _reduce_ex,
     "__format__": _format,
+    "__repr__": _repr,
     "__reversed__": _reversed,
     "apply_": _apply,
     "cuda": _cuda,
@@ -499,6 +515,7 @@ for _name, _method in {
     "resize_as": _resize_as,
     "storage_type": _storage_type,
     "lu": _lu,
+    "_fix_weakref": _fix_weakref,
     "map2_": _map2,
     "map_": _map,
     "new": _new,
@@ -509,6 +526,7 @@ for _name, _method in {
         _method.__qualname__ = f"Tensor.{_name}"
         setattr(Tensor, _name, _method)
 
+_C.UntypedStorage._fix_weakref = _fix_weakref  # type: ignore
 _STORAGE_METHODS = """
     byteswap cuda get_device is_pinned new pin_memory to type=type_of
     bfloat16=to_bfloat16 bool=to_bool byte=to_byte char=to_char double=to_double
@@ -516,6 +534,7 @@ _STORAGE_METHODS = """
     float8_e4m3fn=to_float8_e4m3fn float8_e4m3fnuz=to_float8_e4m3fnuz
     float8_e5m2=to_float8_e5m2 float8_e5m2fnuz=to_float8_e5m2fnuz
     half=to_half int=to_int long=to_long short=to_short
+    _swap_data_ptr_=swap_data
     """
 for _name, _, _other in (n.partition("=") for n in _STORAGE_METHODS.split()):
     _method = _later("_storage_methods", _name, "UntypedStorage", _other)

@@ -78,8 +78,11 @@ def get_printoptions() -> dict:
     return {name: getattr(PRINT_OPTS, name) for name in names}
 
 
-def tensor_str(t: "ember.Tensor") -> str:
-    """The whole text of a tensor, with its dtype, device and gradient suffixes."""
+def tensor_str(t: "ember.Tensor", contents: str | None = None) -> str:
+    """The whole text of a tensor, with its dtype, device and gradient suffixes.
+
+    A subclass may say what stands for its elements.
+    """
     cls = type(t)
     plain = cls is ember.Tensor or cls.__name__ == "Parameter"
     prefix = "tensor(" if plain else f"{cls.__name__}("
@@ -90,7 +93,9 @@ def tensor_str(t: "ember.Tensor") -> str:
         suffixes.append(f"device='{t.device}'")
 
     shows_dtype = t.dtype != default_dtype
-    if t.device.type == "meta":
+    if contents is not None:
+        body = contents
+    elif t.device.type == "meta":
         suffixes.append(f"size={tuple(t.shape)}")
         body = "..."
     elif t.numel() == 0:
@@ -112,7 +117,8 @@ def tensor_str(t: "ember.Tensor") -> str:
         suffixes.append(f"grad_fn=<{_node_name(grad_fn)}>")
     elif requires_grad:
         suffixes.append("requires_grad=True")
-    return _join(prefix + body, suffixes, len(prefix))
+    text = _join(prefix + body, suffixes, len(prefix))
+    return f"Parameter({text})" if getattr(t, "_is_param", False) else text
 
 
 def _is_implied(dtype, default_dtype) -> bool:

@@ -286,7 +286,28 @@ def enable_reentrant_dispatch():
         _C._switch_overrides(*before)
 
 
-def redispatch_function(func: Callable, *args, **kwargs) -> Any:
-    """Call `func` anew, from within a `__torch_function__` that switched them off."""
+def redispatch_function(
+    func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None
+) -> Any:
+    """Call `func` itself from within the `__torch_function__` that was asked for it.
+
+    Of a function in Python, the operations inside are asked for as ever; one that is
+    not ember's own must not ask for itself again.
+
+    >>> import ember
+    >>> from ember.overrides import redispatch_function
+    >>> class Loud(ember.Tensor):
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         print(func.__name__)
+    ...         return redispatch_function(func, types, args, kwargs)
+    >>> ember.ones(1).as_subclass(Loud) + 1
+    add
+    tensor([2.])
+    """
+    inner = getattr(func, "__wrapped__", None)
+    if inner is None and not hasattr(func, "__code__"):
+        with _C.DisableTorchFunctionSubclass():  # an operation: nothing is inside
+            return func(*args, **(kwargs or {}))
     with enable_reentrant_dispatch():
-        return func(*args, **kwargs)
+        return (inner or func)(*args, **(kwargs or {}))

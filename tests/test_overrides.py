@@ -222,3 +222,19 @@ def test_names_and_lists():
     assert overrides.is_tensor_method_or_property(ember.Tensor.shape.__get__)
     assert overrides.is_tensor_like(Stand()) and not overrides.is_tensor_like(3)
     assert overrides.get_testing_overrides()[ember.add](1, b=2) == -1
+
+
+def test_a_function_is_called_from_its_override():
+    names = []
+
+    class Loud(ember.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            names.append(func.__name__)
+            return ember.overrides.redispatch_function(func, types, args, kwargs)
+
+    x = ember.ones(2).as_subclass(Loud)
+    assert type(x + 1) is ember.Tensor and names == ["add"]
+    names.clear()
+    ember.einsum("i,i->", x, x)
+    assert names[0] == "einsum" and len(names) > 1 and "einsum" not in names[1:]

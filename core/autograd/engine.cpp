@@ -346,7 +346,11 @@ class Pass {
       // here after hooks.
       if (runs) capture(s, g);
       if (node->hooks || node->is_leaf()) run_tensor_hooks(*node, g);
-      if (!runs) capture(s, g);
+      if (!runs) {
+        capture(s, g);
+        // backward(inputs=) asks the node itself; autograd.grad() asks for what arrives there.
+        if (call_.accumulate && node->hooks && node->hooks->pre) node->hooks->pre->before(g);
+      }
     }
     if (runs) return apply(*node, g);
     // The node does not run: its successors must not wait for it.
@@ -366,10 +370,12 @@ class Pass {
     profile::Span span;
     if (profile::on()) span.begin(node.display_name(), profile::Kind::Backward);
     try {
-      if (__builtin_expect(bool(node.hooks), 0))
+      if (__builtin_expect(bool(node.hooks), 0)) {
         apply_with_hooks(node, g, dx);
-      else
+      } else {
         apply_rules(node, g, dx, !call_.keep_graph);
+        if (__builtin_expect(bool(node.hooks), 0)) run_late_hooks(node, g.size(), dx);
+      }
       if (__builtin_expect(anomaly.enabled && anomaly.check_nan, 0)) check_nan(node, dx);
     } catch (...) {
       running_node = outer;
@@ -414,6 +420,11 @@ class Pass {
     release(node, turn, !call_.keep_graph);
   }
 
+  // Hooks that came while the rules ran: what arrived is gone, as in torch.
+  static void run_late_hooks(Node& node, size_t outputs, Grads& dx) {
+    if (node.hooks->post) node.hooks->post->after(dx, Grads(outputs));
+  }
+
   static void check_nan(Node& node, const Grads& dx) {
     for (size_t i = 0; i < dx.size(); i++)
       if (dx[i] && engine_ops.any_nan(is_sparse(dx[i]) ? sparse_to_dense(dx[i]) : dx[i]))
@@ -436,7 +447,7 @@ std::vector<Tensor> run_backward(BackwardCall call) {
   return pass.run();
 }
 
-void accumulate_grad(const Tensor& leaf, Tensor g) {
+void accumulate_grad(const Tensor& leaf, Tensor g, uint32_t holders) {
   Autograd& a = ensure_autograd(leaf);
   if (g) {
     check(g.shape() == leaf.shape(), Kind::Runtime, "a gradient of shape ", g.shape(),
@@ -446,7 +457,7 @@ void accumulate_grad(const Tensor& leaf, Tensor g) {
     if (is_sparse(g) || (before && is_sparse(before))) {
       a.grad = sparse_add(before, g, !grad_enabled());
     } else if (!before) {
-      bool ours = !grad_enabled() && g.impl()->refs == 1 && g.storage()->refs == 1 &&
+      bool ours = !grad_enabled() && g.impl()->refs <= holders && g.storage()->refs == 1 &&
                   g.strides() == leaf.strides() && !g.storage()->release;
       a.grad = ours ? std::move(g) : engine_ops.clone_like(g, leaf);
     } else if (grad_enabled()) {

@@ -54,7 +54,8 @@ struct BackwardCall {
 // accumulate.
 std::vector<Tensor> run_backward(BackwardCall call);
 // Adds `g` to the .grad of a leaf, taking the memory of `g` if nobody else has it.
-void accumulate_grad(const Tensor& leaf, Tensor g);
+// `holders`: how many references to the gradient may be there for it to become .grad itself.
+void accumulate_grad(const Tensor& leaf, Tensor g, uint32_t holders = 1);
 // The leaf that an accumulator node belongs to, or null.
 const Tensor* leaf_of(const Node& node);
 // The node running on this thread, if any.

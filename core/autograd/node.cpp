@@ -44,7 +44,10 @@ class Accumulate final : public Node, public Pooled<Accumulate> {
   ~Accumulate() override {
     if (Autograd* a = leaf_.impl()->autograd; a && a->accumulator == this) a->accumulator = nullptr;
   }
-  void apply(Grads& g, Grads&) override { accumulate_grad(leaf_, std::move(g[0])); }
+  void apply(Grads& g, Grads&) override {
+    // Hooks that run afterwards hold the gradient as well; as in torch they may see the sum.
+    accumulate_grad(leaf_, std::move(g[0]), hooks && hooks->post ? 2 : 1);
+  }
   std::string display_name() const override { return "AccumulateGrad"; }
   bool is_leaf() const override { return true; }
   const Tensor& leaf() const { return leaf_; }

@@ -354,9 +354,10 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
     return bias ? y + bias : y;
   }
   int64_t in = weight.size(1), out = weight.size(0);
-  check(input.size(-1) == in, Kind::Runtime, "linear(): input of shape ", input.shape(),
-        " and weight of shape ", weight.shape(), " cannot be multiplied: ", input.size(-1),
-        " features in, ", in, " expected");
+  check(input.size(-1) == in, Kind::Runtime,
+        "linear(): mat1 and mat2 shapes cannot be multiplied (", input.shape(),
+        " and the transpose of ", weight.shape(), "): ", input.size(-1), " features in, ", in,
+        " expected");
   check_types("linear", input, weight);
   bool flat = input.dim() == 2;
   int64_t rows = 1;

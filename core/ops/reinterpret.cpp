@@ -25,7 +25,9 @@ Tensor view_as_complex(const Tensor& self) {
         "view_as_complex is only supported for half, float and double tensors, but got a tensor of "
         "scalar type: ",
         type_name(self.dtype()));
-  check(self.dim() && self.size(-1) == 2, Kind::Runtime,
+  check(self.dim(), Kind::Runtime,
+        "view_as_complex(): Input tensor must have one or more dimensions");
+  check(self.size(-1) == 2, Kind::Runtime,
         "view_as_complex(): Tensor must have a last dimension of size 2, got ", self.shape());
   check(self.stride(-1) == 1, Kind::Runtime,
         "view_as_complex(): Tensor must have a last dimension with stride 1, got ", self.strides());

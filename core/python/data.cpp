@@ -218,6 +218,12 @@ void write_nested(const Shape& shape, int dim, PyObject* o, T*& at) {
   }
 }
 
+// An array of another library, which would otherwise be read element by element.
+bool speaks_dlpack(PyObject* o) {
+  return !PyList_CheckExact(o) && !PyTuple_CheckExact(o) && !is_number(o) &&
+         PyObject_HasAttrString(o, "__dlpack__");
+}
+
 }  // namespace
 
 Tensor tensor_from_data(PyObject* data, std::optional<Dtype> dtype, std::optional<Device> device) {
@@ -229,6 +235,11 @@ Tensor tensor_from_data(PyObject* data, std::optional<Dtype> dtype, std::optiona
   }
   if (is_array_like(data)) {
     Tensor over = over_array_like(data);
+    return to(over, d, dtype.value_or(over.dtype()), true, MemoryFormat::Contiguous);
+  }
+  if (speaks_dlpack(data)) {
+    Object given = checked(PyObject_CallOneArg(imported("ember._C", "from_dlpack"), data));
+    const Tensor& over = tensor_of(given.get());
     return to(over, d, dtype.value_or(over.dtype()), true, MemoryFormat::Contiguous);
   }
   Shape shape = shape_of_data(data);

@@ -356,6 +356,22 @@ PyMethodDef functions[] = {{"_storage_from_bytes", storage_from_bytes, METH_VARA
                            {"_storage_from_buffer", storage_from_buffer, METH_O, nullptr},
                            {}};
 
+// Lets these elements fit; a geometry that no storage can have is left for others to refuse.
+void grow_storage(Storage& s, const Shape& size, const Shape& stride, int64_t offset,
+                  int64_t item_size) {
+  if (size.size() != stride.size() || offset < 0) return;
+  int64_t need;
+  if (__builtin_add_overflow(offset, 1, &need)) return;
+  for (int i = 0; i < size.size(); i++) {
+    int64_t step;
+    if (size[i] <= 0 || stride[i] < 0 || __builtin_mul_overflow(size[i] - 1, stride[i], &step) ||
+        __builtin_add_overflow(need, step, &need))
+      return;
+  }
+  if (__builtin_mul_overflow(need, item_size, &need)) return;
+  if (need > s.bytes) resize_storage(s, need);
+}
+
 void set_storage(const Tensor& self, Ref<Storage> s, const Shape& size, const Shape& stride,
                  int64_t offset) {
   Tensor made = from_storage(std::move(s), self.dtype(), size, stride, offset);
@@ -392,7 +408,11 @@ EMBER_OP(
       Ref<Storage> s =
           is_tensor(o) ? tensor_of(o).storage() : storage_argument("set_", o, self.dtype());
       Shape shape = size ? *size : Shape{s->bytes / self.item_size()};
-      set_storage(self, std::move(s), shape, stride ? *stride : contiguous_strides(shape), offset);
+      Shape strides = stride ? *stride : contiguous_strides(shape);
+      // As in torch: a tensor that gets another geometry gets the memory for it.
+      if (shape != self.shape() || (stride && strides != self.strides()))
+        grow_storage(*s, shape, strides, offset, self.item_size());
+      set_storage(self, std::move(s), shape, strides, offset);
       return self;
     }),
     Method | Whole, "Makes the tensor a view of a storage.");

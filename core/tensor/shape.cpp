@@ -6,6 +6,7 @@ void fail_numel(const Shape& shape) {
   for (int64_t d : shape)
     check(d >= 0, Kind::Runtime, "Trying to create tensor with negative dimension ", d, ": ",
           shape);
+  if (shape.contains(0)) fail(Kind::Runtime, "Stride calculation overflowed with sizes=", shape);
   fail(Kind::Runtime, "numel: integer multiplication overflow, with sizes=", shape);
 }
 

@@ -259,7 +259,8 @@ Tensor empty(const Shape& shape, Dtype dtype, Device device) {
           shape[i], ": ", shape);
     strides[i] = numel;
     check(!__builtin_mul_overflow(numel, std::max<int64_t>(shape[i], 1), &numel), Kind::Runtime,
-          "Storage size calculation overflowed with sizes=", shape);
+          shape.contains(0) ? "Stride" : "Storage size",
+          " calculation overflowed with sizes=", shape);
   }
   for (int64_t d : shape)
     if (d == 0) numel = 0;

@@ -7,6 +7,7 @@ from typing import Any
 
 import ember
 from ember import Tensor
+from ember._compat import private_ops
 from ember._compat.checks import _assert_async as _assert_async
 
 
@@ -178,3 +179,6 @@ def _convolution(
     """`convolution`, with switches of cuDNN."""
     options = (stride, padding, dilation, transposed, output_padding, groups)
     return ember.convolution(input, weight, bias, *options)
+
+
+globals().update(private_ops.PADDINGS)

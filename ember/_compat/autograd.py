@@ -110,9 +110,7 @@ ProfilerEvent = _unavailable.kind("autograd.ProfilerEvent", "made by the core on
 
 def _profiler_enabled() -> bool:
     """Whether the core records what ops take."""
-    from ember.profiler import _active  # type: ignore[attr-defined]
-
-    return bool(_active)
+    return bool(_C._profile_on())
 
 
 def _disable_profiler() -> None:

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from ember import _C
-from ember._compat import autograd, functorch, small
+from ember._compat import autograd, functorch, private_ops, small
 
 
 def _module(name: str, **contents: Any) -> ModuleType:
@@ -22,6 +22,9 @@ def _module(name: str, **contents: Any) -> ModuleType:
 _nn = _module(
     "_nn",
     _parse_to=small.parse_to,
+    slow_conv3d=private_ops.slow_conv3d,
+    thnn_conv2d=private_ops.thnn_conv2d,
+    **private_ops.PADDINGS,
     **{
         name.removeprefix("nn.functional."): op
         for name, op in _C._ops.items()

@@ -9,7 +9,7 @@ import ember
 from ember import Tensor
 from ember._overridable import overridable
 
-Message = Callable[[], str] | None
+Message = Callable[[], str] | str | None
 
 
 @overridable
@@ -34,9 +34,9 @@ def _check_with(kind: type[Exception], cond: Any, message: Any = None) -> None:
         return
     if message is None:
         raise kind("Expected cond to be True, but got False.")
-    if not callable(message):
-        raise TypeError("message must be a callable")
-    raise kind(str(message()))
+    if not callable(message) and not isinstance(message, str):
+        raise TypeError(f"message must be a callable or a str, got {type(message)}")
+    raise kind(message if isinstance(message, str) else str(message()))
 
 
 def _check(cond: Any, message: Message = None) -> None:

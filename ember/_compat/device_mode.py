@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import ember
+from ember.autograd._decorate import DecoratorContextManager
 
 
-class DeviceContext:
-    """A block in which tensors are made on a device."""
+class DeviceContext(DecoratorContextManager):
+    """A block, or a function, in which tensors are made on a device."""
 
     def __init__(self, device: Any) -> None:
         self.device = ember.device(device)
+
+    def clone(self) -> DeviceContext:
+        return type(self)(self.device)
 
     def __enter__(self) -> DeviceContext:
         self.device.__enter__()
@@ -25,13 +28,4 @@ class DeviceContext:
 
 def set_device(device: Any) -> Callable:
     """A decorator: the function makes its tensors on a device."""
-
-    def decorate(function: Callable) -> Callable:
-        @functools.wraps(function)
-        def inner(*args: Any, **kwargs: Any) -> Any:
-            with DeviceContext(device):
-                return function(*args, **kwargs)
-
-        return inner
-
-    return decorate
+    return DeviceContext(device)

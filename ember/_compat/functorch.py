@@ -1,79 +1,13 @@
-"""Modules as functions of their parameters, as functorch had them, and its view of the
-tensors that `vmap` passes: opacus and tensordict import them."""
+"""functorch's view of the tensors that `vmap` passes, for opacus and tensordict."""
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
-from ember import Tensor, _unavailable
-from ember.func import (
-    functional_call,
-    functionalize,
-    grad,
-    grad_and_value,
-    hessian,
-    jacfwd,
-    jacrev,
-    jvp,
-    vjp,
-    vmap,
-)
+from ember import Tensor
 from ember.func._batched import Batched, level_of, levels, wrap
 from ember.func._grad import _argnums
-from ember.nn import Module
 from ember.utils._pytree import broadcast_prefix
-
-__all__ = [
-    "functional_call",
-    "functionalize",
-    "grad",
-    "grad_and_value",
-    "hessian",
-    "jacfwd",
-    "jacrev",
-    "jvp",
-    "make_functional",
-    "make_functional_with_buffers",
-    "vjp",
-    "vmap",
-]
-_REASON = "make_functional returns functions here, not objects of this class"
-FunctionalModule = _unavailable.kind("_compat.functorch.FunctionalModule", _REASON)
-FunctionalModuleWithBuffers = _unavailable.kind(
-    "_compat.functorch.FunctionalModuleWithBuffers", _REASON
-)
-
-
-def make_functional_with_buffers(
-    model: Module, disable_autograd_tracking: bool = False
-) -> tuple:
-    """(f, parameters, buffers) with `f(parameters, buffers, *args)`."""
-    template = copy.deepcopy(model)
-    names = [name for name, _ in model.named_parameters()]
-    buffer_names = [name for name, _ in model.named_buffers()]
-    params = tuple(
-        p.detach() if disable_autograd_tracking else p for p in model.parameters()
-    )
-
-    def function(params: Any, buffers: Any, *args: Any, **kwargs: Any) -> Any:
-        state = dict(zip(names, params)) | dict(zip(buffer_names, buffers))
-        return functional_call(template, state, args, kwargs)
-
-    return function, params, tuple(model.buffers())
-
-
-def make_functional(model: Module, disable_autograd_tracking: bool = False) -> tuple:
-    """(f, parameters) with `f(parameters, *args)`."""
-    function, params, buffers = make_functional_with_buffers(
-        model, disable_autograd_tracking
-    )
-    if buffers:
-        raise RuntimeError(
-            "make_functional(model): `model` has buffers. Please use "
-            "make_functional_with_buffers(model) instead."
-        )
-    return lambda params, *a, **k: function(params, (), *a, **k), params
 
 
 def _slice_argnums(args: tuple, argnums: Any, as_tuple: bool = True) -> Any:

@@ -132,3 +132,8 @@ def _verify_batch_size(size: Any) -> None:
             "Expected more than 1 value per channel when training, got input size "
             f"{size}"
         )
+
+
+# The modes of grid_sample by the numbers that its operator takes.
+GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
+GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}

@@ -283,3 +283,7 @@ def is_alias_of(a: Any, b: Any) -> bool:
     """Whether two tensors lie in one storage."""
     mine, other = a.untyped_storage(), b.untyped_storage()
     return mine.data_ptr() == other.data_ptr()
+
+
+# Who writes the files of `ember.onnx`.
+producer_name, producer_version = "ember", ember.__version__

@@ -65,6 +65,30 @@ class CapturedTraceback:
         """A line for each call."""
         return self._lines
 
+    @staticmethod
+    def format_all(tracebacks: list[CapturedTraceback]) -> list[list[str]]:
+        """The lines of several."""
+        return [traceback.format() for traceback in tracebacks]
+
+
+def format_traceback_short(traceback: Any) -> str:
+    """The place of an error: "file:line in function"."""
+    while traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    code = traceback.tb_frame.f_code
+    return f"{code.co_filename}:{traceback.tb_lineno} in {code.co_name}"
+
+
+def render_call(function: Any, args: Any, kwargs: dict[str, Any]) -> str:
+    """A call as text, tensors without their values."""
+    from ember._compat.printing import printoptions
+    from ember.overrides import resolve_name
+
+    with printoptions(threshold=0, edgeitems=0):
+        parts = [repr(a) for a in args]
+        parts += [f"{key}={value!r}" for key, value in kwargs.items()]
+    return f"{resolve_name(function) or function}({', '.join(parts)})"
+
 
 class ConfigModule(ModuleType):
     """A module of options."""

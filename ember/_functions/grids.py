@@ -87,8 +87,9 @@ def broadcast_shapes(*shapes) -> "ember.Size":
         sizes[:0] = [1] * (len(shape) - len(sizes))
         for i, n in enumerate(reversed(shape), 1):
             if n < 0:
-                raise RuntimeError(
-                    f"Trying to create tensor with negative dimension ({n}): {shape}"
+                raise ValueError(
+                    "Attempting to broadcast a dimension with negative length! "
+                    f"broadcast_shapes(): {n} in {shape}"
                 )
             if n != sizes[-i] and n != 1:
                 if sizes[-i] != 1:

@@ -155,7 +155,7 @@ _finder = Finder()
 
 
 # What PyTorch's distribution has beside `torch`.
-_BESIDE = {"functorch": "ember._compat.functorch"}
+_BESIDE = {"functorch": "ember.func", "functorch.experimental": "ember.func"}
 
 
 def _name_of_ours(name: str) -> str:

@@ -7,6 +7,7 @@ sparse inputs become dense ones.
 from collections.abc import Callable, Sequence
 
 import ember
+from ember import _lazy
 from ember.autograd._jacobians import (
     Derivatives,
     GradcheckError,
@@ -259,3 +260,6 @@ def _check_inputs(inputs: tuple) -> None:
 
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+
+
+__getattr__ = _lazy.missing(__name__)

@@ -1,11 +1,19 @@
 """Functions of functions: derivatives, `vmap`, and modules as functions.
 
 They nest in any order. Derivatives run on the tape (Note [Derivatives of functions]),
-`vmap` on tensors with a hidden dimension (Note [Batched tensors]).
+`vmap` on tensors with a hidden dimension (Note [Batched tensors]). `import functorch`
+under `ember.as_torch` gets this package, too.
 """
 
 from collections.abc import Callable
 
+from ember.func._functorch import (
+    FunctionalModule,
+    FunctionalModuleWithBuffers,
+    combine_state_for_ensemble,
+    make_functional,
+    make_functional_with_buffers,
+)
 from ember.func._grad import grad, grad_and_value, jvp, linearize, vjp
 from ember.func._jacobian import hessian, jacfwd, jacrev
 from ember.func._modules import (

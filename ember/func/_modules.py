@@ -38,7 +38,7 @@ def functional_call(
                 "Expected all elements of parameter_and_buffer_dicts to be dictionaries"
             )
         names = [name for d in tensors for name in d]
-        repeated = {name for name in names if names.count(name) > 1}
+        repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
             raise ValueError(
                 f"{repeated} appeared in multiple dictionaries; behavior of functional "

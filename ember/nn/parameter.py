@@ -5,8 +5,21 @@ from ember import _C, _lazy
 from ember._C import Tensor
 
 
-class Parameter(Tensor):
+class _ParameterMeta(type(Tensor)):  # type: ignore[misc]
+    """Tensors of other subclasses that were made parameters are instances, too."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        if type(instance) is Tensor or not isinstance(instance, Tensor):
+            return False
+        if cls in type(instance).__mro__:
+            return True
+        return cls is Parameter and getattr(instance, "_is_param", False)
+
+
+class Parameter(Tensor, metaclass=_ParameterMeta):
     """A tensor that is a parameter of the module it is assigned to.
+
+    One made of a tensor of a subclass stays of that class.
 
     >>> import ember
     >>> ember.nn.Parameter(ember.ones(2))
@@ -21,6 +34,8 @@ class Parameter(Tensor):
             data = ember.empty(0)
         elif type(data) is not Tensor and hasattr(data, "_as_parameter"):
             return data._as_parameter(requires_grad)  # a DTensor stays one
+        elif type(data) is not Tensor and _is_of_subclass(data):
+            return _of_subclass(data, requires_grad)
         return Tensor._make_subclass(cls, data, requires_grad)
 
     def __deepcopy__(self, memo):
@@ -40,6 +55,25 @@ class Parameter(Tensor):
         if not self.__dict__:
             return _rebuild_parameter, args
         return _rebuild_parameter_with_state, (*args, {**self.__dict__})
+
+
+def _is_of_subclass(data: object) -> bool:
+    return isinstance(data, Tensor) and not issubclass(type(data), (Parameter, Buffer))
+
+
+def _of_subclass(data: Tensor, requires_grad: bool) -> Tensor:
+    """A tensor of a subclass as a parameter of that class."""
+    made = data.detach().requires_grad_(requires_grad)
+    if type(made) is not type(data):
+        raise RuntimeError(
+            f"Creating a Parameter from an instance of type {type(data).__name__} "
+            "requires that detach() returns an instance of the same type, but return "
+            f"type {type(made).__name__} was found instead. To use the type as a "
+            "Parameter, please correct the detach() semantics defined by its "
+            "__torch_dispatch__() implementation."
+        )
+    made._is_param = True  # type: ignore[attr-defined]
+    return made
 
 
 def _rebuild_parameter(data, requires_grad, hooks):

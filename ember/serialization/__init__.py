@@ -9,6 +9,7 @@ import io
 import os
 import pickle
 import sys
+from functools import partial
 
 from ember import _lazy
 from ember.serialization._options import (
@@ -320,17 +321,23 @@ def _read_archive(file, reader: Reader, mapped: bool):
             raise RuntimeError(f"load(): unknown byte order {order!r:.40}")
     storages: dict = {}
 
+    def stored_bytes(name: str, dtype):
+        if archive.map is None and archive.is_plain(name):
+            stored = UntypedStorage(archive.size(name))
+            fill = partial(archive.fill, name)
+            _storage_io.fill(stored, fill, order, dtype)
+            return stored
+        data = _storage_io.in_native_order(archive.read(name), order, dtype)
+        return _storage_io.storage_from_buffer(data, archive.map is not None)
+
     def storage(name: str, location: str, dtype, count: int):
-        key = archive.find(
-            f"data/{name}"
-        )  # a record has many names: case does not count
+        # By number: a record has many names, as case does not count.
+        key = archive.find(f"data/{name}")
         if key not in storages:
             if skip_data.active:
                 stored = UntypedStorage(archive.size(f"data/{name}"))
             else:
-                data = archive.read(f"data/{name}")
-                data = _storage_io.in_native_order(data, order, dtype)
-                stored = _storage_io.storage_from_buffer(data, archive.map is not None)
+                stored = stored_bytes(f"data/{name}", dtype)
             storages[key] = reader.restore(stored, location)
         return storages[key]
 

@@ -8,6 +8,7 @@ import zipfile
 import zlib
 from typing import Any
 
+from ember.serialization._options import get_crc32_options
 from ember.serialization._zip_directory import (
     DEFLATED,
     STORED,
@@ -62,9 +63,24 @@ class ArchiveWriter:
         padding = -start % _ALIGN
         info.extra = struct.pack("<HH", _PAD_ID, padding) + b"\0" * padding
         info.file_size = len(data)
-        with self.zip.open(info, "w") as record:
-            record.write(data)
+        if get_crc32_options():
+            with self.zip.open(info, "w") as record:
+                record.write(data)
+        else:
+            self._write_unchecked(info, data)
         self.digest = zlib.crc32(f"{name}{info.CRC}".encode(), self.digest)
+
+    def _write_unchecked(self, info: zipfile.ZipInfo, data) -> None:
+        """As `ZipFile.open` writes it, with no checksum."""
+        file = self.zip.fp
+        assert file is not None
+        info.compress_size, info.header_offset = info.file_size, file.tell()
+        info.CRC = 0
+        file.write(info.FileHeader())
+        file.write(data)
+        self.zip.filelist.append(info)
+        self.zip.NameToInfo[info.filename] = info
+        self.zip.start_dir = file.tell()
 
     def reserve(self, name: str, size: int) -> None:
         """Add a record of zeros, to be filled in the file later: it has no checksum."""
@@ -90,7 +106,7 @@ class ArchiveWriter:
 class ArchiveReader:
     """Reads records of an archive; damage is reported as RuntimeError."""
 
-    def __init__(self, file, mapped: bool = False) -> None:
+    def __init__(self, file, mapped: bool = False, checkpoint: bool = True) -> None:
         self.file = file
         try:
             self.directory = Directory(file)
@@ -101,7 +117,7 @@ class ArchiveReader:
         entries = self.directory.entries
         self.root = entries[0].name.partition(b"/")[0] + b"/" if entries else b""
         astray = [e.name for e in entries if not e.name.startswith(self.root)]
-        if astray or "data.pkl" not in self:
+        if astray or (checkpoint and "data.pkl" not in self):
             raise RuntimeError(
                 "load(): the zip file is not a checkpoint: "
                 + (f"{astray[0]!r:.80} is astray" if astray else "it has no data.pkl")
@@ -121,6 +137,15 @@ class ArchiveReader:
             raise RuntimeError(f"load(): the checkpoint has no record {name!r:.200}")
         return self.directory.entries[found]
 
+    def names(self) -> list[str]:
+        """Of all records."""
+        entries = self.directory.entries
+        return [e.name.removeprefix(self.root).decode() for e in entries]
+
+    def place(self, name: str) -> int:
+        """Where the bytes of a record begin in the file."""
+        return self.directory.start + self.directory.place(self._entry(name))
+
     def size(self, name: str) -> int:
         """The number of bytes of a record."""
         return self._entry(name).size
@@ -135,11 +160,24 @@ class ArchiveReader:
             data = self.directory.read_at(at, entry.packed)
             if entry.method == DEFLATED:
                 data = _inflated(data, entry.size)
-            # Without a checksum it is one that was written in parts, later.
-            if entry.checksum and zlib.crc32(data) != entry.checksum:
-                raise Damaged("its checksum is wrong")
+            _check_sum(entry, data)
             return data
         except (Damaged, zlib.error, OSError) as error:
+            raise RuntimeError(
+                f"load(): record {name!r:.200} of the checkpoint is damaged ({error})"
+            ) from None
+
+    def is_plain(self, name: str) -> bool:
+        """Whether the bytes of a record are in the file as they are."""
+        return self._entry(name).method == STORED
+
+    def fill(self, name: str, made) -> None:
+        """Read a plain record into a writable buffer of its size."""
+        entry = self._entry(name)
+        try:
+            self.directory.read_into(self.directory.place(entry), made)
+            _check_sum(entry, made)
+        except (Damaged, OSError) as error:
             raise RuntimeError(
                 f"load(): record {name!r:.200} of the checkpoint is damaged ({error})"
             ) from None
@@ -153,6 +191,12 @@ class ArchiveReader:
         access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
         # Of the size that was checked, so that records are in it if they can be.
         return mmap.mmap(self.file.fileno(), self.directory.size, access=access)
+
+
+def _check_sum(entry: Entry, data) -> None:
+    # Without a checksum it is one that was written in parts, later.
+    if entry.checksum and zlib.crc32(data) != entry.checksum:
+        raise Damaged("its checksum is wrong")
 
 
 def _inflated(data: bytes, size: int) -> bytes:

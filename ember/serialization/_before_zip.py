@@ -12,8 +12,10 @@ import sys
 
 import ember
 from ember.serialization import _storage_io
+from ember.serialization._options import skip_data
 from ember.serialization._pickle import Pickler
 from ember.serialization._storage_io import brief
+from ember.serialization._zip_directory import fill
 
 MAGIC = 0x1950A86A20F9469CFC6C
 PROTOCOL = 1001
@@ -70,6 +72,14 @@ class Bounded(io.RawIOBase):
         if not 0 <= count <= self.size - self.at:
             raise RuntimeError(f"{_DAMAGED} (it ends early)")
         return self.read(count)
+
+    def fill(self, made) -> None:
+        """Fill a writable buffer, or RuntimeError."""
+        if len(made) > self.size - self.at:
+            raise RuntimeError(f"{_DAMAGED} (it ends early)")
+        self.file.seek(self.start + self.at)
+        fill(self.file, made)
+        self.at += len(made)
 
     def integer(self, code: str = "<q") -> int:
         """A number in the given format of `struct`."""
@@ -245,10 +255,11 @@ class _Storages:
         width = 1 if dtype is None else dtype.itemsize
         if file.integer(code) * width != host.nbytes():
             raise RuntimeError(f"{_DAMAGED} (storage {key!r:.40} has another size)")
-        data = file.exactly(host.nbytes())
-        if data:
-            order = "little" if code[0] == "<" else "big"
-            memoryview(host)[:] = _storage_io.in_native_order(data, order, dtype)
+        if skip_data.active:
+            file.seek(host.nbytes(), io.SEEK_CUR)
+            return
+        order = "little" if code[0] == "<" else "big"
+        _storage_io.fill(host, file.fill, order, dtype)
         if wanted is not host:
             wanted.copy_(host)
 

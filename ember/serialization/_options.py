@@ -52,7 +52,7 @@ def get_crc32_options() -> bool:
 
 
 def set_crc32_options(compute_crc32: bool) -> None:
-    """Remember the wish; files always have checksums."""
+    """Set whether `save` writes checksums of the records; `load` needs none."""
     _options["crc32"] = bool(compute_crc32)
 
 

@@ -90,6 +90,17 @@ def part_of(storage, start: int, size: int):
     return _C._storage_from_buffer(memoryview(storage)[start : start + size])
 
 
+def fill(storage, read_into, order: str, dtype) -> None:
+    """Let `read_into` fill the bytes of a storage, which are of a byte order."""
+    bytes_of = memoryview(storage)
+    if not len(bytes_of):
+        return
+    read_into(bytes_of)
+    swapped = in_native_order(bytes_of, order, dtype)
+    if swapped is not bytes_of:
+        bytes_of[:] = swapped
+
+
 def in_native_order(data, order: str, dtype):
     """Bytes of elements, swapped if they are of the other byte order."""
     if order == sys.byteorder or dtype is None or dtype.itemsize == 1:

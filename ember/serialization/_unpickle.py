@@ -7,6 +7,7 @@ import pickle
 import pickletools
 import struct
 import sys
+import types
 from collections import Counter, OrderedDict
 
 import ember
@@ -18,6 +19,7 @@ _LARGEST_KEY = 10_000  # parts of a key, counted as often as they are in it
 _DEEPEST_KEY = 100
 _MOST_HASHED = 20_000_000  # parts of all keys
 # What is made of a container's elements, and the containers that it may be made of.
+_METHODS = (types.BuiltinMethodType, types.MethodType)
 _COLLECTIONS = (set, frozenset, OrderedDict, Counter, ember.Size)
 _PLAIN = (list, tuple, set, frozenset, dict, str, OrderedDict, ember.Size)
 
@@ -178,10 +180,17 @@ class SafeUnpickler(_Names, pickle._Unpickler):
     def load_reduce(self) -> None:
         """Call a function that the file may call, with a tuple of arguments."""
         args, function = self.stack.pop(), self.stack[-1]
-        if id(function) not in self._callable:
-            self._fail(f"a call of a {type(function).__name__}")
+        if id(function) not in self._callable and not self._is_allowed(function):
+            self._fail(f"a call of {_called(function)}")
         self._check_arguments(function, args)
         self.stack[-1] = function(*args)
+
+    def _is_allowed(self, function) -> bool:
+        """Whether it is an allowed method of a class, a new object each time."""
+        if type(function) not in _METHODS or type(function.__self__) is not type:
+            return False
+        methods = [obj for obj in self.safe.values() if type(obj) is type(function)]
+        return function in methods
 
     def load_newobj(self) -> None:
         """Make an object of a class that the file may call."""
@@ -381,6 +390,16 @@ class _Follower(SafeUnpickler):
     dispatch[pickle.ADDITEMS[0]] = load_additems
 
 
+def _called(function) -> str:
+    """What a file would call, for a message."""
+    if type(function) not in (types.BuiltinFunctionType, types.FunctionType, type):
+        return f"a {type(function).__name__}"
+    owner = getattr(function, "__self__", None)
+    if type(owner) is type:
+        return f"{function.__name__} of {owner.__module__}.{owner.__qualname__}"
+    return f"{function.__module__}.{function.__qualname__}"
+
+
 def names_in(data: bytes) -> set[tuple[str, str]]:
     """Modules and names that a pickle refers to, found without running it."""
     follower = _Follower(data)
@@ -388,10 +407,16 @@ def names_in(data: bytes) -> set[tuple[str, str]]:
     return follower.found
 
 
+def _get_allowed_globals() -> dict:
+    """What restricted loading knows, by the names in files; programs replace this."""
+    known = _Names.known or known_names()
+    return {f"{module}.{name}": obj for (module, name), obj in known.items()}
+
+
 def is_allowed(module: str, name: str, safe: dict) -> bool:
     """Whether restricted loading knows a name."""
-    known = _Names.known or known_names()
-    return (module, name) in known or any(d in safe for d in _dotted(module, name))
+    known = _get_allowed_globals()
+    return f"{module}.{name}" in known or any(d in safe for d in _dotted(module, name))
 
 
 def _now(module: str, name: str) -> tuple[str, str]:

@@ -58,6 +58,13 @@ class Directory:
             raise Damaged("the file ends early")
         return data
 
+    def read_into(self, at: int, made) -> None:
+        """Fill a writable buffer of bytes from there."""
+        if at < 0 or at + len(made) > self.size:
+            raise Damaged(f"byte {at + len(made)} of {self.size} is asked for")
+        self.file.seek(self.start + at)
+        fill(self.file, made)
+
     def _entries(self) -> list[Entry]:
         count, size, at = self._end()
         if count * _ENTRY_SIZE > size:
@@ -137,6 +144,21 @@ class Directory:
         if at + entry.packed > self.size:
             raise Damaged("it ends after the file")
         return at
+
+
+def fill(file, made) -> None:
+    """Read as many bytes as a writable buffer has, without a copy if the file can."""
+    done = 0
+    while done < len(made):
+        if hasattr(file, "readinto"):
+            count = file.readinto(made[done:])
+        else:
+            data = file.read(len(made) - done)
+            count = len(data)
+            made[done : done + count] = data
+        if not count:
+            raise Damaged("the file ends early")
+        done += count
 
 
 def _entry(data: bytes, at: int) -> tuple[Entry, int]:

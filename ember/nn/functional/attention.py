@@ -56,6 +56,13 @@ def multi_head_attention_forward(
             f"was expecting embedding dimension of {embed_dim_to_check}, but got "
             f"{width}"
         )
+    if key_padding_mask is not None:
+        wanted = (batch, key.shape[0])
+        if tuple(key_padding_mask.shape) != wanted:
+            raise AssertionError(
+                f"expecting key_padding_mask shape of {wanted}, but got "
+                f"{tuple(key_padding_mask.shape)}"
+            )
     if width % num_heads:
         raise AssertionError(
             f"embed_dim {width} not divisible by num_heads {num_heads}"

@@ -48,6 +48,16 @@ def interpolate(
     return _interpolate(input, size, scales, mode, bool(align_corners), antialias)
 
 
+def _size(n) -> int:
+    whole = n if not isinstance(n, Tensor) or n.is_floating_point() else n.item()
+    if not hasattr(whole, "__index__") or isinstance(whole, Tensor):
+        raise TypeError(
+            "expected size to be one of int or Tuple[int] or Tuple[int, int] or "
+            f"Tuple[int, int, int], but got size with {n!r:.80}"
+        )
+    return int(whole)
+
+
 def _sizes(input: Tensor, size, scale_factor, recompute) -> tuple[list[int], list]:
     """The output sizes, and the scales that were given and count, or 0."""
     dims = input.dim() - 2
@@ -62,12 +72,12 @@ def _sizes(input: Tensor, size, scale_factor, recompute) -> tuple[list[int], lis
                     f"and output size of {size}. Please provide input tensor in (N, C, "
                     "d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format."
                 )
-            return [int(n) for n in size], [0.0] * dims
+            return [_size(n) for n in size], [0.0] * dims
         if recompute:
             raise ValueError(
                 "recompute_scale_factor is not meaningful with an explicit size."
             )
-        return [int(size)] * dims, [0.0] * dims
+        return [_size(size)] * dims, [0.0] * dims
     if scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
     scales = scale_factor

@@ -229,6 +229,8 @@ class _Boundary:
         return tuple(full[i] for i in self.outputs_at)
 
     def _saw_inputs(self, grads: tuple) -> tuple:
+        if self.grad_outputs is None:
+            return grads  # not by way of the outputs: a second derivative
         full = _spread(grads, self.args_at, self.count)
         for hook in self.after:
             changed = hook(self.module, full, self.grad_outputs)

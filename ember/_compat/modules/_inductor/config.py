@@ -17,6 +17,7 @@ epilogue_fusion = True
 force_fuse_int_mm_with_mul = False
 freezing = False
 fx_graph_cache = True
+graph_partition = True
 joint_custom_post_pass = None
 joint_custom_pre_pass = None
 max_autotune = False

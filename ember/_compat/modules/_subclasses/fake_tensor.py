@@ -30,6 +30,11 @@ class _Meta(type(Tensor)):  # type: ignore[misc]
 class FakeTensor(Tensor, metaclass=_Meta):
     """A tensor on the device "meta"."""
 
+    @staticmethod
+    def from_tensor(tensor: Tensor, fake_mode: FakeTensorMode) -> Tensor:
+        """The same tensor without memory."""
+        return fake_mode.from_tensor(tensor)
+
 
 active: list[FakeTensorMode] = []  # the innermost last
 
@@ -52,7 +57,9 @@ class FakeTensorMode:
 
     def from_tensor(self, tensor: Tensor, **options: Any) -> Tensor:
         """The same tensor without memory."""
-        return tensor.detach().to("meta").requires_grad_(tensor.requires_grad)
+        made = tensor.detach().to("meta").requires_grad_(tensor.requires_grad)
+        made.fake_device = tensor.device  # where it would be
+        return made
 
 
 def is_fake(x: object) -> bool:
