@@ -112,6 +112,15 @@ def test_kernels_by_device(name):
     assert shift(ember.ones(3, device="meta")).shape == (3,)
 
 
+def test_a_kernel_for_all_devices(name):
+    library.define(name, "(Tensor x) -> Tensor")
+    library.register_kernel(name, "default")(lambda x: x + 1)
+    op = getattr(ember.ops.tests, name.partition("::")[2])
+    assert op(ember.ones(1)).item() == 2
+    library.register_kernel(name, ("cpu",), lambda x: x + 5)
+    assert op(ember.ones(1)).item() == 6
+
+
 def test_outputs_are_new(name):
     @library.custom_op(name, mutates_args=())
     def view(x: Tensor) -> Tensor:

@@ -111,7 +111,7 @@ class CustomOpDef:
     def register_kernel(
         self, device_types: str | Sequence[str] | None, fn: Callable | None = None, /
     ) -> Callable:
-        """Run a function on these devices; for None, where there is no other."""
+        """Run a function on these devices; for None and "default", on all others."""
         kinds: Sequence[str | None]
         if device_types is None or isinstance(device_types, str):
             kinds = [device_types]
@@ -119,7 +119,9 @@ class CustomOpDef:
             kinds = device_types
 
         def add(function: Callable) -> Callable:
-            self._kernels.update(dict.fromkeys(kinds, function))
+            for kind in kinds:
+                everywhere = kind is None or kind in _EVERYWHERE
+                self._kernels[None if everywhere else kind] = function
             return function
 
         return add if fn is None else add(fn)

@@ -199,3 +199,27 @@ def test_parts_of_jacobians():
     assert unpack((1,), False) == 1 and unpack((1,), True) == (1,)
     assert unpack(((1, 2), (3, 4)), (True, False)) == (1, 3)
     assert unpack(((1, 2),), (False, True)) == (1, 2)
+
+
+def test_what_an_attention_is_asked_with():
+    q = ember.ones(1, 2, 3, 4)
+    params = ember.backends.cuda.SDPAParams(q, q, q, None, 0.5, True, False)
+    assert params.query is q and params.dropout == 0.5 and params.is_causal
+    assert not ember.backends.cuda.can_use_flash_attention(params, False)
+    with pytest.raises(TypeError, match="key must be Tensor, not int"):
+        ember._C._SDPAParams(q, 1, q, None, 0.5, True, False)
+
+
+def test_marks_for_compilers_leave_functions_as_they_are():
+    assert ember._disable_dynamo(abs) is abs
+    assert ember._disable_dynamo(recursive=False)(abs) is abs
+    assert not ember.jit._state._enabled
+    ember.jit._state._script_classes.clear()
+    assert not isinstance(3, ember._C._distributed_rpc.PyRRef)
+
+
+def test_all_divergences_are_in_the_table():
+    from ember.distributions import Gamma, Normal, Uniform
+    from ember.distributions.kl import _KL_REGISTRY
+
+    assert (Normal, Normal) in _KL_REGISTRY and (Uniform, Gamma) in _KL_REGISTRY
