@@ -121,6 +121,20 @@ def test_a_kernel_for_all_devices(name):
     assert op(ember.ones(1)).item() == 6
 
 
+@pytest.mark.parametrize("key", ["AutogradCPU", "Autograd"])
+def test_a_kernel_that_the_tape_sees(name, key):
+    library.define(name, "(Tensor x) -> Tensor")
+    mine = library.Library("tests", "IMPL")
+    mine.impl(name.partition("::")[2], lambda x: x + 1, "CPU")
+    mine.impl(name.partition("::")[2], lambda x: x * 3, key)
+    op = getattr(ember.ops.tests, name.partition("::")[2])
+    x = ember.ones(2, requires_grad=True)
+    op(x).sum().backward()
+    assert x.grad.tolist() == [3, 3] and op(ember.ones(1)).item() == 3
+    with ember.inference_mode():
+        assert op(ember.ones(1)).item() == 2
+
+
 def test_outputs_are_new(name):
     @library.custom_op(name, mutates_args=())
     def view(x: Tensor) -> Tensor:

@@ -223,3 +223,22 @@ def test_all_divergences_are_in_the_table():
     from ember.distributions.kl import _KL_REGISTRY
 
     assert (Normal, Normal) in _KL_REGISTRY and (Uniform, Gamma) in _KL_REGISTRY
+
+
+def test_shapes_of_attentions_are_checked():
+    check = ember.nn.functional._mha_shape_check
+    one, many, mask = ember.ones(3, 4), ember.ones(2, 3, 4), ember.ones(2, 3)
+    assert check(many, many, many, mask, None, 2) is True
+    assert check(one, one, one, ember.ones(3), ember.ones(2, 3, 3), 2) is False
+    for bad, message in (
+        ((one[0], one, one, None, None, 2), "1-D query"),
+        ((many, one, many, None, None, 2), "`key` and `value` to be 3-D"),
+        ((one, one, one, mask, None, 2), "`None` or 1-D"),
+        ((one, one, one, None, one[0], 2), "2-D or 3-D"),
+        ((one, one, one, None, many, 2), r"shape to be \(2, 3, 3\)"),
+    ):
+        with pytest.raises(AssertionError, match=message):
+            check(*bad)
+    ember.nn.functional._check_key_padding_mask(mask, 3, 2)
+    with pytest.raises(AssertionError, match=r"shape\[1\] to be 4"):
+        ember.nn.functional._check_key_padding_mask(mask, 4, 2)
