@@ -1,5 +1,6 @@
 """Private functions that libraries call: they compute what they say."""
 
+import os
 import warnings
 
 import pytest
@@ -242,3 +243,12 @@ def test_shapes_of_attentions_are_checked():
     ember.nn.functional._check_key_padding_mask(mask, 3, 2)
     with pytest.raises(AssertionError, match=r"shape\[1\] to be 4"):
         ember.nn.functional._check_key_padding_mask(mask, 4, 2)
+
+
+def test_the_folder_of_an_extension(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path))
+    folder = ember.utils.cpp_extension._get_build_directory("a/b", verbose=True)
+    assert os.path.isdir(folder) and folder.startswith(str(tmp_path))
+    assert folder in capsys.readouterr().out
+    with pytest.raises(AttributeError, match="no attribute '_nothing'"):
+        ember.utils.cpp_extension._nothing
