@@ -3605,10 +3605,10 @@ def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., *, stable: _bo
     """
 
 @overload
-def split(input: Tensor, split_size_or_sections: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+def split(tensor: Tensor, split_size_or_sections: _int, dim: _int = ...) -> tuple[Tensor, ...]:
     """Views of pieces of `split_size` along a dimension; the last may be smaller."""
 @overload
-def split(input: Tensor, split_size_or_sections: _Dims, dim: _int = ...) -> tuple[Tensor, ...]: ...
+def split(tensor: Tensor, split_size_or_sections: _Dims, dim: _int = ...) -> tuple[Tensor, ...]: ...
 
 def split_copy(input: Tensor, split_size: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Pieces of `split_size` along a dimension. As a copy."""

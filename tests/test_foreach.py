@@ -1,5 +1,6 @@
 """_foreach_*: the fused loop gives what one tensor after another would."""
 
+import numpy as np
 import pytest
 
 import ember
@@ -115,6 +116,27 @@ def test_errors_name_what_is_wrong():
         ember._foreach_mul(x, ember.ones(2))
     with pytest.raises(RuntimeError, match="empty tensor"):
         ember._foreach_max([ember.ones(0)])
+
+
+@pytest.mark.parametrize("kind", ["float32", "float16", "float64", "int64"])
+def test_numbers_of_numpy_are_numbers(kind):
+    x = [ember.full((2,), 3.0), ember.ones(3)]
+    two = np.dtype(kind).type(2)
+    for name in ("add", "sub", "mul", "div", "pow", "clamp_min", "maximum"):
+        function = getattr(ember, f"_foreach_{name}")
+        for by in (two, [two, two]):
+            found = function(x, by)
+            assert all(map(ember.equal, found, function(x, 2))), (name, by)
+    lerp, addcmul = ember._foreach_lerp, ember._foreach_addcmul
+    assert all(map(ember.equal, lerp(x, x, two), lerp(x, x, 2)))
+    for options in (
+        {"value": two},
+        {"value": ember.tensor(2.0)},
+        {"scalars": [two] * 2},
+    ):
+        found = addcmul(x, x, x, **options)
+        assert all(map(ember.equal, found, addcmul(x, x, x, value=2)))
+    assert all(map(ember.equal, lerp(x, x, ember.tensor(2.0)), lerp(x, x, 2)))
 
 
 def test_a_sum_of_bools_with_alpha_stays_bool():

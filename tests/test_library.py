@@ -112,6 +112,29 @@ def test_kernels_by_device(name):
     assert shift(ember.ones(3, device="meta")).shape == (3,)
 
 
+def test_a_kernel_for_all_devices(name):
+    library.define(name, "(Tensor x) -> Tensor")
+    library.register_kernel(name, "default")(lambda x: x + 1)
+    op = getattr(ember.ops.tests, name.partition("::")[2])
+    assert op(ember.ones(1)).item() == 2
+    library.register_kernel(name, ("cpu",), lambda x: x + 5)
+    assert op(ember.ones(1)).item() == 6
+
+
+@pytest.mark.parametrize("key", ["AutogradCPU", "Autograd"])
+def test_a_kernel_that_the_tape_sees(name, key):
+    library.define(name, "(Tensor x) -> Tensor")
+    mine = library.Library("tests", "IMPL")
+    mine.impl(name.partition("::")[2], lambda x: x + 1, "CPU")
+    mine.impl(name.partition("::")[2], lambda x: x * 3, key)
+    op = getattr(ember.ops.tests, name.partition("::")[2])
+    x = ember.ones(2, requires_grad=True)
+    op(x).sum().backward()
+    assert x.grad.tolist() == [3, 3] and op(ember.ones(1)).item() == 3
+    with ember.inference_mode():
+        assert op(ember.ones(1)).item() == 2
+
+
 def test_outputs_are_new(name):
     @library.custom_op(name, mutates_args=())
     def view(x: Tensor) -> Tensor:

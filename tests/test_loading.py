@@ -4,6 +4,7 @@
 """
 
 import io
+import operator
 import os
 import pickle
 import resource
@@ -253,3 +254,14 @@ def test_a_refused_global_is_named_as_in_pytorch(tmp_path, made, text):
     ember.save({"made": made}, tmp_path / "file")
     with pytest.raises(pickle.UnpicklingError, match=text):
         ember.load(tmp_path / "file", weights_only=True)
+
+
+@pytest.mark.parametrize("name", ["nn.functional.relu", "linalg.norm", "relu", "add"])
+def test_ops_that_are_allowed_are_loaded(name):
+    op = operator.attrgetter(name)(ember)
+    file = io.BytesIO()
+    ember.save({"op": op}, file)
+    with pytest.raises(pickle.UnpicklingError, match=name):
+        ember.load(io.BytesIO(file.getvalue()))
+    with ember.serialization.safe_globals([op]):
+        assert ember.load(io.BytesIO(file.getvalue()))["op"] is op

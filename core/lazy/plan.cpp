@@ -56,8 +56,8 @@ void join_pieces(const Step& s, const Tensor& parts, const std::vector<Slot>& sl
   Shape shape = out.shape(), strides = out.strides();
   shape.insert(0, 1), strides.insert(0, 0);
   const Tensor whole = from_storage(out.storage(), s.out.dtype, shape, strides, s.out.offset);
-  const bool mean = Reduction(s.row) == Reduction::Mean;
-  device.reduce(mean ? Reduction::Sum : Reduction(s.row), whole, parts, Shape{0}, 0);
+  const bool mean = Reduction(s.row) == Reduction::mean;
+  device.reduce(mean ? Reduction::sum : Reduction(s.row), whole, parts, Shape{0}, 0);
   if (!mean) return;
   double count = 1;
   for (int64_t d : gone_axes(s)) count *= double(s.shape[d]);

@@ -164,7 +164,7 @@ bool StandIn::defers(Is<Primitive::reduce>, Reduction f, const Tensor& out, cons
   const bool same = out.dtype() == x.dtype();
   const bool floats = x.dtype() == Dtype::Float32 || x.dtype() == Dtype::Float64;
   if (small(x) || !known || !same || !floats || !has_rows(x, dims)) return false;
-  Call call{StepKind::Reduce, int(f), x.dtype(), out, {whole(x)}, 1};
+  Request call{StepKind::Reduce, int(f), x.dtype(), out, {whole(x)}, 1};
   for (int64_t d : dims) call.gone |= 1 << d;
   return take(call);
 }

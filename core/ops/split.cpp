@@ -112,10 +112,10 @@ TensorList split_with_sizes(const Tensor& self, const Shape& split_sizes, int64_
         " (input tensor's size at dimension ", d, "), but got split_sizes=", split_sizes);
   return split_into("split_with_sizes", self, split_sizes, d);
 }
-EMBER_OP("split(Tensor self, int split_size_or_sections, int dim=0) -> Tensor[]", &split,
+EMBER_OP("split(Tensor tensor, int split_size_or_sections, int dim=0) -> Tensor[]", &split,
          Function | Along | Rearranges,
          "Views of pieces of `split_size` along a dimension; the last may be smaller.");
-EMBER_OP("split(Tensor self, Dims split_size_or_sections, int dim=0) -> Tensor[]",
+EMBER_OP("split(Tensor tensor, Dims split_size_or_sections, int dim=0) -> Tensor[]",
          ([](const Tensor& self, const Dims& sizes, int64_t dim) {
            return split_with_sizes(self, sizes.values, dim);
          }),

@@ -12,8 +12,8 @@ namespace {
 // torch's NumPy-style names for parameters.
 const char* synonym(const char* keyword) {
   static const std::pair<const char*, const char*> names[] = {
-      {"input", "self"}, {"axis", "dim"}, {"keepdims", "keepdim"},
-      {"x", "self"},     {"x1", "self"},  {"x2", "other"}};
+      {"input", "self"}, {"axis", "dim"}, {"keepdims", "keepdim"}, {"x", "self"},
+      {"a", "self"},     {"x1", "self"},  {"x2", "other"}};
   for (auto& [from, to] : names)
     if (!std::strcmp(from, keyword)) return to;
   return nullptr;

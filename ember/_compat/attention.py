@@ -100,3 +100,53 @@ def _canonical_mask(
     if mask.is_floating_point():
         return mask
     return ember.zeros_like(mask, dtype=target_type).masked_fill_(mask, float("-inf"))
+
+
+def _mha_shape_check(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    key_padding_mask: Tensor | None,
+    attn_mask: Tensor | None,
+    num_heads: int,
+) -> bool:
+    """Whether there is a batch; AssertionError where dimensions do not fit."""
+    dims = query.dim()
+    if dims not in (2, 3):
+        raise AssertionError(
+            "query should be unbatched 2D or batched 3D tensor but received "
+            f"{dims}-D query tensor"
+        )
+    head = f"For {'' if dims == 3 else 'un'}batched ({dims}-D) `query`, expected"
+    if key.dim() != dims or value.dim() != dims:
+        raise AssertionError(
+            f"{head} `key` and `value` to be {dims}-D but found {key.dim()}-D and "
+            f"{value.dim()}-D tensors respectively"
+        )
+    if key_padding_mask is not None and key_padding_mask.dim() != dims - 1:
+        raise AssertionError(
+            f"{head} `key_padding_mask` to be `None` or {dims - 1}-D but found "
+            f"{key_padding_mask.dim()}-D tensor instead"
+        )
+    if attn_mask is not None and attn_mask.dim() not in (2, 3):
+        raise AssertionError(
+            f"{head} `attn_mask` to be `None`, 2-D or 3-D but found "
+            f"{attn_mask.dim()}-D tensor instead"
+        )
+    if attn_mask is not None and dims == 2 and attn_mask.dim() == 3:
+        expected = (num_heads, query.shape[0], key.shape[0])
+        if attn_mask.shape != expected:
+            raise AssertionError(
+                f"Expected `attn_mask` shape to be {expected} but got {attn_mask.shape}"
+            )
+    return dims == 3
+
+
+def _check_key_padding_mask(key_padding_mask: Tensor, src_len: int, bsz: int) -> None:
+    """AssertionError unless the mask is of `bsz` sequences of `src_len`."""
+    for i, size in enumerate((bsz, src_len)):
+        if key_padding_mask.shape[i] != size:
+            raise AssertionError(
+                f"Expected key_padded_mask.shape[{i}] to be {size}, but got "
+                f"{key_padding_mask.shape[i]}"
+            )

@@ -9,6 +9,7 @@ from typing import Any
 
 from ember import _C
 from ember._compat import autograd, functorch, private_ops, small
+from ember.distributed import rpc
 
 
 def _module(name: str, **contents: Any) -> ModuleType:
@@ -55,4 +56,6 @@ _autograd = _module(
     _saved_tensors_hooks_is_enabled=autograd.saved_tensors_hooks_is_enabled,
     **{name: getattr(_C, name) for name in dir(_C) if "_saved_tensors_hooks_" in name},
 )
-_distributed_rpc = _module("_distributed_rpc", _is_current_rpc_agent_set=small.false)
+_distributed_rpc = _module(
+    "_distributed_rpc", _is_current_rpc_agent_set=small.false, PyRRef=rpc.PyRRef
+)

@@ -41,6 +41,11 @@ def decorator(*args: Any, **kwargs: Any) -> Any:
     return itself
 
 
+def disable_dynamo(fn: Any = None, recursive: bool = True) -> Any:
+    """A function that a compiler is to leave alone, or a decorator for one."""
+    return itself if fn is None else fn
+
+
 def sum_rightmost(value: Tensor, dim: int) -> Tensor:
     """The sum over the last `dim` dimensions."""
     return value if dim == 0 else value.reshape(value.shape[:-dim] + (-1,)).sum(-1)

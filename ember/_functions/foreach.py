@@ -8,6 +8,7 @@ one after another. In-place forms return the list that they changed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from numbers import Number
 from typing import Any, NoReturn
 
 import ember
@@ -39,9 +40,20 @@ _BOUND = {"maximum": "clamp_min", "minimum": "clamp_max"}
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, _Numbers) or (
+    return isinstance(value, (*_Numbers, Number)) or (
         isinstance(value, Tensor) and value.dim() == 0 and not value.requires_grad
     )
+
+
+def _plain(value: Any) -> Any:
+    """`value`; numbers of NumPy and tensors of no dimension as Python's numbers."""
+    if isinstance(value, (list, tuple)):
+        if any(not isinstance(v, (*_Numbers, Tensor)) for v in value):
+            return [_plain(v) for v in value]
+        return value
+    if isinstance(value, _Numbers) or not _is_number(value):
+        return value
+    return value.item()
 
 
 def _wrong(name: str, *args: Any) -> NoReturn:
@@ -140,7 +152,7 @@ def _split(full: str, self: _Tensors, args: tuple, named: dict, kinds: str) -> t
     unknown = set(named) - set(keys)
     if len(values) != 1 or unknown or any(k not in kinds.split() for k in keys):
         _wrong(full, self, *values, *unknown)
-    value = values[0]
+    value = values[0] if isinstance(values[0], Tensor) else _plain(values[0])
     if isinstance(value, Tensor):
         if "tensor" not in kinds.split():
             if value.dim() != 0:
@@ -223,7 +235,9 @@ def _ternary(name: str, in_place: bool) -> Callable[..., Any]:
     ) -> Any:
         if scalars is not None and value is not None:
             _wrong(full, self, tensor1, tensor2, scalars, value)
-        by = scalars if scalars is not None else 1 if value is None else value
+        by = _plain(1 if value is None else value)
+        if scalars is not None:
+            by = scalars if isinstance(scalars, Tensor) else _plain(scalars)
         _lists(full, self, tensor1, tensor2)
         if isinstance(by, Tensor):
             if by.dim() != 1:
@@ -264,7 +278,7 @@ def _lerp(in_place: bool) -> Callable[..., Any]:
     ) -> Any:
         if (weight is None) == (weights is None):
             _wrong(full, self, tensors1, weight, weights)
-        by = weights if weight is None else weight
+        by = _plain(weights if weight is None else weight)
         _lists(full, self, tensors1)
         tensors: tuple = (tensors1,)
         numbers: Any = ()

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
+from ember import Tensor
 from ember.backends import _switches
 
 matmul = SimpleNamespace(
@@ -100,4 +101,26 @@ def preferred_linalg_library(backend: Any = None) -> str:
 
 preferred_blas_library = preferred_rocm_fa_library = preferred_linalg_library
 sdp_kernel = _switches.nothing
-SDPAParams = SimpleNamespace
+
+
+class SDPAParams:
+    """One attention, of which to ask whether a library could compute it."""
+
+    def __init__(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_mask: Tensor | None,
+        dropout: float,
+        is_causal: bool,
+        enable_gqa: bool,
+    ) -> None:
+        for name, tensor in (("query", query), ("key", key), ("value", value)):
+            if not isinstance(tensor, Tensor):
+                raise TypeError(
+                    f"SDPAParams(): {name} must be Tensor, not {type(tensor).__name__}"
+                )
+        self.query, self.key, self.value = query, key, value
+        self.attn_mask, self.dropout = attn_mask, dropout
+        self.is_causal, self.enable_gqa = is_causal, enable_gqa

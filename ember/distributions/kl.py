@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ember import Tensor
+from ember import Tensor, _lazy
 from ember.distributions.distribution import Distribution
 
 __all__ = ["kl_divergence", "register_kl"]
@@ -83,3 +83,6 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
             f"{type(q).__name__}"
         )
     return rule(p, q)
+
+
+__getattr__ = _lazy.missing(__name__)

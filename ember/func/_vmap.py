@@ -78,6 +78,24 @@ def vmap(
     return mapped
 
 
+def _is_collection(x: Any) -> bool:
+    """Whether it is an object of tensors that itself takes one sample of each, and puts
+    the samples together again; tensordict's are."""
+    return hasattr(x, "_add_batch_dim") and hasattr(x, "_maybe_remove_batch_dim")
+
+
+def _sample(x: Any, dim: int | None, level: int) -> Any:
+    """What the function is called with in place of `x`."""
+    if _is_collection(x):
+        # The function may write into it.
+        return (
+            x.clone(False)
+            if dim is None
+            else x._add_batch_dim(in_dim=dim, vmap_level=level)
+        )
+    return x if dim is None else wrap(x.movedim(dim, 0), level)
+
+
 def _inputs(args: tuple, in_dims, name: str):
     """One dimension (or None) for each leaf of the arguments, made positive."""
     head = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
@@ -92,7 +110,7 @@ def _inputs(args: tuple, in_dims, name: str):
             "or you are trying to vmap over a function with no inputs. The latter is "
             "unsupported."
         )
-    values, spec = tree_flatten(args)
+    values, spec = tree_flatten(args, is_leaf=_is_collection)
     dims = broadcast_prefix(in_dims, spec)
     if dims is None:
         raise ValueError(
@@ -106,7 +124,7 @@ def _inputs(args: tuple, in_dims, name: str):
                 f"{head}Got in_dim={d} for an input but in_dim must be either an "
                 "integer dimension or None."
             )
-        if not isinstance(x, Tensor):
+        if not isinstance(x, Tensor) and not _is_collection(x):
             raise ValueError(
                 f"{head}Got in_dim={d} for an input but the input is of type {type(x)}."
                 " We cannot vmap over non-Tensor arguments, please use None as the "
@@ -139,10 +157,7 @@ def _map(func, size: int, dims, values, spec, out_dims, randomness: str, kwargs:
     levels.append(level)
     _C._push_on_torch_function_stack(_Randomness(level))
     try:
-        given = [
-            x if d is None else wrap(x.movedim(d, 0), level.number)
-            for x, d in zip(values, dims)
-        ]
+        given = [_sample(x, d, level.number) for x, d in zip(values, dims)]
         result = func(*tree_unflatten(given, spec), **kwargs)
         return _outputs(result, out_dims, level, func)
     finally:
@@ -152,7 +167,7 @@ def _map(func, size: int, dims, values, spec, out_dims, randomness: str, kwargs:
 
 def _outputs(result, out_dims, level: Level, func):
     name = getattr(func, "__name__", repr(func))
-    leaves, spec = tree_flatten(result)
+    leaves, spec = tree_flatten(result, is_leaf=_is_collection)
     dims = broadcast_prefix(out_dims, spec)
     if dims is None:
         raise ValueError(
@@ -165,6 +180,9 @@ def _outputs(result, out_dims, level: Level, func):
 
 
 def _output(x, dim, level: Level, name: str, out_dims):
+    if _is_collection(x):
+        sizes = {"vmap_level": level.number, "batch_size": level.size, "out_dim": dim}
+        return x._maybe_remove_batch_dim(name, **sizes)
     if not isinstance(x, Tensor):
         raise ValueError(
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(x)}."

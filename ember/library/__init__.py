@@ -141,7 +141,7 @@ def register_kernel(
     *,
     lib: Any = None,
 ) -> Any:
-    """Add a kernel for device types (None: for all others) to an operator."""
+    """Add a kernel for device types (None or "default": all others)."""
     add = find(op).register_kernel(device_types)
     return add if func is None else add(func)
 

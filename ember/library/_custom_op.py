@@ -97,6 +97,7 @@ class CustomOpDef:
         self._in_autocast: dict[
             str, Callable
         ] = {}  # kernels of "AutocastCPU" and others
+        self._in_autograd: dict[str, Callable] = {}  # of "AutogradCPU"; "" is all
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
@@ -111,7 +112,7 @@ class CustomOpDef:
     def register_kernel(
         self, device_types: str | Sequence[str] | None, fn: Callable | None = None, /
     ) -> Callable:
-        """Run a function on these devices; for None, where there is no other."""
+        """Run a function on these devices; for None and "default", on all others."""
         kinds: Sequence[str | None]
         if device_types is None or isinstance(device_types, str):
             kinds = [device_types]
@@ -119,7 +120,9 @@ class CustomOpDef:
             kinds = device_types
 
         def add(function: Callable) -> Callable:
-            self._kernels.update(dict.fromkeys(kinds, function))
+            for kind in kinds:
+                everywhere = kind is None or kind in _EVERYWHERE
+                self._kernels[None if everywhere else kind] = function
             return function
 
         return add if fn is None else add(fn)
@@ -134,9 +137,8 @@ class CustomOpDef:
         elif key.startswith("Autocast"):
             self._in_autocast[key.removeprefix("Autocast").lower()] = function
         elif key.startswith("Autograd"):
-            raise NotImplementedError(
-                f"impl(): no kernels for {key}; use register_autograd"
-            )
+            # Runs instead of kernel and gradient; the tape sees the ops it is made of.
+            self._in_autograd[key.removeprefix("Autograd").lower()] = function
         else:
             self._kernels[ember.device(key.lower()).type] = function
 
@@ -173,6 +175,11 @@ class CustomOpDef:
             device = _device_of(values) or ""
             if device in self._in_autocast and ember.is_autocast_enabled(device):
                 return self._call(self._in_autocast[device], values)
+        if self._in_autograd and not ember.is_inference_mode_enabled():
+            kernels = self._in_autograd
+            kernel = kernels.get(_device_of(values) or "", kernels.get(""))
+            if kernel is not None:
+                return self._call(kernel, values)
         if self._composite is not None:
             return self._call(self._composite, values)
         flat, places = _flatten(values)

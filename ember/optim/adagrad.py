@@ -184,7 +184,7 @@ class RMSprop(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
-        without = ["momentum_buffer"] * (group["momentum"] <= 0)
+        without = ["momentum_buffer"] * bool(group["momentum"] <= 0)
         without += ["grad_avg"] * (not group["centered"])
         make_step("rmsprop", collect(self, group, self._start), group, without)
 

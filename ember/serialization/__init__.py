@@ -11,7 +11,7 @@ import pickle
 import sys
 from functools import partial
 
-from ember import _lazy
+from ember import _C, _lazy
 from ember.serialization._options import (
     LoadEndianness,
     SourceChangeWarning,
@@ -360,7 +360,13 @@ def add_safe_globals(safe_globals: list) -> None:
     """
     for entry in safe_globals:
         obj, name = entry if isinstance(entry, tuple) else (entry, None)
-        _safe_globals[name or f"{obj.__module__}.{obj.__qualname__}"] = entry
+        _safe_globals[name or _name_in_files(obj)] = entry
+
+
+def _name_in_files(obj) -> str:
+    # Ops are written as where they are called from: nn.functional.relu.
+    name = obj.__reduce__() if isinstance(obj, _C.Op) else obj.__qualname__
+    return f"{obj.__module__}.{name}"
 
 
 def get_safe_globals() -> list:

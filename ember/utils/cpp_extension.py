@@ -29,7 +29,7 @@ from types import ModuleType
 from typing import Any
 
 import ember
-from ember import _unavailable
+from ember import _lazy, _unavailable
 
 CUDA_HOME = ROCM_HOME = SYCL_HOME = None
 IS_WINDOWS, IS_LINUX, IS_MACOS = False, True, False
@@ -333,7 +333,7 @@ def _build_command() -> type:
 
 def __getattr__(name: str) -> Any:
     if name != "BuildExtension":  # which needs setuptools
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+        return _lazy.missing(__name__)(name)
     globals()[name] = made = _build_command()
     return made
 

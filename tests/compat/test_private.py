@@ -1,5 +1,6 @@
 """Private functions that libraries call: they compute what they say."""
 
+import os
 import warnings
 
 import pytest
@@ -199,3 +200,55 @@ def test_parts_of_jacobians():
     assert unpack((1,), False) == 1 and unpack((1,), True) == (1,)
     assert unpack(((1, 2), (3, 4)), (True, False)) == (1, 3)
     assert unpack(((1, 2),), (False, True)) == (1, 2)
+
+
+def test_what_an_attention_is_asked_with():
+    q = ember.ones(1, 2, 3, 4)
+    params = ember.backends.cuda.SDPAParams(q, q, q, None, 0.5, True, False)
+    assert params.query is q and params.dropout == 0.5 and params.is_causal
+    assert not ember.backends.cuda.can_use_flash_attention(params, False)
+    with pytest.raises(TypeError, match="key must be Tensor, not int"):
+        ember._C._SDPAParams(q, 1, q, None, 0.5, True, False)
+
+
+def test_marks_for_compilers_leave_functions_as_they_are():
+    assert ember._disable_dynamo(abs) is abs
+    assert ember._disable_dynamo(recursive=False)(abs) is abs
+    assert not ember.jit._state._enabled
+    ember.jit._state._script_classes.clear()
+    assert not isinstance(3, ember._C._distributed_rpc.PyRRef)
+
+
+def test_all_divergences_are_in_the_table():
+    from ember.distributions import Gamma, Normal, Uniform
+    from ember.distributions.kl import _KL_REGISTRY
+
+    assert (Normal, Normal) in _KL_REGISTRY and (Uniform, Gamma) in _KL_REGISTRY
+
+
+def test_shapes_of_attentions_are_checked():
+    check = ember.nn.functional._mha_shape_check
+    one, many, mask = ember.ones(3, 4), ember.ones(2, 3, 4), ember.ones(2, 3)
+    assert check(many, many, many, mask, None, 2) is True
+    assert check(one, one, one, ember.ones(3), ember.ones(2, 3, 3), 2) is False
+    for bad, message in (
+        ((one[0], one, one, None, None, 2), "1-D query"),
+        ((many, one, many, None, None, 2), "`key` and `value` to be 3-D"),
+        ((one, one, one, mask, None, 2), "`None` or 1-D"),
+        ((one, one, one, None, one[0], 2), "2-D or 3-D"),
+        ((one, one, one, None, many, 2), r"shape to be \(2, 3, 3\)"),
+    ):
+        with pytest.raises(AssertionError, match=message):
+            check(*bad)
+    ember.nn.functional._check_key_padding_mask(mask, 3, 2)
+    with pytest.raises(AssertionError, match=r"shape\[1\] to be 4"):
+        ember.nn.functional._check_key_padding_mask(mask, 4, 2)
+
+
+def test_the_folder_of_an_extension(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path))
+    folder = ember.utils.cpp_extension._get_build_directory("a/b", verbose=True)
+    assert os.path.isdir(folder) and folder.startswith(str(tmp_path))
+    assert folder in capsys.readouterr().out
+    with pytest.raises(AttributeError, match="no attribute '_nothing'"):
+        ember.utils.cpp_extension._nothing

@@ -269,3 +269,47 @@ def test_batched_gradients_of_autograd():
     x = ember.randn(3, requires_grad=True)
     (made,) = ember.autograd.grad(x**2, x, ember.eye(3), is_grads_batched=True)
     assert ember.allclose(made, (2 * x).diag())
+
+
+class _Pair:
+    """A collection of tensors that knows itself how to be mapped over."""
+
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+    def dim(self):
+        return self.a.dim()
+
+    @property
+    def shape(self):
+        return self.a.shape
+
+    def clone(self, recurse=True):
+        return _Pair(self.a, self.b)
+
+    def _add_batch_dim(self, *, in_dim, vmap_level):
+        add = ember._functorch.vmap._add_batch_dim
+        return _Pair(add(self.a, in_dim, vmap_level), add(self.b, in_dim, vmap_level))
+
+    def _maybe_remove_batch_dim(self, name, *, vmap_level, batch_size, out_dim):
+        def remove(x):
+            return ember._functorch.vmap._maybe_remove_batch_dim(
+                name, x, vmap_level, batch_size, out_dim
+            )
+
+        return _Pair(remove(self.a), remove(self.b))
+
+
+def test_collections_map_themselves():
+    x = _Pair(ember.arange(6.0).reshape(2, 3), ember.ones(2, 3))
+
+    def function(pair, other):
+        assert pair.a.shape == (3,) and other.a.shape == (2, 3)
+        other.a = pair.a  # of the function's own
+        return _Pair(pair.a + pair.b, pair.b.sum())
+
+    y = ember.vmap(function, (0, None))(x, x)
+    assert ember.equal(y.a, x.a + 1) and ember.equal(y.b, ember.full((2,), 3.0))
+    assert x.a.shape == (2, 3)
+    with pytest.raises(ValueError, match="dimensionality 2"):
+        ember.vmap(function, (2, None))(x, x)

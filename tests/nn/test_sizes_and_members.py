@@ -1,5 +1,6 @@
 """Sizes that pools refuse, and what modules take as members."""
 
+import numpy as np
 import pytest
 
 import ember
@@ -99,3 +100,15 @@ def test_only_modules_are_stacked(stack):
 def test_only_modules_are_replicated():
     with pytest.raises(TypeError, match="int is no Module"):
         nn.parallel.replicate(3, range(2**62))
+
+
+def test_sizes_of_numpy_are_sizes():
+    two = np.int64(2)
+    x = ember.rand(1, 2, 6, 6)
+    assert nn.Conv2d(two, two, two, two, padding=two)(x).shape == (1, 2, 5, 5)
+    assert nn.ConvTranspose2d(two, 1, two)(x).shape == (1, 1, 7, 7)
+    assert nn.LayerNorm(np.int64(6)).normalized_shape == (6,)
+    assert nn.RMSNorm(np.int64(6))(x).shape == x.shape
+    assert nn.ZeroPad2d(two)(x).shape == (1, 2, 10, 10)
+    assert F.adaptive_avg_pool2d(x, two).shape == (1, 2, 2, 2)
+    assert nn.FractionalMaxPool2d(two, output_size=3)(x).shape == (1, 2, 3, 3)

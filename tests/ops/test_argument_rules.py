@@ -89,3 +89,12 @@ def test_copies_by_reshape_are_no_views():
         assert ember.allclose(x.grad, 8 * x)
         x.grad = None
     assert x.reshape(-1)._base is x and x.flatten(1, 1) is x
+
+
+def test_names_of_numpy_for_arguments():
+    x = ember.ones(2, 3)
+    assert ember.sum(a=x, axis=0, keepdims=True).shape == (1, 3)
+    assert ember.exp(x=x).shape == ember.exp(a=x).shape == (2, 3)
+    assert ember.add(x1=x, x2=x).sum().item() == 12
+    assert len(ember.split(tensor=x, split_size_or_sections=1)) == 2
+    assert len(ember.split(tensor=x, split_size_or_sections=[1, 2], dim=1)) == 2

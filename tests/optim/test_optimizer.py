@@ -240,3 +240,15 @@ def test_lbfgs_takes_its_rate_as_a_tensor_of_one_element(dims):
 
     first = float(optimizer.step(closure))
     assert float(closure()) < first
+
+
+def test_options_may_be_numbers_of_numpy():
+    half = np.float32(0.5)
+    p = ember.nn.Parameter(ember.ones(3))
+    q = ember.nn.Parameter(ember.ones(3))
+    for x, number in ((p, half), (q, 0.5)):
+        optimizer = ember.optim.RMSprop([x], number, number, momentum=number)
+        for _ in range(3):
+            x.grad = ember.ones(3)
+            optimizer.step()
+    assert ember.equal(p, q)

@@ -1,7 +1,7 @@
 """Pooling to a given size: windows that cover the input evenly or at random."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import ember
 from ember import _C, Tensor
@@ -23,7 +23,7 @@ def _target(input: Tensor, output_size, dims: int, name: str) -> list[int]:
             f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got "
             f"{list(input.shape)}"
         )
-    if isinstance(output_size, int) or output_size is None:
+    if not isinstance(output_size, Iterable):
         output_size = (output_size,) * dims
     if len(output_size) == 1:
         output_size = tuple(output_size) * dims

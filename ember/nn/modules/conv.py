@@ -1,6 +1,7 @@
 """Convolutions and transposed convolutions."""
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import ember
@@ -269,7 +270,7 @@ class ConvTranspose3d(_ConvTranspose):
 
 
 def _sizes(value, dims: int) -> tuple[int, ...]:
-    return tuple(value) if not isinstance(value, int) else expanded("", value, dims)
+    return tuple(value) if isinstance(value, Iterable) else expanded("", value, dims)
 
 
 def _check(in_channels: int, out_channels: int, groups: int, padding_mode: str) -> None:

@@ -1,5 +1,7 @@
 """Normalization that keeps no statistics; see `batchnorm.py` for the others."""
 
+from collections.abc import Iterable
+
 import ember
 from ember import Tensor
 from ember.nn import functional as F
@@ -26,7 +28,7 @@ class LayerNorm(Module):
         dtype=None,
     ) -> None:
         super().__init__()
-        if isinstance(normalized_shape, int):
+        if not isinstance(normalized_shape, Iterable):
             normalized_shape = (normalized_shape,)
         self.normalized_shape = tuple(normalized_shape)
         self.eps = eps
@@ -132,7 +134,7 @@ class RMSNorm(Module):
         dtype=None,
     ) -> None:
         super().__init__()
-        if isinstance(normalized_shape, int):
+        if not isinstance(normalized_shape, Iterable):
             normalized_shape = (normalized_shape,)
         self.normalized_shape = tuple(normalized_shape)
         self.eps = eps

@@ -1,5 +1,7 @@
 """Padding layers."""
 
+from collections.abc import Iterable
+
 from ember import Tensor, _lazy
 from ember.nn import functional as F
 from ember.nn.modules.module import Module
@@ -14,8 +16,8 @@ class _Pad(Module):
     def __init__(self, padding) -> None:
         super().__init__()
         sides = 2 * self._dims
-        padding = (padding,) * sides if isinstance(padding, int) else tuple(padding)
-        self.padding = padding
+        each = isinstance(padding, Iterable)
+        self.padding = tuple(padding) if each else (padding,) * sides
 
     def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, self._mode)

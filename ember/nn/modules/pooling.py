@@ -1,5 +1,7 @@
 """Pooling layers; the number of axes decides which function they call."""
 
+from collections.abc import Iterable
+
 from ember import Tensor, _lazy
 from ember.nn import functional as F
 from ember.nn.functional._sizes import expanded
@@ -315,7 +317,8 @@ class _FractionalMaxPool(Module):
     ) -> None:
         super().__init__()
         dims, name = self._dims, type(self).__name__
-        if (kernel_size if isinstance(kernel_size, int) else min(kernel_size)) <= 0:
+        many = isinstance(kernel_size, Iterable)
+        if (min(kernel_size) if many else kernel_size) <= 0:
             raise ValueError(
                 f"kernel_size must be greater than 0, but got {kernel_size}"
             )
