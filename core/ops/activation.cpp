@@ -52,9 +52,18 @@ EMBER_ACTIVATION_P(leaky_relu, "float negative_slope=0.01",
 EMBER_ACTIVATION_P(elu, "float alpha=1.0", (const Tensor& self, double alpha, bool inplace), elu,
                    (Params{alpha, 1, 1}),
                    "x where it is positive, alpha * (exp(x) - 1) elsewhere.");
-EMBER_ACTIVATION_P(celu, "float alpha=1.0", (const Tensor& self, double alpha, bool inplace), elu,
-                   (Params{alpha, 1, 1 / alpha}),
-                   "x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere.");
+
+static Tensor celu_of(const Tensor& self, double alpha, Dest dest) {
+  check(alpha != 0, Kind::Runtime, "ZeroDivisionError: alpha cannot be 0 for CELU");
+  return elu(self, Params{alpha, 1, 1 / alpha}, dest);
+}
+EMBER_OP("nn.functional.celu(Tensor self, float alpha=1.0, bool inplace=False) -> Tensor",
+         ([](const Tensor& self, double alpha, bool inplace) {
+           return activate("celu", self, inplace,
+                           [&](const Tensor& x, Dest dest) { return celu_of(x, alpha, dest); });
+         }),
+         Function | Pointwise, "x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere.");
+
 // Among integers, numbers are those of their type, cut off: 300 is none of uint8.
 static double number_for(const Tensor& self, const Scalar& s) {
   create::check_fits(s, self.dtype());
@@ -182,9 +191,7 @@ EMBER_UNARY_OP("relu", relu, kForms | InPlace | FunctionInPlace | Pointwise,
 EMBER_UNARY_OP("selu", selu, Function | FunctionInPlace | Pointwise,
                "elu() with the constants of self-normalizing networks.");
 EMBER_OP("celu(Tensor self, float alpha=1.0) -> Tensor",
-         ([](const Tensor& self, double alpha, Dest dest) {
-           return elu(self, Params{alpha, 1, 1 / alpha}, dest);
-         }),
+         ([](const Tensor& self, double alpha, Dest dest) { return celu_of(self, alpha, dest); }),
          Function | FunctionInPlace | Pointwise,
          "x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere.");
 EMBER_OP("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
@@ -207,7 +214,7 @@ EMBER_ACTIVATION_IN_PLACE(selu, "", (const Tensor& self), selu(self, dest), "sel
 EMBER_ACTIVATION_IN_PLACE(elu, ", float alpha=1.0", (const Tensor& self, double alpha),
                           elu(self, Params{alpha, 1, 1}, dest), "elu() in place.");
 EMBER_ACTIVATION_IN_PLACE(celu, ", float alpha=1.0", (const Tensor& self, double alpha),
-                          elu(self, Params{alpha, 1, 1 / alpha}, dest), "celu() in place.");
+                          celu_of(self, alpha, dest), "celu() in place.");
 EMBER_ACTIVATION_IN_PLACE(leaky_relu, ", float negative_slope=0.01",
                           (const Tensor& self, double slope), leaky_relu(self, Params{slope}, dest),
                           "leaky_relu() in place.");

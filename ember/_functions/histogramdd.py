@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -112,7 +111,8 @@ def _edges(x: Tensor, bins: int, limits: Sequence[float] | None, d: int) -> Tens
     if limits is None:
         limits = (x.min().item(), x.max().item()) if x.numel() else (0.0, 1.0)
     low, high = limits
-    if not (math.isfinite(low) and math.isfinite(high)):
+    most = ember.finfo(x.dtype).max
+    if not (abs(low) <= most and abs(high) <= most):
         raise RuntimeError(
             f"torch.histogramdd: dimension {d}'s range [{low}, {high}] is not finite"
         )
