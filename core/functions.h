@@ -97,6 +97,7 @@ constexpr Types kModulo = fact(13);   // takes many steps where the quotient is 
 constexpr Types kTurns = fact(14);    // is periodic
 constexpr Types kNoMask = fact(18);   // truths are refused
 constexpr Types kPowers = fact(19);   // by some numbers it is another, cheaper row
+constexpr Types kBounds = fact(22);   // a number must be one that the dtype has
 // Of the CPU's kernels.
 constexpr Types kNarrow = fact(15);     // for integers of 8 and 16 bits, too
 constexpr Types kByNumber = fact(16);   // for a number as second operand, too

@@ -99,9 +99,9 @@ BINARY(fmax, kRealBool, fmax(a, b), where((a >= b) | isnan(b), g, (T)0),
        where((a >= b) | isnan(b), (T)0, g), "Larger of two elements; a NaN loses.")
 BINARY(fmin, kRealBool, fmin(a, b), where((a <= b) | isnan(b), g, (T)0),
        where((a <= b) | isnan(b), (T)0, g), "Smaller of two elements; a NaN loses.")
-BINARY(clamp_min, kRealBool | kTakesNumber | kFunctionInPlace, maximum(a, b), where(a >= b, g, (T)0), where(a < b, g, (T)0),
+BINARY(clamp_min, kRealBool | kBounds | kTakesNumber | kFunctionInPlace, maximum(a, b), where(a >= b, g, (T)0), where(a < b, g, (T)0),
        "Elements below a bound replaced by it.")
-BINARY(clamp_max, kRealBool | kTakesNumber | kFunctionInPlace, minimum(a, b), where(a <= b, g, (T)0), where(a > b, g, (T)0),
+BINARY(clamp_max, kRealBool | kBounds | kTakesNumber | kFunctionInPlace, minimum(a, b), where(a <= b, g, (T)0), where(a > b, g, (T)0),
        "Elements above a bound replaced by it.")
 BINARY(copysign, kRealFloat | kTakesNumber, copysign(a, b), where(a == 0, (T)0, g * (y / where(a == 0, (T)1, a))),
        zeros_like(g), "Magnitude of the first with the sign of the second.")

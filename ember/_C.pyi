@@ -3729,10 +3729,10 @@ def tensor_split(input: Tensor, indices_or_sections: _int, dim: _int = ...) -> t
 @overload
 def tensor_split(input: Tensor, indices_or_sections: _Dims, dim: _int = ...) -> tuple[Tensor, ...]: ...
 
-def threshold(input: Tensor, threshold: _float, value: _float, *, out: Tensor | None = ...) -> Tensor:
+def threshold(input: Tensor, threshold: _Number, value: _Number, *, out: Tensor | None = ...) -> Tensor:
     """x above a threshold, a given value elsewhere."""
 
-def threshold_(input: Tensor, threshold: _float, value: _float) -> Tensor:
+def threshold_(input: Tensor, threshold: _Number, value: _Number) -> Tensor:
     """x above a threshold, a given value elsewhere."""
 
 @overload

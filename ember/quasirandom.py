@@ -107,6 +107,7 @@ class SobolEngine:
     ) -> Tensor:
         """The next `n` points."""
         dtype = ember.get_default_dtype() if dtype is None else dtype
+        self._check_count(n)
         first = self.num_generated == 0
         points = self._next(n - 1 if first else n, dtype)
         if first:
@@ -115,6 +116,13 @@ class SobolEngine:
         if out is None:
             return points
         return out.resize_(points.shape).copy_(points)
+
+    def _check_count(self, n: int) -> None:
+        if self.num_generated + n > 2**self.MAXBIT:
+            raise ValueError(
+                f"SobolEngine: a sequence has 2**{self.MAXBIT} points, of which "
+                f"{self.num_generated} were generated; got n={n}"
+            )
 
     def _next(self, n: int, dtype: ember.dtype) -> Tensor:
         """Points after the first; each changes the one before by a direction number."""
@@ -152,9 +160,15 @@ class SobolEngine:
     def fast_forward(self, n: int) -> SobolEngine:
         """Skip `n` points."""
         if n > 0:
-            count = n - 1 if self.num_generated == 0 else n
-            self._next(count, ember.float32)
+            self._check_count(n)
             self.num_generated += n
+            # The point after k changes: those of the bits of k's Gray code.
+            last = self.num_generated - 1
+            code = last ^ (last >> 1)
+            self.quasi = self.shift.clone()
+            for bit in range(code.bit_length()):
+                if code >> bit & 1:
+                    self.quasi = self.quasi ^ self.sobolstate[:, bit]
         return self
 
     def __repr__(self) -> str:

@@ -11,6 +11,7 @@ import pytest
 import ember
 
 BIG = 2**63
+F = ember.nn.functional
 MASK = ember.tensor([True, False, True])
 FLOATS = [ember.float32, ember.float64, ember.bfloat16]
 INTEGERS = [ember.uint8, ember.int8, ember.int16, ember.int32, ember.int64]
@@ -141,9 +142,75 @@ def test_an_integer_that_a_dtype_lacks_is_refused(dtype):
         lambda: x.masked_fill(x > 0, BIG),
         lambda: x**BIG,
         lambda: ember.arange(BIG, BIG + 2, dtype=dtype),
+        lambda: ember.clamp_min(x, BIG),
+        lambda: x.clamp_max(BIG),
+        lambda: x.clone().clamp_min_(BIG),
+        lambda: x.clone().clamp_max_(BIG),
+        lambda: x.clamp(0, BIG),
+        lambda: ember.where(x > 0, x, BIG),
+        lambda: ember.where(x > 0, BIG, x),
+        lambda: x.where(x > 0, BIG),
+        lambda: ember.addr(x[None], x[:1], x, alpha=BIG),
+        lambda: ember.addr(x[None], x[:1], x, beta=BIG),
+        lambda: F.threshold(x, BIG, 0),
+        lambda: F.threshold(x, 0, BIG),
+        lambda: F.threshold_(x.clone(), 0, BIG),
+        lambda: ember.threshold(x, 0, BIG),
+        lambda: F.hardtanh(x, 0, BIG),
+        lambda: F.hardtanh_(x.clone(), 0, BIG),
+        lambda: ember._foreach_clamp_max([x], BIG),
+        lambda: ember._foreach_clamp_min_([x.clone()], BIG),
+        lambda: ember._foreach_maximum([x], BIG),
+        lambda: ember._foreach_minimum([x], [BIG]),
     ):
         with pytest.raises(RuntimeError, match="without overflow"):
             call()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bound"),
+    [
+        (ember.uint8, 300),
+        (ember.int16, 2**15),
+        (ember.int64, 1e30),
+        (ember.int64, 2.0**63),
+        (ember.int64, math.nan),
+        (ember.float16, 1e6),
+        (ember.float32, 1e60),
+    ],
+)
+def test_bounds_and_choices_are_numbers_of_the_type(dtype, bound):
+    x = ember.ones(3, dtype=dtype)
+    calls = []
+    if dtype.is_floating_point or isinstance(bound, int):  # others are of float32 then
+        calls += [
+            lambda: ember._foreach_clamp_max([x], bound),
+            lambda: ember._foreach_clamp_min_([x.clone()], bound),
+            lambda: x.clamp_min(bound),
+            lambda: ember.clamp_max(x, bound),
+            lambda: x.clone().clamp_max_(bound),
+        ]
+    if dtype != ember.float16:
+        calls += [
+            lambda: F.threshold(x, 0, bound),
+            lambda: F.threshold(x, bound, 0),
+            lambda: F.hardtanh(x, 0, bound),
+        ]
+    if dtype == ember.float32 or isinstance(bound, int):
+        calls.append(lambda: ember.where(x > 0, x, bound))
+    if not dtype.is_floating_point and isinstance(bound, int):
+        calls.append(lambda: ember.addr(x[None], x[:1], x, alpha=bound))
+    for call in calls:
+        with pytest.raises(RuntimeError, match="without overflow"):
+            call()
+
+
+def test_bounds_of_integers_are_cut_off():
+    x = ember.tensor([-3, 1, 5])
+    assert F.hardtanh(x, -1.7, 2.7).tolist() == [-1, 1, 2]
+    assert F.threshold(x, 1.5, 7.9).tolist() == [7, 7, 5]
+    assert x.clamp_max(2**63 - 1).tolist() == [-3, 1, 5]
+    assert ember.where(x > 0, x, -(2**63)).tolist() == [-(2**63), 1, 5]
 
 
 def test_wide_unsigned_types_meet_no_other():
@@ -165,8 +232,11 @@ def test_int64_limits_are_exact():
 
 
 def test_floats_that_integers_lack():
-    for value in (math.inf, math.nan, 1e30, -1e30):
+    for value in (math.inf, math.nan, 1e30, -1e30, 2.0**64):
         with pytest.raises(RuntimeError, match="without overflow"):
             ember.full((2,), value, dtype=ember.uint64)
         with pytest.raises(RuntimeError, match="without overflow"):
             ember.full((2,), value, dtype=ember.int64)
+    with pytest.raises(RuntimeError, match="without overflow"):
+        ember.full((2,), 2.0**63, dtype=ember.int64)
+    assert ember.full((2,), -(2.0**63), dtype=ember.int64).tolist() == [-(2**63)] * 2

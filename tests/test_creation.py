@@ -207,6 +207,21 @@ def test_arange_dtypes():
     assert ember.arange(2**62, 2**62 + 2).tolist() == [2**62, 2**62 + 1]
     with pytest.raises(ValueError, match="nonzero"):
         ember.arange(0, 3, 0.5, dtype=ember.int64)
+    # Integers of fewer bits are counted before the bounds are cut off.
+    assert ember.arange(0.5, 4.6, dtype=ember.int32).tolist() == [0, 1, 2, 3, 4]
+    assert ember.arange(0.5, 4.6, dtype=ember.int64).tolist() == [0, 1, 2, 3]
+    assert ember.arange(-2.5, 3, dtype=ember.uint8).tolist() == [254, 255, 0, 1, 2, 3]
+    assert ember.arange(10, 0, -2.5, dtype=ember.int16).tolist() == [10, 8, 6, 4]
+    assert ember.arange(0, 2, 0.5, dtype=ember.int8).tolist() == [0, 0, 0, 0]
+    out = ember.zeros(5, dtype=ember.int32)
+    assert ember.arange(0.5, 4.6, out=out) is out and out.tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("make", [ember.arange, ember.linspace, ember.logspace])
+def test_lines_are_not_of_bools(make):
+    for options in ({"dtype": ember.bool}, {"out": ember.zeros(2, dtype=ember.bool)}):
+        with pytest.raises(NotImplementedError, match="bool"):
+            make(0, 2, 2, **options)
 
 
 def test_linspace_ends_are_exact():
@@ -245,6 +260,8 @@ def test_resize():
     assert x[:6].tolist() == [0, 1, 2, 3, 4, 5]
     assert y.tolist() == [0, 1]
     with pytest.raises(RuntimeError, match="require grad"):
+        ember.ones(2, requires_grad=True).resize_(3)
+    with ember.no_grad(), pytest.raises(RuntimeError, match="require grad"):
         ember.ones(2, requires_grad=True).resize_(3)
     kept = ember.ones(2)
     shared = kept.data

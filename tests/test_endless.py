@@ -8,6 +8,7 @@ import os
 import resource
 import signal
 import sys
+import warnings
 
 import pytest
 
@@ -128,6 +129,22 @@ def test_rates_of_an_integer_factor_after_many_epochs(name):
     scheduler = getattr(ember.optim.lr_scheduler, name)(optimizer, *first, gamma=10)
     with pytest.raises(OverflowError):
         scheduler.step(2**40)
+
+
+@pytest.mark.parametrize("bound", [20.0, 1e20, -1e20])
+def test_truncated_normal_far_from_the_mean(bound):
+    low, high = min(bound, 1.5 * bound), max(bound, 1.5 * bound)
+    end = in_child(lambda: check_truncated(low, high, bound))
+    assert end == "done"
+
+
+def check_truncated(low, high, peak):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        x = ember.nn.init.trunc_normal_(ember.empty(2000), 0, 1, low, high)
+    assert low <= x.min() and x.max() <= high
+    # What is beyond a bound far out is nearly exponential.
+    assert (x - peak).abs().mean() == pytest.approx(1 / abs(peak), rel=0.2, abs=1e-6)
 
 
 def test_zeta_far_below_zero():

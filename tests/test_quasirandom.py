@@ -43,3 +43,16 @@ def test_bad_numbers_are_refused():
     engine.draw(3)
     with pytest.raises(ValueError, match="power of 2"):
         engine.draw_base2(2)
+    for call in (engine.draw, engine.fast_forward):
+        with pytest.raises(ValueError, match="points"):
+            call(2**30 - 2)
+
+
+def test_a_skip_takes_no_time():
+    engine = SobolEngine(3, scramble=True, seed=2)
+    whole = engine.draw(70)
+    for skipped in (1, 2, 31, 32, 33, 64):
+        engine.reset()
+        assert ember.equal(engine.fast_forward(skipped).draw(6), whole[skipped:][:6])
+    engine.reset()
+    assert engine.fast_forward(2**30 - 2).draw(2).shape == (2, 3)

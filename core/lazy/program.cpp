@@ -66,7 +66,7 @@ class Writer {
     node.row = s.row;
     if (s.kind == StepKind::Reduce && is_in_pieces(s)) {
       in_pieces_ = true;
-      if (Reduction(s.row) == Reduction::Mean) node.row = int(Reduction::Sum);
+      if (Reduction(s.row) == Reduction::mean) node.row = int(Reduction::sum);
     }
     for (int k = 0; k < s.inputs; k++) node.args.push_back(input(i, k));
     for (int k = 0; k < s.params; k++) {

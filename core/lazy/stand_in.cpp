@@ -179,7 +179,7 @@ bool StandIn::defers(Is<Primitive::variance>, const Tensor& out, const Tensor& m
   count += double(reduced);
   if (small(x) || !out || !mean || out.dtype() != dtype || count <= 0 ||
       !cpu::row_kernel(Unary::square, dtype).address ||
-      !defers(Is<Primitive::reduce>(), Reduction::Mean, mean, x, dims, 0))
+      !defers(Is<Primitive::reduce>(), Reduction::mean, mean, x, dims, 0))
     return false;
   const Tensor centred = empty(x.shape(), dtype, x.device());
   const Shape shape = mean.shape();
@@ -189,7 +189,7 @@ bool StandIn::defers(Is<Primitive::variance>, const Tensor& out, const Tensor& m
   Backend& to = *this;
   to.binary(Binary::sub, dtype, centred, whole(x), {&mean, &along, {}});
   to.unary(Unary::square, dtype, centred, whole(centred), {});
-  to.reduce(Reduction::Sum, out, centred, dims, 0);
+  to.reduce(Reduction::sum, out, centred, dims, 0);
   to.binary(Binary::div, dtype, out, whole(out), {nullptr, nullptr, count});
   if (root) to.unary(Unary::sqrt, dtype, out, whole(out), {});
   return true;

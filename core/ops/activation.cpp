@@ -1,5 +1,6 @@
 // Activation functions: rows of the ACTIVATION family under the names and signatures of
 // nn.functional, and those that PyTorch also has at its top level.
+#include "ops/create.h"
 #include "ops/pointwise.h"
 
 namespace ember {
@@ -51,12 +52,36 @@ EMBER_ACTIVATION_P(leaky_relu, "float negative_slope=0.01",
 EMBER_ACTIVATION_P(elu, "float alpha=1.0", (const Tensor& self, double alpha, bool inplace), elu,
                    (Params{alpha, 1, 1}),
                    "x where it is positive, alpha * (exp(x) - 1) elsewhere.");
-EMBER_ACTIVATION_P(celu, "float alpha=1.0", (const Tensor& self, double alpha, bool inplace), elu,
-                   (Params{alpha, 1, 1 / alpha}),
-                   "x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere.");
-EMBER_ACTIVATION_P(threshold, "float threshold, float value",
-                   (const Tensor& self, double threshold, double value, bool inplace), threshold,
-                   (Params{threshold, value}), "x above a threshold, a given value elsewhere.");
+
+static Tensor celu_of(const Tensor& self, double alpha, Dest dest) {
+  check(alpha != 0, Kind::Runtime, "ZeroDivisionError: alpha cannot be 0 for CELU");
+  return elu(self, Params{alpha, 1, 1 / alpha}, dest);
+}
+EMBER_OP("nn.functional.celu(Tensor self, float alpha=1.0, bool inplace=False) -> Tensor",
+         ([](const Tensor& self, double alpha, bool inplace) {
+           return activate("celu", self, inplace,
+                           [&](const Tensor& x, Dest dest) { return celu_of(x, alpha, dest); });
+         }),
+         Function | Pointwise, "x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere.");
+
+// Among integers, numbers are those of their type, cut off: 300 is none of uint8.
+static double number_for(const Tensor& self, const Scalar& s) {
+  create::check_fits(s, self.dtype());
+  const bool cuts = is_integral(self.dtype()) && s.is_float();
+  return cuts ? std::trunc(s.real()) : s.real();
+}
+
+static Tensor threshold_of(const Tensor& self, const Scalar& at, const Scalar& value, Dest dest) {
+  return threshold(self, Params{number_for(self, at), number_for(self, value)}, dest);
+}
+EMBER_OP(
+    "nn.functional.threshold(Tensor self, Scalar threshold, Scalar value, bool inplace=False) -> "
+    "Tensor",
+    ([](const Tensor& self, const Scalar& at, const Scalar& value, bool inplace) {
+      return activate("threshold", self, inplace,
+                      [&](const Tensor& x, Dest dest) { return threshold_of(x, at, value, dest); });
+    }),
+    Function | Pointwise, "x above a threshold, a given value elsewhere.");
 
 static Tensor selu(const Tensor& self, Dest dest) {
   return elu(self, Params{kSeluAlpha, kSeluScale, 1}, dest);
@@ -65,17 +90,18 @@ EMBER_OP("nn.functional.selu(Tensor self, bool inplace=False) -> Tensor",
          ([](const Tensor& self, bool inplace) { return activate("selu", self, inplace, selu); }),
          Function | Pointwise, "elu() with the constants of self-normalizing networks.");
 
-static Tensor hardtanh_of(const Tensor& self, double low, double high, Dest dest) {
+static Tensor hardtanh_of(const Tensor& self, const Scalar& min, const Scalar& max, Dest dest) {
+  check(self.dtype() != Dtype::UInt8 || min.is_complex() || min.real() >= 0, Kind::Runtime,
+        "cannot do hardtanh on an unsigned type with negative limits");
+  const double low = number_for(self, min), high = number_for(self, max);
   check(low <= high, Kind::Value, "hardtanh(): min_val cannot be greater than max_val, got ", low,
         " and ", high);
-  check(self.dtype() != Dtype::UInt8 || low >= 0, Kind::Runtime,
-        "cannot do hardtanh on an unsigned type with negative limits");
   return hardtanh(self, Params{low, high}, dest);
 }
 EMBER_OP(
-    "nn.functional.hardtanh(Tensor self, float min_val=-1.0, float max_val=1.0, bool "
+    "nn.functional.hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1, bool "
     "inplace=False) -> Tensor",
-    ([](const Tensor& self, double low, double high, bool inplace) {
+    ([](const Tensor& self, const Scalar& low, const Scalar& high, bool inplace) {
       return activate("hardtanh", self, inplace,
                       [&](const Tensor& x, Dest dest) { return hardtanh_of(x, low, high, dest); });
     }),
@@ -165,14 +191,12 @@ EMBER_UNARY_OP("relu", relu, kForms | InPlace | FunctionInPlace | Pointwise,
 EMBER_UNARY_OP("selu", selu, Function | FunctionInPlace | Pointwise,
                "elu() with the constants of self-normalizing networks.");
 EMBER_OP("celu(Tensor self, float alpha=1.0) -> Tensor",
-         ([](const Tensor& self, double alpha, Dest dest) {
-           return elu(self, Params{alpha, 1, 1 / alpha}, dest);
-         }),
+         ([](const Tensor& self, double alpha, Dest dest) { return celu_of(self, alpha, dest); }),
          Function | FunctionInPlace | Pointwise,
          "x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere.");
-EMBER_OP("threshold(Tensor self, float threshold, float value) -> Tensor",
-         ([](const Tensor& self, double t, double value, Dest dest) {
-           return threshold(self, Params{t, value}, dest);
+EMBER_OP("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
+         ([](const Tensor& self, const Scalar& t, const Scalar& value, Dest dest) {
+           return threshold_of(self, t, value, dest);
          }),
          Function | FunctionInPlace | Out | Aligned | Pointwise,
          "x above a threshold, a given value elsewhere.");
@@ -190,16 +214,16 @@ EMBER_ACTIVATION_IN_PLACE(selu, "", (const Tensor& self), selu(self, dest), "sel
 EMBER_ACTIVATION_IN_PLACE(elu, ", float alpha=1.0", (const Tensor& self, double alpha),
                           elu(self, Params{alpha, 1, 1}, dest), "elu() in place.");
 EMBER_ACTIVATION_IN_PLACE(celu, ", float alpha=1.0", (const Tensor& self, double alpha),
-                          elu(self, Params{alpha, 1, 1 / alpha}, dest), "celu() in place.");
+                          celu_of(self, alpha, dest), "celu() in place.");
 EMBER_ACTIVATION_IN_PLACE(leaky_relu, ", float negative_slope=0.01",
                           (const Tensor& self, double slope), leaky_relu(self, Params{slope}, dest),
                           "leaky_relu() in place.");
-EMBER_ACTIVATION_IN_PLACE(hardtanh, ", float min_val=-1.0, float max_val=1.0",
-                          (const Tensor& self, double low, double high),
+EMBER_ACTIVATION_IN_PLACE(hardtanh, ", Scalar min_val=-1, Scalar max_val=1",
+                          (const Tensor& self, const Scalar& low, const Scalar& high),
                           hardtanh_of(self, low, high, dest), "hardtanh() in place.");
-EMBER_ACTIVATION_IN_PLACE(threshold, ", float threshold, float value",
-                          (const Tensor& self, double t, double value),
-                          threshold(self, Params{t, value}, dest), "threshold() in place.");
+EMBER_ACTIVATION_IN_PLACE(threshold, ", Scalar threshold, Scalar value",
+                          (const Tensor& self, const Scalar& t, const Scalar& value),
+                          threshold_of(self, t, value, dest), "threshold() in place.");
 
 // --- logit ---------------------------------------------------------------------------------------
 

@@ -132,14 +132,10 @@ static Tensor clamp_to(const Tensor& self, const std::optional<Operand>& min,
   check(min || max, Kind::Runtime, "torch.clamp: At least one of 'min' or 'max' must not be None");
   check(!is_complex(self.dtype()), Kind::NotImplemented,
         "clamp is not supported for complex types");
-  auto check_bound = [&](const std::optional<Operand>& bound) {
-    if (bound && !bound->is_tensor())
-      create::check_fits(bound->scalar(), result_type(self, *bound), true);
-  };
-  check_bound(min);
-  check_bound(max);
   if (!max) return clamp_min(self, *min, dest);
   if (!min) return clamp_max(self, *max, dest);
+  for (const Operand* bound : {&*min, &*max})
+    if (!bound->is_tensor()) create::check_fits(bound->scalar(), result_type(self, *bound), true);
   return clamp(self, *min, *max, {}, dest);
 }
 EMBER_OP("clamp(Tensor self, Number? min=None, Number? max=None) -> Tensor", &clamp_to, kUnaryForms,

@@ -69,8 +69,10 @@ void check_fits(const Scalar& s, Dtype d, bool halves) {
       // Negative whole numbers wrap round in unsigned types.
       constexpr double least = double(std::numeric_limits<T>::min());
       constexpr double least_int = std::is_unsigned_v<T> ? -most : least;
-      if (s.is_int() ? sizeof(T) < 8 && (s.to<double>() > most || s.to<double>() < least_int)
-                     : !(s.real() <= most && s.real() >= least))
+      // As a double, the greatest number of 64 bits is one more than it is.
+      auto above = [&](double v) { return sizeof(T) < 8 ? v > most : v >= most; };
+      if (s.is_int() ? sizeof(T) < 8 && (above(s.to<double>()) || s.to<double>() < least_int)
+                     : !(!above(s.real()) && s.real() >= least))
         refuse();
     }
   });
@@ -285,8 +287,7 @@ EMBER_OP("new_empty_strided(Tensor self, Size size, Size stride, " OPTIONS ") ->
 namespace {
 
 Tensor resize_(const Tensor& self, const Shape& size, MaybeFormat format) {
-  check(!self.requires_grad() || !grad_enabled(), Kind::Runtime,
-        "cannot resize variables that require grad");
+  check(!self.requires_grad(), Kind::Runtime, "cannot resize variables that require grad");
   for (int64_t n : size)
     check(n >= 0, Kind::Runtime, "resize_(): Trying to create tensor with negative dimension ", n,
           ": ", size);

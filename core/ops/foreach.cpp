@@ -2,6 +2,7 @@
 // ember/_functions/foreach.py holds the family of _foreach_* functions, and goes tensor by tensor
 // where this says that it cannot.
 #include "backend.h"
+#include "ops/create.h"
 #include "ops/disjoint.h"
 #include "ops/ops.h"
 
@@ -57,6 +58,8 @@ TensorList foreach_fused(const std::string& name, const TensorList& self, const 
   if (tensors != found.inputs && !repeats) return {};
   if (numbers.size() > 1 && numbers.size() != self.size()) return {};
   if (!is_floating(self[0].dtype())) return {};
+  if (name == "clamp_min" || name == "clamp_max")
+    for (double bound : numbers) create::check_fits(Scalar(bound), self[0].dtype(), true);
   TensorList out;
   if (in_place) {
     if (!disjoint(self, second) || (lists[2] && !disjoint(self, third))) return {};

@@ -1,6 +1,7 @@
 // Counting: bincount, histc, histogram.
 #include <cmath>
 
+#include "ops/create.h"
 #include "ops/ops.h"
 
 namespace ember {
@@ -177,6 +178,9 @@ EMBER_OP(
             " for dimension 0");
       check(!range || range->size() == 2, Kind::Runtime,
             "histogram(): range should have 2 elements, got ", range ? range->size() : 0);
+      if (range)
+        for (double limit : *range)
+          if (std::isfinite(limit)) create::check_fits(Scalar(limit), self.dtype());
       if (range)  // the parts of a message are looked at in any case
         check(!((*range)[0] > (*range)[1]), Kind::Runtime,
               "torch.histogramdd: min should not exceed max, but got min ", (*range)[0], " max ",

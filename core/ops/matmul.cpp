@@ -304,6 +304,7 @@ EMBER_OP("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar a
              check(is_complex(dtype) || !factor->is_complex(), Kind::Runtime,
                    "addr(): For non-complex input tensors, argument ", name,
                    " must not be a complex number.");
+             create::check_fits(*factor, dtype, true);
            }
            if (self.dtype() == Dtype::Bool && u.dtype() == Dtype::Bool &&
                v.dtype() == Dtype::Bool) {

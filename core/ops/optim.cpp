@@ -173,7 +173,7 @@ bool fuses(const TensorList& params, const TensorList& grads, const TensorList& 
   for (size_t i = 0; i < params.size(); i++) {
     const Tensor& p = params[i];
     auto agrees = [&](const Tensor& t) {
-      return t.device() == params[0].device() && t.dtype() == p.dtype() && t.numel() == p.numel() &&
+      return t.device() == params[0].device() && t.dtype() == p.dtype() && t.shape() == p.shape() &&
              t.is_contiguous();
     };
     if (!is_floating(p.dtype()) || !agrees(p) || !agrees(grads[i])) return false;

@@ -303,6 +303,11 @@ Tensor simple_power(const Operand& a, const Operand& b, Dest dest) {
 
 }  // namespace
 
+// A bound, or what is chosen, must be a number of the result's type. Sums and products wrap round.
+static void check_number(const Operand& o, Dtype dtype, bool halves) {
+  if (!o.is_tensor()) create::check_fits(o.scalar(), dtype, halves);
+}
+
 static void check_no_mask(const char* op, const Operand& a, const Operand& b) {
   auto is_bool = [](const Operand& o) {
     return o.is_tensor() ? o.tensor().dtype() == Dtype::Bool : o.scalar().is_bool();
@@ -344,6 +349,10 @@ Tensor binary(const BinaryRow& row, const Operand& a, const Operand& b, Dest des
     backend_of(out).binary(row.f, dtype, out, x, y);
   } else {
     dtype = row_dtype(row.name, facts, result_type(a, b));
+    if (facts & kBounds) {
+      check_number(a, dtype, true);
+      check_number(b, dtype, true);
+    }
     Meeting m = meet(row.name, {&a, &b});
     const bool half = is_narrow(dtype);
     const Local x(a, m.device, dtype, half), y(b, m.device, dtype, half && !is_exact(row.f, b));
@@ -384,6 +393,10 @@ Tensor ternary(const TernaryRow& row, const Operand& a, const Operand& b, const 
   promotion.add(b);
   promotion.add(c);
   Dtype dtype = row_dtype(row.name, types_of(row.f), promotion.result());
+  if (chooses) {
+    check_number(b, dtype, false);
+    check_number(c, dtype, false);
+  }
   Meeting m = meet(row.name, {&a, &b, &c});
   const bool half = is_narrow(dtype), exact = (types_of(row.f) & kExactNumber) && !c.is_tensor();
   const Local x(a, m.device, dtype, half), y(b, m.device, dtype, half),

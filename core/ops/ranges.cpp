@@ -82,9 +82,17 @@ Tensor arange_to(Dest dest, const Scalar& start, const Scalar& end, const Scalar
     return cut ? Scalar(s.to<int64_t>()) : s;
   };
   Scalar from = bound(start), to = bound(end), by = bound(step);
-  check(by.real() != 0 || step.real() == 0, Kind::Value, "arange(): step must be nonzero, ", step,
-        " in ", t, " is 0");
-  int64_t n = steps_between("arange", from, to, by, integral(from) && integral(to) && integral(by));
+  // Of integers only those of 64 bits are also counted so, as in PyTorch: five numbers of int32,
+  // from 0 on, lie between 0.5 and 4.6, four of int64.
+  const bool whole = integral(start) && integral(end) && integral(step);
+  int64_t n;
+  if (cut && (whole || item_size(t) == 8)) {
+    check(by.real() != 0 || step.real() == 0, Kind::Value, "arange(): step must be nonzero, ", step,
+          " in ", t, " is 0");
+    n = steps_between("arange", from, to, by, true);
+  } else {
+    n = steps_between("arange", start, end, step, whole);
+  }
   Tensor out = line_target("arange", dest, n, dtype, t, device);
   count(out, from, by);
   return out;
@@ -171,13 +179,15 @@ struct Line {
   bool complex;
 };
 Line line_dtype(const char* op, const Scalar& start, const Scalar& end, int64_t steps,
-                MaybeDtype dtype) {
+                MaybeDtype dtype, Dest dest) {
   check(steps >= 0, Kind::Runtime, op, "(): number of steps must be non-negative, got ", steps);
   bool complex = start.is_complex() || end.is_complex();
   check(!complex || !dtype || is_complex(*dtype), Kind::Runtime, "torch.", op,
         "(): inferred dtype ", complex_of(default_dtype()),
         " can't be safely cast to passed dtype ", dtype.value_or(Dtype::Bool));
   if (dtype) refuse_stored_only(op, *dtype);
+  const Dtype made = dest.tensor ? dest.tensor->dtype() : dtype.value_or(default_dtype());
+  check(made != Dtype::Bool, Kind::NotImplemented, op, "(): not implemented for ", made);
   return {dtype, complex ? complex_of(default_dtype()) : default_dtype(), complex};
 }
 
@@ -187,7 +197,7 @@ EMBER_OP("linspace(Number start, Number end, int steps, " OPTIONS ") -> Tensor",
          ([](const Operand& from, const Operand& to, int64_t steps, OPTION_PARAMS, Dest dest) {
            NoGrad guard;
            Scalar start = bound_of("linspace", from), end = bound_of("linspace", to);
-           Line l = line_dtype("linspace", start, end, steps, dtype);
+           Line l = line_dtype("linspace", start, end, steps, dtype, dest);
            Tensor out = line_target("linspace", dest, steps, l.dtype, l.otherwise, device);
            put_line(out, points(start, end, steps, l.complex, out));
            return finish(out, requires_grad);
@@ -198,7 +208,7 @@ EMBER_OP("logspace(Number start, Number end, int steps, float base=10.0, " OPTIO
              Dest dest) {
            NoGrad guard;
            Scalar start = bound_of("logspace", from), end = bound_of("logspace", to);
-           Line l = line_dtype("logspace", start, end, steps, dtype);
+           Line l = line_dtype("logspace", start, end, steps, dtype, dest);
            Tensor out = line_target("logspace", dest, steps, l.dtype, l.otherwise, device);
            Tensor exponents = points(start, end, steps, l.complex, out);
            put_line(out, pow(Operand(base), exponents));

@@ -94,6 +94,10 @@ class Application {
   void link_outputs() {
     PyObject* dirty = tuple_field(fields().dirty_tensors, "dirty_tensors");
     PyObject* constant = tuple_field(fields().non_differentiable, "non_differentiable");
+    for (Py_ssize_t i = 0; constant && i < PyTuple_GET_SIZE(constant); i++)
+      check(is_tensor(PyTuple_GET_ITEM(constant, i)), Kind::Runtime,
+            "mark_non_differentiable only accepts variable arguments, but got ",
+            Py_TYPE(PyTuple_GET_ITEM(constant, i))->tp_name);
     Py_ssize_t n = PyTuple_GET_SIZE(outputs_.get());
     if (dirty) check_dirty(dirty);
     if (recorded_) {

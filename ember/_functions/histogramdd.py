@@ -41,6 +41,10 @@ def histogramdd(
             f"histogramdd(): input tensor should have at least 2 dimensions, got "
             f"{input.dim()}"
         )
+    if input.dtype not in (ember.float32, ember.float64):
+        raise NotImplementedError(f"histogramdd(): not implemented for {input.dtype}")
+    if weight is not None:
+        _check_weight(input, weight)
     points = input.detach().flatten(0, -2)
     count = points.shape[1]
     if isinstance(bins, int):
@@ -54,22 +58,64 @@ def histogramdd(
             f"histogramdd(): expected {2 * count} limits in range, got {len(range)}"
         )
     edges = tuple(
-        b if isinstance(b, Tensor) else _edges(points[:, d], b, _limits(range, d))
+        _given(input, b, d)
+        if isinstance(b, Tensor)
+        else _edges(points[:, d], b, _limits(range, d), d)
         for d, b in enumerate(bins)
     )
     return _counted(points, edges, weight, density)
+
+
+def _check_weight(x: Tensor, weight: Tensor) -> None:
+    if weight.dtype != x.dtype:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided, input tensor and weight "
+            f"tensor should have the same dtype, but got input {x.dtype} and weight "
+            f"{weight.dtype}"
+        )
+    if weight.shape != x.shape[:-1]:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same "
+            "shape as the input tensor excluding its innermost dimension, but got "
+            f"input with shape {list(x.shape)} and weight with shape "
+            f"{list(weight.shape)}"
+        )
+
+
+def _given(x: Tensor, edges: Tensor, d: int) -> Tensor:
+    if edges.dtype != x.dtype:
+        wrong = f"the dtype of input ({x.dtype}), but is of {edges.dtype}"
+    elif edges.dim() != 1:
+        wrong = f"one dimension, but has {edges.dim()}"
+    elif edges.numel() == 0:
+        wrong = "at least 1 element, but has 0 elements"
+    else:
+        return edges
+    raise RuntimeError(
+        f"torch.histogramdd: the bins tensor for dimension {d} should have {wrong}"
+    )
 
 
 def _limits(limits: Sequence[float] | None, d: int) -> Sequence[float] | None:
     return None if limits is None else limits[2 * d : 2 * d + 2]
 
 
-def _edges(x: Tensor, bins: int, limits: Sequence[float] | None) -> Tensor:
+def _edges(x: Tensor, bins: int, limits: Sequence[float] | None, d: int) -> Tensor:
     if bins < 1:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins}")
+    if limits is not None and limits[0] > limits[1]:
+        raise RuntimeError(
+            f"torch.histogramdd: min should not exceed max, but got min {limits[0]} "
+            f"max {limits[1]} for dimension {d}"
+        )
     if limits is None:
         limits = (x.min().item(), x.max().item()) if x.numel() else (0.0, 1.0)
     low, high = limits
+    most = ember.finfo(x.dtype).max
+    if not (abs(low) <= most and abs(high) <= most):
+        raise RuntimeError(
+            f"torch.histogramdd: dimension {d}'s range [{low}, {high}] is not finite"
+        )
     if low == high:
         low, high = low - 0.5, high + 0.5
     return ember.linspace(low, high, bins + 1, dtype=x.dtype, device=x.device)

@@ -67,6 +67,10 @@ class FunctionCtx:
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether undefined gradients reach backward as zeros (default) or None."""
+        if not isinstance(value, bool):
+            raise TypeError(
+                f"set_materialize_grads(): expected a bool, got {type(value).__name__}"
+            )
         self.materialize_grads = value
 
 
@@ -200,6 +204,12 @@ class Function(FunctionCtx, _C._FunctionBase):
             "To use autograd.Function with vmap, you must either override the vmap "
             "staticmethod or set generate_vmap_rule=True."
         )
+
+
+# For apply() of the base itself, which says what is missing.
+Function._backward_cls = type(
+    "FunctionBackward", (BackwardFunction,), {"_forward_cls": Function}
+)
 
 
 def _has_defaults(cls) -> bool:

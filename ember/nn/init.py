@@ -86,13 +86,26 @@ def _redraw_normal(tensor, mean, std, a, b, generator) -> None:
         tensor.copy_(ember.where(outside, again, tensor))
 
 
+def _where_dense(peak, mean, std, a, b) -> tuple[float, float]:
+    """The part of [a, b] with all but e**-40 of what lies there: without it, a bound
+    far away would leave next to none of the draws."""
+    if not std > 0:
+        return a, b
+    far = abs(peak - mean) / std
+    # away * (away + 2 * far) / 2 = 40, solved without cancelling.
+    width = 80 / (far + math.sqrt(far * far + 80)) * std
+    return max(a, peak - width), min(b, peak + width)
+
+
 def _reject_uniform(tensor, mean, std, a, b, generator) -> None:
     peak = min(max(mean, a), b)  # where the density in [a, b] is largest
-    top = -0.5 * ((peak - mean) / std) ** 2
+    a, b = _where_dense(peak, mean, std, a, b)
     tensor.uniform_(a, b, generator=generator)
     todo = ember.ones_like(tensor, dtype=ember.bool)
     while True:
-        density = ember.exp(-0.5 * ((tensor - mean) / std) ** 2 - top)
+        # Relative to the peak's, as a product: the squares of large bounds overflow.
+        away = (tensor - peak) / std
+        density = ember.exp(-0.5 * away * (away + 2 * (peak - mean) / std))
         height = ember.empty_like(tensor).uniform_(0, 1, generator=generator)
         todo = todo & (height > density)
         if not bool(todo.any()):

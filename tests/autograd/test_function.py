@@ -305,3 +305,22 @@ def test_old_names_of_contexts():
     assert ember.equal(saved, y)
     with pytest.warns(FutureWarning, match="mark_shared_storage"):
         y.grad_fn.mark_shared_storage((y, y))
+
+
+def test_what_a_context_is_told_is_checked():
+    class Told(Function):
+        @staticmethod
+        def forward(ctx, x, told):
+            told(ctx)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2, None
+
+    with pytest.raises(RuntimeError, match="only accepts variable arguments"):
+        Told.apply(leaf(), lambda ctx: ctx.mark_non_differentiable("x"))
+    with pytest.raises(TypeError, match="expected a bool"):
+        Told.apply(leaf(), lambda ctx: ctx.set_materialize_grads(3))
+    with pytest.raises(NotImplementedError, match="implement the forward"):
+        Function.apply(leaf())

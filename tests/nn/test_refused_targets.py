@@ -1,5 +1,7 @@
 """What the losses and lookups of PyTorch refuse: targets, lengths, sizes and dtypes."""
 
+import math
+
 import pytest
 
 import ember
@@ -84,6 +86,23 @@ REFUSED = {
     "lerp of integers": lambda: ember.lerp(ember.tensor([1]), ember.tensor([2]), 0.5),
     "fft of -1 points": lambda: ember.fft.fft(ember.ones(3), n=-1),
     "cdist, dtypes": lambda: ember.cdist(X, X.double()),
+    "binary_cross_entropy, target": lambda: F.binary_cross_entropy(
+        ember.ones(3) / 2, ember.tensor([0.0, 1.0, 1.5])
+    ),
+    "binary_cross_entropy, NaN": lambda: F.binary_cross_entropy(
+        ember.ones(1) / 2, ember.tensor([float("nan")])
+    ),
+    "bilinear, dtypes": lambda: F.bilinear(
+        ember.ones(2, 3), ember.ones(2, 4) * 1j, ember.ones(2, 3, 4)
+    ),
+    "bilinear, sizes": lambda: F.bilinear(
+        ember.ones(2, 6), ember.ones(2, 4), ember.ones(2, 3, 4)
+    ),
+    "celu, alpha": lambda: F.celu(X, 0.0),
+    "celu_, alpha": lambda: ember.celu_(X.clone(), 0.0),
+    "max_unpool3d, stride": lambda: F.max_unpool3d(
+        ember.ones(1, 1, 1, 1, 1), ember.zeros(1, 1, 1, 1, 1).long(), 2, stride=-(2**63)
+    ),
     "pdist, p": lambda: F.pdist(X, p=-1),
 }
 
@@ -92,6 +111,21 @@ REFUSED = {
 def test_refused_as_in_pytorch(name):
     with pytest.raises((RuntimeError, NotImplementedError)):
         REFUSED[name]()
+
+
+def test_padding_is_of_ints():
+    for mode in ("constant", "circular"):
+        with pytest.raises(TypeError, match="must be tuple of ints"):
+            F.pad(ember.ones(1, 3), (2.5, 1), mode=mode)
+
+
+def test_an_infinite_variance():
+    x = ember.zeros(2, requires_grad=True)
+    var = ember.tensor([math.inf, 1e-9], requires_grad=True)
+    loss = F.gaussian_nll_loss(x, ember.ones(2), var, reduction="none")
+    assert loss[0].item() == math.inf and loss[1].item() > 1e5
+    loss[1].backward()
+    assert var.grad[1].item() < 0  # passes below the least variance
 
 
 def test_what_is_right_still_works():

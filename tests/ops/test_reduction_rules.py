@@ -50,6 +50,37 @@ def test_ranges_of_histograms():
         ember.histogram(x, ember.ones(2, dtype=ember.float64))
 
 
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (
+            lambda h, x: h(x, [2, 2], range=[0.0, 1.0, 1.0, 0.0]),
+            "min should not exceed",
+        ),
+        (lambda h, x: h(x, [2, 2], range=[0.0, 1.0, 0.0, math.nan]), "not finite"),
+        (lambda h, x: h(x, [2, 2], range=[0.0, math.inf, 0.0, 1.0]), "not finite"),
+        (lambda h, x: h(x, [2, 2], range=[0.0, 1e60, 0.0, 1.0]), "not finite"),
+        (lambda h, x: h(x * math.nan, [2, 2]), "dimension 0's range .* not finite"),
+        (lambda h, x: h(x, [ember.empty(0), ember.ones(1)]), "at least 1 element"),
+        (lambda h, x: h(x, [ember.ones(1), ember.ones(1, 1)]), "one dimension"),
+        (lambda h, x: h(x, [ember.ones(1, dtype=ember.float64)] * 2), "dtype"),
+        (lambda h, x: h(x, [2, 2], weight=ember.ones(4)), "same shape"),
+        (lambda h, x: h(x, [2, 2], weight=ember.ones(3).double()), "same dtype"),
+        (lambda h, x: h(x.long(), [2, 2]), "not implemented for"),
+    ],
+)
+def test_histograms_of_points_that_make_no_sense(call, text):
+    with pytest.raises((RuntimeError, NotImplementedError), match=text):
+        call(ember.histogramdd, ember.ones(3, 2))
+
+
+def test_a_range_that_the_dtype_lacks():
+    with pytest.raises(RuntimeError, match="without overflow"):
+        ember.histogram(ember.ones(3), 2, range=(0.0, 1e60))
+    wide = ember.histogram(ember.ones(3).double(), 2, range=(0.0, 1e60))
+    assert wide.hist.tolist() == [3, 0]
+
+
 def test_points_without_coordinates_have_a_histogram():
     assert ember.histogramdd(ember.empty(2, 0), bins=[]).hist.shape == ()
 

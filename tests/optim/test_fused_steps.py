@@ -192,3 +192,17 @@ def test_the_meta_device():
     optimizer = optim.Adam([p])
     optimizer.step()
     assert optimizer.state[p]["exp_avg"].device.type == "meta"
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "options"),
+    [("SGD", "momentum_buffer", {"momentum": 0.9}), ("Adam", "exp_avg", {})],
+)
+def test_state_of_another_shape_is_refused(name, key, options):
+    p = ember.nn.Parameter(ember.ones(4))
+    p.grad = ember.ones(4)
+    optimizer = getattr(optim, name)([p], lr=0.1, **options)
+    optimizer.step()
+    optimizer.state[p][key] = ember.ones(2, 2)
+    with pytest.raises(RuntimeError, match=r"size of tensor|shape|broadcast"):
+        optimizer.step()

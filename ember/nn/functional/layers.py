@@ -14,8 +14,21 @@ def bilinear(
             f"bilinear(): batch dimensions of {tuple(input1.shape)} and "
             f"{tuple(input2.shape)} differ"
         )
+    parts = {"input1": input1, "input2": input2, "weight": weight, "bias": bias}
+    dtypes = {name: t.dtype for name, t in parts.items() if t is not None}
+    if len(set(dtypes.values())) > 1 and not ember.is_autocast_enabled(
+        input1.device.type
+    ):
+        text = ", ".join(f"{name}: {dtype}" for name, dtype in dtypes.items())
+        raise RuntimeError(f"All tensors must have the same dtype, got {text}")
     batch = input1.shape[:-1]
     out, in1, in2 = weight.shape
+    for name, t, n in (("input1", input1, in1), ("input2", input2, in2)):
+        if t.shape[-1] != n:
+            raise RuntimeError(
+                f"bilinear(): {name} size does not match weight size: got "
+                f"{t.shape[-1]} but expected {n}"
+            )
     rows1, rows2 = input1.reshape(-1, in1), input2.reshape(-1, in2)
     left = rows1 @ weight.permute(1, 0, 2).reshape(in1, out * in2)
     products = left.view(-1, out, in2) * rows2.unsqueeze(1)

@@ -151,6 +151,8 @@ def binary_cross_entropy(
         raise RuntimeError(f"Found dtype {target.dtype} but expected {input.dtype}")
     if not bool(((input >= 0) & (input <= 1)).all()):
         raise RuntimeError("all elements of input should be between 0 and 1")
+    if not bool(((target >= 0) & (target <= 1)).all()):
+        raise RuntimeError("all elements of target should be between 0 and 1")
     yes, no = input.log().clamp(min=-100), (-input).log1p().clamp(min=-100)
     loss = (target - 1) * no - target * yes
     return _reduced(loss if weight is None else loss * weight, reduction)
@@ -263,7 +265,9 @@ def gaussian_nll_loss(
             raise ValueError("var is of incorrect size")
     reduction = _reduction(None, None, reduction)
     # The limit is applied to the value only; the gradient passes as it is.
-    var = var + (var.detach().clamp(min=eps) - var.detach())
+    var = var.clone()
+    with ember.no_grad():
+        var.clamp_(min=eps)
     loss = 0.5 * (var.log() + (input - target) ** 2 / var)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)

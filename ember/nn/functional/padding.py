@@ -21,6 +21,12 @@ def pad(
     >>> ember.nn.functional.pad(ember.tensor([[1, 2, 3]]), (2, 1), mode="reflect")
     tensor([[3, 2, 1, 2, 3, 2]])
     """
+    for at, n in enumerate(pad):
+        if isinstance(n, float):
+            raise TypeError(
+                f"pad(): argument 'pad' must be tuple of ints, but found {n} at pos "
+                f"{at}"
+            )
     sides = [int(n) for n in pad]
     if len(sides) % 2:
         raise RuntimeError("Padding length must be divisible by 2")

@@ -71,6 +71,10 @@ def _max_unpool(
     kernel = expanded("kernel_size", kernel_size, dims)
     stride = expanded("stride", stride, dims, kernel)
     padding = expanded("padding", padding, dims)
+    if dims == 3 and min(stride) <= 0:
+        raise RuntimeError(
+            f"strides should be greater than zero, but got stride: {list(stride)}"
+        )
     if indices.dtype != ember.int64:
         raise RuntimeError(
             f"elements in indices should be type int64 but got: {indices.dtype}"
