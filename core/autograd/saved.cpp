@@ -54,9 +54,9 @@ void Saved::pack(const Tensor& t) {
         "modified by in-place operations as this can lead to unexpected side-effects.");
 }
 
-// An output as the rules of its node see it: with the node as its history, if they are recorded.
-Tensor Saved::with_history(const Tensor& t) const {
-  if (!output_ || !running_node || !t || !grad_enabled()) return t;
+// An output as the rules of its node see it.
+Tensor Saved::with_history(const Tensor& t, bool history) const {
+  if (!output_ || !running_node || !t || !(history || grad_enabled())) return t;
   Tensor out = alias(t);
   set_grad_fn(out, running_node->output_history(), output_nr_);
   return out;
@@ -67,8 +67,8 @@ bool Saved::expendable() const {
          tensor_.storage()->refs == 1;
 }
 
-Tensor Saved::get() const {
-  if (packed_) return with_history(packed_->hooks->unpack(packed_->value));
+Tensor Saved::get(bool history) const {
+  if (packed_) return with_history(packed_->hooks->unpack(packed_->value), history);
   if (!tensor_) return tensor_;
   if (__builtin_expect(tensor_.version() != version_, 0)) {
     const Autograd* a = tensor_.impl()->autograd;
@@ -84,7 +84,7 @@ Tensor Saved::get() const {
          "compute its gradient, with autograd.set_detect_anomaly(True, check_nan=False).",
          running_node ? " It is needed by " + running_node->display_name() + "." : "");
   }
-  return with_history(tensor_);
+  return with_history(tensor_, history);
 }
 
 }  // namespace ember

@@ -40,7 +40,8 @@ class Saved {
   // Output `nr` of the op.
   static Saved output(const Tensor& t, uint32_t nr = 0) { return Saved(t, true, nr); }
 
-  Tensor get() const;
+  // An output has its node as history where rules are recorded; `history`: wherever.
+  Tensor get(bool history = false) const;
   operator Tensor() const { return get(); }
   Tensor operator*() const { return get(); }
   bool defined() const { return tensor_.defined() || packed_; }
@@ -57,7 +58,7 @@ class Saved {
   };
   Saved(const Tensor& t, bool output, uint32_t nr);
   void pack(const Tensor& t);
-  Tensor with_history(const Tensor& t) const;
+  Tensor with_history(const Tensor& t, bool history) const;
   Tensor tensor_;
   Ref<Packed> packed_;
   uint32_t version_ = 0;

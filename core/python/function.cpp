@@ -107,7 +107,7 @@ PyObject* saved_tensors(PyObject* self, void*) {
       for (size_t i = 0; i < size_t(PyTuple_GET_SIZE(tuple.get())); i++) {
         if (i >= node.saved.size()) fail_released(node);  // by a hook, or a pass of another thread
         Saved kept = node.saved[i];
-        PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), wrap(kept.get()));
+        PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), wrap(kept.get(true)));
       }
     } catch (...) {
       running_node = outer;
