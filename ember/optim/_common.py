@@ -26,9 +26,10 @@ def check_lr(lr) -> None:
 
 def check_betas(betas) -> None:
     """Two averaging factors in [0, 1)."""
-    if len({isinstance(beta, Tensor) for beta in betas}) > 1:
+    pair = betas[0], betas[1]  # of an endless list, too
+    if len({isinstance(beta, Tensor) for beta in pair}) > 1:
         raise ValueError("betas must be either both floats or both Tensors")
-    for i, beta in enumerate(betas):
+    for i, beta in enumerate(pair):
         check(0.0 <= beta < 1.0, f"beta parameter at index {i}", beta)
 
 

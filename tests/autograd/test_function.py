@@ -324,3 +324,29 @@ def test_what_a_context_is_told_is_checked():
         Told.apply(leaf(), lambda ctx: ctx.set_materialize_grads(3))
     with pytest.raises(NotImplementedError, match="implement the forward"):
         Function.apply(leaf())
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_saved_outputs_have_their_node_as_history(create_graph):
+    class Root(Function):
+        """y with y**2 = x: its gradient is taken through what y came from."""
+
+        @staticmethod
+        def forward(ctx, x):
+            y = x.sqrt()
+            ctx.save_for_backward(x, y)
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            assert y.requires_grad and y.grad_fn is ctx and not y.is_leaf
+            assert x.requires_grad and x.grad_fn is None
+            return g / (2 * y)
+
+    x = leaf(4.0)
+    (g,) = ember.autograd.grad(Root.apply(x), x, create_graph=create_graph)
+    assert g.item() == 0.25 and g.requires_grad == create_graph
+    gone = weakref.ref(y := Root.apply(x))
+    del y
+    assert gone() is None  # what it saved does not keep it
