@@ -1,4 +1,4 @@
-"""Beside a sanitizer regions run without machine code, which has other bits than its kernels."""
+"""Beside a sanitizer regions run without machine code: its kernels have other bits."""
 
 from ember.compiler import _llvm
 

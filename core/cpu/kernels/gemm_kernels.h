@@ -62,12 +62,13 @@ struct HalfTask {
 };
 
 struct HalfKernels {
-  int64_t few;  // rows that had better meet the other matrix where it lies
+  int64_t few;                    // rows that had better meet the other matrix where it lies
   void (*gemm)(const HalfTask&);  // C = alpha * A B + beta * C
   int64_t (*block_width)(int64_t k);
-  // A few rows `x`, in float or as `pair` writes them, by a large matrix of halves, either way round. For y[i][r] = the sum
-  // over j of x[i][j] * w[r][j], x is in the order that `pair` writes, and k in whole units of
-  // kUnit but for the last piece. For y[i][j] = the sum over p of x[i][p] * w[p][j] it is plain.
+  // A few rows `x`, in float or as `pair` writes them, by a large matrix of halves, either way
+  // round. For y[i][r] = the sum over j of x[i][j] * w[r][j], x is in the order that `pair` writes,
+  // and k in whole units of kUnit but for the last piece. For y[i][j] = the sum over p of x[i][p] *
+  // w[p][j] it is plain.
   void (*dots)(int64_t rows, int64_t few, int64_t k, const void* w, int64_t w_row, const float* x,
                int64_t x_row, float* y, int64_t y_row);
   void (*sums)(int64_t k, int64_t few, int64_t n, const void* w, int64_t w_row, const float* x,
