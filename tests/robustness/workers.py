@@ -68,10 +68,14 @@ def one_round(draw: random.Random, folder: str) -> str:
         try:
             _, errors = main.communicate(timeout=LIMIT)
         except subprocess.TimeoutExpired:
+            # A worker that had done its part, of a loader that was left, is not missed.
+            goes_on = until(lambda: time.time() - changed(path) < 1, LIMIT / 2)
             main.kill()
-            raise AssertionError(
+            main.communicate()
+            assert goes_on and arguments[1] == "0", (
                 f"{arguments[:2]}: it hangs without its worker"
-            ) from None
+            )
+            return f"{method}, worker that was done"
         ended = "killed by signal" in errors or "exited unexpectedly" in errors
         starting = "EOFError" in errors or "BrokenPipe" in errors
         assert main.returncode == 1 and (ended or starting), errors
@@ -89,6 +93,11 @@ def one_round(draw: random.Random, folder: str) -> str:
         ember.load(path)
     assert until(lambda: shared_files() <= before, 5), shared_files() - before
     return f"{method}, {target}"
+
+
+def changed(path: str) -> float:
+    """When a file was last written; long ago if it does not exist."""
+    return os.path.getmtime(path) if os.path.exists(path) else 0.0
 
 
 def is_helper(pid: int, main: int) -> bool:
