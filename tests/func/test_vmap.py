@@ -313,3 +313,11 @@ def test_collections_map_themselves():
     assert x.a.shape == (2, 3)
     with pytest.raises(ValueError, match="dimensionality 2"):
         ember.vmap(function, (2, None))(x, x)
+
+
+@pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular"])
+def test_padding_of_samples(mode):
+    x = ember.arange(24.0).view(2, 3, 4)
+    pad = ember.nn.functional.pad
+    each = ember.stack([pad(row, (1, 2), mode=mode) for row in x])
+    assert ember.equal(ember.vmap(lambda row: pad(row, (1, 2), mode=mode))(x), each)

@@ -82,7 +82,7 @@ def _constant(input: Tensor, pairs, value) -> Tensor:
         kept[axis] = slice(max(-before, 0), max(stop, max(-before, 0)))
     if not input.dim():
         return input.clone()
-    result = ember.full(size, value, dtype=input.dtype, device=input.device)
+    result = input.new_full(size, value)  # of a batch, one for each
     for last, rank in ((ember.channels_last, 4), (ember.channels_last_3d, 5)):
         plain = input.dim() != rank or input.is_contiguous()
         if not plain and input.is_contiguous(memory_format=last):
