@@ -58,6 +58,9 @@ REFUSED = {
     "eye": lambda: ember.eye(2**31),
     "pad": lambda: F.pad(ember.ones(3), (2**40, 0)),
     "sum": lambda: ember.ones(1).expand(2**62).sum(),
+    "jacobian": lambda: ember.autograd.functional.jacobian(
+        lambda x: x.expand(2**40), ember.ones(1)
+    ),
     "sum of truths": lambda: ember.ones(1, dtype=ember.bool).expand(2**62).sum(),
     "min": lambda: ember.ones(1).expand(2**62).min(),
     "max along": lambda: ember.ones(1).expand(2**62).max(0),

@@ -80,6 +80,8 @@ def jacobian(
         call = _Call("jacobian", func, inputs, create_graph, strict)
         blocks = []
         for i, out in enumerate(call.outputs):
+            for x in call.inputs:  # if there is no room for the result, it fails now
+                out.new_empty((*out.shape, *x.shape))
             rows = [call.row(i, out, k, create_graph) for k in range(out.numel())]
             block = tuple(
                 ember.stack(column).view((*out.shape, *x.shape))
