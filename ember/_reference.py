@@ -384,7 +384,7 @@ def docstring(op: Any) -> str:
     """`__doc__` of an op."""
     form = form_of(op)
     entry, called = entry_of(form)
-    lines = []
+    lines: list[str] = []
     for o in overloads(form):
         shown = o.signature
         if form.is_method:
@@ -419,7 +419,7 @@ def example_of(form: Form) -> str:
     steps = _steps(entry.example)
     if not form.in_place:
         return "\n".join(_shown(_respelt(s, called, form), out) for s, out in steps)
-    lines = []
+    lines: list[str] = []
     for source, out in steps:
         changed = _respelt(source, called, form)
         if changed != source:
