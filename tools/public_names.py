@@ -1,11 +1,11 @@
-"""The public names of ember, found by walking the package: what the reference has pages
-for, and what must have a docstring.
+"""The public names of ember, found by walking the package: what the reference has
+pages for, and what must have a docstring.
 
-A module is public if no part of its path begins with an underscore. Its public names are
-those of `__all__`; without that, what it defines, and for a package also what it takes
-from its own submodules. A name that a package hands on from a submodule belongs to the
-package. What is there only to say that it is missing (`ember._unavailable`, names for
-libraries in `ember._compat`) is no public name.
+A module is public if no part of its path begins with an underscore. Its public names
+are those of `__all__`; without that, what it defines, and for a package also what it
+takes from its own submodules. A name that a package hands on from a submodule belongs
+to the package. What is there only to say that it is missing (`ember._unavailable`,
+names for libraries in `ember._compat`) is no public name.
 """
 
 from __future__ import annotations
@@ -97,9 +97,8 @@ def _names(module: types.ModuleType) -> Iterator[tuple[str, Any]]:
 
 
 def _constant(value: Any) -> bool:
-    return isinstance(value, int | float | ember.dtype | ember.layout) or isinstance(
-        value, ember.memory_format
-    )
+    kinds = (int, float, ember.dtype, ember.layout, ember.memory_format)
+    return isinstance(value, kinds)
 
 
 def tensor_members() -> dict[str, Any]:

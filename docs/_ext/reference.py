@@ -1,11 +1,11 @@
 """Writes the reference before Sphinx reads it: docs/api, a page per public name.
 
-What is public comes from `tools/public_names.py`, signatures from `inspect` and, for ops,
-from the schemas that their docstrings begin with. A docstring is plain text: paragraphs
-with `code`, lists, examples with `>>>`, indented code, and sections whose title ends in a
-colon (`Args:`). The pages of names are no part of the tree of contents, which would then
-be repeated on thousands of pages; they are found by the page of their namespace, by links
-between them and by the search.
+What is public comes from `tools/public_names.py`, signatures from `inspect` and, for
+ops, from the schemas that their docstrings begin with. A docstring is plain text:
+paragraphs with `code`, lists, examples with `>>>`, indented code, and sections whose
+title ends in a colon (`Args:`). The pages of names are no part of the tree of
+contents, which would then be repeated on thousands of pages; they are found by the
+page of their namespace, by links between them and by the search.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CODE = re.compile(r"(``.+?``|`[^`\n]+`)", re.DOTALL)
 OPERATORS = {"__init__", "__call__"}
 
 
-# --- Docstrings to reStructuredText ----------------------------------------------------
+# --- Docstrings to reStructuredText ---------------------------------------------------
 
 
 def prose(text: str) -> str:
@@ -137,7 +137,7 @@ def body(doc: str) -> str:
     return "\n\n".join(blocks)
 
 
-# --- Signatures ------------------------------------------------------------------------
+# --- Signatures -----------------------------------------------------------------------
 
 
 def own_doc(value: Any) -> str:
@@ -213,7 +213,7 @@ def source_of(value: Any) -> str | None:
         return None
 
 
-# --- Pages -----------------------------------------------------------------------------
+# --- Pages ----------------------------------------------------------------------------
 
 
 def kind_of(value: Any) -> str:
@@ -288,7 +288,7 @@ def namespace_page(space: Namespace, inner: list[str]) -> str:
     parts = [
         heading(space.name),
         body(space.doc.split("\nNote [")[0]),
-    ]  # for readers of code
+    ]  # of readers
     if inner:
         entries = "\n".join(f"   {page}" for page in inner)
         parts.append(f".. toctree::\n   :titlesonly:\n\n{entries}")
@@ -324,7 +324,8 @@ def index_page(top: list[str]) -> str:
     entries = "\n".join(f"   {page}" for page in top)
     return (
         heading("Reference")
-        + "\nA page for every public name, by namespace. The search finds each by its name.\n"
+        + "\nA page for every public name, by namespace. "
+        + "The search finds each by its name.\n"
         + f"\n.. toctree::\n   :titlesonly:\n\n{entries}\n"
     )
 
@@ -369,7 +370,7 @@ def write(app: Any) -> None:
             path.write_text(text, encoding="utf-8")
 
 
-# --- The sidebar ------------------------------------------------------------------------
+# --- The sidebar ----------------------------------------------------------------------
 
 _sidebars: dict[tuple, str] = {}
 

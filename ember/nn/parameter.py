@@ -192,7 +192,15 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
-    """A buffer whose shape is not known yet."""
+    """A buffer whose shape is not known yet.
+
+    Lazy modules register one, and give it a shape when their first input comes.
+
+    >>> buffer = nn.UninitializedBuffer()
+    >>> buffer.materialize((2, 3))
+    >>> buffer.shape
+    torch.Size([2, 3])
+    """
 
     __torch_function__ = _C._disabled_torch_function_impl
     cls_to_become: type = Buffer  # a plain Tensor has another layout

@@ -8,7 +8,17 @@ from ember.nn.modules.module import Module
 
 
 class PixelShuffle(Module):
-    """[..., C r², H, W] -> [..., C, H r, W r] (arXiv:1609.05158)."""
+    """[..., C r², H, W] -> [..., C, H r, W r] (arXiv:1609.05158).
+
+    Channels become pixels: the cheap way to make an image larger after a convolution.
+
+    Args:
+        upscale_factor: r
+
+    >>> nn.PixelShuffle(2)(ember.arange(4.0).view(4, 1, 1))
+    tensor([[[0., 1.],
+             [2., 3.]]])
+    """
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -22,7 +32,16 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """[..., C, H r, W r] -> [..., C r², H, W]."""
+    """[..., C, H r, W r] -> [..., C r², H, W].
+
+    Pixels become channels, the opposite of `PixelShuffle`.
+
+    Args:
+        downscale_factor: r
+
+    >>> nn.PixelUnshuffle(2)(ember.arange(4.0).view(1, 2, 2)).flatten()
+    tensor([0., 1., 2., 3.])
+    """
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -36,7 +55,20 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """Channels of all groups interleaved."""
+    """Channels of all groups interleaved.
+
+    After convolutions with groups, this lets information pass from one group to
+    another.
+
+    Args:
+        groups: number of groups that the channels are divided into
+
+    Shape:
+        [N, C, ...], where `groups` divides C; the output likewise
+
+    >>> nn.ChannelShuffle(2)(ember.arange(4.0).view(1, 4, 1)).flatten()
+    tensor([0., 2., 1., 3.])
+    """
 
     def __init__(self, groups: int) -> None:
         super().__init__()
@@ -76,7 +108,30 @@ class Unfold(Module):
 
 
 class Fold(Unfold):
-    """Columns added up to [N, C, H, W]."""
+    """Columns added up to [N, C, H, W].
+
+    The opposite of `Unfold`: windows are put where they were taken, and where several
+    overlap they are added.
+
+    Args:
+        output_size: height and width of the output
+        kernel_size: height and width of the windows
+        dilation: distance between the elements of a window
+        padding: implicit border of the output, which is cut off
+        stride: how far apart windows begin
+
+    Shape:
+        [N, C · kernel elements, windows] to [N, C, H, W]
+
+    >>> x = ember.ones(1, 1, 3, 3)
+    >>> columns = nn.Unfold(2)(x)
+    >>> columns.shape
+    torch.Size([1, 4, 4])
+    >>> nn.Fold((3, 3), 2)(columns)  # how many windows see each element
+    tensor([[[[1., 2., 1.],
+              [2., 4., 2.],
+              [1., 2., 1.]]]])
+    """
 
     def __init__(
         self, output_size, kernel_size, dilation=1, padding=0, stride=1
@@ -136,14 +191,32 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """[N, C, H, W] resampled by the nearest pixels."""
+    """[N, C, H, W] resampled by the nearest pixels.
+
+    Args:
+        size: height and width of the output
+        scale_factor: or how many times the input's
+
+    >>> nn.UpsamplingNearest2d(scale_factor=2)(ember.tensor([[[[0.0, 3.0]]]]))
+    tensor([[[[0., 0., 3., 3.],
+              [0., 0., 3., 3.]]]])
+    """
 
     def __init__(self, size=None, scale_factor=None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """[N, C, H, W] resampled linearly, corners aligned."""
+    """[N, C, H, W] resampled linearly, corners aligned.
+
+    Args:
+        size: height and width of the output
+        scale_factor: or how many times the input's
+
+    >>> nn.UpsamplingBilinear2d(scale_factor=2)(ember.tensor([[[[0.0, 3.0]]]]))
+    tensor([[[[0., 1., 2., 3.],
+              [0., 1., 2., 3.]]]])
+    """
 
     def __init__(self, size=None, scale_factor=None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
