@@ -27,6 +27,8 @@ default_role = "code"  # docstrings write `x` for code, as Markdown does
 exclude_patterns = ["_build"]
 python_maximum_signature_line_length = 80
 python_use_unqualified_type_names = True
+# An annotation that can't be evaluated is a short name, which several classes may have.
+suppress_warnings = ["ref.python"]
 toc_object_entries = False  # the names on a page of the reference are its title
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

@@ -213,7 +213,11 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
 
 
 def is_lazy(param) -> bool:
-    """Whether a parameter or buffer still waits for its shape."""
+    """Whether a parameter or buffer still waits for its shape.
+
+    >>> nn.parameter.is_lazy(nn.LazyLinear(3).weight), nn.parameter.is_lazy(1)
+    (True, False)
+    """
     return isinstance(param, (UninitializedParameter, UninitializedBuffer))
 
 
