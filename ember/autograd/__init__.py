@@ -10,7 +10,7 @@ import ember
 from ember import _C, _lazy
 from ember.autograd import graph
 from ember.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
-from ember.autograd.function import Function, vmaps
+from ember.autograd.function import Function, vmaps as vmaps
 from ember.autograd.grad_mode import (
     enable_grad,
     inference_mode,

@@ -8,11 +8,11 @@ under `ember.as_torch` gets this package, too.
 from collections.abc import Callable
 
 from ember.func._functorch import (
-    FunctionalModule,
-    FunctionalModuleWithBuffers,
-    combine_state_for_ensemble,
-    make_functional,
-    make_functional_with_buffers,
+    FunctionalModule as FunctionalModule,
+    FunctionalModuleWithBuffers as FunctionalModuleWithBuffers,
+    combine_state_for_ensemble as combine_state_for_ensemble,
+    make_functional as make_functional,
+    make_functional_with_buffers as make_functional_with_buffers,
 )
 from ember.func._grad import grad, grad_and_value, jvp, linearize, vjp
 from ember.func._jacobian import hessian, jacfwd, jacrev

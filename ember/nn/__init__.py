@@ -5,16 +5,20 @@
 
 from ember import _lazy
 from ember.nn.parameter import (
-    Buffer,
-    Parameter,
-    UninitializedBuffer,
-    UninitializedParameter,
+    Buffer as Buffer,
+    Parameter as Parameter,
+    UninitializedBuffer as UninitializedBuffer,
+    UninitializedParameter as UninitializedParameter,
 )
 
-from ember.nn import functional, init  # isort: skip
+from ember.nn import functional as functional, init as init  # isort: skip
 from ember.nn.modules import *
 
-from ember.nn import modules, parameter, utils  # isort: skip
+from ember.nn import (  # isort: skip
+    modules as modules,
+    parameter as parameter,
+    utils as utils,
+)
 
 
 def factory_kwargs(kwargs: dict | None) -> dict:

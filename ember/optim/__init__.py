@@ -14,8 +14,8 @@ from ember.optim.lbfgs import LBFGS
 from ember.optim.muon import Muon
 from ember.optim.optimizer import (
     Optimizer,
-    register_optimizer_step_post_hook,
-    register_optimizer_step_pre_hook,
+    register_optimizer_step_post_hook as register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook as register_optimizer_step_pre_hook,
 )
 from ember.optim.sgd import SGD
 from ember.optim.sparse_adam import SparseAdam

@@ -27,8 +27,12 @@ from ember.sparse._legacy import (
     ShortTensor,
 )
 from ember.sparse._matmul import sampled_addmm
-from ember.sparse._table import TABLE, handles
-from ember.sparse._tensor import LAYOUT_NAMES, SparseTensor, wrap
+from ember.sparse._table import TABLE as TABLE, handles as handles
+from ember.sparse._tensor import (
+    LAYOUT_NAMES as LAYOUT_NAMES,
+    SparseTensor,
+    wrap as wrap,
+)
 
 __all__ = [
     "BFloat16Tensor",

@@ -18,12 +18,8 @@ from ember.autograd.graph import saved_tensors_hooks
 from ember.random import _set_states, _states
 from ember.utils._selective import (
     SAC_IGNORED_OPS as SAC_IGNORED_OPS,
-)
-from ember.utils._selective import CheckpointPolicy as CheckpointPolicy
-from ember.utils._selective import (
+    CheckpointPolicy as CheckpointPolicy,
     SelectiveCheckpointContext as SelectiveCheckpointContext,
-)
-from ember.utils._selective import (
     create_selective_checkpoint_contexts as create_selective_checkpoint_contexts,
 )
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import ember
 from ember import Tensor, _lazy
-from ember.nn import functional as F
-from ember.nn import init
+from ember.nn import functional as F, init
 from ember.nn.functional._sizes import expanded
 from ember.nn.modules.module import Module
 from ember.nn.parameter import Parameter

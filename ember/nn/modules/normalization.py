@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 import ember
 from ember import Tensor
-from ember.nn import functional as F
-from ember.nn import init
+from ember.nn import functional as F, init
 from ember.nn.modules.module import Module
 from ember.nn.parameter import Parameter
 

@@ -2,8 +2,7 @@
 
 import ember
 from ember import Tensor
-from ember.nn import functional as F
-from ember.nn import init
+from ember.nn import functional as F, init
 from ember.nn.modules.module import Module
 from ember.nn.parameter import Parameter
 

@@ -5,8 +5,7 @@ from collections.abc import Callable
 
 import ember
 from ember import Tensor, _lazy
-from ember.nn import functional as F
-from ember.nn import init
+from ember.nn import functional as F, init
 from ember.nn.modules.attention import MultiheadAttention
 from ember.nn.modules.container import ModuleList
 from ember.nn.modules.dropout import Dropout
