@@ -36,13 +36,9 @@ from ember._tensor import (
 )
 from ember.version import __version__ as __version__
 
-if _typing.TYPE_CHECKING:  # what is used at the head of a class or function
-    from ember.autograd.grad_mode import (
-        enable_grad as enable_grad,
-        inference_mode as inference_mode,
-        no_grad as no_grad,
-        set_grad_enabled as set_grad_enabled,
-    )
+if _typing.TYPE_CHECKING:  # what arrives on first use
+    from ember._compat.checks import _assert as _assert
+    from ember._names.top import *
 
 newaxis = None
 if "EMBER_CUDA" in _os.environ:
@@ -51,10 +47,12 @@ _C.__getattr__ = _lazy.missing("ember._C")  # type: ignore[method-assign]
 _C.__path__ = []  # so that there can be modules such as ember._C._nn
 
 
-def __getattr__(name: str) -> "_typing.Any":
-    value = _lazy.find(name)
-    globals()[name] = value
-    return value
+if not _typing.TYPE_CHECKING:  # a checker knows the names, and reports others
+
+    def __getattr__(name: str) -> "_typing.Any":
+        value = _lazy.find(name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list:

@@ -6,7 +6,7 @@ operations, one file for each family.
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ember import _C, _lazy
 from ember.nn.functional.activation import (
@@ -115,6 +115,9 @@ from ember.nn.functional.vision import (
     pixel_unshuffle as pixel_unshuffle,
 )
 
+if TYPE_CHECKING:  # the ops
+    from ember._names.functional import *
+
 _prefix = "nn.functional."
 globals().update(
     {
@@ -125,7 +128,9 @@ globals().update(
 )
 
 
-def __getattr__(name: str) -> Any:
-    if name == "conv_tbc":  # made of functions of this module
-        return import_module("ember._functions.aten").conv_tbc
-    return _lazy.missing(__name__)(name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name == "conv_tbc":  # made of functions of this module
+            return import_module("ember._functions.aten").conv_tbc
+        return _lazy.missing(__name__)(name)
