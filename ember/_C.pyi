@@ -1095,7 +1095,7 @@ class Tensor:
         """True where the imaginary part is zero."""
     def istft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ...) -> Tensor:
         """Inverse of stft: the signal whose windows have these transforms."""
-    def item(self) -> Any:
+    def item(self) -> _int | _float | _bool:
         """The value of a tensor with one element, as a Python number."""
     def kron(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The Kronecker product: each element of the first times all of the second."""

@@ -9,4 +9,5 @@ if TYPE_CHECKING:
     from ember._names.linalg import *
 
 fill(globals(), "linalg")
-__getattr__ = missing(__name__)
+if not TYPE_CHECKING:  # a checker reports what is not here
+    __getattr__ = missing(__name__)

@@ -53,6 +53,7 @@ from tools.stub_types import (  # noqa: E402
 
 STUB = ROOT / "ember" / "_C.pyi"
 NAMES = ROOT / "ember" / "_names"
+SOURCES = {"Future": "ember.futures"}  # names that their modules import themselves
 NAMESPACES = ("fft", "linalg", "nn.functional", "special")
 
 
@@ -351,7 +352,8 @@ def make_top() -> str:
     for name, module in sorted(_lazy.NAMES.items(), key=lambda item: item[::-1]):
         if hasattr(_C, name):  # the core's own comes first
             continue
-        lines.append(f"from ember.{module} import {name} as {name}")
+        source = SOURCES.get(name, f"ember.{module}")
+        lines.append(f"from {source} import {name} as {name}")
     return "\n".join([*lines, "", *elsewhere, ""])
 
 

@@ -210,6 +210,17 @@ def by_flags(name: str, first: str) -> list[str]:
         return _unique(first, "sorted: _bool = ...")
     if name == "unique_consecutive":
         return _unique(first)
+    if name == "item":
+        return [f"({first}) -> _int | _float | _bool"]
+    if name in ("max_pool1d", "max_pool2d", "max_pool3d"):
+        window = ["kernel_size: _Dims", "stride: _Dims = ...", "padding: _Dims = ..."]
+        before = [first, *window, "dilation: _Dims = ...", "ceil_mode: _bool = ..."]
+        return [
+            f"({', '.join(before)}, return_indices: Literal[False] = ...) -> Tensor",
+            f"({', '.join(before)}, *, return_indices: Literal[True])"
+            " -> tuple[Tensor, Tensor]",
+            f"({', '.join(before)}, return_indices: _bool = ...) -> Any",
+        ]
     if name == "nonzero":
         out = "out: Tensor | None = ..."
         return [

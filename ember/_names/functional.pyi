@@ -130,23 +130,38 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = ..., *, out: Ten
 def logsigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """log(sigmoid(x))."""
 
-def max_pool1d(input: Tensor, kernel_size: _Dims, stride: _Dims = ..., padding: _Dims = ..., dilation: _Dims = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Any:
+@overload
+def max_pool1d(input: Tensor, kernel_size: _Dims, stride: _Dims = ..., padding: _Dims = ..., dilation: _Dims = ..., ceil_mode: _bool = ..., return_indices: Literal[False] = ...) -> Tensor:
     """The maximum of windows of (N, C, L); the stride is the window's size if None."""
+@overload
+def max_pool1d(input: Tensor, kernel_size: _Dims, stride: _Dims = ..., padding: _Dims = ..., dilation: _Dims = ..., ceil_mode: _bool = ..., *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
+@overload
+def max_pool1d(input: Tensor, kernel_size: _Dims, stride: _Dims = ..., padding: _Dims = ..., dilation: _Dims = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Any: ...
 
 def max_pool1d_with_indices(input: Tensor, kernel_size: _Dims, stride: _Dims = ..., padding: _Dims = ..., dilation: _Dims = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> tuple[Tensor, Tensor]:
     """`max_pool1d` with `return_indices=True`."""
 
-def max_pool2d(input: Tensor, kernel_size: _Dims, stride: _Dims = ..., padding: _Dims = ..., dilation: _Dims = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Any:
+@overload
+def max_pool2d(input: Tensor, kernel_size: _Dims, stride: _Dims = ..., padding: _Dims = ..., dilation: _Dims = ..., ceil_mode: _bool = ..., return_indices: Literal[False] = ...) -> Tensor:
     """The maximum of windows of (N, C, H, W); the stride is the window's size if None.
     """
+@overload
+def max_pool2d(input: Tensor, kernel_size: _Dims, stride: _Dims = ..., padding: _Dims = ..., dilation: _Dims = ..., ceil_mode: _bool = ..., *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
+@overload
+def max_pool2d(input: Tensor, kernel_size: _Dims, stride: _Dims = ..., padding: _Dims = ..., dilation: _Dims = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Any: ...
 
 def max_pool2d_with_indices(input: Tensor, kernel_size: _Dims, stride: _Dims = ..., padding: _Dims = ..., dilation: _Dims = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> tuple[Tensor, Tensor]:
     """`max_pool2d` with `return_indices=True`."""
 
-def max_pool3d(input: Tensor, kernel_size: _Dims, stride: _Dims = ..., padding: _Dims = ..., dilation: _Dims = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Any:
+@overload
+def max_pool3d(input: Tensor, kernel_size: _Dims, stride: _Dims = ..., padding: _Dims = ..., dilation: _Dims = ..., ceil_mode: _bool = ..., return_indices: Literal[False] = ...) -> Tensor:
     """The maximum of windows of (N, C, D, H, W); the stride is the window's size if
     None.
     """
+@overload
+def max_pool3d(input: Tensor, kernel_size: _Dims, stride: _Dims = ..., padding: _Dims = ..., dilation: _Dims = ..., ceil_mode: _bool = ..., *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
+@overload
+def max_pool3d(input: Tensor, kernel_size: _Dims, stride: _Dims = ..., padding: _Dims = ..., dilation: _Dims = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> Any: ...
 
 def max_pool3d_with_indices(input: Tensor, kernel_size: _Dims, stride: _Dims = ..., padding: _Dims = ..., dilation: _Dims = ..., ceil_mode: _bool = ..., return_indices: _bool = ...) -> tuple[Tensor, Tensor]:
     """`max_pool3d` with `return_indices=True`."""

@@ -111,7 +111,7 @@ from ember._functions.windows import hamming_window as hamming_window
 from ember._functions.windows import hann_window as hann_window
 from ember._functions.windows import kaiser_window as kaiser_window
 from ember._odds import Event as Event
-from ember._odds import Future as Future
+from ember.futures import Future as Future
 from ember._odds import Stream as Stream
 from ember._odds import compiled_with_cxx11_abi as compiled_with_cxx11_abi
 from ember._odds import dequantize as dequantize

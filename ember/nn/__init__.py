@@ -3,6 +3,8 @@
 `modules/` has the layers, `functional/` what they compute, `init` how they start.
 """
 
+from typing import TYPE_CHECKING
+
 from ember import _lazy
 from ember.nn.parameter import (
     Buffer as Buffer,
@@ -42,4 +44,5 @@ def factory_kwargs(kwargs: dict | None) -> dict:
     return given
 
 
-__getattr__ = _lazy.missing(__name__)
+if not TYPE_CHECKING:  # a checker reports what is not here
+    __getattr__ = _lazy.missing(__name__)

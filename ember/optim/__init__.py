@@ -3,6 +3,8 @@
 `optimizer` has what all share; each family has a file with one plain implementation.
 """
 
+from typing import TYPE_CHECKING
+
 from ember import _lazy
 from ember.optim import lr_scheduler
 from ember.optim._swap import swap_in_optimizer_params_and_state
@@ -42,4 +44,5 @@ __all__ = [
 ]
 
 
-__getattr__ = _lazy.missing(__name__)
+if not TYPE_CHECKING:  # a checker reports what is not here
+    __getattr__ = _lazy.missing(__name__)

@@ -206,4 +206,5 @@ from ember.nn.modules.vision import (
 if not TYPE_CHECKING:  # checkers cannot evaluate it, and take every name
     __all__ = [name for name in dir() if name[0].isupper() and "_" not in name]
 
-__getattr__ = _lazy.missing(__name__)
+if not TYPE_CHECKING:  # a checker reports what is not here
+    __getattr__ = _lazy.missing(__name__)

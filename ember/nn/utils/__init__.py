@@ -2,6 +2,8 @@
 parametrized and pruned weights, fusion of layers, calls with other parameters.
 """
 
+from typing import TYPE_CHECKING
+
 from ember import _lazy
 from ember.nn.utils import (
     parametrizations as parametrizations,
@@ -40,4 +42,5 @@ from ember.nn.utils.weight_norm import (
     weight_norm as weight_norm,
 )
 
-__getattr__ = _lazy.missing(__name__)
+if not TYPE_CHECKING:  # a checker reports what is not here
+    __getattr__ = _lazy.missing(__name__)

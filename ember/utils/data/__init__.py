@@ -1,5 +1,7 @@
 """Datasets, samplers and the DataLoader."""
 
+from typing import TYPE_CHECKING, Any
+
 from ember import _lazy
 from ember.utils.data._collate import (
     default_collate as default_collate,
@@ -42,13 +44,15 @@ _PIPES = (
 )
 
 
-def __getattr__(name: str):
-    from importlib import import_module
+if not TYPE_CHECKING:  # a checker reports what is not here
 
-    if name in _PIPES or name == "datapipes":
-        pipes = import_module("ember.utils.data.datapipes")
-        return pipes if name == "datapipes" else getattr(pipes, name)
-    return _lazy.missing(__name__)(name)
+    def __getattr__(name: str) -> Any:
+        from importlib import import_module
+
+        if name in _PIPES or name == "datapipes":
+            pipes = import_module("ember.utils.data.datapipes")
+            return pipes if name == "datapipes" else getattr(pipes, name)
+        return _lazy.missing(__name__)(name)
 
 
 def __dir__() -> list[str]:
