@@ -45,7 +45,7 @@ def mypy(tmp_path: Path, *files: Path) -> str:
         capture_output=True,
         text=True,
         cwd=tmp_path,
-        env={**os.environ, "MYPYPATH": str(ROOT)},
+        env={**os.environ, "MYPYPATH": f"{ROOT}{os.pathsep}{ROOT / 'examples'}"},
     )
     assert done.returncode in (0, 1), done.stdout + done.stderr
     return done.stdout
@@ -105,11 +105,9 @@ def test_every_public_name_is_known_to_checkers():
     own = (ROOT / "ember/__init__.py").read_text(encoding="utf-8")
     known = set(re.findall(r" as (\w+)$|^(\w+): _Any", top, re.MULTILINE))
     names = {a or b for a, b in known}
-    names |= set(re.findall(r"^(?:def|class) (\w+)|^(\w+): ", core, re.MULTILINE)) and {
-        a or b
-        for a, b in re.findall(r"^(?:def|class) (\w+)|^(\w+): ", core, re.MULTILINE)
-    }
-    names |= set(re.findall(r" as (\w+),?$", own, re.MULTILINE)) | {"newaxis"}
+    defined = re.findall(r"^(?:def|class) (\w+)|^(\w+): ", core, re.MULTILINE)
+    names |= {a or b for a, b in defined}
+    names |= set(re.findall(r" as (\w+)", own)) | {"newaxis"}
     listed = {n for n in dir(ember) if not n.startswith("_")}
     # A submodule that something has imported is an attribute, too.
     listed -= {n for n in listed if f"ember.{n}" in sys.modules}

@@ -92,7 +92,7 @@ class Sequential(_Indexed):
 
         def __call__(self, *args: Any, **kwargs: Any) -> Tensor: ...
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input):
         for module in self._modules.values():
             input = module(input)
         return input
