@@ -111,8 +111,8 @@ class Trainer:
     def compute_loss(self, batch: Any) -> tuple[Any, Any, Any]:
         """The loss of a batch (or a dict of losses), outputs and targets."""
         if self.loss is None:
-            named = isinstance(batch, Mapping)
-            outputs = self.model(**batch) if named else self.model(*batch)
+            has_names = isinstance(batch, Mapping)
+            outputs = self.model(**batch) if has_names else self.model(*batch)
             has_items = isinstance(outputs, Mapping)
             return outputs["loss"] if has_items else outputs.loss, outputs, batch
         args, named, targets = _batches.split(batch, self.target)
