@@ -9,14 +9,16 @@ from __future__ import annotations
 import enum
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 import ember
 from ember import Tensor
 from ember.autograd.function import Function
 from ember.autograd.graph import saved_tensors_hooks
-from ember.utils._python_dispatch import TorchDispatchMode
 from ember.utils._pytree import tree_map
+
+TorchDispatchMode: Any = import_module("ember.utils._python_dispatch").TorchDispatchMode
 
 
 class CheckpointPolicy(enum.Enum):
