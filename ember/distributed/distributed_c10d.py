@@ -263,6 +263,10 @@ def _get_default_store() -> Store:
     return _get_default_group()._store
 
 
+def _get_process_group_store(group: ProcessGroup) -> Store:
+    return group._store
+
+
 def _get_process_group_name(group: ProcessGroup) -> str:
     return group.group_name
 
