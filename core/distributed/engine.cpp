@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kMostInFlight = 64;  // collectives of a communicator; the rest waits for its turn
 constexpr double kSpin = 2e-3, kCrowded = 50e-6;  // seconds
-constexpr double kGrace = 2;          // seconds for what a rank that left may have sent before
+constexpr double kGrace = 2;  // seconds for what a rank that left may have sent before
 
 struct Comm {
   mpi::Comm handle;
@@ -96,6 +96,11 @@ void run(Engine& e, Comm& comm, const WorkRef& work) {
   }
 }
 
+bool first_collective(const Comm& comm, size_t i) {
+  return std::all_of(comm.running.begin(), comm.running.begin() + long(i),
+                     [](auto& work) { return is_message(*work); });
+}
+
 void start_more(Engine& e, Comm& comm) {
   while (!comm.waiting.empty() && comm.collectives < kMostInFlight) {
     WorkRef work = comm.waiting.front();
@@ -127,6 +132,10 @@ bool poll(Engine& e) {
     Deadline now = Clock::now();
     for (size_t i = 0; i < comm->running.size();) {
       WorkRef work = comm->running[i];
+      if (work->what == What::Barrier && !first_collective(*comm, i) && now <= work->deadline) {
+        ++i;  // it stands for all that was begun before
+        continue;
+      }
       int flag = 0;
       int status = mpi::library().Test(&work->request, &flag, &work->status);
       if (status) {

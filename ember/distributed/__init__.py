@@ -16,8 +16,14 @@ the functions on them in `_collectives.py`.
 from __future__ import annotations
 
 from ember import _lazy, _unavailable
+from ember.distributed._backends import BackendConfig, FakeProcessGroup
+from ember.distributed._buckets import (
+    _broadcast_coalesced,
+    _compute_bucket_assignment_by_size,
+)
 from ember.distributed._collectives import *
 from ember.distributed._collectives import P2POp, _coalescing_manager
+from ember.distributed._control import _StoreCollectives
 from ember.distributed._debug import (
     DebugLevel,
     get_debug_level,
@@ -51,6 +57,7 @@ from ember.distributed._options import (
     reduce_op,
     supports_complex,
 )
+from ember.distributed._reducer import FIRST_BYTES as _DEFAULT_FIRST_BUCKET_BYTES
 from ember.distributed._reducer import GradBucket, Reducer
 from ember.distributed._stores import (
     FileStore,
@@ -89,6 +96,7 @@ from ember.distributed.distributed_c10d import (
     new_group,
     new_subgroups,
     new_subgroups_by_enumeration,
+    set_timeout,
     split_group,
 )
 from ember.distributed.rendezvous import register_rendezvous_handler, rendezvous
@@ -101,7 +109,7 @@ _unavailable.fill(
     globals(),
     "distributed",
     REASON,
-    """BackendConfig BuiltinCommHookType Logger ProcessGroupNCCL
+    """BuiltinCommHookType Logger ProcessGroupNCCL
     breakpoint record_comm shrink_group""",
 )
 __getattr__ = _lazy.missing(__name__)

@@ -8,8 +8,8 @@ in which order a process computes its forward and backward passes:
     schedule = Schedule1F1B(stage, n_microbatches=8, loss_fn=loss)
     schedule.step(x) if rank == 0 else schedule.step(target=y, losses=losses)
 
-How a model is cut is in `_cut.py`, what a stage keeps and sends in `stage.py`, orders in
-`_orders.py`, and the loop over them in `schedules.py`.
+How a model is cut is in `_cut.py`, what a stage keeps and sends in `stage.py`, orders
+in `_orders.py`, and the loop over them in `schedules.py`.
 """
 
 from ember.distributed.pipelining._cut import Pipe, SplitPoint, pipe_split, pipeline

@@ -38,6 +38,8 @@ def pipe_split() -> None:
 class _Example(fx.Proxy):
     """A proxy that knows the value of its example: sizes and the like are constants."""
 
+    tracer: _Tracer
+
     def __getattr__(self, k: str) -> Any:
         value = self.tracer.values[self.node]
         if isinstance(value, Tensor):
@@ -211,7 +213,8 @@ def pipeline(
     >>> from ember import nn
     >>> from ember.distributed.pipelining import SplitPoint, pipeline
     >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
-    >>> pipe = pipeline(model, (ember.ones(4, 2),), split_spec={"2": SplitPoint.BEGINNING})
+    >>> spec = {"2": SplitPoint.BEGINNING}
+    >>> pipe = pipeline(model, (ember.ones(4, 2),), split_spec=spec)
     >>> pipe.num_stages, list(pipe.get_stage_module(1).state_dict())
     (2, ['2.weight', '2.bias'])
     """

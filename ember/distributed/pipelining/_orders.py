@@ -42,8 +42,8 @@ def gpipe(stages: list[int], count: int) -> list[_Action]:
 
 
 def one_forward_one_backward(stage: int, stages: int, count: int) -> list[_Action]:
-    """As many forward passes as there are stages behind, then a backward pass after each
-    forward pass: no more activations are kept than there are stages."""
+    """As many forward passes as there are stages behind, then a backward pass after
+    each forward pass: no more activations are kept than there are stages."""
     ahead = min(count, stages - stage)
     order = [_Action(stage, F, m) for m in range(ahead)]
     for m in range(count):
@@ -56,8 +56,8 @@ def one_forward_one_backward(stage: int, stages: int, count: int) -> list[_Actio
 def interleaved(
     rank: int, ranks: int, stages_per_rank: int, count: int
 ) -> list[_Action]:
-    """1F1B for processes with several stages each, `rank`, `rank + ranks` ...: rounds of
-    microbatches go through the first of them, then the next."""
+    """1F1B for processes with several stages each, `rank`, `rank + ranks` ...: rounds
+    of microbatches go through the first of them, then the next."""
     rounds = max(1, count // ranks)
     if count % rounds:
         raise ValueError(

@@ -55,8 +55,8 @@ def _split_tensor(tensor: Tensor, spec: TensorChunkSpec, num_chunks: int) -> Any
         )
     if tensor.size(spec.split_dim) < num_chunks:
         raise RuntimeError(
-            f"Tensor size on chunking dimension is smaller than num_chunks: a tensor of "
-            f"shape {tuple(tensor.shape)} has no {num_chunks} parts along dimension "
+            "Tensor size on chunking dimension is smaller than num_chunks: a tensor "
+            f"of shape {tuple(tensor.shape)} has no {num_chunks} parts along dimension "
             f"{spec.split_dim}"
         )
     return ember.tensor_split(tensor, num_chunks, spec.split_dim)

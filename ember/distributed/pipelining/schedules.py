@@ -153,7 +153,7 @@ class _PipelineSchedule:
                 stage.backward_one_chunk(
                     m, loss, scale, left[index] == 0, self._stages.get(index - 1)
                 )
-                if stage.is_last:
+                if loss is not None:
                     found[m] = loss.detach()
         for stage in self._stages.values():
             stage.wait_for_sends()
@@ -187,8 +187,8 @@ class PipelineScheduleSingle(_PipelineSchedule):
     ) -> None:
         if stage.num_stages != stage.group_size:
             raise ValueError(
-                f"{type(self).__name__} takes one stage for each process, and there are "
-                f"{stage.num_stages} stages on {stage.group_size} processes"
+                f"{type(self).__name__} takes one stage for each process, and there "
+                f"are {stage.num_stages} stages on {stage.group_size} processes"
             )
         self._stage = stage
         super().__init__(

@@ -51,9 +51,9 @@ class PipelineStage:
     """Stage `stage_index` of `num_stages`, on this process of `group`.
 
     Stages lie on the processes in turn: with 2 of them, process 0 has stages 0, 2 ...
-    What `submodule` returns, a tensor or a tuple of tensors, are the positional arguments
-    of the next stage; shapes need not be told, and may change from one microbatch to the
-    next. `input_args` and `output_args` are checked if they are given.
+    What `submodule` returns, a tensor or a tuple of tensors, are the positional
+    arguments of the next stage; shapes need not be told, and may change from one
+    microbatch to the next. `input_args` and `output_args` are checked if given.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class PipelineStage:
             )
         self.submod, self.device = submodule, ember.device(device)
         self.stage_index, self.num_stages = stage_index, num_stages
-        self.group = group if group is not None else dist.group.WORLD
+        self.group: Any = group if group is not None else dist.group.WORLD
         if self.group is None:
             raise ValueError("PipelineStage(): there is no process group")
         self.group_rank, self.group_size = self.group.rank(), self.group.size()
@@ -296,8 +296,8 @@ def _as_tuple(stage: PipelineStage, output: Any) -> tuple:
 
 @contextlib.contextmanager
 def _no_sync(module: nn.Module, last: bool = False) -> Any:
-    """Gradients of microbatches add up; only the last pass reduces them, if the stage is
-    itself data parallel."""
+    """Gradients of microbatches add up; only the last pass reduces them, if the stage
+    is itself data parallel."""
     if isinstance(module, nn.parallel.DistributedDataParallel) and not last:
         with module.no_sync():
             yield
