@@ -16,18 +16,17 @@ the functions on them in `_collectives.py`.
 from __future__ import annotations
 
 from ember import _lazy, _unavailable
-from ember.distributed._backends import BackendConfig, FakeProcessGroup
+from ember.distributed._backends import (
+    BackendConfig as BackendConfig,
+    FakeProcessGroup as FakeProcessGroup,
+)
 from ember.distributed._buckets import (
     _broadcast_coalesced,
     _compute_bucket_assignment_by_size,
 )
 from ember.distributed._collectives import *
-<<<<<<< HEAD
-from ember.distributed._collectives import P2POp, _coalescing_manager
-from ember.distributed._control import _StoreCollectives
-=======
 from ember.distributed._collectives import P2POp as P2POp, _coalescing_manager
->>>>>>> main
+from ember.distributed._control import _StoreCollectives
 from ember.distributed._debug import (
     DebugLevel as DebugLevel,
     get_debug_level as get_debug_level,
@@ -65,12 +64,11 @@ from ember.distributed._options import (
     reduce_op as reduce_op,
     supports_complex as supports_complex,
 )
-<<<<<<< HEAD
-from ember.distributed._reducer import FIRST_BYTES as _DEFAULT_FIRST_BUCKET_BYTES
-from ember.distributed._reducer import GradBucket, Reducer
-=======
-from ember.distributed._reducer import GradBucket as GradBucket, Reducer as Reducer
->>>>>>> main
+from ember.distributed._reducer import (
+    FIRST_BYTES as _DEFAULT_FIRST_BUCKET_BYTES,
+    GradBucket as GradBucket,
+    Reducer as Reducer,
+)
 from ember.distributed._stores import (
     FileStore as FileStore,
     HashStore as HashStore,
@@ -86,35 +84,6 @@ from ember.distributed.device_mesh import (
 from ember.distributed.distributed_c10d import (
     GroupMember as GroupMember,
     _get_default_group,
-<<<<<<< HEAD
-    destroy_process_group,
-    get_backend,
-    get_backend_config,
-    get_default_backend_for_device,
-    get_global_rank,
-    get_group_rank,
-    get_node_local_rank,
-    get_pg_count,
-    get_process_group_ranks,
-    get_rank,
-    get_world_size,
-    group,
-    init_process_group,
-    is_available,
-    is_backend_available,
-    is_gloo_available,
-    is_initialized,
-    is_mpi_available,
-    is_nccl_available,
-    is_torchelastic_launched,
-    is_ucc_available,
-    is_xccl_available,
-    new_group,
-    new_subgroups,
-    new_subgroups_by_enumeration,
-    set_timeout,
-    split_group,
-=======
     destroy_process_group as destroy_process_group,
     get_backend as get_backend,
     get_backend_config as get_backend_config,
@@ -140,12 +109,12 @@ from ember.distributed.distributed_c10d import (
     new_group as new_group,
     new_subgroups as new_subgroups,
     new_subgroups_by_enumeration as new_subgroups_by_enumeration,
+    set_timeout as set_timeout,
     split_group as split_group,
 )
 from ember.distributed.rendezvous import (
     register_rendezvous_handler as register_rendezvous_handler,
     rendezvous as rendezvous,
->>>>>>> main
 )
 
 GroupName = str

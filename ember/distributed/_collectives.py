@@ -197,8 +197,9 @@ def all_gather_coalesced(
     input_tensor_list: Any,
     group: Any = None,
     async_op: bool = False,
-) -> Work | None:
-    """`all_gather` of several tensors; `output_tensor_lists[rank][i]`."""
+) -> Any:
+    """`all_gather` of several tensors, `output_tensor_lists[rank][i]`; a future of
+    them, if `async_op`."""
     _tensors(input_tensor_list, "input_tensor_list")
     if not isinstance(output_tensor_lists, list):
         raise TypeError(
@@ -209,9 +210,10 @@ def all_gather_coalesced(
     pg = _group(group, "all_gather_coalesced")
     if pg is None:
         return None
-    return _end(
+    work = _end(
         pg.allgather_coalesced(output_tensor_lists, input_tensor_list), async_op
     )
+    return work.get_future() if async_op and work is not None else None
 
 
 def all_gather_into_tensor(
