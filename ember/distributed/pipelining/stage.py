@@ -10,6 +10,7 @@ import ember
 import ember.distributed as dist
 from ember import Tensor, nn
 from ember.distributed.pipelining._backward import stage_backward
+from ember.nn.parallel import DistributedDataParallel
 
 __all__ = ["PipelineStage", "build_stage"]
 
@@ -298,7 +299,7 @@ def _as_tuple(stage: PipelineStage, output: Any) -> tuple:
 def _no_sync(module: nn.Module, last: bool = False) -> Any:
     """Gradients of microbatches add up; only the last pass reduces them, if the stage
     is itself data parallel."""
-    if isinstance(module, nn.parallel.DistributedDataParallel) and not last:
+    if isinstance(module, DistributedDataParallel) and not last:
         with module.no_sync():
             yield
         return
