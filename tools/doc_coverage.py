@@ -43,10 +43,29 @@ NAMESPACES = """
     """.split()
 
 # Of which every name has its docstring with an example: (namespace, native or python).
-COMPLETE: list[tuple[str, str]] = []
+COMPLETE: list[tuple[str, str]] = [
+    ("ember.nn", "python"),
+    ("ember.nn.functional", "python"),
+    ("ember.nn.init", "python"),
+    ("ember.nn.utils", "python"),
+    ("ember.nn.utils.rnn", "python"),
+    ("ember.nn.utils.prune", "python"),
+    ("ember.nn.utils.parametrize", "python"),
+]
 
 # Names that need no example, and why.
-EXEMPT: dict[str, str] = {}
+_OLD_NAMES = {
+    "ember.nn.init": """
+        constant dirac eye kaiming_normal kaiming_uniform normal orthogonal sparse
+        uniform xavier_normal xavier_uniform
+        """,
+    "ember.nn.utils": "clip_grad_norm",
+}
+EXEMPT: dict[str, str] = {
+    f"{namespace}.{name}": f"old name of {name}_"
+    for namespace, names in _OLD_NAMES.items()
+    for name in names.split()
+}
 
 
 @dataclass(frozen=True)
@@ -125,6 +144,8 @@ def names(namespace: str) -> Iterator[Name]:
         else:
             value = getattr(space, name, None)
         kind = kind_of(value)
+        if value is find("ember").Tensor and namespace != "ember":
+            continue  # a module has it for its hints
         if kind is not None and _own(value):
             yield Name(full, value, kind)
 

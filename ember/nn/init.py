@@ -3,9 +3,11 @@ same seeds give the same values as in PyTorch.
 """
 
 import math
+from typing import TYPE_CHECKING
 
 import ember
 from ember import Tensor, _lazy
+from ember._types import RNG
 from ember.autograd.grad_mode import no_grad
 
 
@@ -33,7 +35,9 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 @no_grad()
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator=None) -> Tensor:
+def uniform_(
+    tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: RNG | None = None
+) -> Tensor:
     """Uniform in [a, b).
 
     Args:
@@ -51,7 +55,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator=None) -> 
 
 @no_grad()
 def normal_(
-    tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator=None
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: RNG | None = None
 ) -> Tensor:
     """Normal with this mean and standard deviation.
 
@@ -75,7 +79,7 @@ def trunc_normal_(
     std: float = 1.0,
     a: float = -2.0,
     b: float = 2.0,
-    generator=None,
+    generator: RNG | None = None,
 ) -> Tensor:
     """Normal, drawn again where it falls outside [a, b].
 
@@ -247,7 +251,9 @@ def _fan(tensor: Tensor, mode: str) -> int:
     return fan_in if mode == "fan_in" else fan_out
 
 
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor:
+def xavier_uniform_(
+    tensor: Tensor, gain: float = 1.0, generator: RNG | None = None
+) -> Tensor:
     """Uniform, variance 2 / (fan_in + fan_out) times gain² (Glorot and Bengio).
 
     Keeps the size of activations and of gradients through layers with tanh.
@@ -266,7 +272,9 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor
     return uniform_(tensor, -bound, bound, generator)
 
 
-def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor:
+def xavier_normal_(
+    tensor: Tensor, gain: float = 1.0, generator: RNG | None = None
+) -> Tensor:
     """Normal, variance 2 / (fan_in + fan_out) times gain² (Glorot and Bengio).
 
     Keeps the size of activations and of gradients through layers with tanh.
@@ -289,7 +297,7 @@ def kaiming_uniform_(
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator=None,
+    generator: RNG | None = None,
 ) -> Tensor:
     """Uniform, variance gain² / fan (arXiv:1502.01852).
 
@@ -319,7 +327,7 @@ def kaiming_normal_(
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator=None,
+    generator: RNG | None = None,
 ) -> Tensor:
     """Normal, variance gain² / fan (arXiv:1502.01852).
 
@@ -350,7 +358,9 @@ def _nothing_to_do(tensor: Tensor) -> Tensor:
 
 
 @no_grad()
-def orthogonal_(tensor: Tensor, gain: float = 1, generator=None) -> Tensor:
+def orthogonal_(
+    tensor: Tensor, gain: float = 1, generator: RNG | None = None
+) -> Tensor:
     """A (semi-)orthogonal matrix (arXiv:1312.6120).
 
     Args:
@@ -380,7 +390,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator=None) -> Tensor:
 
 @no_grad()
 def sparse_(
-    tensor: Tensor, sparsity: float, std: float = 0.01, generator=None
+    tensor: Tensor, sparsity: float, std: float = 0.01, generator: RNG | None = None
 ) -> Tensor:
     """Normal, with a fraction of every column set to zero.
 
@@ -429,4 +439,5 @@ kaiming_normal = _deprecated(kaiming_normal_)
 sparse = _deprecated(sparse_)
 
 
-__getattr__ = _lazy.missing(__name__)
+if not TYPE_CHECKING:  # a checker reports what is not here
+    __getattr__ = _lazy.missing(__name__)

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import ember
 from ember import _C, Tensor
 from ember._overridable import overridable
+from ember._types import Numbers, OptionalSizes, Sizes
 from ember.nn.functional._sizes import expanded
 
 _average = _C._ops["_adaptive_avg_pool"]
@@ -41,7 +43,7 @@ def _adaptive_avg(dims: int, input: Tensor, output_size) -> Tensor:
     return _average(input, size)
 
 
-def adaptive_avg_pool1d(input: Tensor, output_size) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: OptionalSizes) -> Tensor:
     """The mean of `output_size` windows of [N, C, L].
 
     >>> import ember
@@ -51,7 +53,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size) -> Tensor:
     return _adaptive_avg(1, input, output_size)
 
 
-def adaptive_avg_pool2d(input: Tensor, output_size) -> Tensor:
+def adaptive_avg_pool2d(input: Tensor, output_size: OptionalSizes) -> Tensor:
     """The mean of windows of [N, C, H, W], as many as `output_size` says.
 
     Args:
@@ -67,7 +69,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size) -> Tensor:
 
 
 @overridable(traits="float32")
-def adaptive_avg_pool3d(input: Tensor, output_size) -> Tensor:
+def adaptive_avg_pool3d(input: Tensor, output_size: OptionalSizes) -> Tensor:
     """The mean of windows of [N, C, D, H, W], as many as `output_size` says.
 
     Args:
@@ -86,7 +88,9 @@ def _adaptive_max(dims: int, input: Tensor, output_size, return_indices: bool):
     return (values, places) if return_indices else values
 
 
-def adaptive_max_pool1d(input: Tensor, output_size, return_indices: bool = False):
+def adaptive_max_pool1d(
+    input: Tensor, output_size: OptionalSizes, return_indices: bool = False
+) -> Any:
     """The maximum of `output_size` windows of [N, C, L].
 
     Args:
@@ -100,7 +104,9 @@ def adaptive_max_pool1d(input: Tensor, output_size, return_indices: bool = False
     return _adaptive_max(1, input, output_size, return_indices)
 
 
-def adaptive_max_pool2d(input: Tensor, output_size, return_indices: bool = False):
+def adaptive_max_pool2d(
+    input: Tensor, output_size: OptionalSizes, return_indices: bool = False
+) -> Any:
     """The maximum of windows of [N, C, H, W], as many as `output_size` says.
 
     Args:
@@ -116,7 +122,9 @@ def adaptive_max_pool2d(input: Tensor, output_size, return_indices: bool = False
 
 
 @overridable(traits="float32")
-def adaptive_max_pool3d(input: Tensor, output_size, return_indices: bool = False):
+def adaptive_max_pool3d(
+    input: Tensor, output_size: OptionalSizes, return_indices: bool = False
+) -> Any:
     """The maximum of windows of [N, C, D, H, W], as many as `output_size` says.
 
     Args:
@@ -222,12 +230,12 @@ def _random_starts(sample: Tensor, size: int, count: int, kernel: int) -> Tensor
 
 def fractional_max_pool2d(
     input: Tensor,
-    kernel_size,
-    output_size=None,
-    output_ratio=None,
+    kernel_size: Sizes,
+    output_size: Sizes | None = None,
+    output_ratio: Numbers | None = None,
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
-):
+) -> Any:
     """The maximum of windows at random places of [N, C, H, W] (arXiv:1412.6071).
 
     Args:
@@ -246,12 +254,12 @@ def fractional_max_pool2d(
 
 def fractional_max_pool3d(
     input: Tensor,
-    kernel_size,
-    output_size=None,
-    output_ratio=None,
+    kernel_size: Sizes,
+    output_size: Sizes | None = None,
+    output_ratio: Numbers | None = None,
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
-):
+) -> Any:
     """The maximum of windows at random places of [N, C, D, H, W].
 
     Args:
@@ -276,7 +284,14 @@ def _with_indices(function):
         return function(*args, **kwargs)
 
     pool.__name__ = pool.__qualname__ = function.__name__ + "_with_indices"
-    pool.__doc__ = f"`{function.__name__}` with `return_indices=True`."
+    sizes = ", 4" * int(function.__name__[-2])
+    windows = "2, output_size=3" if "fractional" in pool.__name__ else "2"
+    pool.__doc__ = f"""`{function.__name__}` with `return_indices=True`.
+
+    >>> y, places = F.{pool.__name__}(ember.rand(1{sizes}), {windows})
+    >>> y.shape == places.shape
+    True
+    """
     return pool
 
 

@@ -3,6 +3,7 @@
 import math
 
 from ember import _C, Tensor
+from ember._types import Numbers, Sizes
 from ember.nn.functional.adaptive_pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -15,8 +16,8 @@ _AXES = {"linear": 1, "bilinear": 2, "bicubic": 2, "lanczos": 2, "trilinear": 3}
 
 def interpolate(
     input: Tensor,
-    size=None,
-    scale_factor=None,
+    size: Sizes | None = None,
+    scale_factor: Numbers | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
@@ -132,7 +133,13 @@ def _check_mode(input: Tensor, mode: str, align_corners, antialias: bool) -> Non
         raise ValueError("Lanczos mode does not support align_corners=True")
 
 
-def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+def upsample(
+    input: Tensor,
+    size: Sizes | None = None,
+    scale_factor: Numbers | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
     """Old name of `interpolate`.
 
     >>> F.upsample(ember.tensor([[[1.0, 2.0]]]), scale_factor=2)
@@ -141,7 +148,9 @@ def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def upsample_nearest(input, size=None, scale_factor=None):
+def upsample_nearest(
+    input: Tensor, size: Sizes | None = None, scale_factor: Numbers | None = None
+) -> Tensor:
     """`interpolate` with mode="nearest".
 
     >>> F.upsample_nearest(ember.tensor([[[[0.0, 3.0]]]]), scale_factor=2)
@@ -151,7 +160,9 @@ def upsample_nearest(input, size=None, scale_factor=None):
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
-def upsample_bilinear(input, size=None, scale_factor=None):
+def upsample_bilinear(
+    input: Tensor, size: Sizes | None = None, scale_factor: Numbers | None = None
+) -> Tensor:
     """`interpolate` with mode="bilinear" and aligned corners.
 
     >>> F.upsample_bilinear(ember.tensor([[[[0.0, 3.0]]]]), scale_factor=2)

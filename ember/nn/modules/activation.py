@@ -4,12 +4,13 @@ are made by two small bases: `_Plain` (no arguments) and `_Inplace`.
 
 import ember
 from ember import Tensor, _lazy
+from ember._types import DeviceLike, Dtype
 from ember.nn import functional as F
-from ember.nn.modules.module import Module
+from ember.nn.modules.module import Layer
 from ember.nn.parameter import Parameter
 
 
-class _Inplace(Module):
+class _Inplace(Layer):
     """Base of activations whose one argument is `inplace`."""
 
     inplace: bool
@@ -26,7 +27,7 @@ def _and_inplace(text: str, inplace: bool) -> str:
     return f"{text}, inplace=True" if inplace else text
 
 
-class Threshold(Module):
+class Threshold(Layer):
     """`input` where it is above `threshold`, else `value`.
 
     Args:
@@ -67,7 +68,7 @@ class ReLU(_Inplace):
         return F.relu(input, self.inplace)
 
 
-class RReLU(Module):
+class RReLU(Layer):
     """Leaky ReLU with a random slope in training.
 
     Args:
@@ -97,7 +98,7 @@ class RReLU(Module):
         return _and_inplace(f"lower={self.lower}, upper={self.upper}", self.inplace)
 
 
-class Hardtanh(Module):
+class Hardtanh(Layer):
     """`input` limited to [min_val, max_val].
 
     Args:
@@ -155,7 +156,7 @@ class ReLU6(Hardtanh):
         return "inplace=True" if self.inplace else ""
 
 
-class Sigmoid(Module):
+class Sigmoid(Layer):
     """1 / (1 + exp(-input)).
 
     Shape:
@@ -169,7 +170,7 @@ class Sigmoid(Module):
         return ember.sigmoid(input)
 
 
-class Tanh(Module):
+class Tanh(Layer):
     """Hyperbolic tangent.
 
     Shape:
@@ -283,7 +284,7 @@ class SELU(_Inplace):
         return F.selu(input, self.inplace)
 
 
-class ELU(Module):
+class ELU(Layer):
     """`input` above zero, alpha * (exp(input) - 1) below.
 
     Args:
@@ -329,7 +330,7 @@ class CELU(ELU):
         return F.celu(input, self.alpha, self.inplace)
 
 
-class GLU(Module):
+class GLU(Layer):
     """First half along `dim`, gated by the sigmoid of the second.
 
         a * sigmoid(b), where a and b are the halves of x
@@ -355,7 +356,7 @@ class GLU(Module):
         return f"dim={self.dim}"
 
 
-class GELU(Module):
+class GELU(Layer):
     """`input` times the normal distribution function at it.
 
         x / 2 * (1 + erf(x / sqrt(2)))
@@ -382,7 +383,7 @@ class GELU(Module):
         return f"approximate={self.approximate!r}"
 
 
-class Hardshrink(Module):
+class Hardshrink(Layer):
     """`input` where it is outside [-lambd, lambd], else 0.
 
     Args:
@@ -423,7 +424,7 @@ class Softshrink(Hardshrink):
         return F.softshrink(input, self.lambd)
 
 
-class LeakyReLU(Module):
+class LeakyReLU(Layer):
     """`input` above zero, `negative_slope * input` below.
 
     Args:
@@ -449,7 +450,7 @@ class LeakyReLU(Module):
         return _and_inplace(f"negative_slope={self.negative_slope}", self.inplace)
 
 
-class LogSigmoid(Module):
+class LogSigmoid(Layer):
     """log(sigmoid(input)).
 
     Shape:
@@ -463,7 +464,7 @@ class LogSigmoid(Module):
         return F.logsigmoid(input)
 
 
-class Softplus(Module):
+class Softplus(Layer):
     """log(1 + exp(beta * input)) / beta.
 
     Args:
@@ -489,7 +490,7 @@ class Softplus(Module):
         return f"beta={self.beta}, threshold={self.threshold}"
 
 
-class PReLU(Module):
+class PReLU(Layer):
     """Leaky ReLU with a learned slope.
 
     Args:
@@ -504,7 +505,11 @@ class PReLU(Module):
     """
 
     def __init__(
-        self, num_parameters: int = 1, init: float = 0.25, device=None, dtype=None
+        self,
+        num_parameters: int = 1,
+        init: float = 0.25,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__()
         self.num_parameters = num_parameters
@@ -525,7 +530,7 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
-class Softsign(Module):
+class Softsign(Layer):
     """input / (1 + abs(input)).
 
     Shape:
@@ -539,7 +544,7 @@ class Softsign(Module):
         return F.softsign(input)
 
 
-class Tanhshrink(Module):
+class Tanhshrink(Layer):
     """input - tanh(input).
 
     Shape:
@@ -553,7 +558,7 @@ class Tanhshrink(Module):
         return F.tanhshrink(input)
 
 
-class Softmax(Module):
+class Softmax(Layer):
     """exp(input) scaled to sum to one along `dim`.
 
     Args:
@@ -612,7 +617,7 @@ class LogSoftmax(Softmax):
         return F.log_softmax(input, self.dim, _stacklevel=5)
 
 
-class Softmax2d(Module):
+class Softmax2d(Layer):
     """Softmax over the channels of [N, C, H, W] or [C, H, W].
 
     Shape:

@@ -3,11 +3,12 @@
 from typing import Any
 
 from ember import Tensor
+from ember._types import Numbers, Sizes
 from ember.nn import functional as F
-from ember.nn.modules.module import Module
+from ember.nn.modules.module import Layer
 
 
-class PixelShuffle(Module):
+class PixelShuffle(Layer):
     """[..., C r², H, W] -> [..., C, H r, W r] (arXiv:1609.05158).
 
     Channels become pixels: the cheap way to make an image larger after a convolution.
@@ -31,7 +32,7 @@ class PixelShuffle(Module):
         return f"upscale_factor={self.upscale_factor}"
 
 
-class PixelUnshuffle(Module):
+class PixelUnshuffle(Layer):
     """[..., C, H r, W r] -> [..., C r², H, W].
 
     Pixels become channels, the opposite of `PixelShuffle`.
@@ -54,7 +55,7 @@ class PixelUnshuffle(Module):
         return f"downscale_factor={self.downscale_factor}"
 
 
-class ChannelShuffle(Module):
+class ChannelShuffle(Layer):
     """Channels of all groups interleaved.
 
     After convolutions with groups, this lets information pass from one group to
@@ -81,7 +82,7 @@ class ChannelShuffle(Module):
         return f"groups={self.groups}"
 
 
-class Unfold(Module):
+class Unfold(Layer):
     """Windows of [N, C, H, W] as columns.
 
     >>> import ember
@@ -89,7 +90,13 @@ class Unfold(Module):
     torch.Size([1, 12, 9])
     """
 
-    def __init__(self, kernel_size, dilation=1, padding=0, stride=1) -> None:
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        dilation: Sizes = 1,
+        padding: Sizes = 0,
+        stride: Sizes = 1,
+    ) -> None:
         super().__init__()
         self.kernel_size = kernel_size
         self.dilation = dilation
@@ -134,7 +141,12 @@ class Fold(Unfold):
     """
 
     def __init__(
-        self, output_size, kernel_size, dilation=1, padding=0, stride=1
+        self,
+        output_size: Sizes,
+        kernel_size: Sizes,
+        dilation: Sizes = 1,
+        padding: Sizes = 0,
+        stride: Sizes = 1,
     ) -> None:
         super().__init__(kernel_size, dilation, padding, stride)
         self.output_size = output_size
@@ -147,7 +159,7 @@ class Fold(Unfold):
         return f"output_size={self.output_size}, {super().extra_repr()}"
 
 
-class Upsample(Module):
+class Upsample(Layer):
     """[N, C, ...] resampled to `size`, or by `scale_factor`.
 
     >>> import ember
@@ -157,8 +169,8 @@ class Upsample(Module):
 
     def __init__(
         self,
-        size=None,
-        scale_factor=None,
+        size: Sizes | None = None,
+        scale_factor: Numbers | None = None,
         mode: str = "nearest",
         align_corners: bool | None = None,
         recompute_scale_factor: bool | None = None,
@@ -202,7 +214,9 @@ class UpsamplingNearest2d(Upsample):
               [0., 0., 3., 3.]]]])
     """
 
-    def __init__(self, size=None, scale_factor=None) -> None:
+    def __init__(
+        self, size: Sizes | None = None, scale_factor: Numbers | None = None
+    ) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
@@ -218,5 +232,7 @@ class UpsamplingBilinear2d(Upsample):
               [0., 1., 2., 3.]]]])
     """
 
-    def __init__(self, size=None, scale_factor=None) -> None:
+    def __init__(
+        self, size: Sizes | None = None, scale_factor: Numbers | None = None
+    ) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

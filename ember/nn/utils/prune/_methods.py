@@ -143,7 +143,7 @@ class LnStructured(_Channels):
             [2., 2.]])
     """
 
-    def __init__(self, amount: int | float, n, dim: int = -1) -> None:
+    def __init__(self, amount: int | float, n: float | str, dim: int = -1) -> None:
         super().__init__(amount, dim)
         self.n = n
 
