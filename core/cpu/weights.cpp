@@ -72,16 +72,16 @@ void CpuBackend::weights_matmul(const Tensor& out, const Tensor& x, const Tensor
   const auto floats = buffer<float>(m * x_row);
   if (x_row != k) std::fill_n(floats.get(), m * x_row, 0.0f);
   const int64_t strides[] = {x_row, 1};
-  copy(2, x.shape().data(), {floats.get(), Dtype::Float32, strides},
-       {x.data(), x.dtype(), x.strides().data()});
+  cpu::copy(2, x.shape().data(), {floats.get(), Dtype::Float32, strides},
+            {x.data(), x.dtype(), x.strides().data()});
   const bool direct = out.dtype() == Dtype::Float32 && out.is_contiguous();
   const auto memory = buffer<float>(direct ? 0 : m * rows);
   float* y = direct ? out.data<float>() : memory.get();
   (m <= kFew ? few_rows : many_rows)(kernel, w, rows, m, floats.get(), x_row, y);
   if (direct) return;
   const int64_t of_y[] = {rows, 1};
-  copy(2, out.shape().data(), {out.data(), out.dtype(), out.strides().data()},
-       {y, Dtype::Float32, of_y});
+  cpu::copy(2, out.shape().data(), {out.data(), out.dtype(), out.strides().data()},
+            {y, Dtype::Float32, of_y});
 }
 
 }  // namespace ember::cpu

@@ -113,6 +113,11 @@ def int_mm(call: Call):
 
 @rule("_weight_int8pack_mm")
 def int8_weight(call: Call):
+    x, *weights = call.args
+    if call.batched(x) and not any(map(call.batched, weights)):
+        rows = x.value.flatten(0, 1)
+        made = ember._weight_int8pack_mm(rows, *weights)
+        return made.unflatten(0, x.value.shape[:2])
     x, weight, scales = call.values()
     wide = x.to(ember.float32) @ weight.to(ember.float32).t()
     return (wide * scales.to(ember.float32)).to(x.dtype)
