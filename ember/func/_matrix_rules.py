@@ -116,7 +116,7 @@ def int8_weight(call: Call):
     x, *weights = call.args
     if call.batched(x) and not any(map(call.batched, weights)):
         rows = x.value.flatten(0, 1)
-        made = ember._weight_int8pack_mm(rows, *weights)
+        made = ember._C._weight_int8pack_mm(rows, *weights)
         return made.unflatten(0, x.value.shape[:2])
     x, weight, scales = call.values()
     wide = x.to(ember.float32) @ weight.to(ember.float32).t()

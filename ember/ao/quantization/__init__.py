@@ -17,14 +17,14 @@ from typing import Any
 
 from ember import _lazy, _unavailable
 from ember.ao.quantization._weights import (
-    QuantizedTensor,
-    int4_weight_only,
-    int8_dynamic,
-    int8_weight_only,
-    quantize_,
-    quantize_dynamic,
+    QuantizedTensor as QuantizedTensor,
+    int4_weight_only as int4_weight_only,
+    int8_dynamic as int8_dynamic,
+    int8_weight_only as int8_weight_only,
+    quantize_ as quantize_,
+    quantize_dynamic as quantize_dynamic,
 )
-from ember.nn import Module
+from ember.nn import Module as Module
 
 _REASON = "ember quantizes weights by quantize_(), not by converted modules"
 

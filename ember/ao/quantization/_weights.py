@@ -14,8 +14,7 @@ from typing import Any
 
 import ember
 from ember import _C, Tensor
-from ember.nn import Linear, Module, Parameter
-from ember.nn import functional as F
+from ember.nn import Linear, Module, Parameter, functional as F
 from ember.utils._pytree import tree_map
 
 UNIT = 32  # columns whose 4 bits are packed together
@@ -68,7 +67,7 @@ class QuantizedTensor(Tensor):
 
     def dequantize(self) -> Tensor:  # type: ignore[override]
         """The wide matrix, in the dtype of the one that was quantized."""
-        return ember._widened_weights(self.q, self.scales, self.offsets).to(self.dtype)
+        return _C._widened_weights(self.q, self.scales, self.offsets).to(self.dtype)
 
     def __tensor_flatten__(self) -> tuple[list[str], Any]:
         names = ["q", "scales"] + (["offsets"] if self.offsets is not None else [])
@@ -149,14 +148,14 @@ def _linear(input: Tensor, weight: Any, bias: Tensor | None = None) -> Tensor:
     if weight.dynamic and not (x.requires_grad and ember.is_grad_enabled()):
         y = _by_integers(flat, weight)
     else:
-        y = ember._weights_mm(flat, weight.q, weight.scales, weight.offsets)
+        y = _C._weights_mm(flat, weight.q, weight.scales, weight.offsets)
     y = y.reshape(*x.shape[:-1], weight.shape[0])
     return y if bias is None else y + bias.to(y.dtype)
 
 
 def _by_integers(x: Tensor, weight: QuantizedTensor) -> Tensor:
     q, scales = _rounded(x.float(), 127)
-    product = ember._int_mm(q, weight.q.t())
+    product = _C._int_mm(q, weight.q.t())
     return (product * scales * weight.scales.t()).to(x.dtype)
 
 
