@@ -216,18 +216,6 @@ def validate_hpu_device(location: str) -> NoReturn:
     )
 
 
-class enforce_grad_layout_policy:
-    """A block in which gradients get the strides of their parameters, or not; ember's
-    get those that PyTorch's have by default."""
-
-    def __init__(self, mode: bool) -> None:
-        self.mode = mode
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *error: object) -> None: ...
-
-
 class _Classes:
     """Where C++ classes of TorchScript would be found; there are none."""
 
