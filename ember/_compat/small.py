@@ -23,6 +23,13 @@ def true(*args: Any, **kwargs: Any) -> bool:
     return True
 
 
+def print_stacks_when_dying(on: bool) -> None:
+    """Whether a signal that ends the process first prints Python's stacks."""
+    import faulthandler
+
+    (faulthandler.enable if on else faulthandler.disable)()
+
+
 no = False  # what flags of builds without the feature are
 
 
