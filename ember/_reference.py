@@ -187,7 +187,7 @@ def _default(p: Param) -> Any:
     try:
         value = ast.literal_eval(p.default)
     except (ValueError, SyntaxError):
-        return _Words(p.default)
+        return p.default if p.type == "str" else _Words(p.default)
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -350,8 +350,10 @@ def _summary(form: Form) -> str:
 def describe_arguments(form: Form) -> dict[str, tuple[str, str]]:
     """The type of each argument, and what it means."""
     entry, _ = entry_of(form)
+    known, shared = entries()
+    op = known.get(form.op, entry)
+    said = shared | op.arguments | entry.arguments
     found: dict[str, tuple[str, str]] = {}
-    shared = entries()[1]
     names = {n for o in overloads(form) for n in o.signature.parameters}
     for schema in form.schemas:
         for i, p in enumerate(schema.params):
@@ -366,12 +368,10 @@ def describe_arguments(form: Form) -> dict[str, tuple[str, str]]:
                 kind += ", optional"
             elif default is not inspect.Parameter.empty:
                 kind += f", default {default!r}"
-            text = entry.arguments.get(name) or entry.arguments.get(p.name)
-            if text is None and i == 0:
-                text = entry.arguments.get("input")
-            found[name] = kind, _in_words(text or shared.get(name, ""), form)
+            text = said.get(p.name) if p.name != "self" else said.get(name)
+            found[name] = kind, _in_words(text or "", form)
     if "out" in names:
-        text = entry.arguments.get("out", shared.get("out", ""))
+        text = said.get("out", "")
         several = form.schemas[0].result.startswith("(")
         found["out"] = (
             ("tuple of Tensors" if several else "Tensor") + ", optional",

@@ -43,7 +43,12 @@ NAMESPACES = """
     """.split()
 
 # Of which every name has its docstring with an example: (namespace, native or python).
-COMPLETE: list[tuple[str, str]] = []
+COMPLETE: list[tuple[str, str]] = [
+    ("ember.linalg", "native"),
+    ("ember.fft", "native"),
+    ("ember.special", "native"),
+    ("ember.nn.functional", "native"),
+]
 
 # Names that need no example, and why.
 EXEMPT: dict[str, str] = {}
