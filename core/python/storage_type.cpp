@@ -319,7 +319,16 @@ PyObject* untyped_storage(PyObject* self, PyObject*) {
   });
 }
 PyMethodDef tensor_methods[] = {
-    {"untyped_storage", untyped_storage, METH_NOARGS, "The memory that the tensor is a view of."},
+    {"untyped_storage", untyped_storage, METH_NOARGS, R"(untyped_storage($self)
+--
+
+The memory that the tensor is a view of.
+
+Example:
+
+    >>> ember.zeros(4)[1:].untyped_storage().nbytes()
+    16
+)"},
     {}};
 
 EMBER_OP(

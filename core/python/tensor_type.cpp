@@ -265,13 +265,26 @@ PyObject* as_subclass(PyObject* self, PyObject* cls) {
   });
 }
 
-PyMethodDef methods[] = {
-    {"__init_subclass__", (PyCFunction)(void (*)())init_subclass,
-     METH_CLASS | METH_VARARGS | METH_KEYWORDS, nullptr},
-    {"_make_subclass", (PyCFunction)(void (*)())make_subclass,
-     METH_STATIC | METH_VARARGS | METH_KEYWORDS, nullptr},
-    {"as_subclass", as_subclass, METH_O, "The same tensor as an instance of a subclass."},
-    {}};
+PyMethodDef methods[] = {{"__init_subclass__", (PyCFunction)(void (*)())init_subclass,
+                          METH_CLASS | METH_VARARGS | METH_KEYWORDS, nullptr},
+                         {"_make_subclass", (PyCFunction)(void (*)())make_subclass,
+                          METH_STATIC | METH_VARARGS | METH_KEYWORDS, nullptr},
+                         {"as_subclass", as_subclass, METH_O, R"(as_subclass($self, cls, /)
+--
+
+The same tensor as an instance of a subclass.
+
+Args:
+    cls (type): the subclass.
+
+Example:
+
+    >>> class Weight(ember.Tensor):
+    ...     pass
+    >>> type(ember.zeros(1).as_subclass(Weight)).__name__
+    'Weight'
+)"},
+                         {}};
 PyMemberDef members[] = {
     {"__dictoffset__", T_PYSSIZET, offsetof(PyTensor, dict), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weakrefs), READONLY, nullptr},
