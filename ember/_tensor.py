@@ -364,6 +364,17 @@ class _later:
 _later.__doc__ = property(lambda self: self.__wrapped__.__doc__)  # type: ignore
 
 
+def _later_static(module: str, name: str, owner: str = "Tensor", of: str = ""):
+    """The same as a static method. That looks at docstrings, so there is none."""
+    found = _later(module, name, owner, of)
+
+    def method(*args, **kwargs):
+        return found(*args, **kwargs)
+
+    method.__name__, method.__qualname__ = name, found.__qualname__
+    return staticmethod(method)
+
+
 def legacy_constructor(
     *args: Any,
     dtype: Dtype | None = None,
@@ -536,8 +547,8 @@ for _name in ("div", "idiv", "rdiv"):  # Python 2's names
     _operator = getattr(Tensor, f"__{_name.replace('div', 'truediv')}__")
     setattr(Tensor, f"__{_name}__", _operator)
 for _name, _value in {"name": None, "volatile": False}.items():
-    _property = property(lambda self, value=_value: value, doc=f"Always {_value}.")
-    setattr(Tensor, _name, _property)  # type: ignore
+    _always = property(lambda self, value=_value: value, doc=f"Always {_value}.")  # type: ignore
+    setattr(Tensor, _name, _always)
 
 
 def _get_hooks(self: Tensor) -> dict | None:
@@ -590,8 +601,8 @@ for _module, _names in _SPARSE_METHODS.items():
         setattr(Tensor, _name, _later(f"sparse.{_module}", _name))
 
 Tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore
-Tensor._make_wrapper_subclass = staticmethod(  # type: ignore
-    _later("_dispatch.wrappers", "_make_wrapper_subclass", of="make_wrapper_subclass")
+Tensor._make_wrapper_subclass = _later_static(  # type: ignore
+    "_dispatch.wrappers", "_make_wrapper_subclass", of="make_wrapper_subclass"
 )
 for _name, _method in {
     "__deepcopy__": _deepcopy,
@@ -643,10 +654,12 @@ for _name, _, _other in (n.partition("=") for n in _STORAGE_METHODS.split()):
     _method = _later("_storage_methods", _name, "UntypedStorage", _other)
     setattr(_C.UntypedStorage, _name, _method)
 for _name in ("from_buffer", "from_file"):
-    _method = _later("_storage_methods", _name, "UntypedStorage")
-    setattr(_C.UntypedStorage, _name, staticmethod(_method))
+    _method = _later_static("_storage_methods", _name, "UntypedStorage")
+    setattr(_C.UntypedStorage, _name, _method)
 _method = _later("_storage_methods", "filename", "UntypedStorage")
-_C.UntypedStorage.filename = property(_method)
+_C.UntypedStorage.filename = property(
+    _method, doc="The file that writes go to, or None."
+)
 for _name in ("is_hpu", "is_sparse_csr"):
     setattr(_C.UntypedStorage, _name, False)
 
