@@ -50,7 +50,16 @@ def typename(obj: object) -> str:
 
 
 class DisableTorchFunctionSubclass:
-    """Within it, ops do not ask types for their `__torch_function__`."""
+    """Within it, ops do not ask types for their `__torch_function__`.
+
+    >>> import ember
+    >>> class Named(ember.Tensor):
+    ...     pass
+    >>> x = ember.zeros(1).as_subclass(Named)
+    >>> with ember.DisableTorchFunctionSubclass():
+    ...     type(x + 1).__name__
+    'Tensor'
+    """
 
     def __enter__(self) -> None:
         self._before = _C._switch_overrides(True, False)
@@ -60,7 +69,16 @@ class DisableTorchFunctionSubclass:
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
-    """Within it, ops ask neither types nor modes."""
+    """Within it, ops ask neither types nor modes.
+
+    >>> import ember
+    >>> class Loud(ember.overrides.TorchFunctionMode):
+    ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+    ...         print(func.__name__)
+    ...         return func(*args, **(kwargs or {}))
+    >>> with Loud(), ember.DisableTorchFunction():
+    ...     x = ember.zeros(1) + 1
+    """
 
     def __enter__(self) -> None:
         self._before = _C._switch_overrides(True, True)

@@ -44,6 +44,7 @@ NAMESPACES = """
 
 # Of which every name has its docstring with an example: (namespace, native or python).
 COMPLETE: list[tuple[str, str]] = [
+    ("ember", "native"),
     ("ember.Tensor", "native"),
     ("ember.Tensor", "python"),
     ("ember.linalg", "native"),
