@@ -16,7 +16,7 @@ from typing import Any
 
 import ember
 from ember import _C, Tensor
-from ember._traits import traits_of
+from ember._traits import telling, traits_of
 from ember.distributed.device_mesh import DeviceMesh
 from ember.distributed.tensor._api import DTensor, wrap
 from ember.distributed.tensor._redistribute import Share, redistribute
@@ -116,12 +116,8 @@ class Rule:
 RULES: dict[str, Rule] = {}  # by the op's name, without the "_" of in-place forms
 POINTWISE: list[Rule] = []  # the rule of ops with this trait
 WHOLE: dict[str, Callable[..., Any]] = {}  # functions that take the call as it is
-ON_META = set(
-    """size dim numel nelement ndimension stride is_contiguous element_size
-    is_floating_point is_complex is_signed get_device __get__ __len__ __hash__
-    storage_offset is_inference is_same_size""".split()
-)
-ON_LOCAL = set("data_ptr is_pinned is_shared untyped_storage storage".split())
+ON_META = telling("size form") | {"get_device", "__get__", "__hash__", "is_inference"}
+ON_LOCAL = telling("memory") | {"is_pinned", "is_shared"}
 
 
 def place(t: DTensor, placements: Sequence[Placement]) -> Tensor:
