@@ -41,8 +41,8 @@ _TOLD: dict[str, str] = {
     "history": "requires_grad is_leaf grad_fn output_nr _version retains_grad",
     "gradient": """grad requires_grad_ retain_grad _base _is_view register_hook
         register_post_accumulate_grad_hook _backward_hooks""",
-    "object": """__repr__ __format__ __hash__ __dir__ __reduce_ex__ as_subclass
-        _make_subclass""",
+    "text": "__repr__ __format__",
+    "object": "__hash__ __dir__ __reduce_ex__ as_subclass _make_subclass",
     "memory": "data_ptr untyped_storage storage",
     "values": """item tolist numpy __bool__ __int__ __float__ __index__ __complex__
         __array__ __contains__ __dlpack__""",

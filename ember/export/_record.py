@@ -22,7 +22,8 @@ from ember.overrides import TorchFunctionMode
 from ember.utils import _pytree
 
 # Attributes and methods that tell about a tensor and are no step.
-_QUESTIONS = telling("form place kind history gradient object memory")
+_QUESTIONS = telling("form place kind history gradient text object memory")
+_VALUES = telling("values")
 
 
 def _looks(name: str) -> bool:
@@ -113,7 +114,7 @@ class Recorder(TorchFunctionMode):
             return self._size(name, args, kwargs)
         if name in _QUESTIONS or name in ("__set__", "__delete__"):
             return func(*args, **kwargs)
-        if name in telling("values") or _looks(name):
+        if name in _VALUES or _looks(name):
             return self._value(name, func, args, kwargs)
         if name == "__getitem__":
             return steps.getitem(self.call, args[0], args[1], "export()")

@@ -243,7 +243,7 @@ class _Parameters(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-_CONCRETE = telling("size form place kind gradient object memory values") | {
+_CONCRETE = telling("size form place kind gradient text object memory values") | {
     "__deepcopy__"
 }
 
