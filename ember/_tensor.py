@@ -370,7 +370,10 @@ def _absent(kind: str):
     """A method that would move to a device which there is not."""
 
     def move(self: Tensor, device=None, non_blocking=False, memory_format=None):
-        raise AssertionError(f"Torch not compiled with {kind} enabled")
+        raise AssertionError(
+            f"ember is not compiled with {kind} enabled: it has no such devices. "
+            "Use 'cpu', or 'opencl' for a GPU"
+        )
 
     return move
 

@@ -28,6 +28,7 @@ from tools.schemas import (  # noqa: E402
     Param,
     Schema,
     registered,
+    takes_varargs,
 )
 from tools.stub_types import (  # noqa: E402
     ATTRIBUTES,
@@ -97,17 +98,6 @@ def signature(schema: Schema, method: bool, in_place: bool, varargs: bool) -> st
         out = "_Sequence[Tensor]" if tuple_result else "Tensor"
         parts += ([] if star else ["*"]) + [f"out: {out} | None = ..."]
     return ", ".join(parts)
-
-
-def takes_varargs(schema: Schema) -> bool:
-    """Whether sizes may be given one by one: view(2, 3)."""
-    positional = [p for p in schema.params if not p.keyword_only]
-    if positional and positional[-1].varargs:
-        return True
-    place = next((i for i, p in enumerate(positional) if p.type == "Size"), -1)
-    if place != len(positional) - 1:
-        return False
-    return place == 0 or (place == 1 and positional[0].type == "Tensor")
 
 
 def define(

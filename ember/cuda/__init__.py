@@ -31,7 +31,7 @@ _IS_OPENCL = _C._means_device_kind("cuda", "opencl")
 def _missing(*args: object, **kwargs: object) -> NoReturn:
     """Raises: there are no CUDA devices."""
     raise AssertionError(
-        "Torch not compiled with CUDA enabled: ember has no CUDA devices, and "
+        "ember is not compiled with CUDA enabled: it has no CUDA devices, and "
         "ember.cuda.is_available() is False. For a GPU, use an OpenCL device: "
         "ember.device('opencl'); EMBER_CUDA=opencl in the environment lets 'cuda' mean "
         "it"

@@ -11,6 +11,7 @@ from ember import Tensor
 class Constraint:
     """A region; its points are whole events, which have `event_dim` axes.
 
+    >>> from ember.distributions import constraints
     >>> constraints.simplex.event_dim, constraints.boolean.is_discrete
     (1, True)
     """

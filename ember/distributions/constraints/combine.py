@@ -48,6 +48,7 @@ class _IndependentConstraint(Constraint):
 class MixtureSameFamilyConstraint(Constraint):
     """The support of a mixture: that of its components, checked in each of them.
 
+    >>> from ember.distributions import constraints
     >>> MixtureSameFamilyConstraint(constraints.real)
     MixtureSameFamilyConstraint(Real())
     """

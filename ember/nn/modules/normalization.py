@@ -122,7 +122,7 @@ class RMSNorm(Module):
 
     >>> import ember
     >>> ember.nn.RMSNorm(2)(ember.tensor([3.0, 3.0]))
-    tensor([1., 1.], grad_fn=<MulBackward0>)
+    tensor([1., 1.], grad_fn=<RmsNormBackward0>)
     """
 
     def __init__(
