@@ -39,7 +39,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 import ember
-from ember.as_torch.version import TorchVersion
+from ember.as_torch.version import TorchVersion as TorchVersion
 
 # Holds the package `torch` that --install copies, and that child processes find.
 STUB = Path(__file__).parent / "stub"

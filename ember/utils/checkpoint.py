@@ -18,12 +18,8 @@ from ember.autograd.graph import saved_tensors_hooks
 from ember.random import _set_states, _states
 from ember.utils._selective import (
     SAC_IGNORED_OPS as SAC_IGNORED_OPS,
-)
-from ember.utils._selective import CheckpointPolicy as CheckpointPolicy
-from ember.utils._selective import (
+    CheckpointPolicy as CheckpointPolicy,
     SelectiveCheckpointContext as SelectiveCheckpointContext,
-)
-from ember.utils._selective import (
     create_selective_checkpoint_contexts as create_selective_checkpoint_contexts,
 )
 
@@ -51,13 +47,13 @@ class DefaultDeviceType:
         return DefaultDeviceType._default_device_type
 
 
-def noop_context_fn():
+def noop_context_fn() -> Any:
     """Contexts for the first run and for later ones that do nothing."""
     return nullcontext(), nullcontext()
 
 
 @contextmanager
-def set_checkpoint_early_stop(enable: bool):
+def set_checkpoint_early_stop(enable: bool) -> Any:
     """Whether a second run ends as soon as all that backward needs is there."""
     global _early_stop
     before, _early_stop = _early_stop, enable
@@ -68,7 +64,7 @@ def set_checkpoint_early_stop(enable: bool):
 
 
 @contextmanager
-def set_checkpoint_debug_enabled(enabled: bool | None):
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Any:
     """Accepted for PyTorch's sake: errors always say what differed."""
     global _debug
     before, _debug = _debug, enabled
@@ -91,7 +87,7 @@ def detach_variable(inputs: tuple) -> tuple:
     )
 
 
-def check_backward_validity(inputs) -> None:
+def check_backward_validity(inputs: Any) -> None:
     """Warn if no input requires a gradient: nothing would come back."""
     if not any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
         import warnings
@@ -102,12 +98,14 @@ def check_backward_validity(inputs) -> None:
         )
 
 
-def get_device_states(*args) -> tuple[list, list]:
+def get_device_states(*args: Any) -> tuple[list, list]:
     """Random states of accelerators: there are none beside the CPU's."""
     return [], []
 
 
-def set_device_states(devices, states, *, device_type: str | None = None) -> None:
+def set_device_states(
+    devices: Any, states: Any, *, device_type: str | None = None
+) -> None:
     """The opposite of `get_device_states`."""
 
 
@@ -125,7 +123,7 @@ class _Surroundings:
             self.autocast = (amp, amp.get_autocast_dtype("cpu"), enabled)
 
     @contextmanager
-    def restored(self):
+    def restored(self) -> Any:
         before = _states()
         if self.random is not None:
             _set_states(self.random)
@@ -145,7 +143,9 @@ class CheckpointFunction(Function):
     """The node of `checkpoint(..., use_reentrant=True)`."""
 
     @staticmethod
-    def forward(ctx, run_function, preserve_rng_state, *args):
+    def forward(
+        ctx: Any, run_function: Any, preserve_rng_state: Any, *args: Any
+    ) -> Any:
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.surroundings = _Surroundings(preserve_rng_state)
@@ -156,7 +156,7 @@ class CheckpointFunction(Function):
             return run_function(*args)
 
     @staticmethod
-    def backward(ctx, *args):
+    def backward(ctx: Any, *args: Any) -> Any:
         if not ember.autograd.is_checkpoint_valid():
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with "
@@ -188,13 +188,13 @@ class CheckpointFunction(Function):
 
 def checkpoint(
     function: Callable,
-    *args,
+    *args: Any,
     use_reentrant: bool | None = None,
     context_fn: Callable = noop_context_fn,
     determinism_check: str = "default",
     debug: bool = False,
     early_stop: bool = True,
-    **kwargs,
+    **kwargs: Any,
 ) -> Any:
     """`function(*args)`, computed again in backward instead of kept.
 
@@ -259,7 +259,7 @@ class GraphExecGroup:
         GraphExecGroup._current = self
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: Any) -> None:
         GraphExecGroup._current = None
 
     @classmethod
@@ -294,7 +294,14 @@ class _Stop(Exception):
 class _Frame:
     """One checkpointed call: how to run it again, and what that gave."""
 
-    def __init__(self, function, args, kwargs, context_fn, determinism_check) -> None:
+    def __init__(
+        self,
+        function: Any,
+        args: Any,
+        kwargs: Any,
+        context_fn: Any,
+        determinism_check: Any,
+    ) -> None:
         if determinism_check not in ("default", "none"):
             raise ValueError(
                 "determinism_check should be one of ['default', 'none'], but got "
@@ -308,7 +315,7 @@ class _Frame:
         self.values: dict[int, Tensor] = {}
         self.early_stop = True
 
-    def run(self, preserve: bool):
+    def run(self, preserve: bool) -> Any:
         if not ember.is_grad_enabled():
             return self.function(*self.args, **self.kwargs)
         self.surroundings = _Surroundings(preserve)
@@ -379,8 +386,12 @@ def _kind(tensor: Tensor) -> dict:
 
 
 def checkpoint_sequential(
-    functions, segments: int, input, use_reentrant: bool | None = None, **kwargs
-):
+    functions: Any,
+    segments: int,
+    input: Tensor,
+    use_reentrant: bool | None = None,
+    **kwargs: Any,
+) -> Any:
     """A sequence of modules in segments, each but the last checkpointed.
 
     >>> import ember

@@ -26,8 +26,7 @@ from typing import Any
 import ember
 from ember import nn
 from ember.utils._progress import Progress, write_logs
-from ember.utils.callbacks import Callback as Callback
-from ember.utils.callbacks import EarlyStopping as EarlyStopping
+from ember.utils.callbacks import Callback as Callback, EarlyStopping as EarlyStopping
 
 Metric = Callable[[ember.Tensor, ember.Tensor], Any]
 

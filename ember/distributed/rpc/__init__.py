@@ -1,7 +1,7 @@
 """Calls of functions in other processes: the names."""
 
 from ember import _lazy, _unavailable
-from ember.distributed import REASON
+from ember.distributed import REASON as REASON
 
 _unavailable.fill(
     globals(),
