@@ -133,8 +133,8 @@ def check_devices(path: PurePosixPath, text: str) -> list[str]:
     if path.parts[:2] != ("core", "ops") or path.name == "devices.h":
         return []
     return [
-        f"{path}:{line_of(text, match.start())}: {match[0]}(): how an op works does not "
-        "depend on the device; see core/ops/devices.h"
+        f"{path}:{line_of(text, match.start())}: {match[0]}(): how an op works does "
+        "not depend on the device; see core/ops/devices.h"
         for match in re.finditer(r"\bis_(cpu|meta)\b", text)
     ]
 
