@@ -119,6 +119,36 @@ class set_grad_enabled(DecoratorContextManager):
         return made
 
 
+class enforce_grad_layout_policy(DecoratorContextManager):
+    """Sets whether `.grad` of a leaf gets the leaf's strides (as by default) or keeps
+    those that a backward gave it: at once as a function, or for a block.
+
+    >>> import ember
+    >>> x = ember.ones(1, 2, 2, 2).to(memory_format=ember.channels_last)
+    >>> x.requires_grad_().sum().backward()
+    >>> x.grad.stride() == x.stride()
+    True
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self.prev = _C._is_grad_layout_enforcement_enabled()
+        self.mode = mode
+        _C._set_grad_layout_enforcement_enabled(mode)
+
+    def __call__(self, orig_func):
+        _C._set_grad_layout_enforcement_enabled(self.prev)
+        return super().__call__(orig_func)
+
+    def __enter__(self) -> None:
+        _C._set_grad_layout_enforcement_enabled(self.mode)
+
+    def __exit__(self, exc_type, exc_value, traceback) -> None:
+        _C._set_grad_layout_enforcement_enabled(self.prev)
+
+    def clone(self) -> "enforce_grad_layout_policy":
+        return type(self)(self.mode)
+
+
 class inference_mode(DecoratorContextManager):
     """`no_grad` whose results can never be used in recorded computations.
 

@@ -16,8 +16,17 @@ the functions on them in `_collectives.py`.
 from __future__ import annotations
 
 from ember import _lazy, _unavailable
+from ember.distributed._backends import (
+    BackendConfig as BackendConfig,
+    FakeProcessGroup as FakeProcessGroup,
+)
+from ember.distributed._buckets import (
+    _broadcast_coalesced,
+    _compute_bucket_assignment_by_size,
+)
 from ember.distributed._collectives import *
 from ember.distributed._collectives import P2POp as P2POp, _coalescing_manager
+from ember.distributed._control import _StoreCollectives
 from ember.distributed._debug import (
     DebugLevel as DebugLevel,
     get_debug_level as get_debug_level,
@@ -55,7 +64,11 @@ from ember.distributed._options import (
     reduce_op as reduce_op,
     supports_complex as supports_complex,
 )
-from ember.distributed._reducer import GradBucket as GradBucket, Reducer as Reducer
+from ember.distributed._reducer import (
+    FIRST_BYTES as _DEFAULT_FIRST_BUCKET_BYTES,
+    GradBucket as GradBucket,
+    Reducer as Reducer,
+)
 from ember.distributed._stores import (
     FileStore as FileStore,
     HashStore as HashStore,
@@ -96,6 +109,7 @@ from ember.distributed.distributed_c10d import (
     new_group as new_group,
     new_subgroups as new_subgroups,
     new_subgroups_by_enumeration as new_subgroups_by_enumeration,
+    set_timeout as set_timeout,
     split_group as split_group,
 )
 from ember.distributed.rendezvous import (
@@ -111,7 +125,7 @@ _unavailable.fill(
     globals(),
     "distributed",
     REASON,
-    """BackendConfig BuiltinCommHookType Logger ProcessGroupNCCL
+    """BuiltinCommHookType Logger ProcessGroupNCCL
     breakpoint record_comm shrink_group""",
 )
 __getattr__ = _lazy.missing(__name__)

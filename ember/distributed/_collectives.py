@@ -12,7 +12,16 @@ from typing import Any
 import ember
 from ember import Tensor
 from ember.distributed import _objects
-from ember.distributed._options import ReduceOp
+from ember.distributed._options import (
+    AllreduceCoalescedOptions,
+    AllreduceOptions,
+    BroadcastOptions,
+    GatherOptions,
+    ReduceOp,
+    ReduceOptions,
+    ReduceScatterOptions,
+    ScatterOptions,
+)
 from ember.distributed._work import Work
 
 __all__ = """all_gather all_gather_coalesced all_gather_into_tensor all_gather_object
@@ -130,18 +139,23 @@ def _in_group(same_dtype: bool = False) -> Callable[[Callable], Callable]:
     return made
 
 
-def _collective(same_dtype: bool = False) -> Callable[[Callable], Callable]:
-    """The same, of one that returns work: waited for, unless `async_op` is set."""
+def _collective(
+    same_dtype: bool = False, future: bool = False
+) -> Callable[[Callable], Callable]:
+    """The same, of one that returns work: waited for, unless `async_op` is set. Then it
+    is returned, or if `future`, that of its results."""
 
     def made(func: Callable) -> Callable:
         @functools.wraps(func)
-        def ended(*args: Any, async_op: bool = False, **kwargs: Any) -> Work | None:
+        def ended(*args: Any, async_op: bool = False, **kwargs: Any) -> Any:
             work = func(*args, async_op=async_op, **kwargs)
             if _collecting:
                 _collecting[-1].append(work)
             elif not async_op:
                 work.wait()
-            return work if async_op else None
+            if not async_op:
+                return None
+            return work.get_future() if future else work
 
         return _in_group(same_dtype)(ended)
 
@@ -160,18 +174,18 @@ def all_reduce(
     >>> dist.all_reduce(x)
     >>> dist.destroy_process_group()
     """
-    return group.allreduce([tensor], op)
+    return group.allreduce([tensor], AllreduceOptions(reduceOp=op))
 
 
-@_collective()
+@_collective(future=True)
 def all_reduce_coalesced(
     tensors: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
-) -> Work | None:
-    """`all_reduce` of several tensors."""
+) -> Any:
+    """`all_reduce` of several tensors; a future of them, if `async_op`."""
     tensors = [tensors] if isinstance(tensors, Tensor) else tensors
     _tensors(tensors, "tensors")
     _same_dtype(tensors)
-    return group.allreduce_coalesced(tensors, op)
+    return group.allreduce_coalesced(tensors, AllreduceCoalescedOptions(reduceOp=op))
 
 
 @_collective()
@@ -183,7 +197,8 @@ def broadcast(
     group_src: int | None = None,
 ) -> Work | None:
     """Copy the tensor of `src` to all ranks."""
-    return group.broadcast([tensor], root=_root(group, src, group_src, "src"))
+    how = BroadcastOptions(rootRank=_root(group, src, group_src, "src"))
+    return group.broadcast([tensor], how)
 
 
 @_collective()
@@ -196,7 +211,8 @@ def reduce(
     group_dst: int | None = None,
 ) -> Work | None:
     """Reduce a tensor over all ranks, to `dst`."""
-    return group.reduce([tensor], root=_root(group, dst, group_dst, "dst"), op=op)
+    root = _root(group, dst, group_dst, "dst")
+    return group.reduce([tensor], ReduceOptions(rootRank=root, reduceOp=op))
 
 
 @_collective(same_dtype=True)
@@ -211,14 +227,15 @@ def all_gather(
     return group.allgather([tensor_list], [tensor])
 
 
-@_collective()
+@_collective(future=True)
 def all_gather_coalesced(
     output_tensor_lists: Any,
     input_tensor_list: list[Tensor],
     group: Any = None,
     async_op: bool = False,
-) -> Work | None:
-    """`all_gather` of several tensors; `output_tensor_lists[rank][i]`."""
+) -> Any:
+    """`all_gather` of several tensors, `output_tensor_lists[rank][i]`; a future of
+    them, if `async_op`."""
     if not isinstance(output_tensor_lists, list):
         raise TypeError(
             "Invalid function argument: output_tensor_lists should be a list"
@@ -271,7 +288,7 @@ def gather(
     for given in lists:
         _tensors(given, "gather_list")
         _same_dtype(tensor, given)
-    return group.gather(lists, [tensor], root=root)
+    return group.gather(lists, [tensor], GatherOptions(rootRank=root))
 
 
 @_collective()
@@ -289,7 +306,7 @@ def scatter(
     for given in lists:
         _tensors(given, "scatter_list")
         _same_dtype(tensor, given)
-    return group.scatter([tensor], lists, root=root)
+    return group.scatter([tensor], lists, ScatterOptions(rootRank=root))
 
 
 @_collective(same_dtype=True)
@@ -301,7 +318,9 @@ def reduce_scatter(
     async_op: bool = False,
 ) -> Work | None:
     """Reduce lists of tensors over all ranks; each rank gets its element."""
-    return group.reduce_scatter([output], [input_list], op=op)
+    return group.reduce_scatter(
+        [output], [input_list], ReduceScatterOptions(reduceOp=op)
+    )
 
 
 @_collective()
@@ -313,7 +332,7 @@ def reduce_scatter_tensor(
     async_op: bool = False,
 ) -> Work | None:
     """Reduce a tensor over all ranks; each rank gets its part."""
-    return group._reduce_scatter_base(output, input, op=op)
+    return group._reduce_scatter_base(output, input, ReduceScatterOptions(reduceOp=op))
 
 
 _reduce_scatter_base = reduce_scatter_single = reduce_scatter_tensor

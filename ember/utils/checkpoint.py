@@ -8,7 +8,7 @@ backward pass.
 
 from collections.abc import Callable
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, ref
 
 import ember
@@ -16,12 +16,14 @@ from ember import Tensor, _lazy
 from ember.autograd.function import Function
 from ember.autograd.graph import saved_tensors_hooks
 from ember.random import _set_states, _states
-from ember.utils._selective import (
-    SAC_IGNORED_OPS as SAC_IGNORED_OPS,
-    CheckpointPolicy as CheckpointPolicy,
-    SelectiveCheckpointContext as SelectiveCheckpointContext,
-    create_selective_checkpoint_contexts as create_selective_checkpoint_contexts,
-)
+
+if TYPE_CHECKING:  # loaded when they are asked for
+    from ember.utils._selective import (
+        SAC_IGNORED_OPS as SAC_IGNORED_OPS,
+        CheckpointPolicy as CheckpointPolicy,
+        SelectiveCheckpointContext as SelectiveCheckpointContext,
+        create_selective_checkpoint_contexts as create_selective_checkpoint_contexts,
+    )
 
 _early_stop: bool | None = None
 _debug: bool | None = None
@@ -313,6 +315,10 @@ class _Frame:
         self.holders: list = []  # weak references
         self.kinds: list = []
         self.values: dict[int, Tensor] = {}
+        # What the node that runs (a pass, a number) has been given: its rules may ask
+        # for a tensor several times.
+        self.given: dict[int, Tensor] = {}
+        self.asking: tuple[int, int] | None = None
         self.early_stop = True
 
     def run(self, preserve: bool) -> Any:
@@ -321,6 +327,10 @@ class _Frame:
         self.surroundings = _Surroundings(preserve)
         with saved_tensors_hooks(self.pack, self.unpack), self.first:
             return self.function(*self.args, **self.kwargs)
+        raise RuntimeError(
+            "torch.utils.checkpoint: a context manager of context_fn suppressed an "
+            "exception of the function, which therefore has no result"
+        )
 
     def pack(self, tensor: Tensor) -> _Holder:
         holder = _Holder(len(self.kinds))
@@ -329,12 +339,29 @@ class _Frame:
         return holder
 
     def unpack(self, holder: _Holder) -> Tensor:
+        index, task = holder.index, ember._C._current_graph_task_id()
+        node = ember._C._current_autograd_node() if task >= 0 else None
+        if node is not None:
+            asking = (task, node._sequence_nr())
+            if asking == self.asking and index in self.given:
+                return self.given[index]
+            if self.asking is None or self.asking[0] != task:
+                ember._C._queue_callback(self.forget)
+            if asking != self.asking:
+                self.asking, self.given = asking, {}
         if GraphExecGroup._current is not None:
-            GraphExecGroup._current._use(self, holder.index)
-        if holder.index not in self.values:
+            GraphExecGroup._current._use(self, index)
+        if index not in self.values:
             self.recompute()
-        # Dropped at once: another backward pass computes it again.
-        return self.values.pop(holder.index)
+        # Dropped after the node: another backward pass computes it again.
+        value = self.values.pop(index)
+        if node is not None:
+            self.given[index] = value
+        return value
+
+    def forget(self) -> None:
+        """At the end of a pass."""
+        self.asking, self.given = None, {}
 
     def recompute(self) -> None:
         found: list = []
@@ -361,6 +388,12 @@ class _Frame:
     def check(self, found: list) -> None:
         count = len(self.kinds)
         missing = any(weak() for weak in self.holders[len(found) :])
+        if len(found) > count and not self.early_stop:
+            raise CheckpointError(
+                "torch.utils.checkpoint: trying to save more tensors during "
+                f"recomputation than during the original forward pass, {len(found)} "
+                f"instead of {count}."
+            )
         # A run that stopped early may have saved fewer, but all that were asked for.
         if missing or (len(found) != count and not self.early_stop):
             raise CheckpointError(
@@ -422,4 +455,16 @@ def checkpoint_sequential(
     return piece(size * (segments - 1), len(functions))(input)
 
 
-__getattr__ = _lazy.missing(__name__)
+_SELECTIVE = """
+    SAC_IGNORED_OPS CheckpointPolicy SelectiveCheckpointContext
+    create_selective_checkpoint_contexts _CachedTorchDispatchMode
+    _CachingTorchDispatchMode
+""".split()
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SELECTIVE:  # with all that dispatch needs
+        from ember.utils import _selective
+
+        return getattr(_selective, name)
+    return _lazy.missing(__name__)(name)
