@@ -328,7 +328,7 @@ def test_only_ops_that_draw_numbers_are_watched():
 
     def one(x):
         seen.append(ember._C._len_torch_function_stack())
-        shared = ember.dropout(ember.ones(2), 0.5, False)  # of no sample, and switched off
+        shared = ember.dropout(ember.ones(2), 0.5, False)  # not batched
         return x + shared
 
     assert ember.vmap(one)(ember.zeros(3, 2)).equal(ember.ones(3, 2))
