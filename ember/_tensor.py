@@ -574,6 +574,13 @@ def _array_namespace(self: Tensor, *, api_version: str | None = None) -> Any:
     return array_api
 
 
+def _repr_html(self: Tensor) -> str:
+    """What notebooks show."""
+    from ember.utils import _html
+
+    return _html.tensor(self)
+
+
 def _to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
     """The tensor on another device, as the array API standard calls it."""
     if stream is not None:
@@ -673,6 +680,7 @@ for _name, _method in {
     "new": _new,
     "storage": _storage,
     "to_device": _to_device,
+    "_repr_html_": _repr_html,
     "__array_namespace__": _array_namespace,
 }.items():
     if _name.startswith("__") or not hasattr(Tensor, _name):

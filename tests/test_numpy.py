@@ -1,6 +1,8 @@
 """Arrays in and out: NumPy, buffers and DLPack."""
 
 import gc
+import subprocess
+import sys
 import weakref
 
 import numpy as np

@@ -21,6 +21,7 @@ TENSOR = {
     "_indices": "(self) -> Tensor",
     "_is_view": "(self) -> _bool",
     "_nnz": "(self) -> _int",
+    "_repr_html_": "(self) -> _str",
     "_values": "(self) -> Tensor",
     "apply_": "(self, callable: _Callable[[Any], Any]) -> Self",
     "as_subclass": "(self, cls: _builtin_type[_S]) -> _S",
