@@ -366,6 +366,8 @@ class Tensor:
     def _make_wrapper_subclass(*args: Any, **kwargs: Any) -> Any: ...
     def _nnz(self) -> _int:
         """Number of elements that are kept."""
+    def _repr_html_(self) -> _str:
+        """What notebooks show."""
     def _values(self) -> Tensor:
         """The values of a sparse tensor, without history."""
     def apply_(self, callable: _Callable[[Any], Any]) -> Self:
