@@ -1220,13 +1220,13 @@ class Tensor:
         """Elements limited to the range between two bounds, each a number, a tensor or
         none.
         """
-    def clamp_max(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def clamp_max(self, max: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Elements above a bound replaced by it."""
-    def clamp_max_(self, other: _Operand) -> Self:
+    def clamp_max_(self, max: _Operand) -> Self:
         """Elements above a bound replaced by it."""
-    def clamp_min(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def clamp_min(self, min: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Elements below a bound replaced by it."""
-    def clamp_min_(self, other: _Operand) -> Self:
+    def clamp_min_(self, min: _Operand) -> Self:
         """Elements below a bound replaced by it."""
     def clip(self, min: _Operand | None = ..., max: _Operand | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Elements limited to the range between two bounds, each a number, a tensor or
@@ -3182,16 +3182,16 @@ def clamp_(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ...
     none.
     """
 
-def clamp_max(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def clamp_max(input: Tensor, max: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Elements above a bound replaced by it."""
 
-def clamp_max_(input: Tensor, other: _Operand) -> Tensor:
+def clamp_max_(input: Tensor, max: _Operand) -> Tensor:
     """Elements above a bound replaced by it."""
 
-def clamp_min(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def clamp_min(input: Tensor, min: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Elements below a bound replaced by it."""
 
-def clamp_min_(input: Tensor, other: _Operand) -> Tensor:
+def clamp_min_(input: Tensor, min: _Operand) -> Tensor:
     """Elements below a bound replaced by it."""
 
 def clip(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ..., *, out: Tensor | None = ...) -> Tensor:
