@@ -1,6 +1,5 @@
-# precompile(target header): the headers that most files of a target include, compiled once, which
-# spares two minutes of a first build and half a second of every later compilation. A file still
-# includes what it uses: the presets for debugging and sanitizers compile without (EMBER_PRECOMPILE).
+# precompile(target header): with EMBER_PRECOMPILE, the headers that most files of a target include are
+# compiled once, which spares about half a second of each. A file still includes what it uses.
 
 # ccache takes objects made with such headers from its cache only if it is told to trust them.
 if(EMBER_PRECOMPILE AND "${CMAKE_CXX_COMPILER_LAUNCHER}" MATCHES "ccache$" AND

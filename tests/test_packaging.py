@@ -153,3 +153,12 @@ def test_the_backend_is_complete(
             build_backend, hook.replace("build", "get_requires_for_build")
         )
         assert isinstance(requires(), list)
+
+
+def test_what_is_said_of_onednn_is_so() -> None:
+    has = ember.backends.mkldnn.is_available()
+    assert f"USE_MKLDNN={int(has)}" in ember.__config__.show()
+    assert ("oneDNN" in ember.__config__.show()) == has
+    weight, grid = ember.ones(8, 4, 3, 3), ember.ones(2, 4, 32, 32)  # oneDNN's size
+    out = ember.nn.functional.conv2d(grid, weight)
+    assert out.shape == (2, 8, 30, 30) and bool((out == 36).all())

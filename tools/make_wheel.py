@@ -50,7 +50,8 @@ def build() -> Path:
     where = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
     command += ["--no-build-isolation", "--wheel-dir", BUILT, *options, ROOT]
-    run(*command, env=os.environ | {"PATH": where})
+    compiler = os.environ.get("CXX", "c++")  # as CMake finds it; not g++
+    run(*command, env=os.environ | {"PATH": where, "CXX": compiler})
     (wheel,) = BUILT.glob("*.whl")
     return wheel
 
