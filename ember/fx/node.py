@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import ember
+from ember._traits import op_named
 from ember.fx._names import is_builtin, qualified_name, type_name
 from ember.fx.immutable_collections import immutable_dict, immutable_list
 
@@ -334,8 +335,8 @@ class Node:
         if self.op == "call_function":
             if self.target in _side_effectful_functions:
                 return True
-            name = getattr(self.target, "__name__", "")
-            return impure_random and name in _RANDOM
+            op = op_named(getattr(self.target, "__name__", ""))
+            return impure_random and op is not None and "random" in op.traits
         if self.op == "call_method":
             return self.target.endswith("_") and not self.target.endswith("__")
         if self.op == "call_module":
@@ -437,13 +438,5 @@ class Node:
         else:
             object.__setattr__(self, name, value)
 
-
-_RANDOM = frozenset(
-    """
-    rand randn randint randperm bernoulli multinomial normal poisson
-    dropout rand_like randn_like randint_like native_dropout alpha_dropout
-    feature_dropout rrelu feature_alpha_dropout
-    """.split()
-)
 
 Args = Sequence[Argument]
