@@ -48,6 +48,10 @@ _SWAPPED = {
 }
 
 
+# aten has these under names that are no op of ours.
+_BY_NAME = ("slice", "index", "index_put_", "sym_size")
+
+
 class DataDependent(RuntimeError):
     """A program that decides by the values of tensors."""
 
@@ -327,7 +331,7 @@ def _target(name: str, func: Any) -> Any:
         return func
     full = op_name(func).removeprefix("Tensor.") if isinstance(func, _C.Op) else ""
     same = (func, _C._ops.get(full))
-    if found._function in same or name in ("slice", "index", "sym_size"):
+    if found._function in same or name in _BY_NAME:
         return found
     return func
 
