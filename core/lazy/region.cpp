@@ -11,6 +11,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "lazy/rehearsal.h"
 #include "lazy/stand_in.h"
 #include "profile.h"
 #include "tensor/deferred.h"
@@ -85,7 +86,9 @@ void describe(const Plan& plan, Report& report) {
 // Values that a backward pass alone needs may stay pending if the program is in a region, a few
 // times: each time, what is needed of them is computed again. A pass runs them as soon as it has to
 // run anything.
-bool may_stay() { return mine.depth > 0 && mine.passes == 0 && state().stays < kMostStays; }
+bool may_stay() {
+  return mine.depth > 0 && mine.passes == 0 && state().stays < kMostStays && !rehearsal::here();
+}
 
 // Operands that are awaited need somebody who settles them (StandIn).
 void leave() {
@@ -138,6 +141,7 @@ void settle(Storage& storage) {
   if (deferring) {  // else a primitive asks, which is no business of the program
     const Break at = host.where ? host.where() : Break{"", 0};
     my_report().breaks[at]++;
+    if (rehearsal::here()) rehearsal::refuse("the program looks at elements");
     check(!mine.options.fullgraph, Kind::Runtime,
           "compile(fullgraph=True): the value of a tensor is looked at in ", at.file, ":", at.line,
           ", which ends the graph; compile without fullgraph, or look at it outside");

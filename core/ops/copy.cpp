@@ -1,6 +1,7 @@
 // Copies, casts and moves between devices: clone, contiguous, to, copy_, item, data.
 #include "ops/create.h"
 #include "ops/overlap.h"
+#include "tensor/rehearsed.h"
 
 namespace ember {
 
@@ -224,6 +225,7 @@ Scalar item(const Tensor& self) {
   check(self.numel() == 1, Kind::Runtime, "a Tensor with ", self.numel(),
         " elements cannot be converted to Scalar");
   alignas(16) char value[16];
+  if (__builtin_expect(rehearsed.looked != nullptr, 0)) rehearsed.looked();
   if (self.device().is_cpu()) return Scalar::load(self.dtype(), self.data());
   Tensor dense = self.is_contiguous() ? self : clone(detach(self), MemoryFormat::Contiguous);
   backend_of(self).copy_to_host(value, dense);
