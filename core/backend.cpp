@@ -99,16 +99,15 @@ void register_backend(const std::string& name, Backend* backend, Primitives has)
 void refuse_device(Device device) {
   const std::string& kind = device_kind_name(device.kind);
   if (kind == "cuda")
-    fail(Kind::Assertion, "Torch not compiled with CUDA enabled: ember has no CUDA devices, so '",
+    fail(Kind::Assertion, "ember is not compiled with CUDA enabled: it has no CUDA devices, so '",
          device, "' cannot be used. Use 'cpu', or 'opencl' for a GPU; EMBER_CUDA=opencl in the ",
          "environment lets 'cuda' mean the OpenCL device");
   if (kind == "xpu" || kind == "mtia")
-    fail(Kind::Assertion, "Torch not compiled with ", kind == "xpu" ? "XPU" : "MTIA",
-         " enabled: ember has no such devices, so '", device,
+    fail(Kind::Assertion, "ember is not compiled with ", kind == "xpu" ? "XPU" : "MTIA",
+         " enabled: it has no such devices, so '", device,
          "' cannot be used. Use 'cpu', or 'opencl' for a GPU");
-  fail(Kind::NotImplemented, "PyTorch is not linked with support for ", kind,
-       " devices: ember has none, so '", device,
-       "' cannot be used. Use 'cpu', or 'opencl' for a GPU");
+  fail(Kind::NotImplemented, "ember is not linked with support for ", kind,
+       " devices: it has none, so '", device, "' cannot be used. Use 'cpu', or 'opencl' for a GPU");
 }
 
 void Backend::random(const Tensor& out, Generator& g, const Draw& draw) {

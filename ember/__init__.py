@@ -24,24 +24,21 @@ if "t" in _sys.abiflags:  # the core relies on the GIL, and its file has another
 # libgomp reads it when it is loaded; spinning longer would starve other processes.
 _os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
-from math import e as e
-from math import inf as inf
-from math import nan as nan
-from math import pi as pi
+from math import e as e, inf as inf, nan as nan, pi as pi
 
 from ember import _C, _device, _lazy
 from ember._C import *
 from ember._device import set_default_device as set_default_device
-from ember._tensor import is_storage as is_storage
-from ember._tensor import is_tensor as is_tensor
-from ember._tensor import typename as typename
+from ember._tensor import (
+    is_storage as is_storage,
+    is_tensor as is_tensor,
+    typename as typename,
+)
 from ember.version import __version__ as __version__
 
-if _typing.TYPE_CHECKING:  # what is used at the head of a class or function
-    from ember.autograd.grad_mode import enable_grad as enable_grad
-    from ember.autograd.grad_mode import inference_mode as inference_mode
-    from ember.autograd.grad_mode import no_grad as no_grad
-    from ember.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+if _typing.TYPE_CHECKING:  # what arrives on first use
+    from ember._compat.checks import _assert as _assert
+    from ember._names.top import *
 
 newaxis = None
 if "EMBER_CUDA" in _os.environ:
@@ -50,10 +47,12 @@ _C.__getattr__ = _lazy.missing("ember._C")  # type: ignore[method-assign]
 _C.__path__ = []  # so that there can be modules such as ember._C._nn
 
 
-def __getattr__(name: str) -> "_typing.Any":
-    value = _lazy.find(name)
-    globals()[name] = value
-    return value
+if not _typing.TYPE_CHECKING:  # a checker knows the names, and reports others
+
+    def __getattr__(name: str) -> "_typing.Any":
+        value = _lazy.find(name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list:

@@ -8,6 +8,7 @@ from typing import Any
 
 import ember
 from ember import _C, Tensor
+from ember._types import DeviceLike, Dtype
 from ember.futures import Future
 
 has_lapack = True
@@ -77,7 +78,12 @@ def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
 
 
 def from_file(
-    filename, shared: bool | None = None, size: int = 0, *, dtype=None, **options
+    filename: Any,
+    shared: bool | None = None,
+    size: int = 0,
+    *,
+    dtype: Dtype | None = None,
+    **options: Any,
 ) -> Tensor:
     """`size` elements of a file as a tensor; with `shared`, writes reach the file.
 
@@ -96,7 +102,7 @@ def from_file(
     return _C._tensor_from_storage(storage, dtype, 0, (size,), (1,))
 
 
-def fork(func: Callable, *args, **kwargs):
+def fork(func: Callable, *args: Any, **kwargs: Any) -> Any:
     """A future with the result of `func(*args)`, which runs now.
 
     >>> import ember
@@ -111,7 +117,7 @@ def fork(func: Callable, *args, **kwargs):
     return future
 
 
-def wait(future) -> Any:
+def wait(future: Any) -> Any:
     """The result of a future."""
     return future.wait()
 
@@ -119,7 +125,7 @@ def wait(future) -> Any:
 class Stream:
     """A queue of work on a device; the CPU's work is done when a call returns."""
 
-    def __init__(self, device=None, *, priority: int = 0) -> None:
+    def __init__(self, device: DeviceLike | None = None, *, priority: int = 0) -> None:
         self.device = _C.device("cpu" if device is None else device)
         self.priority = priority
 
@@ -145,13 +151,20 @@ class Stream:
     def __enter__(self) -> "Stream":
         return self
 
-    def __exit__(self, *error) -> None: ...
+    def __exit__(self, *error: Any) -> None: ...
 
 
 class Event:
     """A moment in a stream."""
 
-    def __init__(self, device=None, *, enable_timing=False, blocking=False, **options):
+    def __init__(
+        self,
+        device: DeviceLike | None = None,
+        *,
+        enable_timing: bool = False,
+        blocking: bool = False,
+        **options: Any,
+    ) -> None:
         self.device = _C.device("cpu" if device is None else device)
         self._time: float | None = None
 

@@ -2,11 +2,21 @@
 
 from collections.abc import Callable
 from functools import wraps
+from typing import TYPE_CHECKING, Any, overload
 
 from ember._C import _has_torch_function
 
+if TYPE_CHECKING:
+    from ember._types import F
 
-def overridable(func: Callable | None = None, *, traits: str = "") -> Callable:
+
+@overload
+def overridable(func: "F", *, traits: str = "") -> "F": ...
+@overload
+def overridable(*, traits: str = "") -> "Callable[[F], F]": ...
+
+
+def overridable(func: Any = None, *, traits: str = "") -> Any:
     """`func`, asking its arguments for `__torch_function__` first, as ops do.
 
     `traits` are words for what it does, as ops have them (see `_traits.py`).

@@ -89,3 +89,14 @@ def parse(text: str, forms: int = 0, doc: str = "") -> Schema:
             )
         )
     return Schema(text, name, tuple(params), result, forms, doc)
+
+
+def takes_varargs(schema: Schema) -> bool:
+    """Whether sizes may be given one by one: view(2, 3)."""
+    positional = [p for p in schema.params if not p.keyword_only]
+    if positional and positional[-1].varargs:
+        return True
+    place = next((i for i, p in enumerate(positional) if p.type == "Size"), -1)
+    if place != len(positional) - 1:
+        return False
+    return place == 0 or (place == 1 and positional[0].type == "Tensor")

@@ -276,7 +276,9 @@ def pin_memory(self: UntypedStorage, device="cuda") -> UntypedStorage:
 
 def cuda(self: UntypedStorage, device=None, non_blocking: bool = False):
     """Not available: ember's accelerators are OpenCL devices."""
-    raise AssertionError("Torch not compiled with CUDA enabled")
+    raise AssertionError(
+        "ember is not compiled with CUDA enabled: storages move with their tensors"
+    )
 
 
 def swap_data(self: UntypedStorage, other: UntypedStorage) -> None:

@@ -4,8 +4,11 @@ They are put on the type of the core when ember is imported, so this module impo
 nothing but the core.
 """
 
+from typing import Any
+
 from ember import _C, _lazy
 from ember._C import Tensor
+from ember._types import DeviceLike, Dtype, Sizes
 
 
 def is_tensor(obj: object) -> bool:
@@ -51,7 +54,7 @@ class DisableTorchFunctionSubclass:
     def __enter__(self) -> None:
         self._before = _C._switch_overrides(True, False)
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: Any) -> None:
         _C._switch_overrides(*self._before)
 
 
@@ -316,7 +319,12 @@ def _later(module: str, name: str, owner: str = "Tensor", of: str = ""):
     return method
 
 
-def legacy_constructor(*args, dtype=None, device=None, size=None) -> Tensor:
+def legacy_constructor(
+    *args: Any,
+    dtype: Dtype | None = None,
+    device: DeviceLike | None = None,
+    size: Sizes | None = None,
+) -> Tensor:
     """`Tensor(2, 3)`, `Tensor([1, 2])` and `Tensor(tensor)`.
 
     >>> import ember
@@ -336,7 +344,7 @@ def legacy_constructor(*args, dtype=None, device=None, size=None) -> Tensor:
     if size is not None:
         if args:
             raise TypeError("new(): the size is given twice, as size= and before it")
-        args = (_C.Size(size),)
+        args = (_C.Size(size),)  # type: ignore[arg-type]
     if not args:
         return _C.empty(0, dtype=kind, device="cpu")
     first = args[0]
@@ -370,7 +378,10 @@ def _absent(kind: str):
     """A method that would move to a device which there is not."""
 
     def move(self: Tensor, device=None, non_blocking=False, memory_format=None):
-        raise AssertionError(f"Torch not compiled with {kind} enabled")
+        raise AssertionError(
+            f"ember is not compiled with {kind} enabled: it has no such devices. "
+            "Use 'cpu', or 'opencl' for a GPU"
+        )
 
     return move
 

@@ -228,17 +228,17 @@ def _nested(values, shape: tuple, indent: int, summarize: bool, form) -> str:
 class _IntFormat:
     """Integers and booleans, right-aligned."""
 
-    def __init__(self, values: list):
+    def __init__(self, values: list) -> None:
         self.width = max((len(str(v)) for v in values), default=1)
 
-    def __call__(self, value) -> str:
+    def __call__(self, value: Any) -> str:
         return str(value).rjust(self.width)
 
 
 class _FloatFormat:
     """Floats: all as integers ("2."), all fixed or all scientific."""
 
-    def __init__(self, values: list[float], zero: float = 0.0):
+    def __init__(self, values: list[float], zero: float = 0.0) -> None:
         precision, forced = PRINT_OPTS.precision, PRINT_OPTS.sci_mode
         finite = [v for v in values if v != zero and isfinite(v)]
         self.integral = all(v == ceil(v) for v in finite)
@@ -266,7 +266,7 @@ class _FloatFormat:
 class _ComplexFormat:
     """Complex numbers: each part has a float format of its own."""
 
-    def __init__(self, values: list[complex]):
+    def __init__(self, values: list[complex]) -> None:
         self.real = _FloatFormat([v.real for v in values])
         self.imag = _FloatFormat([v.imag for v in values])
         self.width = self.real.width + self.imag.width + 1

@@ -1,5 +1,7 @@
 """`finfo` and `iinfo`: limits of the number types."""
 
+from typing import Any
+
 import ember
 
 # name: bits, bits of the significand behind the point, largest and least exponent
@@ -50,7 +52,7 @@ class finfo:
         "tiny",
     )
 
-    def __init__(self, type=None) -> None:
+    def __init__(self, type: Any = None) -> None:
         dtype = ember.get_default_dtype() if type is None else type
         if not isinstance(dtype, ember.dtype):
             raise TypeError(f"finfo(): argument 'type' must be a dtype, not {dtype!r}")
@@ -97,7 +99,7 @@ class iinfo:
 
     __slots__ = ("bits", "dtype", "max", "min")
 
-    def __init__(self, type) -> None:
+    def __init__(self, type: Any) -> None:
         if not isinstance(type, ember.dtype):
             raise TypeError(f"iinfo(): argument 'type' must be a dtype, not {type!r}")
         if type == ember.bool:
@@ -109,8 +111,8 @@ class iinfo:
             )
         self.dtype = name = _name(type)
         signed, self.bits = _INTEGERS[name]
-        self.max = 2 ** (self.bits - signed) - 1
-        self.min = -self.max - 1 if signed else 0
+        self.max: int = 2 ** (self.bits - signed) - 1
+        self.min: int = -self.max - 1 if signed else 0
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

@@ -24,7 +24,7 @@ def _required() -> ModuleType:
     if module is None:
         raise RuntimeError(
             "ember.accelerator: there is no accelerator on this machine; "
-            'for OpenCL devices, pip install "ember-dl[opencl]"'
+            f"for OpenCL devices, {ember.version.pip_install('opencl')}"
         )
     return module
 

@@ -126,11 +126,10 @@ def record(device: Any = "cpu") -> Iterator[list[Step]]:
 def register_backend(name: str, backend: Backend) -> None:
     """Makes `backend` the device called `name`.
 
-    >>> import ember
-    >>> class Null(ember.Backend):
+    >>> class Null(ember.backend.Backend):
     ...     def allocate(self, nbytes):
     ...         return bytearray(nbytes)
-    >>> ember.register_backend("null", Null())
+    >>> ember.backend.register_backend("null", Null())
     >>> ember.empty(2, 3, device="null").device
     device(type='null')
     """

@@ -26,11 +26,13 @@ from typing import Any
 
 import ember
 from ember import _C, _tensor
-from ember._C import Tensor
-from ember._C import _get_overloaded_args as _get_overloaded_args
-from ember._C import _has_torch_function as has_torch_function
-from ember._C import _has_torch_function_unary as has_torch_function_unary
-from ember._C import _has_torch_function_variadic as has_torch_function_variadic
+from ember._C import (
+    Tensor,
+    _get_overloaded_args as _get_overloaded_args,
+    _has_torch_function as has_torch_function,
+    _has_torch_function_unary as has_torch_function_unary,
+    _has_torch_function_variadic as has_torch_function_variadic,
+)
 
 __all__ = [
     "TorchFunctionMode",

@@ -7,13 +7,14 @@ prints the accuracy on the rest after every epoch.
 """
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 import ember
 import ember.nn.functional as F
-from ember import nn
+from ember import Tensor, nn
 
 
 class CNN(nn.Module):
@@ -29,14 +30,14 @@ class CNN(nn.Module):
         self.dropout = nn.Dropout(0.3)
         self.out = nn.Linear(4 * width, classes)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         x = F.max_pool2d(F.relu(self.norm1(self.conv1(x))), 2)
         x = F.max_pool2d(F.relu(self.norm2(self.conv2(x))), 2)
         x = self.dropout(F.relu(self.hidden(x.flatten(1))))
         return self.out(x)
 
 
-def load(path: Path):
+def load(path: Path) -> tuple[Tensor, Tensor]:
     """Images [N, 1, 8, 8] with values in [-1, 1], and labels."""
     with np.load(path) as file:
         images, labels = file["images"], file["labels"]
@@ -46,21 +47,21 @@ def load(path: Path):
     return pixels.to(ember.get_default_dtype()) / 8 - 1, labels
 
 
-def loss_of(model: nn.Module, batch):
+def loss_of(model: nn.Module, batch: Sequence[Tensor]) -> Tensor:
     images, labels = batch
     return F.cross_entropy(model(images), labels)
 
 
-def accuracy(model: nn.Module, images, labels) -> float:
+def accuracy(model: nn.Module, images: Tensor, labels: Tensor) -> float:
     model.eval()
     with ember.no_grad():
         right = (model(images).argmax(1) == labels).double().mean()
     model.train()
-    return right.item()
+    return float(right)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--lr", type=float, default=2e-3)

@@ -10,12 +10,16 @@ not: compiled, the program gives the same bits, several times as fast. Prints wh
 
 import argparse
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import ember
+from ember import Tensor
 
 
-def forces(a, b, u, v):
+def forces(
+    a: Tensor, b: Tensor, u: Tensor, v: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """How fast the angles a and b (of equal rods) and their speeds u and v change."""
     g, d = 9.81, a - b
     sin, cos = d.sin(), d.cos()
@@ -25,7 +29,7 @@ def forces(a, b, u, v):
     return u, v, first / below, second / below
 
 
-def move(state, h: float, steps: int):
+def move(state: Sequence[Tensor], h: float, steps: int) -> Sequence[Tensor]:
     """A few steps of Runge and Kutta's method."""
     for _ in range(steps):
         k1 = forces(*state)
@@ -39,7 +43,7 @@ def move(state, h: float, steps: int):
     return state
 
 
-def seconds(f, *args) -> float:
+def seconds(f: Callable[..., object], *args: object) -> float:
     """The best of a few runs."""
     times = []
     for _ in range(5):
@@ -50,7 +54,7 @@ def seconds(f, *args) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pendulums", type=int, default=50_000)
     parser.add_argument("--steps", type=int, default=5, help="of one call")
     parser.add_argument("--calls", type=int, default=150)
@@ -67,7 +71,8 @@ def main() -> None:
     first = time.process_time()
     compiled(start, 0.02, options.steps)
     first = time.process_time() - first
-    plain, fast = start, start
+    plain: Sequence[Tensor] = start
+    fast: Sequence[Tensor] = start
     for _ in range(options.calls):
         plain = move(plain, 0.02, options.steps)
         fast = compiled(fast, 0.02, options.steps)

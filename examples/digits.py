@@ -11,6 +11,7 @@ import argparse
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -27,7 +28,7 @@ EXPECTED = 0.97
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        description=__doc__.splitlines()[0],
+        description=__doc__,
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument("--epochs", type=int, default=30, help="passes over the data")
@@ -68,7 +69,7 @@ def network(hidden: int, dropout: float) -> nn.Module:
     )
 
 
-def evaluate(model: nn.Module, loader: DataLoader) -> tuple[float, float]:
+def evaluate(model: nn.Module, loader: DataLoader[Any]) -> tuple[float, float]:
     """Mean loss and accuracy."""
     model.eval()
     total_loss, correct, count = 0.0, 0, 0
@@ -107,6 +108,7 @@ def main() -> int:
     losses: list[float] = []
     means: list[float] = []
     test_losses: list[float] = []
+    accuracy = 0.0
     start = time.perf_counter()
     progress = Progress(
         TextColumn("epoch"),

@@ -10,10 +10,12 @@ import argparse
 import math
 import random
 from collections import deque
+from collections.abc import Sequence
+from typing import Any
 
 import ember
 import ember.nn.functional as F
-from ember import nn
+from ember import Tensor, nn
 
 
 class CartPole:
@@ -54,11 +56,11 @@ class QNetwork(nn.Module):
             nn.Linear(hidden, 2),
         )
 
-    def forward(self, states):
+    def forward(self, states: Tensor) -> Tensor:
         return self.layers(states)
 
 
-def batch_of(memory, size: int, pick: random.Random):
+def batch_of(memory: deque[Any], size: int, pick: random.Random) -> tuple[Tensor, ...]:
     """Transitions drawn from the memory, as tensors."""
     states, actions, following, fallen = zip(*pick.sample(memory, size))
     return (
@@ -69,7 +71,9 @@ def batch_of(memory, size: int, pick: random.Random):
     )
 
 
-def loss_of(model: nn.Module, target: nn.Module, batch, discount: float = 0.99):
+def loss_of(
+    model: nn.Module, target: nn.Module, batch: Sequence[Tensor], discount: float = 0.99
+) -> Tensor:
     states, actions, following, fallen = batch
     values = model(states).gather(1, actions.unsqueeze(1)).squeeze(1)
     with ember.no_grad():  # double Q: one network chooses, the other judges
@@ -80,7 +84,7 @@ def loss_of(model: nn.Module, target: nn.Module, batch, discount: float = 0.99):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--episodes", type=int, default=150)
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--lr", type=float, default=1e-3)
@@ -93,8 +97,8 @@ def main() -> None:
     model, target = QNetwork(), QNetwork()
     target.load_state_dict(model.state_dict())
     optimizer = ember.optim.Adam(model.parameters(), lr=args.lr)
-    memory: deque = deque(maxlen=10000)
-    lengths: deque = deque(maxlen=20)
+    memory: deque[Any] = deque(maxlen=10000)
+    lengths: deque[Any] = deque(maxlen=20)
     for episode in range(1, args.episodes + 1):
         state, fallen = cart.reset(), False
         chance = max(0.02, 0.9**episode)  # of a random action

@@ -9,11 +9,13 @@ then writes a few lines of its own.
 import argparse
 import inspect
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import ember
 import ember.nn.functional as F
-from ember import nn
+from ember import Tensor, nn
 
 
 class Block(nn.Module):
@@ -30,7 +32,7 @@ class Block(nn.Module):
             nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)
         )
 
-    def attend(self, x):
+    def attend(self, x: Tensor) -> Tensor:
         B, T, D = x.shape
         qkv = self.qkv(x).view(B, T, 3, self.heads, D // self.heads)
         q, k, v = qkv.permute(2, 0, 3, 1, 4)
@@ -38,7 +40,7 @@ class Block(nn.Module):
         y = F.scaled_dot_product_attention(q, k, v, dropout_p=drop, is_causal=True)
         return self.out(y.transpose(1, 2).reshape(B, T, D))
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         x = x + self.attend(self.norm1(x))
         return x + F.dropout(self.mlp(self.norm2(x)), self.dropout, self.training)
 
@@ -47,7 +49,13 @@ class GPT(nn.Module):
     """Characters in, scores of the next character out."""
 
     def __init__(
-        self, letters: int, context=64, width=96, layers=3, heads=4, dropout=0.0
+        self,
+        letters: int,
+        context: Any = 64,
+        width: int = 96,
+        layers: int = 3,
+        heads: int = 4,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
         self.context = context
@@ -63,13 +71,13 @@ class GPT(nn.Module):
             if p.dim() > 1:
                 nn.init.normal_(p, std=0.02)
 
-    def forward(self, tokens):
+    def forward(self, tokens: Tensor) -> Tensor:
         places = ember.arange(tokens.shape[1], device=tokens.device)
         x = self.token(tokens) + self.place(places)
         return self.head(self.norm(self.blocks(x)))
 
     @ember.no_grad()
-    def write(self, tokens, count: int):
+    def write(self, tokens: Tensor, count: int) -> Tensor:
         """`count` more characters, drawn from what the model expects."""
         for _ in range(count):
             scores = self(tokens[:, -self.context :])[:, -1]
@@ -78,20 +86,20 @@ class GPT(nn.Module):
         return tokens
 
 
-def batch_of(text, context: int, size: int):
+def batch_of(text: Tensor, context: int, size: int) -> tuple[Tensor, Tensor]:
     """Pieces of the text, and the same shifted by one character."""
     starts = ember.randint(len(text) - context - 1, (size, 1))
     pieces = text[starts + ember.arange(context + 1)]
     return pieces[:, :-1], pieces[:, 1:]
 
 
-def loss_of(model: nn.Module, batch):
+def loss_of(model: nn.Module, batch: Sequence[Tensor]) -> Tensor:
     tokens, following = batch
     return F.cross_entropy(model(tokens).flatten(0, 1), following.flatten())
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--text", type=Path, help="what to learn from")
     parser.add_argument("--steps", type=int, default=600)
     parser.add_argument("--batch-size", type=int, default=8)

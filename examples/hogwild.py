@@ -28,7 +28,7 @@ EXPECTED = 0.95
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        description=__doc__.splitlines()[0],
+        description=__doc__,
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument("--processes", type=int, default=2, help="that train")
@@ -102,7 +102,7 @@ def train(
 def accuracy(model: nn.Module, data: TensorDataset) -> float:
     images, labels = data.tensors
     with ember.no_grad():
-        return (model(images).argmax(1) == labels).float().mean().item()
+        return float((model(images).argmax(1) == labels).float().mean())
 
 
 def run(

@@ -9,10 +9,12 @@ piece of text to the next, and prints the perplexity; the grammar's own is 2.87.
 import argparse
 import math
 import random
+from collections.abc import Sequence
+from typing import Any
 
 import ember
 import ember.nn.functional as F
-from ember import nn
+from ember import Tensor, nn
 
 GRAMMAR = {
     "article": ["the", "a"],
@@ -27,19 +29,26 @@ WORDS = sorted({w for group in GRAMMAR.values() for w in group} | {"."})
 class LSTMModel(nn.Module):
     """Words in, scores of the next word out."""
 
-    def __init__(self, words: int, width=64, hidden=128, layers=2, dropout=0.2):
+    def __init__(
+        self,
+        words: int,
+        width: int = 64,
+        hidden: int = 128,
+        layers: int = 2,
+        dropout: float = 0.2,
+    ) -> None:
         super().__init__()
         self.embed = nn.Embedding(words, width)
         self.lstm = nn.LSTM(width, hidden, layers, dropout=dropout)
         self.dropout = nn.Dropout(dropout)
         self.out = nn.Linear(hidden, words)
 
-    def forward(self, tokens, state=None):
+    def forward(self, tokens: Tensor, state: Any = None) -> tuple[Tensor, Any]:
         x, state = self.lstm(self.dropout(self.embed(tokens)), state)
         return self.out(self.dropout(x)), state
 
 
-def sentences(count: int, seed: int = 0):
+def sentences(count: int, seed: int = 0) -> Tensor:
     """Text of the grammar as numbers of words."""
     pick = random.Random(seed)
     text = []
@@ -49,7 +58,7 @@ def sentences(count: int, seed: int = 0):
     return ember.tensor([WORDS.index(w) for w in text])
 
 
-def batches(text, columns: int, length: int) -> list:
+def batches(text: Tensor, columns: int, length: int) -> list[tuple[Tensor, Tensor]]:
     """[T, N] pieces of `columns` streams, each with what follows."""
     rows = (len(text) - 1) // columns
     streams = text[: rows * columns].view(columns, rows).t()
@@ -60,7 +69,9 @@ def batches(text, columns: int, length: int) -> list:
     ]
 
 
-def loss_of(model: nn.Module, batch, state=None):
+def loss_of(
+    model: nn.Module, batch: Sequence[Tensor], state: Any = None
+) -> tuple[Tensor, Any]:
     """The loss, and the state after the batch without its history."""
     tokens, following = batch
     scores, state = model(tokens, state)
@@ -69,7 +80,7 @@ def loss_of(model: nn.Module, batch, state=None):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--sentences", type=int, default=2000)
     parser.add_argument("--batch-size", type=int, default=20)

@@ -7,10 +7,11 @@ The images are random: this shows the model and how long a step takes.
 
 import argparse
 import time
+from collections.abc import Sequence
 
 import ember
 import ember.nn.functional as F
-from ember import nn
+from ember import Tensor, nn
 
 
 class Bottleneck(nn.Module):
@@ -34,7 +35,7 @@ class Bottleneck(nn.Module):
                 nn.BatchNorm2d(outputs),
             )
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         shortcut = x if self.downsample is None else self.downsample(x)
         x = F.relu(self.bn1(self.conv1(x)))
         x = F.relu(self.bn2(self.conv2(x)))
@@ -44,7 +45,9 @@ class Bottleneck(nn.Module):
 class ResNet(nn.Module):
     """Four stages of bottlenecks; the names of the weights are torchvision's."""
 
-    def __init__(self, blocks, classes: int = 1000, width: int = 64) -> None:
+    def __init__(
+        self, blocks: Sequence[int], classes: int = 1000, width: int = 64
+    ) -> None:
         super().__init__()
         self.conv1 = nn.Conv2d(3, width, 7, stride=2, padding=3, bias=False)
         self.bn1 = nn.BatchNorm2d(width)
@@ -66,7 +69,7 @@ class ResNet(nn.Module):
             self.inputs = planes * Bottleneck.expansion
         return nn.Sequential(*layers)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         x = self.maxpool(F.relu(self.bn1(self.conv1(x))))
         x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
         return self.fc(self.avgpool(x).flatten(1))
@@ -76,13 +79,13 @@ def resnet50(classes: int = 1000) -> ResNet:
     return ResNet([3, 4, 6, 3], classes)
 
 
-def loss_of(model: nn.Module, batch):
+def loss_of(model: nn.Module, batch: Sequence[Tensor]) -> Tensor:
     images, labels = batch
     return F.cross_entropy(model(images), labels)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--batch-size", type=int, default=4)
     parser.add_argument("--size", type=int, default=64, help="of the images")

@@ -6,10 +6,11 @@ A GRU reads a word, another writes it backwards, looking at what the first has r
 """
 
 import argparse
+from collections.abc import Sequence
 
 import ember
 import ember.nn.functional as F
-from ember import nn
+from ember import Tensor, nn
 
 LETTERS = "abcdefghijklmnop"
 START, PAD = len(LETTERS), len(LETTERS) + 1
@@ -25,7 +26,7 @@ class Attention(nn.Module):
         self.memory = nn.Linear(2 * width, width, bias=False)
         self.score = nn.Linear(width, 1, bias=False)
 
-    def forward(self, question, memory, padding):
+    def forward(self, question: Tensor, memory: Tensor, padding: Tensor) -> Tensor:
         h = ember.tanh(self.question(question).unsqueeze(1) + self.memory(memory))
         scores = self.score(h).squeeze(2).masked_fill(padding, float("-inf"))
         return (F.softmax(scores, 1).unsqueeze(1) @ memory).squeeze(1)
@@ -43,7 +44,7 @@ class Seq2Seq(nn.Module):
         self.cell = nn.GRUCell(3 * width, width)
         self.out = nn.Linear(3 * width, SYMBOLS)
 
-    def forward(self, source, target=None):
+    def forward(self, source: Tensor, target: Tensor | None = None) -> Tensor:
         """Scores [N, T, S]; each step sees the right symbol before it, if given."""
         padding = source == PAD
         memory, last = self.encoder(self.embed(source))
@@ -58,7 +59,7 @@ class Seq2Seq(nn.Module):
         return ember.stack(steps, 1)
 
 
-def batch_of(size: int, longest: int):
+def batch_of(size: int, longest: int) -> tuple[Tensor, Tensor]:
     """Words of several lengths, and the same backwards, both padded."""
     lengths = ember.randint(2, longest + 1, (size, 1))
     places = ember.arange(longest).expand(size, longest)
@@ -70,18 +71,18 @@ def batch_of(size: int, longest: int):
     return source, target
 
 
-def loss_of(model: nn.Module, batch):
+def loss_of(model: nn.Module, batch: Sequence[Tensor]) -> Tensor:
     source, target = batch
     scores = model(source, target)
     return F.cross_entropy(scores.flatten(0, 1), target.flatten(), ignore_index=PAD)
 
 
-def spelled(symbols) -> str:
+def spelled(symbols: Tensor) -> str:
     return "".join(LETTERS[i] if i < len(LETTERS) else " " for i in symbols.tolist())
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--longest", type=int, default=8)

@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=10, help="passes over the data")
     parser.add_argument(
         "--out", type=Path, default=Path("runs/trainer"), help="results"

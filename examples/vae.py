@@ -13,7 +13,7 @@ import numpy as np
 
 import ember
 import ember.nn.functional as F
-from ember import nn
+from ember import Tensor, nn
 
 
 class VAE(nn.Module):
@@ -28,35 +28,35 @@ class VAE(nn.Module):
             nn.Linear(code, hidden), nn.ReLU(), nn.Linear(hidden, pixels)
         )
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         h = self.encode(x)
         mean, log_var = self.mean(h), self.log_var(h)
         code = mean + ember.randn_like(mean) * (0.5 * log_var).exp()
         return self.decode(code), mean, log_var
 
 
-def loss_of(model: nn.Module, x):
+def loss_of(model: nn.Module, x: Tensor) -> Tensor:
     """The negative bound: error of the pixels plus distance of the codes, an image."""
     scores, mean, log_var = model(x)
     error = F.binary_cross_entropy_with_logits(scores, x, reduction="sum")
-    distance = -0.5 * (1 + log_var - mean**2 - log_var.exp()).sum()
+    distance: Tensor = -0.5 * (1 + log_var - mean**2 - log_var.exp()).sum()
     return (error + distance) / len(x)
 
 
-def load(path: Path):
+def load(path: Path) -> Tensor:
     """Images as rows of 64 values in [0, 1]."""
     with np.load(path) as file:
         images = file["images"].reshape(-1, 64).astype(np.float32)
     return ember.from_numpy(images).to(ember.get_default_dtype()) / 16
 
 
-def drawing(image) -> list[str]:
+def drawing(image: Tensor) -> list[str]:
     shades = " .:-=+*#%@"
     return ["".join(shades[int(v * 9.99)] * 2 for v in row) for row in image.tolist()]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--lr", type=float, default=2e-3)

@@ -28,7 +28,9 @@ def test_devices_of_pytorch_can_be_named(name):
     ],
 )
 def test_using_cuda_says_what_is_missing(use):
-    with pytest.raises(AssertionError, match=r"Torch not compiled with CUDA.*opencl"):
+    with pytest.raises(
+        AssertionError, match=r"ember is not compiled with CUDA.*opencl"
+    ):
         use()
 
 
@@ -37,8 +39,26 @@ def test_other_devices_say_so_too():
         ember.ones(2, device="mps")
     with pytest.raises(AssertionError, match="XPU"):
         ember.ones(2).to("xpu")
-    with pytest.raises(RuntimeError, match="Expected one of"):
+    with pytest.raises(RuntimeError, match=r"Expected one of cpu, .*cuda.*opencl.*xla"):
         ember.device("warp")
+    with pytest.raises(AssertionError, match=r"ember is not compiled with XPU.*opencl"):
+        ember.ones(2).xpu()
+
+
+def test_devices_that_there_are_none_of_do_not_speak_of_another_library():
+    asked = [
+        lambda: ember.ones(2, device="cuda"),
+        lambda: ember.ones(2).untyped_storage().cuda(),
+        lambda: ember.ones(2).ipu(),
+        lambda: ember.ones(2, device="mps"),
+        lambda: ember.xpu.current_device(),
+        lambda: ember.cuda.FloatTensor(2),
+        lambda: ember.cuda.init(),
+    ]
+    for use in asked:
+        with pytest.raises((AssertionError, NotImplementedError, TypeError)) as error:
+            use()
+        assert "ember is not" in str(error.value) and "Torch" not in str(error.value)
 
 
 def test_programs_that_ask_get_no():

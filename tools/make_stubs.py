@@ -1,4 +1,7 @@
-"""Writes ember/_C.pyi from the compiled module: `make stubs`; `--check` only compares.
+"""Writes the stubs from the compiled module: `make stubs`; `--check` only compares.
+
+`ember/_C.pyi` has what `import *` finds in the core; `ember/_names/` what the packages
+put into their namespaces at run time, where a type checker cannot follow.
 
 Ops come from their schemas (tools/schemas.py): functions, methods, in-place and out=
 forms, overloads. What is not an op is found by looking at the module; what cannot be
@@ -28,12 +31,20 @@ from tools.schemas import (  # noqa: E402
     Param,
     Schema,
     registered,
+    takes_varargs,
+)
+from tools.stub_signatures import (  # noqa: E402
+    CLASSES,
+    FUNCTIONS,
+    PROTOCOLS,
+    by_flags,
 )
 from tools.stub_types import (  # noqa: E402
     ATTRIBUTES,
     BASES,
     HEADER,
     MEMBERS,
+    NAMESPACE,
     OPERATORS,
     RESULTS,
     SIGNATURES,
@@ -42,6 +53,9 @@ from tools.stub_types import (  # noqa: E402
 )
 
 STUB = ROOT / "ember" / "_C.pyi"
+NAMES = ROOT / "ember" / "_names"
+SOURCES = {"Future": "ember.futures"}  # names that their modules import themselves
+NAMESPACES = ("fft", "linalg", "nn.functional", "special")
 
 
 class Results:
@@ -99,17 +113,6 @@ def signature(schema: Schema, method: bool, in_place: bool, varargs: bool) -> st
     return ", ".join(parts)
 
 
-def takes_varargs(schema: Schema) -> bool:
-    """Whether sizes may be given one by one: view(2, 3)."""
-    positional = [p for p in schema.params if not p.keyword_only]
-    if positional and positional[-1].varargs:
-        return True
-    place = next((i for i, p in enumerate(positional) if p.type == "Size"), -1)
-    if place != len(positional) - 1:
-        return False
-    return place == 0 or (place == 1 and positional[0].type == "Tensor")
-
-
 def define(
     name: str, schemas: list[Schema], results: Results, method: bool, in_place: bool
 ) -> list[str]:
@@ -124,14 +127,28 @@ def define(
         for varargs in [False, True] if takes_varargs(schema) else [False]:
             parameters = signature(schema, method, in_place, varargs)
             forms.append(f"def {name}({parameters}) -> {result}:")
+    first = "self" if method else parameter(schemas[0].params[0])
+    if chosen := by_flags(name, first.replace("self:", "input:")):
+        forms = [f"def {name}{form}:" for form in chosen]
+    return overloads(forms, schemas[0].doc)
+
+
+def overloads(forms: list[str], doc: str) -> list[str]:
+    """The forms of one function, the first with the docstring."""
     forms = list(dict.fromkeys(forms))
     lines: list[str] = []
     for i, form in enumerate(forms):
         if len(forms) > 1:
             lines.append("@overload")
-        doc = schemas[0].doc if i == 0 else ""
-        lines += [form, *documented(doc)] if doc else [form + " ..."]
+        lines += [form, *documented(doc)] if doc and i == 0 else [form + " ..."]
     return lines
+
+
+def given(name: str, signatures: str | tuple[str, ...], doc: str = "") -> list[str]:
+    """A function or method by what tools/stub_signatures.py says of it."""
+    if isinstance(signatures, str):
+        signatures = (signatures,)
+    return overloads([f"def {name}{text}:" for text in signatures], doc)
 
 
 def documented(doc: str) -> list[str]:
@@ -202,11 +219,28 @@ def found_members(cls: type, known: set[str]) -> list[str]:
                 "@classmethod",
                 f"def {name}(cls, *args: Any, **kwargs: Any) -> Any: ...",
             ]
+        elif name in CLASSES.get(cls.__name__, {}):
+            lines += given(name, CLASSES[cls.__name__][name], prose(value))
         elif callable(value):
             lines.append(f"def {name}(self, *args: Any, **kwargs: Any) -> Any: ...")
         else:
             lines.append(f"{name}: Any")
     return lines
+
+
+def prose(value: Any) -> str:
+    """The docstring of a member, without the signature that it begins with."""
+    doc = inspect.getdoc(value) or ""
+    head, _, rest = doc.partition("\n\n")
+    return rest if head.startswith(f"{value.__name__}(") else doc
+
+
+def protocols(cls: str) -> list[str]:
+    """Python's methods of a class."""
+    named = CLASSES.get(cls, {})
+    return [
+        line for name in named if name in PROTOCOLS for line in given(name, named[name])
+    ]
 
 
 def tensor_class(
@@ -219,7 +253,7 @@ def tensor_class(
         value = vars(tensor)[name]
         if inspect.isgetsetdescriptor(value) and kind and name not in methods:
             lines += attribute(name, kind, name in WRITABLE)
-    lines += OPERATORS
+    lines += OPERATORS + protocols("Tensor")
     known = {line.split("(")[0].removeprefix("def ") for line in lines} | set(
         ATTRIBUTES
     )
@@ -232,8 +266,10 @@ def tensor_class(
 
 
 def other_class(cls: type, name: str) -> list[str]:
-    lines = list(SIGNATURES.get(name, ()))
-    if not lines and {"__init__", "__new__"} & vars(cls).keys():
+    lines = [*SIGNATURES.get(name, ()), *protocols(name)]
+    if not any("def __init__" in line or "def __new__" in line for line in lines) and (
+        {"__init__", "__new__"} & vars(cls).keys()
+    ):
         lines.append("def __init__(self, *args: Any, **kwargs: Any) -> None: ...")
     known = {line.split("(")[0].removeprefix("def ") for line in lines}
     lines += found_members(cls, known)
@@ -242,7 +278,11 @@ def other_class(cls: type, name: str) -> list[str]:
 
 
 def make(module: Any) -> str:
-    """The text of the stub."""
+    """The text of the core's stub."""
+    for cls, members in CLASSES.items():
+        for name in members:
+            if not hasattr(getattr(module, cls), name) and name != "__buffer__":
+                raise AttributeError(f"tools/stub_signatures.py: {cls}.{name}")
     ops, results = registered(module), Results()
     functions = op_functions(ops)
     classes: list[str] = []
@@ -256,6 +296,8 @@ def make(module: Any) -> str:
             classes += tensor_class(value, ops, results)
         elif inspect.isclass(value):
             classes += other_class(value, name)
+        elif name in FUNCTIONS:
+            plain += given(name, FUNCTIONS[name], prose(value))
         elif callable(value) and not isinstance(value, module.dtype):
             plain += [f"def {name}(*args: Any, **kwargs: Any) -> Any: ..."]
         else:
@@ -269,27 +311,74 @@ def make(module: Any) -> str:
     return "\n".join([HEADER, *values, *named, *classes, "", *plain, *body, ""])
 
 
+def make_namespace(module: Any, prefix: str) -> str:
+    """The stub of the ops called `prefix.name`."""
+    ops, results = registered(module), Results()
+    head = prefix + "."
+    inside = {n[len(head) :]: s for n, s in ops.items() if n.startswith(head)}
+    body: list[str] = []
+    for name, (schemas, changes) in sorted(op_functions(inside).items()):
+        body += ["", *define(name, schemas, results, False, changes)]
+    return "\n".join([NAMESPACE, *results.text(), *body, ""])
+
+
+def make_top() -> str:
+    """The stub of what the package finds on first use."""
+    from ember import _C, _lazy
+
+    lines = [
+        "# Written by `make stubs` from ember/_lazy.py. Do not edit.",
+        "# ruff: noqa: E501",
+        "from typing import Any as _Any",
+        "",
+    ]
+    elsewhere = []
+    for name in sorted(_lazy.SUBMODULES):
+        path = ROOT / "ember" / name
+        if path.is_dir() or path.with_suffix(".py").exists():
+            lines.append(f"from ember import {name} as {name}")
+        else:
+            elsewhere.append(f"{name}: _Any")
+    for name, module in sorted(_lazy.NAMES.items(), key=lambda item: item[::-1]):
+        if hasattr(_C, name):  # the core's own comes first
+            continue
+        source = SOURCES.get(name, f"ember.{module}")
+        lines.append(f"from {source} import {name} as {name}")
+    return "\n".join([*lines, "", *elsewhere, ""])
+
+
+def everything(module: Any) -> dict[Path, str]:
+    """Each stub and its text."""
+    texts = {STUB: make(module), NAMES / "top.pyi": make_top()}
+    for prefix in NAMESPACES:
+        path = NAMES / f"{prefix.rpartition('.')[2]}.pyi"
+        texts[path] = make_namespace(module, prefix)
+    return texts
+
+
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--check", action="store_true", help="fail if it would change")
     check = options.parse_args().check
     from ember import _C
 
-    text = make(_C)
-    old = STUB.read_text(encoding="utf-8") if STUB.exists() else ""
-    if text == old:
+    different = 0
+    for path, text in everything(_C).items():
+        old = path.read_text(encoding="utf-8") if path.exists() else ""
+        if text == old:
+            continue
+        if not check:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            print(f"stubs: {path.relative_to(ROOT)} written")
+            continue
+        different += 1
+        changes = difflib.unified_diff(old.splitlines(), text.splitlines(), lineterm="")
+        print("\n".join(list(changes)[:20]))
+        print(f"stubs: {path.relative_to(ROOT)} differs; run `make stubs`")
+    if not different:
         print(f"stubs: {len(_C._schemas)} schemas, up to date")
-        return 0
-    if not check:
-        STUB.write_text(text, encoding="utf-8")
-        print(f"stubs: {len(_C._schemas)} schemas, written")
-        return 0
-    changes = list(
-        difflib.unified_diff(old.splitlines(), text.splitlines(), lineterm="")
-    )
-    print("\n".join(changes[:20]))
-    print("stubs: ember/_C.pyi differs from the compiled module; run `make stubs`")
-    return 1
+    return 1 if different else 0
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from ember._schemas import (  # noqa: F401 (for those who use this module)
     Param,
     Schema,
     parse,
+    takes_varargs,
 )
 
 

@@ -13,9 +13,19 @@ from builtins import complex as _complex
 from builtins import float as _float
 from builtins import int as _int
 from builtins import str as _str
+from builtins import type as _builtin_type
+from collections.abc import Callable as _Callable
 from collections.abc import Iterator as _Iterator
 from collections.abc import Sequence as _Sequence
-from typing import Any, NamedTuple, Self, SupportsIndex, TypeAlias, overload
+from typing import Any, Literal, NamedTuple, Self, SupportsIndex, TypeAlias, TypeVar
+from typing import overload
+
+import numpy as _np
+
+from ember.utils.hooks import RemovableHandle as _RemovableHandle
+
+_S = TypeVar("_S")
+_ndarray: TypeAlias = _np.ndarray[Any, Any]
 
 _Number: TypeAlias = _bool | _int | _float | _complex
 _Operand: TypeAlias = Tensor | _Number
@@ -26,6 +36,34 @@ _device: TypeAlias = device
 _layout: TypeAlias = layout
 _DtypeLike: TypeAlias = _dtype | type
 _DeviceLike: TypeAlias = _device | _str | _int
+"""
+
+# The head of the stub of a namespace, such as ember.linalg.
+NAMESPACE = """\
+# Written by `make stubs` from the schemas of the compiled module. Do not edit.
+# mypy: disable-error-code="overload-overlap,overload-cannot-match"
+from builtins import (
+    bool as _bool,
+    complex as _complex,
+    float as _float,
+    int as _int,
+    str as _str,
+)
+from collections.abc import Sequence as _Sequence
+from typing import Any, Literal, NamedTuple, overload
+
+from ember._C import (
+    Generator,
+    Size,
+    Tensor,
+    _DeviceLike,
+    _Dims,
+    _DtypeLike,
+    _Number,
+    _Operand,
+    _Size,
+    memory_format,
+)
 """
 
 TYPES = {
@@ -104,7 +142,6 @@ OPERATORS = [
 ]
 # What is known of classes other than Tensor; other members are found.
 SIGNATURES = {
-    "device": ["def __init__(self, type: Any, index: _int | None = None) -> None: ..."],
     "Size": [
         "def __new__(cls, sizes: _Sequence[_int] = ...) -> Self: ...",
         "@overload",
@@ -123,4 +160,11 @@ MEMBERS = {
     ("dtype", "itemsize"): "_int",
     ("device", "type"): "_str",
     ("device", "index"): "_int | None",
+    ("Generator", "device"): "_device",
+    ("Node", "next_functions"): "tuple[tuple[Node | None, _int], ...]",
+    ("Node", "metadata"): "dict[Any, Any]",
+    ("Node", "requires_grad"): "_bool",
+    ("Node", "variable"): "Tensor",
+    ("UntypedStorage", "device"): "_device",
+    ("UntypedStorage", "filename"): "_str | None",
 }

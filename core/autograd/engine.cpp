@@ -460,8 +460,8 @@ void accumulate_grad(const Tensor& leaf, Tensor g, uint32_t holders) {
       a.grad = sparse_add(before, g, !grad_enabled());
     } else if (!before) {
       bool ours = !grad_enabled() && g.impl()->refs <= holders && g.storage()->refs == 1 &&
-                  g.strides() == leaf.strides() && !g.storage()->release;
-      a.grad = ours ? std::move(g) : engine_ops.clone_like(g, leaf);
+                  (g.strides() == leaf.strides() || !grad_layout_follows) && !g.storage()->release;
+      a.grad = ours ? std::move(g) : engine_ops.clone_like(g, grad_layout_follows ? leaf : g);
     } else if (grad_enabled()) {
       a.grad = engine_ops.add(before, g);
     } else {

@@ -34,6 +34,8 @@ struct EngineOps {
   Tensor (*region_grad)(const Tensor& part, const Geometry& base, const Geometry& view);
 };
 inline EngineOps engine_ops;
+// Whether a leaf's .grad lies in memory as the leaf does; else as the gradient came.
+inline bool grad_layout_follows = true;
 
 // A kind of device whose tensors stand for objects of the host that carry out ops themselves
 // (python/wrappers.cpp). Such a gradient may arrive at a leaf of any device, and any other one at

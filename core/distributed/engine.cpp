@@ -1,6 +1,7 @@
 #include "distributed/engine.h"
 
 #include <sched.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,14 +17,16 @@ void unpack(Work& work, int rank, int size);                 // launch.cpp
 
 namespace {
 
-constexpr size_t kMostInFlight = 64;  // of a communicator; the rest waits for its turn
-constexpr double kGrace = 2;          // seconds for what a rank that left may have sent before
+constexpr int kMostInFlight = 64;  // collectives of a communicator; the rest waits for its turn
+constexpr double kSpin = 2e-3, kCrowded = 50e-6;  // seconds
+constexpr double kGrace = 2;  // seconds for what a rank that left may have sent before
 
 struct Comm {
   mpi::Comm handle;
   std::vector<int> ranks;  // of the world
   int rank = 0;
-  std::deque<WorkRef> waiting, running;
+  std::deque<WorkRef> waiting, running;  // messages never wait: others may wait for them
+  int collectives = 0;                   // of those running
   std::string broken;
 };
 
@@ -72,24 +75,37 @@ void break_comm(Engine& e, Comm& comm, const std::string& why) {
     }
     queue->clear();
   }
+  comm.collectives = 0;
+}
+
+bool is_message(const Work& work) { return work.what == What::Send || work.what == What::Receive; }
+
+void run(Engine& e, Comm& comm, const WorkRef& work) {
+  int size = int(comm.ranks.size());
+  pack(*work, comm.rank, size);
+  int status = launch(*work, comm.handle, comm.rank, size);
+  work->started = true;
+  comm.running.push_back(work);
+  comm.collectives += !is_message(*work);
+  if (status) {
+    try {
+      mpi::must(status, "start");
+    } catch (const Error& error) {
+      break_comm(e, comm, error.what());
+    }
+  }
+}
+
+bool first_collective(const Comm& comm, size_t i) {
+  return std::all_of(comm.running.begin(), comm.running.begin() + long(i),
+                     [](auto& work) { return is_message(*work); });
 }
 
 void start_more(Engine& e, Comm& comm) {
-  while (!comm.waiting.empty() && comm.running.size() < kMostInFlight) {
+  while (!comm.waiting.empty() && comm.collectives < kMostInFlight) {
     WorkRef work = comm.waiting.front();
     comm.waiting.pop_front();
-    int size = int(comm.ranks.size());
-    pack(*work, comm.rank, size);
-    int status = launch(*work, comm.handle, comm.rank, size);
-    work->started = true;
-    comm.running.push_back(work);
-    if (status) {
-      try {
-        mpi::must(status, "start");
-      } catch (const Error& error) {
-        break_comm(e, comm, error.what());
-      }
-    }
+    run(e, comm, work);
   }
 }
 
@@ -116,6 +132,10 @@ bool poll(Engine& e) {
     Deadline now = Clock::now();
     for (size_t i = 0; i < comm->running.size();) {
       WorkRef work = comm->running[i];
+      if (work->what == What::Barrier && !first_collective(*comm, i) && now <= work->deadline) {
+        ++i;  // it stands for all that was begun before
+        continue;
+      }
       int flag = 0;
       int status = mpi::library().Test(&work->request, &flag, &work->status);
       if (status) {
@@ -128,6 +148,7 @@ bool poll(Engine& e) {
       }
       if (flag) {
         unpack(*work, comm->rank, int(comm->ranks.size()));
+        comm->collectives -= !is_message(*work);
         comm->running.erase(comm->running.begin() + long(i));
         finish(work, "");
         continue;
@@ -141,7 +162,7 @@ bool poll(Engine& e) {
       }
       ++i;
     }
-    if (comm->running.size() < kMostInFlight) start_more(e, *comm);
+    start_more(e, *comm);
     busy |= !comm->running.empty();
   }
   return busy;
@@ -259,7 +280,7 @@ int make_comm(const std::vector<int>& ranks, double timeout) {
   Engine& e = engine();
   check(e.begun, Kind::Runtime, "a group of ranks needs a world: MPI has not begun");
   for (int rank : ranks) check(rank >= 0, Kind::Value, "a group of ranks: ", rank, " is no rank");
-  auto made = std::make_shared<std::unique_ptr<Comm>>(new Comm{nullptr, ranks, 0, {}, {}, ""});
+  auto made = std::make_shared<std::unique_ptr<Comm>>(new Comm{nullptr, ranks, 0, {}, {}, 0, ""});
   on_thread(timeout, "a new group", [made] {
     const mpi::Library& m = mpi::library();
     Comm& comm = **made;
@@ -283,8 +304,12 @@ void start(const WorkRef& work) {
   work->deadline = after(work->timeout);
   if (e.heard) look_for_the_lost(e);
   if (!comm.broken.empty()) return finish(work, comm.broken);
-  comm.waiting.push_back(work);
-  if (comm.running.size() < kMostInFlight) start_more(e, comm);
+  if (is_message(*work)) {
+    run(e, comm, work);
+  } else {
+    comm.waiting.push_back(work);
+    start_more(e, comm);
+  }
   e.more.notify_all();
 }
 
@@ -293,18 +318,31 @@ bool wait(const WorkRef& work, double timeout) {
   Engine& e = engine();
   Deadline deadline = after(timeout);
   ++e.helpers;
-  for (int round = 0; !work->done; ++round) {
+  // Spinning helps while there is a core for it, and hurts when others wait for ours: a yield
+  // that takes long says so. Who sleeps instead is woken before those who have used up their time.
+  Deadline spin_until = after(kSpin);
+  bool spinning = true;
+  int slack = 0;
+  while (!work->done) {
     {
       std::unique_lock lock(e.mutex, std::try_to_lock);
       if (lock) poll(e);
     }
-    if (work->done || Clock::now() > deadline) break;
-    // Spinning helps while the others compute beside us, and hurts when they wait for our core.
-    if (round < 2000)
+    Deadline now = Clock::now();
+    if (work->done || now > deadline) break;
+    if (spinning) {
       sched_yield();
-    else
+      Deadline then = Clock::now();
+      spinning = then < spin_until && seconds_until(now) > -kCrowded;
+    } else {
+      if (!slack) {
+        slack = prctl(PR_GET_TIMERSLACK);
+        prctl(PR_SET_TIMERSLACK, 1000);  // ns; else a sleep takes 50 us more than it says
+      }
       usleep(20);
+    }
   }
+  if (slack) prctl(PR_SET_TIMERSLACK, slack);
   --e.helpers;
   return work->done;
 }

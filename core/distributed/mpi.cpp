@@ -25,7 +25,8 @@ const Library& open_library(const std::string& paths) {
   }
   check(found, Kind::Runtime,
         "ember.distributed needs an MPI library with the standard's binary interface "
-        "(libmpi_abi.so.1): pip install 'ember-dl[dist]', or set EMBER_MPI_LIBRARY. Tried:",
+        "(libmpi_abi.so.1): pip install \"" EMBER_DISTRIBUTION
+        "[dist]\", or set EMBER_MPI_LIBRARY. Tried:",
         tried);
 #define EMBER_MPI_LOOK_UP(name, ...)                                                \
   opened.name = reinterpret_cast<int (*)(__VA_ARGS__)>(dlsym(found, "MPI_" #name)); \

@@ -134,6 +134,13 @@ std::string Server::answer(const std::string& request) {
     case 'c': return "1" + table.compare_set(argument(0), argument(1), argument(2));
     case 'w': return patiently([&](Deadline tick) { return table.wait(a, tick); }) ? "1" : "0";
     case 'h': return table.has(a) ? "1" : "0";
+    case 'u': table.push(argument(0), argument(1)); return "1";
+    case 'o': {
+      std::optional<std::string> value;
+      patiently([&](Deadline tick) { return (value = table.pop(argument(0), tick)).has_value(); });
+      return value ? "1" + *value : "0";
+    }
+    case 'l': return "1" + std::to_string(table.length(argument(0)));
     case 'd': return table.remove(argument(0)) ? "1" : "0";
     case 'n': return "1" + std::to_string(table.size());
     case 'k': {
@@ -215,6 +222,15 @@ bool Client::wait(const std::vector<std::string>& keys, double timeout) {
 }
 bool Client::has(const std::vector<std::string>& keys) { return ask('h', keys)[0] == '1'; }
 bool Client::remove(const std::string& key) { return ask('d', {key})[0] == '1'; }
+void Client::push(const std::string& queue, const std::string& value) { ask('u', {queue, value}); }
+std::optional<std::string> Client::pop(const std::string& queue, double timeout) {
+  std::string reply = ask('o', {queue}, timeout);
+  if (reply[0] == '0') return {};
+  return reply.substr(1);
+}
+int64_t Client::length(const std::string& queue) {
+  return std::atoll(ask('l', {queue}).c_str() + 1);
+}
 int64_t Client::size() { return std::atoll(ask('n', {}).c_str() + 1); }
 std::vector<std::string> Client::keys() {
   return parts_of(std::string_view(ask('k', {})).substr(1));

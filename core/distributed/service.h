@@ -52,9 +52,13 @@ class Client {
   bool wait(const std::vector<std::string>& keys, double timeout);
   bool has(const std::vector<std::string>& keys);
   bool remove(const std::string& key);
+  void push(const std::string& queue, const std::string& value);
+  std::optional<std::string> pop(const std::string& queue, double timeout);
+  int64_t length(const std::string& queue);
   int64_t size();
   std::vector<std::string> keys();
   std::string address() const { return address_of(socket_); }  // of this end
+  int descriptor() const { return socket_.fd(); }
   void shut() { socket_.shut(); }
 
  private:

@@ -107,9 +107,10 @@ Socket listen_on(const std::string& host, int port) {
   int on = 1;
   setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (bind(socket.fd(), found->ai_addr, found->ai_addrlen) || listen(socket.fd(), 4096))
-    throw NetworkError("The server socket has failed to listen on " + host + ":" +
-                       std::to_string(port) + " (errno: " + std::to_string(errno) + ", " +
-                       (errno == EADDRINUSE ? "EADDRINUSE: " : "") + reason() + ")");
+    throw NetworkError(
+        "The server socket has failed to listen on any local network address of " + host +
+        ". port: " + std::to_string(port) + ", code: " + std::to_string(-errno) +
+        (errno == EADDRINUSE ? ", name: EADDRINUSE" : "") + ", message: " + reason());
   return socket;
 }
 

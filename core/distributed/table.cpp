@@ -51,7 +51,8 @@ std::string Table::compare_set(const std::string& key, const std::string& expect
 }
 
 bool Table::has_all(const std::vector<std::string>& keys) const {
-  return std::all_of(keys.begin(), keys.end(), [&](auto& key) { return values_.contains(key); });
+  return std::all_of(keys.begin(), keys.end(),
+                     [&](auto& key) { return values_.contains(key) || queues_.contains(key); });
 }
 bool Table::wait(const std::vector<std::string>& keys, Deadline deadline) {
   Lock lock(mutex_);
@@ -64,6 +65,25 @@ bool Table::has(const std::vector<std::string>& keys) {
 bool Table::remove(const std::string& key) {
   Lock lock(mutex_);
   return values_.erase(key) > 0;
+}
+void Table::push(const std::string& queue, const std::string& value) {
+  Lock lock(mutex_);
+  queues_[queue].push_back(value);
+  changed_.notify_all();
+}
+std::optional<std::string> Table::pop(const std::string& queue, Deadline deadline) {
+  Lock lock(mutex_);
+  if (!changed_.wait_until(lock, deadline, [&] { return queues_.contains(queue); })) return {};
+  auto found = queues_.find(queue);
+  std::string value = std::move(found->second.front());
+  found->second.pop_front();
+  if (found->second.empty()) queues_.erase(found);
+  return value;
+}
+int64_t Table::length(const std::string& queue) {
+  Lock lock(mutex_);
+  auto found = queues_.find(queue);
+  return found == queues_.end() ? 0 : int64_t(found->second.size());
 }
 int64_t Table::size() {
   Lock lock(mutex_);

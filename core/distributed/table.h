@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -25,6 +26,10 @@ class Table {
   bool wait(const std::vector<std::string>& keys, Deadline deadline);
   bool has(const std::vector<std::string>& keys);
   bool remove(const std::string& key);
+  // Queues have names of their own; one that holds something is there, as a key is.
+  void push(const std::string& queue, const std::string& value);
+  std::optional<std::string> pop(const std::string& queue, Deadline deadline);
+  int64_t length(const std::string& queue);
   int64_t size();
   std::vector<std::string> keys();
 
@@ -33,6 +38,7 @@ class Table {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, std::string> values_;
+  std::map<std::string, std::deque<std::string>> queues_;  // none of them empty
 };
 
 }  // namespace ember::distributed

@@ -61,7 +61,7 @@ static void warn_of_resize(const Shape& from, const Shape& to) {
   std::ostringstream text;
   text << "An output with one or more elements was resized since it had shape " << from
        << ", which does not match the required output shape " << to
-       << ". This behavior is deprecated, and in a future PyTorch release outputs will not be "
+       << ". This behavior is deprecated, and in a future release outputs will not be "
           "resized unless they have zero elements.";
   host_warn(text.str());
 }

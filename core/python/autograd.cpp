@@ -224,6 +224,14 @@ PyObject* increment_version(PyObject*, PyObject* t) {
   });
 }
 
+PyObject* set_grad_layout(PyObject*, PyObject* on) {
+  return guarded([&]() -> PyObject* {
+    grad_layout_follows = checked(PyObject_IsTrue(on)) != 0;
+    Py_RETURN_NONE;
+  });
+}
+PyObject* get_grad_layout(PyObject*, PyObject*) { return PyBool_FromLong(grad_layout_follows); }
+
 // --- methods of Tensor ---------------------------------------------------------------------------
 
 PyObject* detach_(PyObject* self, PyObject*) {
@@ -273,6 +281,9 @@ PyMethodDef functions[] = {
     {"is_anomaly_check_nan_enabled", is_anomaly_check_nan_enabled, METH_NOARGS,
      "Whether it looks for NaN."},
     {"_increment_version", increment_version, METH_O, nullptr},
+    {"_set_grad_layout_enforcement_enabled", set_grad_layout, METH_O, nullptr},
+    {"_is_grad_layout_enforcement_enabled", get_grad_layout, METH_NOARGS,
+     "Whether gradients of leaves lie in memory as the leaves do."},
     {}};
 
 }  // namespace

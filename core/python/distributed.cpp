@@ -137,12 +137,26 @@ PyObject* ask(PyObject*, PyObject* args) {
           if (command == "check") return PyBool_FromLong(unlocked([&] { return k->has(a); }));
           if (command == "delete")
             return PyBool_FromLong(unlocked([&] { return k->remove(a.at(0)); }));
+          if (command == "push")
+            return unlocked([&] { k->push(a.at(0), a.at(1)); }), Py_NewRef(Py_None);
+          if (command == "pop") {
+            auto value = unlocked([&] { return k->pop(a.at(0), until()); });
+            return value ? to_bytes(*value) : Py_NewRef(Py_None);
+          }
+          if (command == "length")
+            return PyLong_FromLongLong(unlocked([&] { return k->length(a.at(0)); }));
           if (command == "size") return PyLong_FromLongLong(unlocked([&] { return k->size(); }));
           if (command == "address") {
             if constexpr (local)
               return Py_NewRef(Py_None);
             else
               return PyUnicode_FromString(k->address().c_str());
+          }
+          if (command == "descriptor") {
+            if constexpr (local)
+              return Py_NewRef(Py_None);
+            else
+              return PyLong_FromLong(k->descriptor());
           }
           if (command == "keys") {
             Object list = checked(PyList_New(0));

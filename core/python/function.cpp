@@ -37,7 +37,8 @@ Object FunctionNode::call_backward(PyObject* ctx, Grads& g) {
   args[0] = ctx;
   for (size_t i = 0; i < n; i++) {
     Tensor t = std::move(g[i]);
-    if (!t && materialize && output_is_tensor[i]) t = engine_ops.zeros(output_info(uint32_t(i)));
+    if (!t && materialize && output_is_tensor[i] && !(i < left_out.size() && left_out[i]))
+      t = engine_ops.zeros(output_info(uint32_t(i)));
     held[i] = checked(wrap(std::move(t)));
     args[i + 1] = held[i].get();
   }

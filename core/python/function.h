@@ -27,6 +27,8 @@ class FunctionNode final : public Node, public Pooled<FunctionNode> {
   std::vector<Saved> saved;
   std::vector<bool> arg_is_tensor;  // of forward; only tensors have edges
   std::vector<bool> output_is_tensor;
+  std::vector<bool> left_out;  // outputs whose undefined gradients stay so: mark_non_differentiable
+                               // and _materialize_non_diff_grads = False
   bool materialize = true;
   bool boxed = false;   // backward takes one list, from which it can drop gradients
   bool clears = false;  // saved tensors are given out once

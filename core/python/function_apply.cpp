@@ -2,6 +2,7 @@
 // (ember/autograd/function.py has the contract).
 #include "ops/ops.h"
 #include "python/function.h"
+#include "python/overrides.h"
 
 namespace ember::python {
 
@@ -105,6 +106,11 @@ class Application {
       if (n > 1) node_->more.resize(size_t(n) - 1);
       node_->materialize =
           !fields().materialize_grads || checked(PyObject_IsTrue(fields().materialize_grads));
+      if (constant && leaves_out_constants()) {
+        node_->left_out.resize(size_t(n));
+        for (Py_ssize_t i = 0; i < n; i++)
+          node_->left_out[size_t(i)] = contains(constant, PyTuple_GET_ITEM(outputs_.get(), i));
+      }
     }
     wrapped_ = checked(PyTuple_New(n));
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -124,6 +130,12 @@ class Application {
       }
       PyTuple_SET_ITEM(wrapped_.get(), i, made.release());
     }
+  }
+
+  bool leaves_out_constants() {
+    PyObject* own = fields().head.dict;
+    PyObject* set = own ? PyDict_GetItemString(own, "_materialize_non_diff_grads") : nullptr;
+    return set && !checked(PyObject_IsTrue(set));
   }
 
   void check_dirty(PyObject* dirty) {
@@ -187,13 +199,24 @@ class Application {
     Object made = Object::borrow(out);
     if (input) {  // returned as it came: a view, so that the argument keeps its own history
       GradGuard off(false);
-      made = checked(wrap(view_alias(t)));
+      made = same_kind(out, [&] { return view_alias(t); });
     }
     const Tensor& result = tensor_of(made.get());
     if (result.is_view()) result.impl()->view_kind = view_kind();
     set_grad_fn(result, Ref<Node>(node_), nr);
     if (!PyObject_GC_IsTracked(made.get())) PyObject_GC_Track(made.get());  // ctx may refer to it
     return made;
+  }
+
+  // An alias of `out`; a subclass with a __torch_function__ of its own says what that is.
+  template <class F>
+  Object same_kind(PyObject* out, F alias) {
+    if (Py_TYPE(out) != tensor_type && tensor_of(out).device().kind != wrapper_kind &&
+        type_asks(Py_TYPE(out))) {
+      Object made = checked(PyObject_CallMethod(out, "view_as", "O", out));
+      if (is_tensor(made.get())) return made;
+    }
+    return checked(wrap(alias()));
   }
 
   // Of a result that is a view: changes of it would go past the Function's backward.
@@ -203,7 +226,10 @@ class Application {
 
   Object without_history(PyObject* out, bool changed) {
     const Tensor& t = tensor_of(out);
-    if (contains(args_, out) && !changed) return checked(wrap(detach(t)));
+    if (contains(args_, out) && !changed) {
+      GradGuard off(false);
+      return same_kind(out, [&] { return detach(t); });
+    }
     if (t.is_view() && !contains(args_, out) && grad_enabled()) t.impl()->view_kind = view_kind();
     if (t.requires_grad() && !t.is_view()) {
       if (contains(args_, out)) return checked(wrap(detach(t)));

@@ -189,6 +189,38 @@ PyObject* node_register_prehook(PyObject* self, PyObject* hook) {
   return guarded([&] { return add_hook(node_of(self).ensure_hooks().pre, hook); });
 }
 
+// The gradients of the op's inputs from those of its outputs: the node's rules, and nothing else.
+PyObject* node_call(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    Node& node = node_of(self);
+    check(!kwargs || PyDict_GET_SIZE(kwargs) == 0, Kind::Type, node.display_name(),
+          " takes no keyword arguments");
+    const auto n = size_t(PyTuple_GET_SIZE(args));
+    check(n == node.outputs(), Kind::Type, node.display_name(), " expected ", node.outputs(),
+          " arguments, got ", n, " instead");
+    Grads g(n), dx(node.edges.size());
+    for (size_t i = 0; i < n; i++) {
+      PyObject* item = PyTuple_GET_ITEM(args, Py_ssize_t(i));
+      check(item == Py_None || is_tensor(item), Kind::Type, "expected Variable or None (got ",
+            Py_TYPE(item)->tp_name, ")");
+      if (item != Py_None) g[i] = tensor_of(item);
+    }
+    Node* outer = std::exchange(running_node, &node);
+    try {
+      node.apply(g, dx);
+    } catch (...) {
+      running_node = outer;
+      throw;
+    }
+    running_node = outer;
+    if (dx.size() == 1) return wrap(std::move(dx[0]));
+    Object tuple = checked(PyTuple_New(Py_ssize_t(dx.size())));
+    for (size_t i = 0; i < dx.size(); i++)
+      PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), checked(wrap(std::move(dx[i]))).release());
+    return tuple.release();
+  });
+}
+
 PyMethodDef node_methods[] = {
     {"name", node_name, METH_NOARGS, "The name of the op's gradient, such as 'MulBackward0'."},
     {"register_hook", node_register_hook, METH_O,
@@ -214,6 +246,7 @@ PyType_Slot node_slots[] = {{Py_tp_dealloc, (void*)node_dealloc},
                             {Py_tp_traverse, (void*)node_traverse},
                             {Py_tp_clear, (void*)node_clear},
                             {Py_tp_repr, (void*)node_repr},
+                            {Py_tp_call, (void*)node_call},
                             {Py_tp_methods, node_methods},
                             {Py_tp_getset, node_getset},
                             {Py_tp_members, node_members},

@@ -92,7 +92,7 @@ void warn_read_only(const char* what) {
     if (always.get() != Py_True) return;
   }
   std::string text = std::string("The given ") + what +
-                     " is not writable, and PyTorch does not support non-writable tensors. This "
+                     " is not writable, and ember does not support non-writable tensors. This "
                      "means writing to this "
                      "tensor will result in undefined behavior. You may want to copy the data to "
                      "protect it or make it "

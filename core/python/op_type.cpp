@@ -5,6 +5,7 @@
 #include <map>
 
 #include "ops/overlap.h"
+#include "ops/reference.h"
 #include "python/op_fallback.h"
 #include "python/op_match.h"
 #include "python/op_span.h"
@@ -330,12 +331,29 @@ PyObject* op_name(PyObject* self, void*) {
   const std::string& name = *reinterpret_cast<PyOp*>(self)->name;
   return PyUnicode_FromString(name.substr(name.rfind('.') + 1).c_str());
 }
-PyObject* op_doc(PyObject* self, void*) {
-  std::string text;
-  const PyOp& op = *reinterpret_cast<PyOp*>(self);
-  for (const OpInfo* info : *op.overloads) text += info->schema + "\n";
-  text += "\n" + op.overloads->front()->doc;
-  return PyUnicode_FromString(text.c_str());
+// Docstrings and signatures are put together when somebody asks for them.
+PyObject* from_reference(const char* function, PyObject* self) {
+  return guarded([&]() -> PyObject* {
+    return PyObject_CallOneArg(imported("ember._reference", function), self);
+  });
+}
+PyObject* op_doc(PyObject* self, void*) { return from_reference("docstring", self); }
+PyObject* op_signature(PyObject* self, void*) { return from_reference("signature", self); }
+PyObject* op_text_signature(PyObject* self, void*) {
+  return from_reference("text_signature", self);
+}
+PyObject* op_class(PyObject* self, void*) {
+  if (is_method(reinterpret_cast<PyOp*>(self)->form)) return Py_NewRef((PyObject*)tensor_type);
+  PyErr_SetString(PyExc_AttributeError, "an op that is no method has no attribute '__objclass__'");
+  return nullptr;
+}
+PyObject* reference_list(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    Object list = checked(PyList_New(0));
+    for (const char* const* text = reference_texts; *text; text++)
+      checked(PyList_Append(list.get(), checked(PyUnicode_FromString(*text)).get()));
+    return list.release();
+  });
 }
 PyObject* op_module(PyObject*, void*) { return PyUnicode_FromString("ember"); }
 PyObject* op_schemas(PyObject* self, void*) {
@@ -377,10 +395,14 @@ PyGetSetDef op_getset[] = {
     {"__name__", op_name, nullptr, nullptr, nullptr},
     {"__qualname__", op_name, nullptr, nullptr, nullptr},
     {"__doc__", op_doc, nullptr, nullptr, nullptr},
+    {"__signature__", op_signature, nullptr, nullptr, nullptr},
+    {"__text_signature__", op_text_signature, nullptr, nullptr, nullptr},
+    {"__objclass__", op_class, nullptr, nullptr, nullptr},
     {"__module__", op_module, nullptr, nullptr, nullptr},
     {"schemas", op_schemas, nullptr, "The schema of each overload.", nullptr},
     {"traits", op_traits, nullptr, "What the op does, in words: Note [Traits].", nullptr},
     {}};
+PyMethodDef module_functions[] = {{"_reference_texts", reference_list, METH_NOARGS, nullptr}, {}};
 PyMethodDef op_methods[] = {{"__reduce__", op_reduce, METH_NOARGS, nullptr}, {}};
 PyMemberDef op_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(PyOp, vectorcall), READONLY, nullptr},
@@ -483,6 +505,7 @@ void add_ops(PyObject* module) {
       checked(PyModule_AddObjectRef(module, name.c_str(), op.get()));
   }
   checked(PyModule_AddObjectRef(module, "_ops", table.get()));
+  checked(PyModule_AddFunctions(module, module_functions));
   for (auto& [name, list] : methods) {
     bool changes = list->front()->name != name &&
                    list->front()->name.substr(list->front()->name.rfind('.') + 1) != name;

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <deque>
+#include <set>
 
 #include "check.h"
 
@@ -79,9 +80,13 @@ Device parse_device(std::string_view text) {
     if (names[i] == kind) return Device(uint8_t(i), int8_t(index));
   for (std::string_view name : kElsewhere)
     if (name == kind) return Device(register_device_kind(std::string(kind)), int8_t(index));
-  std::string known;
-  for (const auto& name : names) known += (known.empty() ? "" : ", ") + name;
-  fail(Kind::Runtime, "Expected one of ", known, " device type at start of device string: ", text);
+  std::set<std::string_view> known{"opencl"};  // also where it has not been looked for yet
+  known.insert(names.begin(), names.end());
+  known.insert(std::begin(kElsewhere), std::end(kElsewhere));
+  std::string list;
+  for (std::string_view name : known)
+    if (!name.starts_with("another ")) list += (list.empty() ? "" : ", ") + std::string(name);
+  fail(Kind::Runtime, "Expected one of ", list, " device type at start of device string: ", text);
 }
 
 }  // namespace ember

@@ -82,7 +82,7 @@ def fill(space: dict[str, Any], kind: str) -> None:
     def missing(*args: Any, **kwargs: Any) -> NoReturn:
         """Raises: there are no such devices."""
         raise AssertionError(
-            f"Torch not compiled with {kind.upper()} enabled: ember has no such "
+            f"ember is not compiled with {kind.upper()} enabled: it has no such "
             "devices. Use 'cpu', or 'opencl' for a GPU"
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import ember
@@ -52,8 +53,8 @@ def _in_projection_packed(
     if k is v and q is k:
         return list(linear(q, w, b).unflatten(-1, (3, size)).unbind(-2))
     weights = w.chunk(3)
-    biases = (None,) * 3 if b is None else b.chunk(3)
-    return [linear(x, *of) for x, *of in zip((q, k, v), weights, biases)]
+    biases: Sequence[Tensor | None] = (None,) * 3 if b is None else b.chunk(3)
+    return [linear(*of) for of in zip((q, k, v), weights, biases)]
 
 
 def _in_projection(

@@ -12,11 +12,6 @@ _unavailable.fill(
 use_duck_shape = True
 
 
-def get_proxy_mode() -> None:
-    """None: nothing is traced."""
-    return None
-
-
 def guard_or_false(a: Any) -> bool:
     """A condition on sizes, which are numbers."""
     return bool(a)

@@ -7,8 +7,7 @@ from typing import Any
 
 import ember
 from ember import Tensor
-from ember.nn.parallel import gather as _gather
-from ember.nn.parallel import scatter as _scatter
+from ember.nn.parallel import gather as _gather, scatter as _scatter
 from ember.utils._pytree import is_namedtuple as is_namedtuple
 
 

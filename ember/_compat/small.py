@@ -23,6 +23,13 @@ def true(*args: Any, **kwargs: Any) -> bool:
     return True
 
 
+def print_stacks_when_dying(on: bool) -> None:
+    """Whether a signal that ends the process first prints Python's stacks."""
+    import faulthandler
+
+    (faulthandler.enable if on else faulthandler.disable)()
+
+
 no = False  # what flags of builds without the feature are
 
 
@@ -214,18 +221,6 @@ def validate_hpu_device(location: str) -> NoReturn:
         "Attempting to deserialize object on a HPU device but ember has none. Please "
         "use torch.load with map_location=torch.device('cpu')"
     )
-
-
-class enforce_grad_layout_policy:
-    """A block in which gradients get the strides of their parameters, or not; ember's
-    get those that PyTorch's have by default."""
-
-    def __init__(self, mode: bool) -> None:
-        self.mode = mode
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *error: object) -> None: ...
 
 
 class _Classes:

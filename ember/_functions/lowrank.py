@@ -26,7 +26,7 @@ def lu(
     >>> pivots
     tensor([2, 2], dtype=torch.int32)
     """
-    result = ember._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
+    result = ember._C._ops["_lu_with_info"](A, pivot=pivot, check_errors=not get_infos)
     if out is not None:
         wanted = 3 if get_infos else 2
         if not isinstance(out, (tuple, list)):

@@ -14,6 +14,7 @@ from typing import Any
 import ember
 from ember import _C, Tensor, _lazy
 from ember._traits import traits_of
+from ember._types import Dtype
 from ember.autograd._decorate import DecoratorContextManager
 
 _DTYPES = {"cpu": ember.bfloat16, "cuda": ember.float16}
@@ -63,7 +64,7 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
     return _state.enabled.get(device_type, False)
 
 
-def set_autocast_enabled(device_type, enabled: bool | None = None) -> None:
+def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
     """Switch casting on or off; inside `autocast` only."""
     if enabled is None:
         device_type, enabled = "cuda", device_type
@@ -71,12 +72,12 @@ def set_autocast_enabled(device_type, enabled: bool | None = None) -> None:
     _state.enabled[device_type] = _switch("set_autocast_enabled", enabled)
 
 
-def get_autocast_dtype(device_type: str):
+def get_autocast_dtype(device_type: str) -> Dtype:
     """The dtype that products are computed in, on this type of device."""
     return _state.dtypes.get(device_type, ember.bfloat16)
 
 
-def set_autocast_dtype(device_type: str, dtype) -> None:
+def set_autocast_dtype(device_type: str, dtype: Dtype) -> None:
     """Choose the dtype of products."""
     is_autocast_available(device_type)
     if not isinstance(dtype, ember.dtype):
@@ -105,7 +106,9 @@ def clear_autocast_cache() -> None:
 class _Mode:
     """Sees the ops inside `autocast` and casts their inputs."""
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         kwargs = kwargs or {}
         traits = traits_of(func)
         if "lower" in traits:
@@ -222,7 +225,7 @@ class autocast(DecoratorContextManager):
     def __init__(
         self,
         device_type: str,
-        dtype=None,
+        dtype: Dtype | None = None,
         enabled: bool = True,
         cache_enabled: bool | None = None,
     ) -> None:
@@ -265,7 +268,7 @@ class autocast(DecoratorContextManager):
         autocast_increment_nesting()
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: Any) -> None:
         autocast_decrement_nesting()
         enabled, dtype, _state.cached = self._before
         set_autocast_enabled(self.device, enabled)
@@ -273,7 +276,7 @@ class autocast(DecoratorContextManager):
 
 
 def custom_fwd(
-    fwd: Callable | None = None, *, device_type: str, cast_inputs=None
+    fwd: Callable | None = None, *, device_type: str, cast_inputs: Any = None
 ) -> Callable:
     """Decorate the `forward` of an `autograd.Function` that autocast concerns.
 

@@ -5,10 +5,13 @@ import warnings
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ember
 from ember import Tensor
+
+if TYPE_CHECKING:
+    from ember.optim import Optimizer
 
 
 class OptState(Enum):
@@ -148,7 +151,7 @@ class GradScaler:
             )
         return self._scale, self._growth_tracker
 
-    def scale(self, outputs):
+    def scale(self, outputs: Any) -> Any:
         """Losses, also in lists and tuples, times the scale."""
         if not self._enabled:
             return outputs
@@ -179,7 +182,7 @@ class GradScaler:
             )
         return found
 
-    def unscale_(self, optimizer) -> None:
+    def unscale_(self, optimizer: "Optimizer") -> None:
         """Divide the gradients of an optimizer's parameters, so as to clip them."""
         if not self._enabled:
             return
@@ -199,7 +202,7 @@ class GradScaler:
         )
         state["stage"] = OptState.UNSCALED
 
-    def step(self, optimizer, *args, **kwargs) -> float | None:
+    def step(self, optimizer: "Optimizer", *args: Any, **kwargs: Any) -> float | None:
         """`optimizer.step()`, unless a gradient is inf or nan."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)

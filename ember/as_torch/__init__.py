@@ -39,7 +39,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 import ember
-from ember.as_torch.version import TorchVersion
+from ember.as_torch.version import TorchVersion as TorchVersion
 
 # Holds the package `torch` that --install copies, and that child processes find.
 STUB = Path(__file__).parent / "stub"
@@ -100,7 +100,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             spec.submodule_search_locations = list(Torch.__path__)
             spec.has_location = True
             return spec
-        if not name.startswith("torch.") and name not in _BESIDE:
+        if not name.startswith("torch.") and name.partition(".")[0] not in _BESIDE:
             return None
         try:
             ours = importlib.util.find_spec(_name_of_ours(name))
@@ -155,11 +155,12 @@ _finder = Finder()
 
 
 # What PyTorch's distribution has beside `torch`.
-_BESIDE = {"functorch": "ember.func", "functorch.experimental": "ember.func"}
+_BESIDE = {"functorch": "ember._compat.functorch_package"}
 
 
 def _name_of_ours(name: str) -> str:
-    return _BESIDE.get(name) or "ember" + name.removeprefix("torch")
+    top, dot, rest = name.partition(".")
+    return _BESIDE.get(top, "ember") + dot + rest
 
 
 def _loader_of_ours(name: str) -> importlib.abc.InspectLoader | None:

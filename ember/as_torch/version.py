@@ -38,6 +38,7 @@ def _compare(a: object, b: object) -> int:
 class TorchVersion(str):
     """A version that compares as one, with strings and with tuples.
 
+    >>> from ember.as_torch.version import TorchVersion
     >>> TorchVersion("2.13.0+cpu") > "2.9", TorchVersion("2.13.0") >= (2, 13)
     (True, True)
     """

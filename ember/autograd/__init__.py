@@ -4,13 +4,13 @@ functions and checks. The tape and the engine are in the core (core/autograd/).
 
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import ember
 from ember import _C, _lazy
 from ember.autograd import graph
 from ember.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
-from ember.autograd.function import Function, vmaps
+from ember.autograd.function import Function, vmaps as vmaps
 from ember.autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -35,7 +35,9 @@ class Variable(metaclass=_VariableMeta):
     (True, True)
     """
 
-    def __new__(cls, data=None, requires_grad: bool = False, volatile=None):
+    def __new__(
+        cls, data: Any = None, requires_grad: bool = False, volatile: Any = None
+    ) -> Any:
         if data is None:
             data = _C.empty(0)
         if not isinstance(data, _C.Tensor):
@@ -50,7 +52,7 @@ class Variable(metaclass=_VariableMeta):
 class _Engine:
     """The engine's own names of what `queue_callback` and backward do."""
 
-    def queue_callback(self, callback) -> None:
+    def queue_callback(self, callback: Any) -> None:
         """Call `callback()` at the end of the backward pass that is running."""
         _C._queue_callback(callback)
 
@@ -71,7 +73,7 @@ class set_multithreading_enabled:
 
     def __enter__(self) -> None: ...
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: Any) -> None:
         _multithreading[-1] = self.prev
 
 
@@ -83,7 +85,7 @@ def is_view_replay_enabled() -> bool:
     return False
 
 
-def variable(*args, **kwargs):
+def variable(*args: Any, **kwargs: Any) -> Any:
     """Gone: tensors are made by `ember.tensor`."""
     raise RuntimeError(
         "torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead"
@@ -95,7 +97,7 @@ def backward(
     grad_tensors: "ember.Tensor | Sequence[ember.Tensor | None] | None" = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    grad_variables=None,
+    grad_variables: Any = None,
     inputs: "ember.Tensor | Sequence[ember.Tensor] | None" = None,
 ) -> None:
     """Add the gradients of `tensors` with respect to the leaves to their `.grad`.
@@ -139,6 +141,33 @@ def backward(
     _run_backward(tensors, grads, retain_graph, create_graph, inputs, True, True)
 
 
+K = TypeVar("K")
+
+
+@overload
+def grad(
+    outputs: "ember.Tensor | Sequence[ember.Tensor]",
+    inputs: "ember.Tensor | Sequence[ember.Tensor]",
+    grad_outputs: "ember.Tensor | Sequence[ember.Tensor | None] | None" = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> "tuple[ember.Tensor, ...]": ...
+@overload
+def grad(
+    outputs: "ember.Tensor | Sequence[ember.Tensor]",
+    inputs: "dict[K, ember.Tensor]",
+    grad_outputs: "ember.Tensor | Sequence[ember.Tensor | None] | None" = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> "dict[K, ember.Tensor]": ...
 def grad(
     outputs: "ember.Tensor | Sequence[ember.Tensor]",
     inputs: "ember.Tensor | Sequence[ember.Tensor] | dict[Any, ember.Tensor]",
@@ -353,12 +382,14 @@ _OF_PROFILER = (
 )
 
 
-def __getattr__(name: str):
-    from importlib import import_module
+if not TYPE_CHECKING:  # a checker reports what is not here
 
-    if name in _OF_PROFILER:
-        return getattr(import_module("ember.profiler"), name)
-    return _lazy.missing(__name__)(name)
+    def __getattr__(name: str) -> Any:
+        from importlib import import_module
+
+        if name in _OF_PROFILER:
+            return getattr(import_module("ember.profiler"), name)
+        return _lazy.missing(__name__)(name)
 
 
 __all__ = [

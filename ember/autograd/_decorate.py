@@ -2,6 +2,10 @@
 
 import sys
 from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ember._types import F
 
 _GENERATOR = 0x20  # inspect.CO_GENERATOR, without importing inspect
 
@@ -9,7 +13,7 @@ _GENERATOR = 0x20  # inspect.CO_GENERATOR, without importing inspect
 class DecoratorContextManager:
     """Base of managers whose `clone()` gives a fresh one for every decorated call."""
 
-    def __call__(self, orig_func):
+    def __call__(self, orig_func: "F") -> "F":
         if isinstance(orig_func, type):
             import warnings
 
@@ -25,7 +29,7 @@ class DecoratorContextManager:
             return orig_func
         code = getattr(orig_func, "__code__", None)
         if code is not None and code.co_flags & _GENERATOR:
-            return self._wrap_generator(orig_func)
+            return self._wrap_generator(orig_func)  # type: ignore[return-value]
         clone = self.clone
 
         @wraps(orig_func)
@@ -33,7 +37,7 @@ class DecoratorContextManager:
             with clone():
                 return orig_func(*args, **kwargs)
 
-        return decorated
+        return decorated  # type: ignore[return-value]
 
     def _wrap_generator(self, func):
         """The body runs inside the manager; what consumes the values does not."""
@@ -62,5 +66,5 @@ class DecoratorContextManager:
 
         return decorated
 
-    def clone(self):
+    def clone(self) -> Any:
         raise NotImplementedError

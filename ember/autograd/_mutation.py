@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import ember
 from ember.autograd.graph import saved_tensors_hooks
-from ember.utils import _python_dispatch
+from ember.utils import _python_dispatch  # type: ignore[attr-defined]
 from ember.utils._pytree import tree_leaves
 
 

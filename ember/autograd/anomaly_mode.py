@@ -1,6 +1,7 @@
 """Anomaly detection: errors in backward name the forward call that caused them."""
 
 import warnings
+from typing import Any
 
 from ember import _C
 
@@ -27,7 +28,7 @@ class detect_anomaly:
     def __enter__(self) -> None:
         _C._set_anomaly_enabled(True, self.check_nan)
 
-    def __exit__(self, *exc) -> None:
+    def __exit__(self, *exc: Any) -> None:
         _C._set_anomaly_enabled(self.prev, self.prev_check_nan)
 
 
@@ -47,7 +48,7 @@ class set_detect_anomaly:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, *exc) -> None:
+    def __exit__(self, *exc: Any) -> None:
         _C._set_anomaly_enabled(self.prev, self.prev_check_nan)
 
 

@@ -13,7 +13,7 @@ also inside of `no_grad`. A custom Function with a `jvp` is asked for it.
 tensor([2., 4.])
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import ember
 from ember import Tensor
@@ -74,7 +74,7 @@ class dual_level:
     def __enter__(self) -> int:
         return enter_dual_level()
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: Any) -> None:
         exit_dual_level()
 
 
@@ -82,15 +82,15 @@ class _SameMemory(Function):
     """A tensor of the same memory that is no view, so that it can change in place."""
 
     @staticmethod
-    def forward(ctx, x: Tensor) -> Tensor:
+    def forward(ctx: Any, x: Tensor) -> Tensor:
         return x.detach()
 
     @staticmethod
-    def backward(ctx, grad: Tensor) -> Tensor:
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
         return grad
 
     @staticmethod
-    def vmap(info, in_dims: tuple, x: Tensor) -> tuple[Tensor, int]:
+    def vmap(info: Any, in_dims: tuple, x: Tensor) -> tuple[Tensor, int]:
         return _SameMemory.apply(x), in_dims[0]
 
 
@@ -173,10 +173,10 @@ def _reaches(tensor: Tensor, starts: list[Tensor]) -> bool:
 class _ForwardContext:
     """The context of a Function as its `jvp` sees it."""
 
-    def __init__(self, ctx) -> None:
+    def __init__(self, ctx: Any) -> None:
         self._ctx = ctx
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._ctx, name)
 
     @property
@@ -185,7 +185,7 @@ class _ForwardContext:
         return () if kept is None else kept
 
 
-def apply_dual(cls, args: tuple):
+def apply_dual(cls: Any, args: tuple) -> Any:
     """`cls.apply(*args)` with directions by `cls.jvp`; None if no argument has one."""
     tangents = [unpack_dual(x).tangent if isinstance(x, Tensor) else None for x in args]
     if all(t is None for t in tangents):

@@ -27,7 +27,7 @@ from functools import wraps
 from typing import Any
 
 import ember
-from ember import _C, _lazy
+from ember import _C, Tensor, _lazy
 from ember.autograd.grad_mode import dual_levels
 
 vmaps: list = []  # those that are running, innermost last: see ember/func/_batched.py
@@ -38,19 +38,19 @@ class FunctionCtx:
 
     saved_for_forward: tuple | None = None
 
-    def save_for_backward(self, *tensors) -> None:
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for backward, where `ctx.saved_tensors` gives them back."""
         self.to_save = tensors
 
-    def save_for_forward(self, *tensors) -> None:
+    def save_for_forward(self, *tensors: Any) -> None:
         """Keep tensors for `jvp`."""
         self.saved_for_forward = tensors
 
-    def mark_dirty(self, *args) -> None:
+    def mark_dirty(self, *args: Any) -> None:
         """Declare inputs that forward changes in place (and returns)."""
         self.dirty_tensors = args
 
-    def mark_shared_storage(self, *pairs) -> None:
+    def mark_shared_storage(self, *pairs: Any) -> None:
         """Old: the tape finds shared memory by itself."""
         import warnings
 
@@ -61,7 +61,7 @@ class FunctionCtx:
             stacklevel=2,
         )
 
-    def mark_non_differentiable(self, *args) -> None:
+    def mark_non_differentiable(self, *args: Any) -> None:
         """Declare outputs that never require a gradient."""
         self.non_differentiable = args
 
@@ -79,7 +79,7 @@ class BackwardFunction(FunctionCtx, _C._FunctionBase):
 
     _forward_cls: Any
 
-    def apply(self, *grads):
+    def apply(self, *grads: Any) -> Any:
         """Run the user's backward. Called by the engine."""
         cls = self._forward_cls
         if cls.vjp is not Function.vjp:
@@ -124,12 +124,12 @@ class Function(FunctionCtx, _C._FunctionBase):
     clear_saved_tensors_on_access = False
     _backward_cls: type
 
-    def __init_subclass__(cls, **kwargs) -> None:
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         name = cls.__name__ + "Backward"
         cls._backward_cls = type(name, (BackwardFunction,), {"_forward_cls": cls})
 
-    def __init__(self, *args, **kwargs) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         import warnings
 
         warnings.warn(
@@ -141,14 +141,14 @@ class Function(FunctionCtx, _C._FunctionBase):
             stacklevel=2,
         )
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. "
             "Please use new-style autograd function with static forward method."
         )
 
     @classmethod
-    def apply(cls, *args, **kwargs):
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward on `args` and record the operation."""
         if kwargs or (
             cls.setup_context is not Function.setup_context and _has_defaults(cls)
@@ -167,7 +167,7 @@ class Function(FunctionCtx, _C._FunctionBase):
         return _C._function_apply(cls, args)
 
     @staticmethod
-    def forward(*args, **kwargs):
+    def forward(*args: Any, **kwargs: Any) -> Any:
         """The operation: `forward(ctx, *args)`, or `forward(*args)` beside
         `setup_context`."""
         raise NotImplementedError(
@@ -175,12 +175,12 @@ class Function(FunctionCtx, _C._FunctionBase):
         )
 
     @staticmethod
-    def setup_context(ctx, inputs, output):
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> Any:
         """Store what backward needs, when `forward` does not take a context."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx, *grad_outputs):
+    def backward(ctx: Any, *grad_outputs: Any, **kwargs: Any) -> Any:
         """Gradients of the arguments of forward, given those of its outputs."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom "
@@ -190,7 +190,7 @@ class Function(FunctionCtx, _C._FunctionBase):
     vjp = backward
 
     @staticmethod
-    def jvp(ctx, *grad_inputs):
+    def jvp(ctx: Any, *grad_inputs: Any, **kwargs: Any) -> Any:
         """Forward-mode derivative."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use "
@@ -198,7 +198,7 @@ class Function(FunctionCtx, _C._FunctionBase):
         )
 
     @staticmethod
-    def vmap(info, in_dims, *args):
+    def vmap(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> Any:
         """Batching rule."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap "
@@ -264,18 +264,18 @@ class _Undifferentiable(Function):
     """Identity whose gradient refuses to be taken."""
 
     @staticmethod
-    def forward(ctx, *tensors):
+    def forward(ctx: Any, *tensors: Any) -> Any:
         return tuple(t.clone() for t in tensors)
 
     @staticmethod
-    def backward(ctx, *grads):
+    def backward(ctx: Any, *grads: Any) -> Any:
         raise RuntimeError(
             "trying to differentiate twice a function that was marked with "
             "@once_differentiable"
         )
 
 
-def once_differentiable(fn):
+def once_differentiable(fn: Any) -> Any:
     """Decorator for a `backward` that cannot itself be differentiated."""
 
     @wraps(fn)

@@ -5,12 +5,19 @@ linear in its incoming vector, so its own derivative by that vector gives J v.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import ember
-from ember import _lazy
+from ember import Tensor, _lazy
 
 
-def vjp(func: Callable, inputs, v=None, create_graph=False, strict=False) -> tuple:
+def vjp(
+    func: Callable,
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple:
     """The outputs of `func`, and `v` times its Jacobian.
 
     >>> import ember
@@ -27,7 +34,13 @@ def vjp(func: Callable, inputs, v=None, create_graph=False, strict=False) -> tup
     return call.result(call.outputs_form), call.like_inputs(grads)
 
 
-def jvp(func: Callable, inputs, v=None, create_graph=False, strict=False) -> tuple:
+def jvp(
+    func: Callable,
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple:
     """The outputs of `func`, and its Jacobian times `v`.
 
     >>> import ember
@@ -49,12 +62,12 @@ def jvp(func: Callable, inputs, v=None, create_graph=False, strict=False) -> tup
 
 def jacobian(
     func: Callable,
-    inputs,
+    inputs: Any,
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,
     strategy: str = "reverse-mode",
-):
+) -> Any:
     """The Jacobian, of shape `output.shape + input.shape` for each output and input.
 
     `vectorize` and `strategy` are accepted; rows are computed one by one.
@@ -95,12 +108,12 @@ def jacobian(
 
 def hessian(
     func: Callable,
-    inputs,
+    inputs: Any,
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
-):
+) -> Any:
     """The matrix of second derivatives of a scalar function.
 
     >>> import ember
@@ -134,7 +147,13 @@ def hessian(
     return result if is_tuple else result[0][0]
 
 
-def vhp(func: Callable, inputs, v=None, create_graph=False, strict=False) -> tuple:
+def vhp(
+    func: Callable,
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple:
     """The value of a scalar function, and `v` times its Hessian.
 
     >>> import ember
@@ -153,7 +172,13 @@ def vhp(func: Callable, inputs, v=None, create_graph=False, strict=False) -> tup
     return call.result(call.outputs_form), call.like_inputs(products)
 
 
-def hvp(func: Callable, inputs, v=None, create_graph=False, strict=False) -> tuple:
+def hvp(
+    func: Callable,
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple:
     """The value of a scalar function, and its Hessian times `v`; `vhp` is cheaper.
 
     >>> import ember
@@ -180,7 +205,9 @@ _OUTPUTS = "outputs of the user-provided function"
 class _Call:
     """One evaluation of a function on inputs that the derivatives are taken by."""
 
-    def __init__(self, name, func, inputs, create_graph, strict):
+    def __init__(
+        self, name: Any, func: Any, inputs: Any, create_graph: bool, strict: bool
+    ) -> None:
         self.name, self.create_graph, self.strict = name, create_graph, strict
         self.inputs_are_tuple, inputs = _as_tuple(inputs, "inputs", name)
         # With create_graph the result must stay linked to the caller's tensors.
@@ -201,17 +228,17 @@ class _Call:
                         "manner from the input when running in strict mode."
                     )
 
-    def result(self, form):
+    def result(self, form: Any) -> Any:
         """The outputs as the function gave them, without history unless asked for."""
         return form(self.outputs if self.create_graph else _detach(self.outputs))
 
-    def outputs_form(self, values: tuple):
+    def outputs_form(self, values: tuple) -> Any:
         return values if self.outputs_are_tuple else values[0]
 
-    def like_inputs(self, values: tuple):
+    def like_inputs(self, values: tuple) -> Any:
         return values if self.inputs_are_tuple else values[0]
 
-    def gradients(self, outputs, vectors, create_graph) -> tuple:
+    def gradients(self, outputs: Any, vectors: Any, create_graph: bool) -> tuple:
         """Gradients by the inputs; zeros, or an error if strict, where independent."""
         if self.strict:
             grads = _grad(outputs, self.inputs, vectors, create_graph)
@@ -224,7 +251,7 @@ class _Call:
             return grads
         return _grad_or_zero(outputs, self.inputs, vectors, create_graph)
 
-    def row(self, i: int, out, k: int, create_graph: bool) -> tuple:
+    def row(self, i: int, out: Tensor, k: int, create_graph: bool) -> tuple:
         """Row `k` of the Jacobian of output `i`."""
         grads = _grad((out.reshape(-1)[k],), self.inputs, None, create_graph)
         if self.strict:
@@ -244,7 +271,7 @@ class _Call:
             ember.zeros_like(x) if g is None else g for g, x in zip(grads, self.inputs)
         )
 
-    def check_recorded(self, products) -> None:
+    def check_recorded(self, products: Any) -> None:
         """In strict mode, a result that is to be differentiated has to depend on the
         inputs."""
         if self.strict and self.create_graph:
@@ -256,13 +283,13 @@ class _Call:
                         "create_graph=True."
                     )
 
-    def check_linear(self, grads) -> None:
+    def check_linear(self, grads: Any) -> None:
         if self.strict:
             for i, g in enumerate(grads):
                 if not g.requires_grad:
                     raise _second_order_error(i)
 
-    def vector_for_outputs(self, v, create_graph) -> tuple | None:
+    def vector_for_outputs(self, v: Any, create_graph: bool) -> tuple | None:
         if v is not None:
             form = (self.outputs, self.outputs_are_tuple)
             return _vector(v, *form, create_graph, self.name)
@@ -273,7 +300,7 @@ class _Call:
             )
         return None
 
-    def vector_for_inputs(self, v, create_graph) -> tuple:
+    def vector_for_inputs(self, v: Any, create_graph: bool) -> tuple:
         if v is not None:
             form = (self.inputs, self.inputs_are_tuple)
             return _vector(v, *form, create_graph, self.name)

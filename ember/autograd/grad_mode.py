@@ -4,8 +4,13 @@ inference_mode, each a context manager and a decorator.
 The state itself is a thread-local flag in the core; these classes set and restore it.
 """
 
+from typing import TYPE_CHECKING, Any, Self, overload
+
 from ember import _C
 from ember.autograd._decorate import DecoratorContextManager
+
+if TYPE_CHECKING:
+    from ember._types import F
 
 _set = _C._set_grad_enabled
 _get = _C.is_grad_enabled
@@ -24,15 +29,19 @@ def _turn(on: bool) -> None:
 class _NoArgument(DecoratorContextManager):
     """A manager without arguments, usable as `@manager` and as `@manager()`."""
 
-    def __new__(cls, orig_func=None):
+    @overload
+    def __new__(cls, orig_func: "F") -> "F": ...  # type: ignore[misc]
+    @overload
+    def __new__(cls, orig_func: None = None) -> Self: ...
+    def __new__(cls, orig_func: Any = None) -> Any:
         if orig_func is None:
             return super().__new__(cls)
         return cls()(orig_func)
 
-    def __init__(self, orig_func=None) -> None:
+    def __init__(self, orig_func: Any = None) -> None:
         pass
 
-    def clone(self):
+    def clone(self) -> Any:
         return type(self)()
 
 
@@ -51,7 +60,7 @@ class no_grad(_NoArgument):
         self.prev = _get()
         _turn(False)
 
-    def __exit__(self, exc_type, exc_value, traceback) -> None:
+    def __exit__(self, *exc: object) -> None:
         _turn(self.prev)
 
 
@@ -71,7 +80,7 @@ class enable_grad(_NoArgument):
         self.prev = _get()
         _turn(True)
 
-    def __exit__(self, exc_type, exc_value, traceback) -> None:
+    def __exit__(self, *exc: object) -> None:
         _turn(self.prev)
 
 
@@ -91,14 +100,14 @@ class set_grad_enabled(DecoratorContextManager):
         self.mode = mode
         _set(mode)
 
-    def __call__(self, orig_func):
+    def __call__(self, orig_func: "F") -> "F":
         _turn(self.prev)  # constructing the decorator must not change the mode
         return super().__call__(orig_func)
 
     def __enter__(self) -> None:
         _set(self.mode)
 
-    def __exit__(self, exc_type, exc_value, traceback) -> None:
+    def __exit__(self, *exc: object) -> None:
         _turn(self.prev)
 
     def __repr__(self) -> str:
@@ -108,6 +117,36 @@ class set_grad_enabled(DecoratorContextManager):
         made = type(self).__new__(type(self))
         made.prev, made.mode = _get(), self.mode
         return made
+
+
+class enforce_grad_layout_policy(DecoratorContextManager):
+    """Sets whether `.grad` of a leaf gets the leaf's strides (as by default) or keeps
+    those that a backward gave it: at once as a function, or for a block.
+
+    >>> import ember
+    >>> x = ember.ones(1, 2, 2, 2).to(memory_format=ember.channels_last)
+    >>> x.requires_grad_().sum().backward()
+    >>> x.grad.stride() == x.stride()
+    True
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self.prev = _C._is_grad_layout_enforcement_enabled()
+        self.mode = mode
+        _C._set_grad_layout_enforcement_enabled(mode)
+
+    def __call__(self, orig_func):
+        _C._set_grad_layout_enforcement_enabled(self.prev)
+        return super().__call__(orig_func)
+
+    def __enter__(self) -> None:
+        _C._set_grad_layout_enforcement_enabled(self.mode)
+
+    def __exit__(self, exc_type, exc_value, traceback) -> None:
+        _C._set_grad_layout_enforcement_enabled(self.prev)
+
+    def clone(self) -> "enforce_grad_layout_policy":
+        return type(self)(self.mode)
 
 
 class inference_mode(DecoratorContextManager):
@@ -120,12 +159,16 @@ class inference_mode(DecoratorContextManager):
     True
     """
 
-    def __new__(cls, mode=True):
+    @overload
+    def __new__(cls, mode: "F") -> "F": ...  # type: ignore[misc]
+    @overload
+    def __new__(cls, mode: bool = True) -> Self: ...
+    def __new__(cls, mode: Any = True) -> Any:
         if isinstance(mode, bool):
             return super().__new__(cls)
         return cls()(mode)
 
-    def __init__(self, mode: bool = True) -> None:
+    def __init__(self, mode: Any = True) -> None:
         self.mode = mode
 
     def __enter__(self) -> None:
@@ -133,7 +176,7 @@ class inference_mode(DecoratorContextManager):
         _C._set_inference_mode(self.mode)
         _set(not self.mode)
 
-    def __exit__(self, exc_type, exc_value, traceback) -> None:
+    def __exit__(self, *exc: object) -> None:
         inference, grad = self.prev
         _C._set_inference_mode(inference)
         _set(grad)

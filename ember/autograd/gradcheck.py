@@ -224,9 +224,9 @@ def _with_values(sparse, values):
     names = (
         ("crow_indices", "col_indices") if by_rows else ("ccol_indices", "row_indices")
     )
-    parts = [getattr(sparse, name)() for name in names]
+    compressed, plain = (getattr(sparse, name)() for name in names)
     return ember.sparse_compressed_tensor(
-        *parts, values, sparse.shape, layout=sparse.layout
+        compressed, plain, values, sparse.shape, layout=sparse.layout
     )
 
 

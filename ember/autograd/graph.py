@@ -6,12 +6,12 @@ The graph itself (nodes, engine) is in the core.
 
 import threading
 from collections import namedtuple
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import ember
-from ember import _C, _lazy
+from ember import _C, Tensor, _lazy
 
 if TYPE_CHECKING:
     from ember.autograd._mutation import AllowMutation
@@ -36,7 +36,7 @@ def get_gradient_edge(tensor: "ember.Tensor") -> GradientEdge:
     return GradientEdge(*_C._gradient_edge(tensor))
 
 
-def increment_version(tensor) -> None:
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Mark tensors as changed in place, as a write from outside would."""
     tensors = (tensor,) if isinstance(tensor, ember.Tensor) else tensor
     for t in tensors:
@@ -66,7 +66,7 @@ class saved_tensors_hooks:
     def __enter__(self) -> None:
         _C._push_saved_tensors_hooks(self.pack_hook, self.unpack_hook)
 
-    def __exit__(self, *exc) -> None:
+    def __exit__(self, *exc: object) -> None:
         _C._pop_saved_tensors_hooks()
 
 
@@ -105,7 +105,7 @@ def allow_mutation_on_saved_tensors() -> "AllowMutation":
 
 
 @contextmanager
-def disable_saved_tensors_hooks(error_message: str):
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     """Inside, setting saved-tensor hooks raises `error_message`."""
     previous = _C._saved_tensors_hooks_get_disabled_error_message()
     _C._saved_tensors_hooks_disable(error_message)
@@ -121,7 +121,7 @@ def disable_saved_tensors_hooks(error_message: str):
 class _MultiHandle:
     """Removes several hooks at once."""
 
-    def __init__(self, handles) -> None:
+    def __init__(self, handles: Any) -> None:
         self.handles = tuple(handles)
 
     def remove(self) -> None:
@@ -131,7 +131,7 @@ class _MultiHandle:
     def __enter__(self) -> "_MultiHandle":
         return self
 
-    def __exit__(self, *exc) -> None:
+    def __exit__(self, *exc: Any) -> None:
         self.remove()
 
 

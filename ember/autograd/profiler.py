@@ -6,14 +6,16 @@ from bisect import bisect_left, bisect_right
 from typing import Any
 
 from ember import _lazy, profiler
-from ember.profiler import EventList as EventList
-from ember.profiler import FunctionEvent as FunctionEvent
-from ember.profiler import KinetoStepTracker as KinetoStepTracker
-from ember.profiler import ProfilerActivity as ProfilerActivity
-from ember.profiler import ProfilerConfig as ProfilerConfig
-from ember.profiler import ProfilerState as ProfilerState
-from ember.profiler import kineto_available as kineto_available
-from ember.profiler import record_function as record_function
+from ember.profiler import (
+    EventList as EventList,
+    FunctionEvent as FunctionEvent,
+    KinetoStepTracker as KinetoStepTracker,
+    ProfilerActivity as ProfilerActivity,
+    ProfilerConfig as ProfilerConfig,
+    ProfilerState as ProfilerState,
+    kineto_available as kineto_available,
+    record_function as record_function,
+)
 
 
 class profile(profiler.profile):

@@ -18,9 +18,11 @@ from typing import Any
 
 from ember import _lazy, _unavailable
 from ember.compiler._face import state as _state
-from ember.compiler._face.backends import get_default as get_default_backend
-from ember.compiler._face.backends import names as _names
-from ember.compiler._face.backends import set_default as set_default_backend
+from ember.compiler._face.backends import (
+    get_default as get_default_backend,
+    names as _names,
+    set_default as set_default_backend,
+)
 from ember.compiler._face.compiled import compile, disable
 from ember.compiler._face.explain import explain
 from ember.compiler._face.state import set_stance

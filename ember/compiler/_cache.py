@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ember import _C
-from ember import _cache as _directories
+from ember import _C, _cache as _directories
 
 _MEGABYTES = 256
 _disk: Any = None

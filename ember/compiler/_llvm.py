@@ -19,6 +19,7 @@ from typing import Any
 
 from ember import _C
 from ember.compiler import _cache, _object
+from ember.version import pip_install
 
 # The processor to generate for at each level: what the eager kernels are compiled for.
 _PROCESSOR = {
@@ -43,7 +44,7 @@ def why_not() -> str:
     if platform.machine() not in ("x86_64", "AMD64"):
         return f"machine code is for x86-64 only, and this is {platform.machine()}"
     if importlib.util.find_spec("llvmlite") is None:
-        return "llvmlite is not installed; pip install 'ember-dl[jit]'"
+        return f"llvmlite is not installed; {pip_install('jit')}"
     return ""
 
 

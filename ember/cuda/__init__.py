@@ -18,8 +18,10 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from ember import _C, _lazy
-from ember._errors import AcceleratorError as AcceleratorError
-from ember._errors import OutOfMemoryError as OutOfMemoryError
+from ember._errors import (
+    AcceleratorError as AcceleratorError,
+    OutOfMemoryError as OutOfMemoryError,
+)
 
 has_half = False
 has_magma = False
@@ -31,7 +33,7 @@ _IS_OPENCL = _C._means_device_kind("cuda", "opencl")
 def _missing(*args: object, **kwargs: object) -> NoReturn:
     """Raises: there are no CUDA devices."""
     raise AssertionError(
-        "Torch not compiled with CUDA enabled: ember has no CUDA devices, and "
+        "ember is not compiled with CUDA enabled: it has no CUDA devices, and "
         "ember.cuda.is_available() is False. For a GPU, use an OpenCL device: "
         "ember.device('opencl'); EMBER_CUDA=opencl in the environment lets 'cuda' mean "
         "it"
@@ -280,12 +282,12 @@ class device_of(device):
 _device_t = Any
 
 from ember.cuda.streams import (  # noqa: E402 (they ask what is above)
-    Event,
-    ExternalStream,
-    Stream,
-    StreamContext,
-    get_stream_from_external,
-    stream,
+    Event as Event,
+    ExternalStream as ExternalStream,
+    Stream as Stream,
+    StreamContext as StreamContext,
+    get_stream_from_external as get_stream_from_external,
+    stream as stream,
 )
 
 __getattr__ = _lazy.missing(__name__)

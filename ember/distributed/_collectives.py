@@ -10,7 +10,16 @@ from typing import Any
 import ember
 from ember import Tensor
 from ember.distributed import _objects
-from ember.distributed._options import ReduceOp
+from ember.distributed._options import (
+    AllreduceCoalescedOptions,
+    AllreduceOptions,
+    BroadcastOptions,
+    GatherOptions,
+    ReduceOp,
+    ReduceOptions,
+    ReduceScatterOptions,
+    ScatterOptions,
+)
 from ember.distributed._work import Work
 
 __all__ = """all_gather all_gather_coalesced all_gather_into_tensor all_gather_object
@@ -110,18 +119,26 @@ def all_reduce(
     """
     _tensor(tensor, "tensor")
     pg = _group(group, "all_reduce")
-    return None if pg is None else _end(pg.allreduce([tensor], op), async_op)
+    return (
+        None
+        if pg is None
+        else _end(pg.allreduce([tensor], AllreduceOptions(reduceOp=op)), async_op)
+    )
 
 
 def all_reduce_coalesced(
     tensors: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
-) -> Work | None:
-    """`all_reduce` of several tensors."""
+) -> Any:
+    """`all_reduce` of several tensors; a future of them, if `async_op`."""
     tensors = [tensors] if isinstance(tensors, Tensor) else tensors
     _tensors(tensors, "tensors")
     _same_dtype(tensors)
     pg = _group(group, "all_reduce_coalesced")
-    return None if pg is None else _end(pg.allreduce_coalesced(tensors, op), async_op)
+    if pg is None:
+        return None
+    how = AllreduceCoalescedOptions(reduceOp=op)
+    work = _end(pg.allreduce_coalesced(tensors, how), async_op)
+    return work.get_future() if async_op and work is not None else None
 
 
 def broadcast(
@@ -136,7 +153,8 @@ def broadcast(
     pg = _group(group, "broadcast")
     if pg is None:
         return None
-    return _end(pg.broadcast([tensor], root=_root(pg, src, group_src, "src")), async_op)
+    how = BroadcastOptions(rootRank=_root(pg, src, group_src, "src"))
+    return _end(pg.broadcast([tensor], how), async_op)
 
 
 def reduce(
@@ -152,8 +170,9 @@ def reduce(
     pg = _group(group, "reduce")
     if pg is None:
         return None
+    root = _root(pg, dst, group_dst, "dst")
     return _end(
-        pg.reduce([tensor], root=_root(pg, dst, group_dst, "dst"), op=op), async_op
+        pg.reduce([tensor], ReduceOptions(rootRank=root, reduceOp=op)), async_op
     )
 
 
@@ -178,8 +197,9 @@ def all_gather_coalesced(
     input_tensor_list: Any,
     group: Any = None,
     async_op: bool = False,
-) -> Work | None:
-    """`all_gather` of several tensors; `output_tensor_lists[rank][i]`."""
+) -> Any:
+    """`all_gather` of several tensors, `output_tensor_lists[rank][i]`; a future of
+    them, if `async_op`."""
     _tensors(input_tensor_list, "input_tensor_list")
     if not isinstance(output_tensor_lists, list):
         raise TypeError(
@@ -190,9 +210,10 @@ def all_gather_coalesced(
     pg = _group(group, "all_gather_coalesced")
     if pg is None:
         return None
-    return _end(
+    work = _end(
         pg.allgather_coalesced(output_tensor_lists, input_tensor_list), async_op
     )
+    return work.get_future() if async_op and work is not None else None
 
 
 def all_gather_into_tensor(
@@ -242,9 +263,8 @@ def gather(
         raise ValueError(
             "Argument ``gather_list`` must NOT be specified on non-destination ranks."
         )
-    return _end(
-        pg.gather([gather_list] if gather_list else [], [tensor], root=root), async_op
-    )
+    lists = [gather_list] if gather_list else []
+    return _end(pg.gather(lists, [tensor], GatherOptions(rootRank=root)), async_op)
 
 
 def scatter(
@@ -274,10 +294,8 @@ def scatter(
         raise ValueError(
             "Argument ``scatter_list`` must NOT be specified on non-source ranks."
         )
-    return _end(
-        pg.scatter([tensor], [scatter_list] if scatter_list else [], root=root),
-        async_op,
-    )
+    lists = [scatter_list] if scatter_list else []
+    return _end(pg.scatter([tensor], lists, ScatterOptions(rootRank=root)), async_op)
 
 
 def reduce_scatter(
@@ -295,7 +313,12 @@ def reduce_scatter(
     return (
         None
         if pg is None
-        else _end(pg.reduce_scatter([output], [input_list], op=op), async_op)
+        else _end(
+            pg.reduce_scatter(
+                [output], [input_list], ReduceScatterOptions(reduceOp=op)
+            ),
+            async_op,
+        )
     )
 
 
@@ -313,7 +336,10 @@ def reduce_scatter_tensor(
     return (
         None
         if pg is None
-        else _end(pg._reduce_scatter_base(output, input, op=op), async_op)
+        else _end(
+            pg._reduce_scatter_base(output, input, ReduceScatterOptions(reduceOp=op)),
+            async_op,
+        )
     )
 
 

@@ -17,10 +17,10 @@ from ember.distributed._options import (
     PremulSum,
     RedOpType,
     _Options,
+    as_timedelta,
     default_pg_timeout,
 )
-from ember.distributed._stores import Store
-from ember.distributed._work import Work, Works
+from ember.distributed._work import Work, Works, unfinished
 
 # As in core/distributed/engine.h.
 _WHATS = """AllReduce Reduce Broadcast AllGather Gather Scatter ReduceScatter AllToAll
@@ -73,13 +73,17 @@ class ProcessGroup:
 
     def __init__(
         self,
-        store: Store,
+        store: Any,
         rank: int,
-        size: int,
+        size: int | None = None,
         timeout: timedelta | Any = default_pg_timeout,
     ) -> None:
+        apart = size is None  # (rank, size): a subclass that communicates on its own
+        if size is None:
+            store, rank, size = None, store, rank
         if not isinstance(timeout, timedelta):  # options, as ProcessGroupGloo takes
             timeout = getattr(timeout, "_timeout", default_pg_timeout)
+        timeout = as_timedelta(timeout)
         if not 0 <= rank < size:
             raise ValueError(f"ProcessGroup(): rank {rank} is not in 0..{size - 1}")
         self._store, self._rank, self._size, self._timeout = store, rank, size, timeout
@@ -87,7 +91,7 @@ class ProcessGroup:
         self.group_desc = "undefined"
         self._ranks = list(range(size))  # of the default group
         self._comm = -1
-        if size > 1:
+        if size > 1 and not apart:
             self._comm = _world.communicator(store, rank, size, timeout)
 
     def rank(self) -> int:
@@ -99,10 +103,16 @@ class ProcessGroup:
         return self._size
 
     def name(self) -> str:
-        """What PyTorch calls a group of this kind."""
+        """What a group of this kind is called."""
+        return self.getBackendName()
+
+    def getBackendName(self) -> str:
+        """The same, for classes of programs to define."""
         return "gloo"
 
-    _get_backend_name = name
+    def _get_backend_name(self) -> str:
+        return self.name()
+
     bound_device_id = None
     options = property(lambda self: ProcessGroup.Options("gloo", self._timeout))
     supports_splitting = True
@@ -110,8 +120,10 @@ class ProcessGroup:
     def _get_backend(self, device: Any = None) -> ProcessGroup:
         return self
 
+    get_backend = _get_backend
+
     def _set_default_timeout(self, timeout: timedelta) -> None:
-        self._timeout = timeout
+        self._timeout = as_timedelta(timeout)
 
     set_timeout = _set_default_timeout
 
@@ -145,7 +157,7 @@ class ProcessGroup:
         by_address = {(t.data_ptr(), t.numel()): h for t, h in zip(into, hosts)}
         sent = [by_address.get((t.data_ptr(), t.numel())) for t in given]
         sends = [_host_copy(t) if h is None else h for t, h in zip(given, sent)]
-        seconds = (timeout or self._timeout).total_seconds()
+        seconds = as_timedelta(timeout or self._timeout).total_seconds()
         handle = _C._dist_start(
             _WHAT[what],
             name,
@@ -158,7 +170,9 @@ class ProcessGroup:
             seconds,
         )
         keep = (hosts, sends, into, given)
-        return Work(handle, result, keep, _write_back(list(zip(into, hosts))))
+        work = Work(handle, result, keep, _write_back(list(zip(into, hosts))))
+        work.comm = -1 if what in ("Send", "Receive") else self._comm
+        return work
 
     def _done(self, pairs: Sequence[tuple[Tensor, Tensor]], result: Any) -> Work:
         """A group of one: results are what was given."""
@@ -240,9 +254,38 @@ class ProcessGroup:
 
     def allreduce_coalesced(self, tensors: Any, opts: Any = None) -> Work:
         """Reduce several tensors, each with those of the other ranks."""
-        tensors = _list(tensors)
-        _same_kind("ProcessGroupGloo::allreduce_coalesced", tensors, shapes=False)
-        return Works([self.allreduce([t], opts) for t in tensors], tensors)
+        tensors, op = _list(tensors), _op(opts)
+        name = "ProcessGroupGloo::allreduce_coalesced"
+        _not_empty(name, tensors)
+        for i, t in enumerate(tensors):
+            if t.layout != tensors[0].layout:
+                raise RuntimeError(f"{name}: invalid tensor layout at index {i}")
+            if t.dtype != tensors[0].dtype:
+                raise RuntimeError(f"{name}: tensors must all have the same type")
+        if tensors[0].layout != ember.strided:
+            raise RuntimeError(f"{name}: unsupported layout")
+        if len(tensors) == 1 or self._size == 1:
+            return Works([self.allreduce([t], opts) for t in tensors], tensors)
+        # One message; a tensor that stands there twice gets the sum twice, not of two.
+        flat = ember.cat([_host_copy(t).reshape(-1) for t in tensors])
+        if tensors[0].is_complex():
+            flat = ember.view_as_complex(flat.view(-1, 2))
+        kind = self._reduction("all_reduce_coalesced", flat, op)
+        if isinstance(op, PremulSum):
+            flat.mul_(op.factor)
+        timeout = getattr(opts, "timeout", None)
+        work = self._start(
+            "AllReduce", "all_reduce", [flat], [flat], tensors, op=kind, timeout=timeout
+        )
+        inner, parts = work._finish, flat.split([t.numel() for t in tensors])
+
+        def finish() -> None:
+            if inner is not None:
+                inner()
+            self._done(list(zip(tensors, parts)), None)
+
+        work._finish = finish
+        return work
 
     def reduce(
         self,
@@ -262,6 +305,10 @@ class ProcessGroup:
         if len(tensors) != 1:
             raise RuntimeError(
                 "ProcessGroupGloo::reduce: requires a single-element tensor list"
+            )
+        if getattr(opts, "rootTensor", 0) != 0:
+            raise RuntimeError(
+                f"ProcessGroupGloo::reduce: invalid root tensor: {opts.rootTensor}"
             )
         kind = self._reduction("reduce", tensors[0], op)
         if self._size == 1:
@@ -288,12 +335,12 @@ class ProcessGroup:
             root, opts = opts, None
         root = getattr(opts, "rootRank", 0) if root is None else root
         self._check_root("ProcessGroupGloo::broadcast", root)
-        _same_kind("ProcessGroupGloo::broadcast", tensors)
         at = getattr(opts, "rootTensor", 0)
         if not 0 <= at < len(tensors):
             raise RuntimeError(
                 f"ProcessGroupGloo::broadcast: invalid root tensor: {at}"
             )
+        _same_kind("ProcessGroupGloo::broadcast", tensors)
         t = tensors[at]
         work = (
             self._done([], tensors)
@@ -314,7 +361,8 @@ class ProcessGroup:
         if isinstance(inputs, Tensor):
             outputs, inputs = [outputs], [inputs]
         name = "ProcessGroupGloo::allgather"
-        _not_empty(name, inputs)
+        _not_empty(name, inputs, "input ")
+        result = outputs[0] if len(outputs) == 1 else outputs
         if len(outputs) != len(inputs):
             raise RuntimeError(
                 f"{name}: requires input/output tensor lists to have the same length"
@@ -331,11 +379,11 @@ class ProcessGroup:
         for i, t in enumerate(inputs):
             mine = outputs[0][i :: len(inputs)]
             if self._size == 1:
-                works.append(self._done([(mine[0], t)], outputs))
+                works.append(self._done([(mine[0], t)], result))
             else:
                 works.append(
                     self._start(
-                        "AllGather", "all_gather", mine, [t], outputs, timeout=timeout
+                        "AllGather", "all_gather", mine, [t], result, timeout=timeout
                     )
                 )
         if len(outputs) > 1:
@@ -343,7 +391,7 @@ class ProcessGroup:
                 work.wait()
             for row in outputs[1:]:
                 self._done(list(zip(row, outputs[0])), None)
-        return works[0] if len(works) == 1 else Works(works, outputs)
+        return works[0] if len(works) == 1 else Works(works, result)
 
     def _allgather_base(
         self, output: Tensor, given: Tensor, opts: Any = None, timeout: Any = None
@@ -380,6 +428,17 @@ class ProcessGroup:
         """`allgather` of several tensors; `outputs[rank][i]`."""
         if len(outputs) != self._size:
             raise RuntimeError("output lists should be equal to world size")
+        name = "ProcessGroupGloo::allgather_coalesced"
+        for row in outputs:
+            if len(row) != len(inputs):
+                raise RuntimeError(f"{name}: invalid output size: {len(row)}")
+            for i, (t, given) in enumerate(zip(row, inputs)):
+                if t.dtype != given.dtype:
+                    raise RuntimeError(f"{name}: invalid tensor type at index {i}")
+                if t.shape != given.shape:
+                    raise RuntimeError(
+                        f"{name}: invalid size of output tensor at index {i}"
+                    )
         works = [
             self.allgather([[row[i] for row in outputs]], [t])
             for i, t in enumerate(inputs)
@@ -408,9 +467,9 @@ class ProcessGroup:
         root = getattr(opts, "rootRank", 0) if root is None else root
         into = self._of_root("gather", root, ("output", outputs), ("input", inputs))
         if self._size == 1:
-            return self._done([(into[0], inputs[0])], outputs)
+            return self._done([(into[0], inputs[0])], into)
         return self._start(
-            "Gather", "gather", into, inputs, outputs, root=root, timeout=timeout
+            "Gather", "gather", into, inputs, into, root=root, timeout=timeout
         )
 
     def _of_root(self, op: str, root: int, many: Any, single: Any) -> list[Tensor]:
@@ -537,8 +596,23 @@ class ProcessGroup:
         timeout: Any = None,
     ) -> Work:
         """Every rank sends a tensor to every other."""
-        if len(outputs) != self._size or len(inputs) != self._size:
-            raise RuntimeError(f"all_to_all(): expected lists of {self._size} tensors")
+        name = "ProcessGroupGloo::alltoall"
+        for what, given in (("input", inputs), ("output", outputs)):
+            if len(given) != self._size:
+                raise RuntimeError(
+                    f"{name}: {what} tensor list size ({len(given)}) does not match "
+                    f"world size ({self._size})"
+                )
+            for t in given:
+                if t.dtype != given[0].dtype:
+                    raise RuntimeError(
+                        f"{name}: invalid tensor type (expected {given[0].dtype}, got "
+                        f"{t.dtype})"
+                    )
+        if inputs[0].dtype != outputs[0].dtype:
+            raise RuntimeError(
+                f"{name}: input and output tensors must have the same type"
+            )
         outputs, inputs = list(outputs), list(inputs)
         if self._size == 1:
             return self._done([(outputs[0], inputs[0])], outputs)
@@ -588,7 +662,15 @@ class ProcessGroup:
         if self._size == 1:
             return Work()
         timeout = timeout or getattr(opts, "timeout", None)
-        return self._start("Barrier", "barrier", [], [], [], timeout=timeout)
+        work = self._start("Barrier", "barrier", [], [], [], timeout=timeout)
+        before = unfinished(self._comm, work)
+
+        def finish() -> None:  # what was begun before is done, results in their places
+            for other in before:
+                other.is_completed()
+
+        work._finish = finish
+        return work
 
     def send(self, tensors: Any, rank: int, tag: int = 0) -> Work:
         """Send a tensor to one rank."""
@@ -666,9 +748,9 @@ def _op(opts: Any) -> Any:
     return opts.reduceOp if isinstance(opts, _Options) else opts
 
 
-def _not_empty(name: str, tensors: Sequence[Tensor]) -> None:
+def _not_empty(name: str, tensors: Sequence[Tensor], which: str = "") -> None:
     if not tensors:
-        raise RuntimeError(f"{name}: requires non-empty tensor list")
+        raise RuntimeError(f"{name}: requires non-empty {which}tensor list")
 
 
 def _matches(name: str, t: Tensor, first: Tensor) -> None:

@@ -11,6 +11,11 @@ from ember import Tensor
 default_pg_timeout = timedelta(minutes=30)
 
 
+def as_timedelta(timeout: timedelta | float) -> timedelta:
+    """A time; numbers are seconds."""
+    return timeout if isinstance(timeout, timedelta) else timedelta(seconds=timeout)
+
+
 class Backend(str):
     """The name of a way to communicate, in lower case. All that are here run on MPI."""
 
@@ -23,11 +28,29 @@ class Backend(str):
     FAKE = "fake"
     backend_list = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI]
     default_device_backend_map: dict[str, str] = {"cpu": GLOO, "opencl": GLOO}
+    backend_capability: dict[str, list[str]] = {
+        GLOO: ["cpu", "opencl"],
+        MPI: ["cpu", "opencl"],
+    }
+    _plugins: dict[str, Any] = {}
 
     def __new__(cls, name: str) -> Backend:
         if not isinstance(name, str):
             raise ValueError("Backend constructor parameter must be string-ish")
         return super().__new__(cls, name.lower())
+
+    @classmethod
+    def register_backend(
+        cls,
+        name: str,
+        func: Any,
+        extended_api: bool = False,
+        devices: str | list[str] | None = None,
+    ) -> None:
+        """Give a name to a way of a program's own: `_backends.py`."""
+        from ember.distributed._backends import register_backend
+
+        register_backend(name, func, extended_api, devices)
 
 
 class RedOpType(Enum):
@@ -73,6 +96,17 @@ class PremulSum:
     def __init__(self, factor: float | Tensor) -> None:
         self.factor = factor
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PremulSum):
+            return NotImplemented
+        a, b = self.factor, other.factor
+        if isinstance(a, Tensor) or isinstance(b, Tensor):
+            return isinstance(a, Tensor) and isinstance(b, Tensor) and a.equal(b)
+        return a == b
+
+    def __hash__(self) -> int:
+        return hash(RedOpType.PREMUL_SUM)
+
 
 def _make_nccl_premul_sum(factor: float | Tensor) -> PremulSum:
     return PremulSum(factor)
@@ -89,6 +123,9 @@ class _Options:
     sparseIndices: Tensor | None = None
     device_ids: Any = None
     device: Any = None
+
+    def __init__(self, **fields: Any) -> None:
+        vars(self).update(fields)
 
 
 class AllreduceOptions(_Options): ...

@@ -12,13 +12,18 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import socket
 import time
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
 from ember import _C
-from ember.distributed._errors import DistNetworkError, DistStoreError
+from ember.distributed._errors import (
+    DistNetworkError,
+    DistStoreError,
+    QueueEmptyError,
+)
 from ember.distributed._secret import secret
 
 Value = str | bytes
@@ -57,10 +62,18 @@ class Store:
         return (self.timeout if timeout is None else timeout).total_seconds()
 
     def _absent(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} does not define this method")
+        raise NotImplementedError(
+            f"Not implemented. {type(self).__name__} does not define this method"
+        )
 
     set = get = add = compare_set = check = delete_key = num_keys = _absent
-    wait = append = list_keys = _absent
+    wait = list_keys = queue_push = queue_pop = queue_len = _absent
+
+    def append(self, key: str, value: Value) -> None:
+        """Add bytes to the end of a value."""
+        before, after = b"", _bytes(value)
+        while (found := self.compare_set(key, before, after)) != after:
+            before, after = found, found + _bytes(value)
 
     def multi_get(self, keys: Sequence[str]) -> list[bytes]:
         """The values of several keys, as soon as all are there."""
@@ -79,26 +92,23 @@ class Store:
         """Another connection to the same keys."""
         return self
 
-    # Queues, one key for each entry.
-    def queue_push(self, key: str, value: Value) -> None:
-        """Put a value at the end of a queue."""
-        at = self.add(f"{key}/pushed", 1)
-        self.set(f"{key}/item/{at}", value)
-
-    def queue_pop(self, key: str, block: bool = True) -> bytes:
-        """Take the value at the head of a queue."""
-        from ember.distributed._errors import QueueEmptyError
-
-        if not block and self.queue_len(key) <= 0:
-            raise QueueEmptyError(f"queue {key} is empty")
-        at = self.add(f"{key}/popped", 1)
-        value = self.get(f"{key}/item/{at}")
-        self.delete_key(f"{key}/item/{at}")
-        return value
-
-    def queue_len(self, key: str) -> int:
-        """How many values are in a queue."""
-        return self.add(f"{key}/pushed", 0) - self.add(f"{key}/popped", 0)
+    def barrier(
+        self, key: str, world_size: int, timeout: timedelta | None = None
+    ) -> None:
+        """Return when `world_size` callers have come; the key serves again after."""
+        arrived = self.add(key, 1)
+        opened = f"{key}/open/{(arrived - 1) // world_size}"
+        if arrived % world_size == 0:
+            self.set(opened, "")
+            return
+        seconds = self._seconds(timeout)
+        try:
+            self.wait([opened], timedelta(seconds=seconds))
+        except DistStoreError:
+            raise DistStoreError(
+                f"barrier timeout after {round(seconds * 1000)}ms at {key}: "
+                f"{self.add(key, 0)} have come, of {world_size} in a round"
+            ) from None
 
 
 class _Keys(Store):
@@ -161,6 +171,26 @@ class _Keys(Store):
         """Remove a key; whether it was there."""
         return self._ask("delete", key)
 
+    def queue_push(self, key: str, value: Value) -> None:
+        """Put a value at the end of a queue."""
+        self._ask("push", key, _bytes(value))
+
+    def queue_pop(self, key: str, block: bool = True) -> bytes:
+        """Take the value at the head of a queue."""
+        seconds = self.timeout.total_seconds() if block else 0.0
+        value = self._ask("pop", key, timeout=seconds)
+        if value is None:
+            raise (
+                self._late("queue_pop", [key], seconds)
+                if block
+                else QueueEmptyError(f"queue {key} is empty")
+            )
+        return value
+
+    def queue_len(self, key: str) -> int:
+        """How many values are in a queue."""
+        return self._ask("length", key)
+
     def num_keys(self) -> int:
         """How many keys there are."""
         return self._ask("size")
@@ -179,6 +209,12 @@ class HashStore(_Keys):
 
 
 _servers: dict[int, Any] = {}  # by port; those that others may use again
+
+
+def _agent_keeps(port: int) -> bool:
+    """Whether the launcher already serves at this port, for its workers."""
+    kept = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") in ("1", "True")
+    return kept and os.environ.get("MASTER_PORT") == str(port)
 
 
 class TCPStore(_Keys):
@@ -205,9 +241,12 @@ class TCPStore(_Keys):
         use_libuv: bool = True,
     ) -> None:
         super().__init__()
-        self._timeout = timeout
+        if world_size == 0:
+            raise ValueError("TCPStore world size cannot be 0")
+        self._timeout, self._libuv = timeout, use_libuv
         self._host, self._world_size = host_name, world_size
         self._server = None
+        is_master = is_master and not _agent_keeps(port)
         if is_master:
             self._server = _servers.get(port) if multi_tenant and port else None
             if self._server is None:
@@ -242,7 +281,7 @@ class TCPStore(_Keys):
 
     host = property(lambda self: self._host, doc="The server's name.")
     port = property(lambda self: self._port, doc="Where the server listens.")
-    libuvBackend = property(lambda self: True, doc="PyTorch's server has two kinds.")
+    libuvBackend = property(lambda self: self._libuv, doc="What it was made with.")
 
     def _address(self) -> str:
         """This process's end of the connection: an interface that others can reach."""
@@ -253,7 +292,15 @@ class TCPStore(_Keys):
         return TCPStore(self._host, self._port, timeout=self.timeout)
 
     def __repr__(self) -> str:
-        return f"TCPStore(host={self._host!r}, port={self._port})"
+        own = "localhost" if self._address().startswith("127.") else self._address()
+        with socket.socket(fileno=os.dup(self._ask("descriptor"))) as end:
+            at = end.getsockname()[1]
+            client = f"fd={self._ask('descriptor')}, addr={own}:{at}"
+        server = f"TCPServer(port={self._port})" if self._server else "<nullptr>"
+        return (
+            f"TCPStore(client=TCPClient(SocketImpl({client}, "
+            f"remote={self._host}:{self._port})), server={server})"
+        )
 
 
 class PrefixStore(Store):
@@ -262,9 +309,8 @@ class PrefixStore(Store):
     def __init__(self, prefix: str, store: Store) -> None:
         super().__init__()
         if not isinstance(store, Store):
-            raise TypeError(
-                f"PrefixStore(): expected a Store, got {type(store).__name__}"
-            )
+            kind = ValueError if store is None else TypeError
+            raise kind(f"PrefixStore(): expected a Store, got {type(store).__name__}")
         self._prefix, self._store = prefix, store
 
     underlying_store = property(lambda self: self._store, doc="The other store.")
@@ -291,7 +337,15 @@ class PrefixStore(Store):
         return self._store.set(self._of(key), value)
 
     def append(self, key: str, value: Value) -> None:
-        return self._store.append(self._of(key), value)
+        return self._store.append(self._of(key), _bytes(value))
+
+    def multi_get(self, keys: Sequence[str]) -> list[bytes]:
+        return self._store.multi_get([self._of(key) for key in keys])
+
+    def multi_set(self, keys: Sequence[str], values: Sequence[Value]) -> None:
+        self._store.multi_set(
+            [self._of(key) for key in keys], list(map(_bytes, values))
+        )
 
     def get(self, key: str) -> bytes:
         return self._store.get(self._of(key))
@@ -318,6 +372,15 @@ class PrefixStore(Store):
 
     def num_keys(self) -> int:
         return self._store.num_keys()
+
+    def queue_push(self, key: str, value: Value) -> None:
+        self._store.queue_push(self._of(key), value)
+
+    def queue_pop(self, key: str, block: bool = True) -> bytes:
+        return self._store.queue_pop(self._of(key), block)
+
+    def queue_len(self, key: str) -> int:
+        return self._store.queue_len(self._of(key))
 
     def list_keys(self) -> list[str]:
         start = self._prefix + "/"
@@ -413,6 +476,35 @@ class FileStore(Store):
             there = keys.pop(_key(key), None) is not None
             write()
             return there
+
+    # A queue is a key whose value has the form of a file of keys without names.
+    def queue_push(self, key: str, value: Value) -> None:
+        with self._keys() as (keys, write):
+            keys[key] = keys.get(key, b"") + _line("", _bytes(value))
+            write()
+
+    def queue_pop(self, key: str, block: bool = True) -> bytes:
+        end = time.monotonic() + self.timeout.total_seconds()
+        while True:
+            with self._keys() as (keys, write):
+                if key in keys:
+                    (_, first), *rest = _parse(keys.pop(key))
+                    if rest:
+                        keys[key] = b"".join(_line(*item) for item in rest)
+                    write()
+                    return first
+            if not block:
+                raise QueueEmptyError(f"queue {key} is empty")
+            if time.monotonic() > end:
+                raise DistStoreError(
+                    f"queue_pop timeout after {self.timeout.total_seconds():g} s, "
+                    f"keys: {key}"
+                )
+            time.sleep(0.005)
+
+    def queue_len(self, key: str) -> int:
+        with self._keys() as (keys, _):
+            return sum(1 for _ in _parse(keys.get(key, b"")))
 
     def num_keys(self) -> int:
         with self._keys() as (keys, _):

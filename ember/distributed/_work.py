@@ -16,12 +16,19 @@ _FOREVER = 1e8
 _unfinished: deque[Work] = deque()  # keeps the memory of what nobody holds any more
 
 
+def unfinished(comm: int, but: Work) -> list[Work]:
+    """Collectives of a communicator that may still run, without one of them."""
+    return [w for w in _unfinished if w.comm == comm and w is not but and comm >= 0]
+
+
 class Work:
     """A collective that was begun.
 
     `finish` is called once when it is done, by whoever notices first: it copies results
     that had to be computed elsewhere.
     """
+
+    comm = -1
 
     def __init__(
         self,

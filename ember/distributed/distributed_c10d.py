@@ -10,7 +10,7 @@ from typing import Any
 
 from ember.distributed import _world as _mpi_world
 from ember.distributed._group import ProcessGroup, ProcessGroupGloo, ProcessGroupMPI
-from ember.distributed._options import default_pg_timeout
+from ember.distributed._options import Backend, default_pg_timeout
 from ember.distributed._stores import PrefixStore, Store
 from ember.distributed.rendezvous import rendezvous
 
@@ -84,7 +84,8 @@ is_ucc_available = is_xccl_available = is_nccl_available
 
 def is_backend_available(backend: str) -> bool:
     """Whether `init_process_group` takes this name."""
-    return backend.lower() in ("gloo", "mpi") and is_available()
+    own = backend.upper() in Backend._plugins
+    return own or (backend.lower() in ("gloo", "mpi") and is_available())
 
 
 def is_torchelastic_launched() -> bool:
@@ -112,16 +113,38 @@ def _backend_name(backend: Any) -> str:
         name = dict(pair.split(":") for pair in name.split(",")).get("cpu", "gloo")
     if name in ("nccl", "xccl", "ucc"):
         raise RuntimeError(f"Distributed package doesn't have {name.upper()} built in")
-    if name not in ("gloo", "mpi", "undefined"):
+    if name.upper() not in Backend._plugins and name not in (
+        "gloo",
+        "mpi",
+        "fake",
+        "undefined",
+    ):
         raise ValueError(f"Unknown backend type {name}; gloo and mpi are there")
     return "gloo" if name == "undefined" else name
 
 
 def _make(
-    name: str, store: Store, rank: int, size: int, timeout: timedelta
+    name: str,
+    store: Store,
+    rank: int,
+    size: int,
+    timeout: timedelta,
+    options: Any = None,
+    ranks: Sequence[int] = (),
 ) -> ProcessGroup:
-    kind = ProcessGroupMPI if name == "mpi" else ProcessGroupGloo
-    return kind(store, rank, size, timeout)
+    if name.upper() in Backend._plugins or name == "fake":
+        from ember.distributed import _backends
+
+        if name.upper() in Backend._plugins:
+            made = _backends.make(name, store, rank, size, timeout, options, ranks)
+        else:
+            made = _backends.FakeProcessGroup(rank, size)
+            made._store = store
+    else:
+        kind = ProcessGroupMPI if name == "mpi" else ProcessGroupGloo
+        made = kind(store, rank, size, timeout)
+    made._backend_name = name
+    return made
 
 
 def init_process_group(
@@ -164,7 +187,9 @@ def init_process_group(
         store.set_timeout(timeout)
     _world.starts += 1
     own = PrefixStore(f"default_pg/{_world.starts}", store)
-    _world.default_pg = _make(name, own, rank, world_size, timeout)
+    every = list(range(world_size))
+    made = _make(name, own, rank, world_size, timeout, pg_options, every)
+    _world.default_pg = made
     _world.backend = name
     _world.default_pg.group_desc = "default_pg"
     _world.groups = [_world.default_pg]
@@ -214,7 +239,8 @@ def get_backend(group: Any = None) -> str:
     """The name that `init_process_group` was given."""
     if _rank_not_in_group(group):
         raise ValueError("Invalid process group specified")
-    return _group_or_default(group).name()
+    chosen = _group_or_default(group)
+    return getattr(chosen, "_backend_name", None) or chosen.name()
 
 
 def get_backend_config(group: Any = None) -> str:
@@ -263,6 +289,30 @@ def _get_default_store() -> Store:
     return _get_default_group()._store
 
 
+def set_timeout(timeout: timedelta, group: Any = None) -> None:
+    """How long collectives of a group may take from now on."""
+    if not isinstance(timeout, timedelta):
+        raise TypeError(
+            f"Expected timeout argument to be of type datetime.timedelta, got {timeout}"
+        )
+    if _rank_not_in_group(group):
+        raise ValueError("Invalid process group specified")
+    _group_or_default(group).set_timeout(timeout)
+
+
+def _set_pg_timeout(timeout: timedelta, group: Any = None) -> None:
+    import warnings
+
+    warnings.warn(
+        "_set_pg_timeout is deprecated; use set_timeout", FutureWarning, stacklevel=2
+    )
+    set_timeout(timeout, group)
+
+
+def _get_process_group_store(group: ProcessGroup) -> Store:
+    return group._store
+
+
 def _get_process_group_name(group: ProcessGroup) -> str:
     return group.group_name
 
@@ -282,11 +332,13 @@ def new_group(
     use_local_synchronization: bool = False,
     group_desc: str | None = None,
     device_id: Any = None,
+    sort_ranks: bool = True,
 ) -> Any:
     """A group of some ranks. All ranks call this, in the same order."""
     world = _get_default_group()
     all_ranks = list(range(world.size()))
-    chosen = all_ranks if ranks is None else sorted(ranks)
+    chosen = all_ranks if ranks is None else list(ranks)
+    chosen = sorted(chosen) if sort_ranks else chosen
     if len(set(chosen)) != len(chosen):
         raise ValueError("new_group(): a rank is named twice")
     for r in chosen:
@@ -311,6 +363,8 @@ def new_group(
         chosen.index(world.rank()),
         len(chosen),
         timeout or world._timeout,
+        pg_options,
+        chosen,
     )
     made._ranks, made.group_desc = chosen, group_desc or "undefined"
     made.group_name = name

@@ -42,9 +42,19 @@ def rendezvous(
         for key, value in parse_qs(parts.query).items()
         if value[0].lstrip("-").isdigit()
     }
-    rank = rank if rank != -1 else asked.get("rank", -1)
-    world_size = world_size if world_size != -1 else asked.get("world_size", -1)
+    for name, given in (("rank", rank), ("world_size", world_size)):
+        if given != -1 and name in asked:
+            raise AssertionError(
+                f"The url: {url} has node-specific arguments(rank, world_size) already."
+            )
+    rank, world_size = asked.get("rank", rank), asked.get("world_size", world_size)
     return _handlers[parts.scheme](parts, rank, world_size, **kwargs)
+
+
+def _libuv(parts) -> bool:
+    """Which of PyTorch's two servers is asked for; ours is one, and says so."""
+    asked = parse_qs(parts.query).get("use_libuv", [os.environ.get("USE_LIBUV", "1")])
+    return asked[0] == "1"
 
 
 def _missing(scheme: str, what: str) -> ValueError:
@@ -53,14 +63,24 @@ def _missing(scheme: str, what: str) -> ValueError:
     )
 
 
-def _tcp_store(host: str, port: int, rank: int, size: int, timeout: timedelta) -> Store:
+def _tcp_store(
+    parts, host: str, port: int, rank: int, size: int, timeout: timedelta
+) -> Store:
     agent = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
     if agent:  # the launcher keeps the store; every attempt has keys of its own
         store = TCPStore(host, port, size, False, timeout, wait_for_workers=False)
         count = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
         attempt = os.environ.get("EMBER_ELASTIC_ROUND", count)
         return PrefixStore(f"/worker/attempt_{attempt}", store)
-    return TCPStore(host, port, size, rank == 0, timeout, multi_tenant=True)
+    return TCPStore(
+        host,
+        port,
+        size,
+        rank == 0,
+        timeout,
+        multi_tenant=True,
+        use_libuv=_libuv(parts),
+    )
 
 
 def _tcp(
@@ -72,7 +92,8 @@ def _tcp(
         raise _missing("tcp", "rank parameter missing")
     if size == -1:
         raise _missing("tcp", "world size parameter missing")
-    yield _tcp_store(parts.hostname, parts.port, rank, size, timeout), rank, size
+    host = parts.hostname
+    yield _tcp_store(parts, host, parts.port, rank, size, timeout), rank, size
     raise RuntimeError("Unable to perform rerendezvous using tcp:// method")
 
 
@@ -88,7 +109,7 @@ def _env(
     rank = int(value("RANK")) if rank == -1 else rank
     size = int(value("WORLD_SIZE")) if size == -1 else size
     host, port = value("MASTER_ADDR"), int(value("MASTER_PORT"))
-    yield _tcp_store(host, port, rank, size, timeout), rank, size
+    yield _tcp_store(parts, host, port, rank, size, timeout), rank, size
     raise RuntimeError("Unable to perform rerendezvous using env:// method")
 
 

@@ -9,7 +9,7 @@ tensor([-0.9189, -0.9189])
 torch.Size([3, 2])
 """
 
-from ember.distributions import transforms
+from ember.distributions import transforms as transforms
 from ember.distributions.bernoulli import Bernoulli
 from ember.distributions.beta import Beta
 from ember.distributions.binomial import Binomial

@@ -6,13 +6,14 @@ under `ember.as_torch` gets this package, too.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from ember.func._functorch import (
-    FunctionalModule,
-    FunctionalModuleWithBuffers,
-    combine_state_for_ensemble,
-    make_functional,
-    make_functional_with_buffers,
+    FunctionalModule as FunctionalModule,
+    FunctionalModuleWithBuffers as FunctionalModuleWithBuffers,
+    combine_state_for_ensemble as combine_state_for_ensemble,
+    make_functional as make_functional,
+    make_functional_with_buffers as make_functional_with_buffers,
 )
 from ember.func._grad import grad, grad_and_value, jvp, linearize, vjp
 from ember.func._jacobian import hessian, jacfwd, jacrev
@@ -25,7 +26,7 @@ from ember.func._rearrange import rearrange
 from ember.func._vmap import vmap
 
 
-def value_and_grad(func: Callable, argnums=0, has_aux: bool = False) -> Callable:
+def value_and_grad(func: Callable, argnums: int = 0, has_aux: bool = False) -> Callable:
     """`grad_and_value` with the value first.
 
     >>> import ember
@@ -52,7 +53,7 @@ def functionalize(func: Callable, *, remove: str = "mutations") -> Callable:
     return func
 
 
-def debug_unwrap(tensor, *, recurse: bool = True):
+def debug_unwrap(tensor: Any, *, recurse: bool = True) -> Any:
     """The batch behind a tensor inside `vmap`, for looking at it."""
     from ember.func._batched import Batched
 

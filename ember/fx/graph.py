@@ -7,11 +7,13 @@ import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ember.fx._codegen import CodeGen, PythonCode
-from ember.fx._codegen import _PyTreeCodeGen as _PyTreeCodeGen
-from ember.fx._codegen import _PyTreeInfo as _PyTreeInfo
-from ember.fx._names import Namespace as _Namespace
-from ember.fx._names import snake_case as _snake_case
+from ember.fx._codegen import (
+    CodeGen,
+    PythonCode,
+    _PyTreeCodeGen as _PyTreeCodeGen,
+    _PyTreeInfo as _PyTreeInfo,
+)
+from ember.fx._names import Namespace as _Namespace, snake_case as _snake_case
 from ember.fx.node import Argument, Node, Target, map_arg
 
 __all__ = ["CodeGen", "Graph", "PythonCode"]

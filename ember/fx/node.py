@@ -45,7 +45,7 @@ KINDS = (
 )
 _legal_ops = dict.fromkeys(KINDS)
 _side_effectful_functions: set[Callable] = {
-    ember._assert,
+    ember._assert,  # type: ignore[has-type]
     operator.setitem,
     setattr,
     print,

@@ -24,7 +24,7 @@ from typing import Any, Final, NamedTuple, NoReturn, Union, cast
 from ember import _lazy, _unavailable
 from ember._odds import fork, wait
 from ember.futures import Future
-from ember.nn.modules.module import Module
+from ember.nn.modules.module import Module as Module
 
 _REASON = "ember has no TorchScript compiler; programs run as Python"
 

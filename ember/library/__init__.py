@@ -21,7 +21,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ember import _lazy
-from ember.library._custom_op import CustomOpDef, add_kernel, find, register
+from ember.library._custom_op import (
+    CustomOpDef,
+    add_kernel as add_kernel,
+    find as find,
+    register as register,
+)
 from ember.library._opcheck import opcheck
 from ember.library._schema import infer_schema
 

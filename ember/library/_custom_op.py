@@ -228,7 +228,7 @@ class CustomOpDef:
             return values
         device = _device_of(values)
         dtype = self._autocast.get(device or "")
-        if dtype is None or not ember.is_autocast_enabled(device):
+        if dtype is None or not ember.is_autocast_enabled(device or ""):
             return values
 
         def cast(value: Any) -> Any:

@@ -15,7 +15,7 @@ tensor([0, 2, 3])
 
 import ember
 from ember import Tensor
-from ember.nested._tensor import NestedTensor, from_parts
+from ember.nested._tensor import NestedTensor as NestedTensor, from_parts as from_parts
 
 __all__ = [
     "as_nested_tensor",

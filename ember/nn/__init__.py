@@ -3,18 +3,24 @@
 `modules/` has the layers, `functional/` what they compute, `init` how they start.
 """
 
+from typing import TYPE_CHECKING
+
 from ember import _lazy
 from ember.nn.parameter import (
-    Buffer,
-    Parameter,
-    UninitializedBuffer,
-    UninitializedParameter,
+    Buffer as Buffer,
+    Parameter as Parameter,
+    UninitializedBuffer as UninitializedBuffer,
+    UninitializedParameter as UninitializedParameter,
 )
 
-from ember.nn import functional, init  # isort: skip
+from ember.nn import functional as functional, init as init  # isort: skip
 from ember.nn.modules import *
 
-from ember.nn import modules, parameter, utils  # isort: skip
+from ember.nn import (  # isort: skip
+    modules as modules,
+    parameter as parameter,
+    utils as utils,
+)
 
 
 def factory_kwargs(kwargs: dict | None) -> dict:
@@ -38,4 +44,5 @@ def factory_kwargs(kwargs: dict | None) -> dict:
     return given
 
 
-__getattr__ = _lazy.missing(__name__)
+if not TYPE_CHECKING:  # a checker reports what is not here
+    __getattr__ = _lazy.missing(__name__)

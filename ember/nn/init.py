@@ -3,9 +3,11 @@ same seeds give the same values as in PyTorch.
 """
 
 import math
+from typing import TYPE_CHECKING
 
 import ember
 from ember import Tensor, _lazy
+from ember._types import RNG
 from ember.autograd.grad_mode import no_grad
 
 
@@ -33,14 +35,16 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 @no_grad()
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator=None) -> Tensor:
+def uniform_(
+    tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: RNG | None = None
+) -> Tensor:
     """Uniform in [a, b)."""
     return tensor.uniform_(a, b, generator=generator)
 
 
 @no_grad()
 def normal_(
-    tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator=None
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: RNG | None = None
 ) -> Tensor:
     """Normal with this mean and standard deviation."""
     return tensor.normal_(mean, std, generator=generator)
@@ -53,7 +57,7 @@ def trunc_normal_(
     std: float = 1.0,
     a: float = -2.0,
     b: float = 2.0,
-    generator=None,
+    generator: RNG | None = None,
 ) -> Tensor:
     """Normal, drawn again where it falls outside [a, b].
 
@@ -177,14 +181,18 @@ def _fan(tensor: Tensor, mode: str) -> int:
     return fan_in if mode == "fan_in" else fan_out
 
 
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor:
+def xavier_uniform_(
+    tensor: Tensor, gain: float = 1.0, generator: RNG | None = None
+) -> Tensor:
     """Uniform, variance 2 / (fan_in + fan_out) times gain² (Glorot and Bengio)."""
     std = gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     bound = math.sqrt(3.0) * std
     return uniform_(tensor, -bound, bound, generator)
 
 
-def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor:
+def xavier_normal_(
+    tensor: Tensor, gain: float = 1.0, generator: RNG | None = None
+) -> Tensor:
     """Normal, variance 2 / (fan_in + fan_out) times gain² (Glorot and Bengio)."""
     std = gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return normal_(tensor, 0.0, std, generator)
@@ -195,7 +203,7 @@ def kaiming_uniform_(
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator=None,
+    generator: RNG | None = None,
 ) -> Tensor:
     """Uniform, variance gain² / fan (arXiv:1502.01852)."""
     if 0 in tensor.shape:
@@ -210,7 +218,7 @@ def kaiming_normal_(
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator=None,
+    generator: RNG | None = None,
 ) -> Tensor:
     """Normal, variance gain² / fan (arXiv:1502.01852)."""
     if 0 in tensor.shape:
@@ -227,7 +235,9 @@ def _nothing_to_do(tensor: Tensor) -> Tensor:
 
 
 @no_grad()
-def orthogonal_(tensor: Tensor, gain: float = 1, generator=None) -> Tensor:
+def orthogonal_(
+    tensor: Tensor, gain: float = 1, generator: RNG | None = None
+) -> Tensor:
     """A (semi-)orthogonal matrix (arXiv:1312.6120)."""
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
@@ -247,7 +257,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator=None) -> Tensor:
 
 @no_grad()
 def sparse_(
-    tensor: Tensor, sparsity: float, std: float = 0.01, generator=None
+    tensor: Tensor, sparsity: float, std: float = 0.01, generator: RNG | None = None
 ) -> Tensor:
     """Normal, with a fraction of every column set to zero."""
     if tensor.ndimension() != 2:
@@ -286,4 +296,5 @@ kaiming_normal = _deprecated(kaiming_normal_)
 sparse = _deprecated(sparse_)
 
 
-__getattr__ = _lazy.missing(__name__)
+if not TYPE_CHECKING:  # a checker reports what is not here
+    __getattr__ = _lazy.missing(__name__)

@@ -1,8 +1,12 @@
 """Parameters and buffers: tensors that a Module registers when they are assigned."""
 
+from collections.abc import Sequence
+from typing import Any, Self
+
 import ember
 from ember import _C, _lazy
 from ember._C import Tensor
+from ember._types import DeviceLike, Dtype
 
 
 class _ParameterMeta(type(Tensor)):  # type: ignore[misc]
@@ -29,16 +33,16 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     __torch_function__ = _C._disabled_torch_function_impl
 
-    def __new__(cls, data=None, requires_grad: bool = True):
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = ember.empty(0)
         elif type(data) is not Tensor and hasattr(data, "_as_parameter"):
             return data._as_parameter(requires_grad)  # a DTensor stays one
         elif type(data) is not Tensor and _is_of_subclass(data):
-            return _of_subclass(data, requires_grad)
+            return _of_subclass(data, requires_grad)  # type: ignore[return-value]
         return Tensor._make_subclass(cls, data, requires_grad)
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) in memo:
             return memo[id(self)]
         data = self.detach().clone()
@@ -48,7 +52,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
 
-    def __reduce_ex__(self, protocol):
+    def __reduce_ex__(self, protocol: Any) -> Any:
         from collections import OrderedDict
 
         args: tuple = (self.detach(), self.requires_grad, OrderedDict())
@@ -100,7 +104,7 @@ class Buffer(Tensor):
 
     __torch_function__ = _C._disabled_torch_function_impl
 
-    def __new__(cls, data=None, *, persistent: bool = True):
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
         if data is None:
             data = ember.empty(0)
         made = Tensor._make_subclass(cls, data, data.requires_grad)
@@ -123,7 +127,7 @@ class UninitializedTensorMixin:
     cls_to_become: type
 
     @property
-    def shape(self):
+    def shape(self) -> Any:
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. "
             "This error usually happens in `load_state_dict` when trying to load "
@@ -132,7 +136,7 @@ class UninitializedTensorMixin:
             "attributes."
         )
 
-    def share_memory_(self):
+    def share_memory_(self) -> Self:
         raise RuntimeError(
             "Can't share memory on an uninitialized parameter or buffer. "
             "Call `forward` to initialize the parameters before calling "
@@ -140,7 +144,9 @@ class UninitializedTensorMixin:
         )
 
     @classmethod
-    def __torch_function__(cls, func, types, args=(), kwargs=None):
+    def __torch_function__(
+        cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         name = getattr(func, "__name__", "")
         if name in _ALLOWED:
             with _C.DisableTorchFunctionSubclass():
@@ -153,7 +159,12 @@ class UninitializedTensorMixin:
             "calling torch functions"
         )
 
-    def materialize(self, shape, device=None, dtype=None) -> None:
+    def materialize(
+        self,
+        shape: Sequence[int],
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
+    ) -> None:
         """Become an ordinary tensor of this shape, its values not yet set."""
         device = self.device if device is None else device  # type: ignore
         dtype = self.dtype if dtype is None else dtype  # type: ignore
@@ -163,7 +174,7 @@ class UninitializedTensorMixin:
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
 
-    def __reduce_ex__(self, protocol):
+    def __reduce_ex__(self, protocol: Any) -> Any:
         args = self.requires_grad, self.device, self.dtype  # type: ignore
         return type(self), args
 
@@ -180,11 +191,16 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
     cls_to_become: type = Parameter
 
-    def __new__(cls, requires_grad: bool = True, device=None, dtype=None):
+    def __new__(
+        cls,
+        requires_grad: bool = True,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
+    ) -> Self:
         data = ember.empty(0, device=device, dtype=dtype)
         return Tensor._make_subclass(cls, data, requires_grad)
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
             made = type(self)(self.requires_grad, self.device, self.dtype)
             memo[id(self)] = made
@@ -197,14 +213,20 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     __torch_function__ = _C._disabled_torch_function_impl
     cls_to_become: type = Buffer  # a plain Tensor has another layout
 
-    def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
+    def __new__(
+        cls,
+        requires_grad: bool = False,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
+        persistent: bool = True,
+    ) -> Self:
         data = ember.empty(0, device=device, dtype=dtype)
         made = Tensor._make_subclass(cls, data, requires_grad)
         made.persistent = persistent
         return made
 
 
-def is_lazy(param) -> bool:
+def is_lazy(param: object) -> bool:
     """Whether a parameter or buffer still waits for its shape."""
     return isinstance(param, (UninitializedParameter, UninitializedBuffer))
 

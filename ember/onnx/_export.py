@@ -10,6 +10,7 @@ from ember.export.exported_program import ExportedProgram
 from ember.export.graph_signature import InputKind
 from ember.fx import Node
 from ember.onnx import OnnxExporterError, TensorProtoDataType
+from ember.version import pip_install
 
 OPSET = 18
 _CODES = {
@@ -190,7 +191,7 @@ def build(
         import onnx
     except ImportError as error:
         raise ImportError(
-            'onnx.export(): the package onnx is needed: pip install "ember-dl[onnx]"'
+            f"onnx.export(): the package onnx is needed: {pip_install('onnx')}"
         ) from error
     writer, values = Writer(onnx), {}
     inputs: list[Any] = []

@@ -1,7 +1,7 @@
 """OpenCL devices: ``ember.device("opencl")``.
 
 The OpenCL loader is opened on first use, never before: the system's, or the one of the
-pyopencl package together with PoCL's CPU device; ``pip install "ember-dl[opencl]"``
+pyopencl package together with PoCL's CPU device; ``pip install "embergrad[opencl]"``
 brings both. Devices are ``opencl:0``, ``opencl:1`` ..., GPUs first.
 
 ============================  =======================================================

@@ -15,10 +15,11 @@ import ember
 from ember import _C, _cache
 from ember._cache import Private
 from ember.opencl import builds
+from ember.version import pip_install
 
 _INSTALL = (
     "install the OpenCL driver of your device's vendor, or, for a device that runs on "
-    'the CPU: pip install "ember-dl[opencl]"'
+    f"the CPU: {pip_install('opencl')}"
 )
 _CACHE_MEGABYTES = 512
 # None: nothing was tried yet; a list: names of devices; a str: why there are none

@@ -3,6 +3,8 @@
 `optimizer` has what all share; each family has a file with one plain implementation.
 """
 
+from typing import TYPE_CHECKING
+
 from ember import _lazy
 from ember.optim import lr_scheduler
 from ember.optim._swap import swap_in_optimizer_params_and_state
@@ -14,8 +16,8 @@ from ember.optim.lbfgs import LBFGS
 from ember.optim.muon import Muon
 from ember.optim.optimizer import (
     Optimizer,
-    register_optimizer_step_post_hook,
-    register_optimizer_step_pre_hook,
+    register_optimizer_step_post_hook as register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook as register_optimizer_step_pre_hook,
 )
 from ember.optim.sgd import SGD
 from ember.optim.sparse_adam import SparseAdam
@@ -42,4 +44,5 @@ __all__ = [
 ]
 
 
-__getattr__ = _lazy.missing(__name__)
+if not TYPE_CHECKING:  # a checker reports what is not here
+    __getattr__ = _lazy.missing(__name__)

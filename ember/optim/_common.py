@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Collection
+from typing import Any
 
 import ember
 from ember import _C, Tensor
@@ -9,13 +10,13 @@ from ember import _C, Tensor
 _strided = ember.strided
 
 
-def check(ok: bool, what: str, value) -> None:
+def check(ok: bool, what: str, value: Any) -> None:
     """Raise PyTorch's error for an option out of range."""
     if not ok:
         raise ValueError(f"Invalid {what}: {value}")
 
 
-def check_lr(lr) -> None:
+def check_lr(lr: Any) -> None:
     """A learning rate is a non-negative number or a tensor of one."""
     if isinstance(lr, Tensor):
         if lr.numel() != 1:
@@ -24,7 +25,7 @@ def check_lr(lr) -> None:
         check(lr >= 0.0, "learning rate", lr)
 
 
-def check_betas(betas) -> None:
+def check_betas(betas: Any) -> None:
     """Two averaging factors in [0, 1)."""
     pair = betas[0], betas[1]  # of an endless list, too
     if len({isinstance(beta, Tensor) for beta in pair}) > 1:
@@ -33,7 +34,7 @@ def check_betas(betas) -> None:
         check(0.0 <= beta < 1.0, f"beta parameter at index {i}", beta)
 
 
-def number(value) -> float:
+def number(value: Any) -> float:
     """A learning rate as a number, also if it was given as a tensor."""
     return value.item() if isinstance(value, Tensor) else value
 
@@ -43,7 +44,7 @@ def real(t: Tensor) -> Tensor:
     return ember.view_as_real(t) if t.is_complex() else t
 
 
-def collect(optimizer, group: dict, start) -> tuple[list, list, list[dict]]:
+def collect(optimizer: Any, group: dict, start: Any) -> tuple[list, list, list[dict]]:
     """The parameters of a group that have a gradient, these, and their states.
 
     `start(p, state, group)` fills a state that is empty. Complex tensors are given as
@@ -92,7 +93,7 @@ def _arguments(op: str) -> tuple[list[str], list[str]]:
 
 
 def make_step(
-    name: str, found: tuple, group: dict, without: Collection[str] = (), **options
+    name: str, found: tuple, group: dict, without: Collection[str] = (), **options: Any
 ) -> None:
     """Make the step `name`, a row of core/optim_formulas.h, for what `collect` found.
 
@@ -107,7 +108,7 @@ def make_step(
     getattr(_C, op)(params, grads, *kept, **given, **options)
 
 
-def check_implementation(foreach, fused) -> None:
+def check_implementation(foreach: bool | None, fused: bool | None) -> None:
     """These choose among PyTorch's implementations; ember has one of each."""
     if foreach and fused:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")

@@ -5,6 +5,7 @@
 import math
 import types
 from collections.abc import Callable
+from typing import Any
 
 from ember.optim._scheduler import LRScheduler, copy_of, set_rates
 from ember.optim.optimizer import Optimizer
@@ -125,7 +126,7 @@ class CyclicLR(LRScheduler):
             for low, high in zip(self.base_lrs, self.max_lrs)
         ]
 
-    def state_dict(self) -> dict:
+    def state_dict(self) -> dict[str, Any]:
         """State; of a scale function only what a callable object holds."""
         state = super().state_dict()
         custom = state.pop("_scale_fn_custom")
@@ -134,7 +135,7 @@ class CyclicLR(LRScheduler):
             state["_scale_fn_custom"] = custom.__dict__.copy()
         return state
 
-    def load_state_dict(self, state_dict: dict) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore what `state_dict` gave."""
         state = dict(state_dict)
         custom = state.pop("_scale_fn_custom", None)

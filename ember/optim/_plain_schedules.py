@@ -7,6 +7,7 @@ import types
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from ember.optim._scheduler import LRScheduler
 from ember.optim.optimizer import Optimizer
@@ -41,7 +42,7 @@ class _OfFunctions(LRScheduler):
         self.lr_lambdas = _lambda_list(lr_lambda, optimizer)
         super().__init__(optimizer, last_epoch)
 
-    def state_dict(self) -> dict:
+    def state_dict(self) -> dict[str, Any]:
         """State; of the lambdas only what callable objects hold."""
         state = super().state_dict()
         lambdas = state.pop("lr_lambdas")
@@ -51,7 +52,7 @@ class _OfFunctions(LRScheduler):
         ]
         return state
 
-    def load_state_dict(self, state_dict: dict) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore what `state_dict` gave."""
         state = dict(state_dict)
         for f, saved in zip(self.lr_lambdas, state.pop("lr_lambdas")):
@@ -73,7 +74,12 @@ class LambdaLR(_OfFunctions):
 class MultiplicativeLR(_OfFunctions):
     """The rate multiplied by a function of the epoch at each step."""
 
-    def __init__(self, optimizer: Optimizer, lr_lambda, last_epoch: int = -1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
+        last_epoch: int = -1,
+    ) -> None:
         given = lr_lambda if isinstance(lr_lambda, (list, tuple)) else [lr_lambda]
         for f in given:
             if not callable(f):

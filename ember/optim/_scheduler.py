@@ -18,7 +18,7 @@ EPOCH_DEPRECATION_WARNING = (
 )
 
 
-def copy_of(rate):
+def copy_of(rate: Any) -> Any:
     """A rate that does not change when the tensor it was does."""
     return rate.clone() if isinstance(rate, Tensor) else rate
 
@@ -75,15 +75,15 @@ class LRScheduler:
         finally:
             self._is_initial = False
 
-    def state_dict(self) -> dict:
+    def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer."""
         return {k: v for k, v in self.__dict__.items() if k != "optimizer"}
 
-    def load_state_dict(self, state_dict: dict) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore what `state_dict` gave."""
         self.__dict__.update(state_dict)
 
-    def get_last_lr(self) -> list:
+    def get_last_lr(self) -> list[float]:
         """The rates that are set now."""
         return self._last_lr
 

@@ -1,5 +1,6 @@
 """An optimizer working on other parameters than its own for a while."""
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import ember
@@ -11,7 +12,7 @@ def swap_in_optimizer_params_and_state(
     optimizer: Optimizer,
     swapin_parameters: "dict[str, ember.Tensor]",
     swapin_optim_state: dict,
-):
+) -> Iterator[None]:
     """Let `optimizer` act on given parameters, with a given `state_dict`, inside.
 
     Parameters come in the order in which the optimizer got its own. Changes in place

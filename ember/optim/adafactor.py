@@ -3,6 +3,7 @@
 import math
 
 import ember
+from ember._types import Parameters, Rate
 from ember.optim._common import (
     advance,
     check,
@@ -19,8 +20,8 @@ class Adafactor(Optimizer):
 
     def __init__(
         self,
-        params,
-        lr=1e-2,
+        params: Parameters,
+        lr: Rate = 1e-2,
         beta2_decay: float = -0.8,
         eps: tuple[float | None, float] = (None, 1e-3),
         d: float = 1.0,

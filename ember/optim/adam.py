@@ -1,6 +1,7 @@
 """Adam, AdamW and their relatives Adamax, NAdam and RAdam."""
 
 import ember
+from ember._types import Parameters, Rate
 from ember.optim._common import (
     check,
     check_betas,
@@ -43,8 +44,8 @@ class Adam(Optimizer):
 
     def __init__(
         self,
-        params,
-        lr=1e-3,
+        params: Parameters,
+        lr: Rate = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
@@ -98,8 +99,8 @@ class AdamW(Adam):
 
     def __init__(
         self,
-        params,
-        lr=1e-3,
+        params: Parameters,
+        lr: Rate = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 1e-2,
@@ -132,8 +133,8 @@ class Adamax(Optimizer):
 
     def __init__(
         self,
-        params,
-        lr=2e-3,
+        params: Parameters,
+        lr: Rate = 2e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
@@ -173,8 +174,8 @@ class NAdam(Optimizer):
 
     def __init__(
         self,
-        params,
-        lr=2e-3,
+        params: Parameters,
+        lr: Rate = 2e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
@@ -219,8 +220,8 @@ class RAdam(Optimizer):
 
     def __init__(
         self,
-        params,
-        lr=1e-3,
+        params: Parameters,
+        lr: Rate = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,

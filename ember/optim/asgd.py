@@ -1,6 +1,7 @@
 """Averaged stochastic gradient descent."""
 
 import ember
+from ember._types import Parameters, Rate
 from ember.optim._common import check, check_lr, collect, make_step, number, scalar
 from ember.optim.optimizer import Optimizer
 
@@ -10,8 +11,8 @@ class ASGD(Optimizer):
 
     def __init__(
         self,
-        params,
-        lr=1e-2,
+        params: Parameters,
+        lr: Rate = 1e-2,
         lambd: float = 1e-4,
         alpha: float = 0.75,
         t0: float = 1e6,

@@ -3,8 +3,11 @@ and 7). A step evaluates its closure many times.
 """
 
 from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
 
 import ember
+from ember._types import Parameters, Rate
 from ember.optim._common import check_lr, real
 from ember.optim.optimizer import Optimizer
 
@@ -30,8 +33,8 @@ class LBFGS(Optimizer):
 
     def __init__(
         self,
-        params,
-        lr=1,
+        params: Parameters,
+        lr: Rate = 1,
         max_iter: int = 20,
         max_eval: int | None = None,
         tolerance_grad: float = 1e-7,
@@ -74,7 +77,7 @@ class LBFGS(Optimizer):
             offset += count
 
     @ember.no_grad()
-    def step(self, closure):
+    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
         """Run up to `max_iter` iterations; the loss before them."""
         group = self.param_groups[0]
         search = group["line_search_fn"]

@@ -5,8 +5,9 @@ watches a metric.
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from ember import _lazy
+from ember import Tensor, _lazy
 from ember.optim._cyclic import CyclicLR, OneCycleLR
 from ember.optim._plain_schedules import (
     ConstantLR,
@@ -123,11 +124,11 @@ class SequentialLR(LRScheduler):
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()
 
-    def state_dict(self) -> dict:
+    def state_dict(self) -> dict[str, Any]:
         """State, with that of the schedulers inside."""
         return _nested_state(self)
 
-    def load_state_dict(self, state_dict: dict) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore what `state_dict` gave."""
         _load_nested(self, state_dict)
 
@@ -149,11 +150,11 @@ class ChainedScheduler(LRScheduler):
             scheduler.step()
         self._last_lr = _rates(self._schedulers[-1].optimizer)
 
-    def state_dict(self) -> dict:
+    def state_dict(self) -> dict[str, Any]:
         """State, with that of the schedulers inside."""
         return _nested_state(self)
 
-    def load_state_dict(self, state_dict: dict) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore what `state_dict` gave."""
         _load_nested(self, state_dict)
 
@@ -162,7 +163,7 @@ def _rates(optimizer: Optimizer) -> list:
     return [copy_of(group["lr"]) for group in optimizer.param_groups]
 
 
-def _nested_state(scheduler) -> dict:
+def _nested_state(scheduler) -> dict[str, Any]:
     state = {
         k: v
         for k, v in scheduler.__dict__.items()
@@ -240,7 +241,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.num_bad_epochs = 0
 
     def step(  # type: ignore[override]
-        self, metrics, epoch: int | None = None
+        self, metrics: float | Tensor, epoch: int | None = None
     ) -> None:
         """Tell the metric of an epoch."""
         current = float(metrics)
@@ -310,4 +311,5 @@ __all__ = [
 ]
 
 
-__getattr__ = _lazy.missing(__name__)
+if not TYPE_CHECKING:  # a checker reports what is not here
+    __getattr__ = _lazy.missing(__name__)

@@ -3,6 +3,7 @@
 import math
 
 import ember
+from ember._types import Parameters
 from ember.optim._common import check, check_lr, number
 from ember.optim.optimizer import Optimizer
 
@@ -15,7 +16,7 @@ class Muon(Optimizer):
 
     def __init__(
         self,
-        params,
+        params: Parameters,
         lr: float = 1e-3,
         weight_decay: float = 0.1,
         momentum: float = 0.95,

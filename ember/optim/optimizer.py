@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import chain
+from typing import Any
 
 import ember
 from ember import _C, _lazy
@@ -65,7 +66,7 @@ class Optimizer:
         for group in groups:
             self.add_param_group(dict(group))
 
-    def __init_subclass__(cls, **kwargs) -> None:
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "step" in cls.__dict__:
             step = Optimizer.profile_hook_step(cls.step)
@@ -109,7 +110,7 @@ class Optimizer:
         self._optimizer_load_state_dict_pre_hooks: dict = {}
         self._optimizer_load_state_dict_post_hooks: dict = {}
 
-    def step(self, closure: Callable | None = None):
+    def step(self, closure: Callable | None = None) -> Any:
         """Change the parameters once; with a closure, return the loss it gives."""
         if self._hooked or _global_pre_hooks or _global_post_hooks or _profiled():
             args = (self,) if closure is None else (self, closure)
@@ -243,7 +244,7 @@ class Optimizer:
 
     # --- checkpoints ----------------------------------------------------------------
 
-    def state_dict(self) -> dict:
+    def state_dict(self) -> dict[str, Any]:
         """State and groups, with parameters replaced by their numbers."""
         for hook in list(self._optimizer_state_dict_pre_hooks.values()):
             hook(self)
@@ -265,7 +266,7 @@ class Optimizer:
             result = result if changed is None else changed
         return result
 
-    def load_state_dict(self, state_dict: dict) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore what `state_dict` gave; state takes the parameters' dtype."""
         state_dict = dict(state_dict)
         for hook in list(self._optimizer_load_state_dict_pre_hooks.values()):
@@ -314,7 +315,7 @@ class Optimizer:
             return type(value)(self._restored(param, v) for v in value)
         return value
 
-    def __getstate__(self) -> dict:
+    def __getstate__(self) -> dict[str, Any]:
         return {
             "defaults": self.defaults,
             "state": self.state,

@@ -1,6 +1,7 @@
 """Stochastic gradient descent."""
 
 import ember
+from ember._types import Parameters, Rate
 from ember.optim._common import check, check_lr, make_step, number
 from ember.optim.optimizer import Optimizer
 
@@ -17,11 +18,11 @@ class SGD(Optimizer):
 
     def __init__(
         self,
-        params,
-        lr=1e-3,
+        params: Parameters,
+        lr: Rate = 1e-3,
         momentum: float = 0,
         dampening: float = 0,
-        weight_decay=0,
+        weight_decay: float = 0,
         nesterov: bool = False,
         *,
         maximize: bool = False,

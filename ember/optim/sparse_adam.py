@@ -3,6 +3,7 @@
 import math
 
 import ember
+from ember._types import Parameters, Rate
 from ember.optim._common import check, check_betas, check_lr, number
 from ember.optim.optimizer import Optimizer
 
@@ -12,8 +13,8 @@ class SparseAdam(Optimizer):
 
     def __init__(
         self,
-        params,
-        lr=1e-3,
+        params: Parameters,
+        lr: Rate = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         maximize: bool = False,

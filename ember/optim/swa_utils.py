@@ -3,8 +3,10 @@
 import math
 from collections.abc import Callable, Iterable
 from copy import deepcopy
+from typing import Any
 
 import ember
+from ember._types import DeviceLike
 from ember.nn import Module
 from ember.optim._scheduler import LRScheduler, copy_of
 from ember.optim.optimizer import Optimizer
@@ -133,7 +135,7 @@ class AveragedModel(Module):
     def __init__(
         self,
         model: Module,
-        device=None,
+        device: DeviceLike | None = None,
         avg_fn: Callable | None = None,
         multi_avg_fn: Callable | None = None,
         use_buffers: bool = False,
@@ -152,7 +154,7 @@ class AveragedModel(Module):
         self.multi_avg_fn = multi_avg_fn
         self.use_buffers = use_buffers
 
-    def forward(self, *args, **kwargs):
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self.module(*args, **kwargs)
 
     def _values(self, module: Module) -> list:
@@ -183,7 +185,9 @@ class AveragedModel(Module):
 
 
 @ember.no_grad()
-def update_bn(loader: Iterable, model: Module, device=None) -> None:
+def update_bn(
+    loader: Iterable, model: Module, device: DeviceLike | None = None
+) -> None:
     """Compute the statistics of batch norm again, by one pass over the data."""
     norms = [m for m in model.modules() if hasattr(m, "running_mean") and m.training]
     momenta = {m: m.momentum for m in norms if m.running_mean is not None}

@@ -22,11 +22,13 @@ from enum import Enum
 from typing import Any
 
 from ember import _C, _lazy
-from ember._files import replacing
-from ember.profiler.events import EventAverage as EventAverage
-from ember.profiler.events import EventList as EventList
-from ember.profiler.events import FunctionEvent as FunctionEvent
-from ember.profiler.events import from_core
+from ember._files import replacing as replacing
+from ember.profiler.events import (
+    EventAverage as EventAverage,
+    EventList as EventList,
+    FunctionEvent as FunctionEvent,
+    from_core as from_core,
+)
 
 __all__ = [
     "DeviceType",

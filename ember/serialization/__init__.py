@@ -10,14 +10,16 @@ import os
 import pickle
 import sys
 from functools import partial
+from typing import Any
 
 from ember import _C, _lazy
+from ember._types import FileLike
 from ember.serialization._options import (
     LoadEndianness,
     SourceChangeWarning,
     StorageType,
     check_module_version_greater_or_equal,
-    default_order,
+    default_order as default_order,
     default_restore_location,
     get_crc32_options,
     get_default_load_endianness,
@@ -26,7 +28,7 @@ from ember.serialization._options import (
     mkdtemp,
     normalize_storage_type,
     register_package,
-    restored_by_package,
+    restored_by_package as restored_by_package,
     set_crc32_options,
     set_default_load_endianness,
     set_default_mmap_options,
@@ -37,8 +39,8 @@ from ember.serialization._options import (
 
 def save(
     obj: object,
-    f,
-    pickle_module=pickle,
+    f: FileLike,
+    pickle_module: Any = pickle,
     pickle_protocol: int = 2,
     _use_new_zipfile_serialization: bool = True,
 ) -> None:
@@ -90,14 +92,14 @@ def _save_to_path(content: "_Content", path) -> None:
 
 
 def load(
-    f,
-    map_location=None,
-    pickle_module=None,
+    f: FileLike,
+    map_location: Any = None,
+    pickle_module: Any = None,
     *,
     weights_only: bool | None = None,
     mmap: bool | None = None,
-    **pickle_load_args,
-):
+    **pickle_load_args: Any,
+) -> Any:
     """Read what `save` (ember's or PyTorch's) wrote.
 
     `map_location` is a device, a dictionary from saved to wanted devices or a function
@@ -171,7 +173,7 @@ def _is_path(f) -> bool:
 class _Content:
     """What a checkpoint will hold: made before a file is touched, since it may fail."""
 
-    def __init__(self, obj, protocol: int) -> None:
+    def __init__(self, obj: Any, protocol: int) -> None:
         from ember.serialization._pickle import Pickler
 
         self.text = io.BytesIO()
@@ -179,7 +181,7 @@ class _Content:
         pickler.dump(obj)
         self.storages = pickler.storages
 
-    def write(self, file, root: str) -> None:
+    def write(self, file: Any, root: str) -> None:
         """Write a checkpoint to a binary file."""
         if not hasattr(file, "seekable") or not file.seekable():
             whole = io.BytesIO()
@@ -205,7 +207,7 @@ class _Content:
 class _OldContent(_Content):
     """The same in the format from before PyTorch 1.6: see `_before_zip`."""
 
-    def __init__(self, obj, protocol: int) -> None:
+    def __init__(self, obj: Any, protocol: int) -> None:
         from ember.serialization._before_zip import OldPickler
 
         self.text = io.BytesIO()
@@ -213,7 +215,7 @@ class _OldContent(_Content):
         pickler.dump(obj)
         self.storages, self.sizes = pickler.storages, pickler.sizes
 
-    def write(self, file, root: str) -> None:
+    def write(self, file: Any, root: str) -> None:
         """Write a checkpoint to a binary file."""
         from ember.serialization._before_zip import write_pickled
 
@@ -224,13 +226,17 @@ class Reader:
     """How the parts of a checkpoint become objects, whatever its format."""
 
     def __init__(
-        self, map_location, safe: dict | None, pickle_args: dict, pickle_module=None
+        self,
+        map_location: Any,
+        safe: dict | None,
+        pickle_args: dict,
+        pickle_module: Any = None,
     ) -> None:
         self.map_location, self.safe = map_location, safe
         self.pickle_module = pickle_module
         self.pickle_args = {"encoding": "utf-8", **pickle_args}
 
-    def unpickle(self, file, storage, made: dict | None = None):
+    def unpickle(self, file: Any, storage: Any, made: dict | None = None) -> Any:
         """The next object of a file. `storage` finds storages, `made` has tensors."""
         from ember.serialization._unpickle import SafeUnpickler, unpickler_of
 
@@ -248,7 +254,7 @@ class Reader:
                 f"load(): the pickle is damaged ({type(error).__name__}: {error})"
             ) from error
 
-    def restore(self, stored, location: str):
+    def restore(self, stored: Any, location: str) -> Any:
         """A storage on the device where it is wanted."""
         from ember.serialization import _storage_io
 
@@ -389,7 +395,7 @@ class safe_globals:
         self.before = dict(_safe_globals)
         add_safe_globals(self.added)
 
-    def __exit__(self, *exc) -> None:
+    def __exit__(self, *exc: Any) -> None:
         _safe_globals.clear()
         _safe_globals.update(self.before)
 
@@ -401,7 +407,7 @@ def _safe_names() -> dict:
     }
 
 
-def get_unsafe_globals_in_checkpoint(f) -> list[str]:
+def get_unsafe_globals_in_checkpoint(f: FileLike) -> list[str]:
     """The names in a zip checkpoint that restricted loading would refuse.
 
     Nothing is loaded to find them.

@@ -10,6 +10,8 @@ tensor([[0., 2.],
         [3., 0.]])
 """
 
+from typing import TYPE_CHECKING
+
 import ember
 from ember import Tensor, _lazy
 from ember._functions import lowrank as _lowrank
@@ -27,8 +29,12 @@ from ember.sparse._legacy import (
     ShortTensor,
 )
 from ember.sparse._matmul import sampled_addmm
-from ember.sparse._table import TABLE, handles
-from ember.sparse._tensor import LAYOUT_NAMES, SparseTensor, wrap
+from ember.sparse._table import TABLE as TABLE, handles as handles
+from ember.sparse._tensor import (
+    LAYOUT_NAMES as LAYOUT_NAMES,
+    SparseTensor,
+    wrap as wrap,
+)
 
 __all__ = [
     "BFloat16Tensor",
@@ -213,7 +219,8 @@ handles("sparse.sum")(sum)
 
 # Written in terms of products, which sparse tensors have.
 for _function in (_lowrank.svd_lowrank, _lowrank.pca_lowrank, _lowrank.lobpcg):
-    TABLE[_function] = _function.__wrapped__
+    TABLE[_function] = _function.__wrapped__  # type: ignore[union-attr]
 
 
-__getattr__ = _lazy.missing(__name__)
+if not TYPE_CHECKING:  # a checker reports what is not here
+    __getattr__ = _lazy.missing(__name__)

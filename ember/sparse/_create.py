@@ -1,7 +1,10 @@
 """Making sparse tensors, and the checks of what they are made of."""
 
+from typing import Any
+
 import ember
 from ember import Tensor
+from ember._types import DeviceLike, Dtype, Sizes
 from ember.sparse._places import check_bounds, check_indices, keys_of
 from ember.sparse._tensor import BLOCKS, LAYOUT_NAMES, ROWS, SparseTensor, make
 
@@ -15,13 +18,13 @@ def _tensor(data, dtype=None, device=None) -> Tensor:
 
 
 def sparse_coo_tensor(
-    indices=None,
-    values=None,
-    size=None,
+    indices: Any = None,
+    values: Any = None,
+    size: Sizes | None = None,
     *,
-    dtype=None,
-    layout=None,
-    device=None,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: DeviceLike | None = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
     check_invariants: bool | None = None,
@@ -128,7 +131,14 @@ def _size_from(indices: Tensor, values: Tensor) -> "ember.Size":
 # --- empty tensors of a layout --------------------------------------------------------
 
 
-def of_layout(op: str, *args, layout, dtype=None, device=None, **options) -> Tensor:
+def of_layout(
+    op: str,
+    *args: Any,
+    layout: Any,
+    dtype: Dtype | None = None,
+    device: DeviceLike | None = None,
+    **options: Any,
+) -> Tensor:
     """What empty() and zeros(), also of a tensor, make of a sparse layout."""
     name = op.removeprefix("new_").removesuffix("_like")
     if name not in ("empty", "zeros"):
@@ -168,14 +178,14 @@ def of_layout(op: str, *args, layout, dtype=None, device=None, **options) -> Ten
 
 
 def sparse_compressed_tensor(
-    compressed_indices,
-    plain_indices,
-    values,
-    size=None,
+    compressed_indices: Any,
+    plain_indices: Any,
+    values: Any,
+    size: Sizes | None = None,
     *,
-    dtype=None,
-    layout=None,
-    device=None,
+    dtype: Dtype | None = None,
+    layout: Any = None,
+    device: DeviceLike | None = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
     check_invariants: bool | None = None,
@@ -249,7 +259,7 @@ def _compressed_size(layout, start: Tensor, other: Tensor, values: Tensor):
 
 
 def check_compressed_shapes(
-    layout, start: Tensor, other: Tensor, values: Tensor, size
+    layout: Any, start: Tensor, other: Tensor, values: Tensor, size: Sizes
 ) -> None:
     """Whether the parts of a compressed tensor belong together."""
     batch, blocks = start.dim() - 1, layout in BLOCKS
@@ -291,7 +301,7 @@ def check_compressed_shapes(
 
 
 def check_compressed(
-    layout, start: Tensor, other: Tensor, values: Tensor, size
+    layout: Any, start: Tensor, other: Tensor, values: Tensor, size: Sizes
 ) -> None:
     """The invariants of compressed indices, with PyTorch's errors."""
     if other.is_meta or not start.numel():
@@ -336,7 +346,13 @@ def _check_sorted(name: str, steps: Tensor, other: Tensor, across: int) -> None:
 
 
 def sparse_csr_tensor(
-    crow_indices, col_indices, values, size=None, *, layout=None, **options
+    crow_indices: Any,
+    col_indices: Any,
+    values: Any,
+    size: Sizes | None = None,
+    *,
+    layout: Any = None,
+    **options: Any,
 ) -> SparseTensor:
     """A matrix in compressed rows: row r has elements crow[r] .. crow[r + 1] - 1.
 
@@ -352,7 +368,13 @@ def sparse_csr_tensor(
 
 
 def sparse_csc_tensor(
-    ccol_indices, row_indices, values, size=None, *, layout=None, **options
+    ccol_indices: Any,
+    row_indices: Any,
+    values: Any,
+    size: Sizes | None = None,
+    *,
+    layout: Any = None,
+    **options: Any,
 ) -> SparseTensor:
     """A matrix in compressed columns."""
     layout = layout or ember.sparse_csc
@@ -362,7 +384,13 @@ def sparse_csc_tensor(
 
 
 def sparse_bsr_tensor(
-    crow_indices, col_indices, values, size=None, *, layout=None, **options
+    crow_indices: Any,
+    col_indices: Any,
+    values: Any,
+    size: Sizes | None = None,
+    *,
+    layout: Any = None,
+    **options: Any,
 ) -> SparseTensor:
     """A matrix of dense blocks, in compressed rows of blocks."""
     layout = layout or ember.sparse_bsr
@@ -372,7 +400,13 @@ def sparse_bsr_tensor(
 
 
 def sparse_bsc_tensor(
-    ccol_indices, row_indices, values, size=None, *, layout=None, **options
+    ccol_indices: Any,
+    row_indices: Any,
+    values: Any,
+    size: Sizes | None = None,
+    *,
+    layout: Any = None,
+    **options: Any,
 ) -> SparseTensor:
     """A matrix of dense blocks, in compressed columns of blocks."""
     layout = layout or ember.sparse_bsc
@@ -424,11 +458,11 @@ class check_sparse_tensor_invariants:
             )
         self._before, _invariants = _invariants, self.state
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: Any) -> None:
         global _invariants
         _invariants, self._before = bool(self._before), None
 
-    def __call__(self, function):
+    def __call__(self, function: Any) -> Any:
         import functools
 
         @functools.wraps(function)

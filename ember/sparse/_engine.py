@@ -3,8 +3,7 @@
 import ember
 from ember import _C, Tensor
 from ember.sparse import _convert
-from ember.sparse._arithmetic import add as _add
-from ember.sparse._arithmetic import add_
+from ember.sparse._arithmetic import add as _add, add_
 from ember.sparse._copies import sparse_mask
 from ember.sparse._tensor import SparseTensor, coo
 

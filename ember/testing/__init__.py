@@ -5,8 +5,10 @@
 """
 
 from ember import _lazy
-from ember.testing._comparison import assert_allclose as assert_allclose
-from ember.testing._comparison import assert_close as assert_close
+from ember.testing._comparison import (
+    assert_allclose as assert_allclose,
+    assert_close as assert_close,
+)
 from ember.testing._make_tensor import make_tensor as make_tensor
 
 __getattr__ = _lazy.missing(__name__)

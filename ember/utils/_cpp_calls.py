@@ -9,8 +9,7 @@ from functools import cache
 from typing import Any
 
 import ember
-from ember import _C, Tensor
-from ember import ops as _ops
+from ember import _C, Tensor, ops as _ops
 
 _PARAMETER = re.compile(r"(?:^|, )[A-Za-z]+(?:\??\[\])?\?? \*?(\w+)")
 Signature = tuple[int, list[str]]  # how many are positional; names of the others

@@ -12,10 +12,15 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from ember.utils._pytree_keys import GetAttrKey, KeyPath, MappingKey, SequenceKey
-from ember.utils._pytree_keys import KeyEntry as KeyEntry
-from ember.utils._pytree_keys import key_get as key_get
-from ember.utils._pytree_keys import keystr as keystr
+from ember.utils._pytree_keys import (
+    GetAttrKey,
+    KeyEntry as KeyEntry,
+    KeyPath,
+    MappingKey,
+    SequenceKey,
+    key_get as key_get,
+    keystr as keystr,
+)
 
 PyTree: TypeAlias = Any
 Context: TypeAlias = Any

@@ -8,7 +8,7 @@ backward pass.
 
 from collections.abc import Callable
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, ref
 
 import ember
@@ -16,16 +16,14 @@ from ember import Tensor, _lazy
 from ember.autograd.function import Function
 from ember.autograd.graph import saved_tensors_hooks
 from ember.random import _set_states, _states
-from ember.utils._selective import (
-    SAC_IGNORED_OPS as SAC_IGNORED_OPS,
-)
-from ember.utils._selective import CheckpointPolicy as CheckpointPolicy
-from ember.utils._selective import (
-    SelectiveCheckpointContext as SelectiveCheckpointContext,
-)
-from ember.utils._selective import (
-    create_selective_checkpoint_contexts as create_selective_checkpoint_contexts,
-)
+
+if TYPE_CHECKING:  # loaded when they are asked for
+    from ember.utils._selective import (
+        SAC_IGNORED_OPS as SAC_IGNORED_OPS,
+        CheckpointPolicy as CheckpointPolicy,
+        SelectiveCheckpointContext as SelectiveCheckpointContext,
+        create_selective_checkpoint_contexts as create_selective_checkpoint_contexts,
+    )
 
 _early_stop: bool | None = None
 _debug: bool | None = None
@@ -51,13 +49,13 @@ class DefaultDeviceType:
         return DefaultDeviceType._default_device_type
 
 
-def noop_context_fn():
+def noop_context_fn() -> Any:
     """Contexts for the first run and for later ones that do nothing."""
     return nullcontext(), nullcontext()
 
 
 @contextmanager
-def set_checkpoint_early_stop(enable: bool):
+def set_checkpoint_early_stop(enable: bool) -> Any:
     """Whether a second run ends as soon as all that backward needs is there."""
     global _early_stop
     before, _early_stop = _early_stop, enable
@@ -68,7 +66,7 @@ def set_checkpoint_early_stop(enable: bool):
 
 
 @contextmanager
-def set_checkpoint_debug_enabled(enabled: bool | None):
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Any:
     """Accepted for PyTorch's sake: errors always say what differed."""
     global _debug
     before, _debug = _debug, enabled
@@ -91,7 +89,7 @@ def detach_variable(inputs: tuple) -> tuple:
     )
 
 
-def check_backward_validity(inputs) -> None:
+def check_backward_validity(inputs: Any) -> None:
     """Warn if no input requires a gradient: nothing would come back."""
     if not any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
         import warnings
@@ -102,12 +100,14 @@ def check_backward_validity(inputs) -> None:
         )
 
 
-def get_device_states(*args) -> tuple[list, list]:
+def get_device_states(*args: Any) -> tuple[list, list]:
     """Random states of accelerators: there are none beside the CPU's."""
     return [], []
 
 
-def set_device_states(devices, states, *, device_type: str | None = None) -> None:
+def set_device_states(
+    devices: Any, states: Any, *, device_type: str | None = None
+) -> None:
     """The opposite of `get_device_states`."""
 
 
@@ -125,7 +125,7 @@ class _Surroundings:
             self.autocast = (amp, amp.get_autocast_dtype("cpu"), enabled)
 
     @contextmanager
-    def restored(self):
+    def restored(self) -> Any:
         before = _states()
         if self.random is not None:
             _set_states(self.random)
@@ -145,7 +145,9 @@ class CheckpointFunction(Function):
     """The node of `checkpoint(..., use_reentrant=True)`."""
 
     @staticmethod
-    def forward(ctx, run_function, preserve_rng_state, *args):
+    def forward(
+        ctx: Any, run_function: Any, preserve_rng_state: Any, *args: Any
+    ) -> Any:
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.surroundings = _Surroundings(preserve_rng_state)
@@ -156,7 +158,7 @@ class CheckpointFunction(Function):
             return run_function(*args)
 
     @staticmethod
-    def backward(ctx, *args):
+    def backward(ctx: Any, *args: Any) -> Any:
         if not ember.autograd.is_checkpoint_valid():
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with "
@@ -188,13 +190,13 @@ class CheckpointFunction(Function):
 
 def checkpoint(
     function: Callable,
-    *args,
+    *args: Any,
     use_reentrant: bool | None = None,
     context_fn: Callable = noop_context_fn,
     determinism_check: str = "default",
     debug: bool = False,
     early_stop: bool = True,
-    **kwargs,
+    **kwargs: Any,
 ) -> Any:
     """`function(*args)`, computed again in backward instead of kept.
 
@@ -259,7 +261,7 @@ class GraphExecGroup:
         GraphExecGroup._current = self
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: Any) -> None:
         GraphExecGroup._current = None
 
     @classmethod
@@ -294,7 +296,14 @@ class _Stop(Exception):
 class _Frame:
     """One checkpointed call: how to run it again, and what that gave."""
 
-    def __init__(self, function, args, kwargs, context_fn, determinism_check) -> None:
+    def __init__(
+        self,
+        function: Any,
+        args: Any,
+        kwargs: Any,
+        context_fn: Any,
+        determinism_check: Any,
+    ) -> None:
         if determinism_check not in ("default", "none"):
             raise ValueError(
                 "determinism_check should be one of ['default', 'none'], but got "
@@ -306,14 +315,22 @@ class _Frame:
         self.holders: list = []  # weak references
         self.kinds: list = []
         self.values: dict[int, Tensor] = {}
+        # What the node that runs (a pass, a number) has been given: its rules may ask
+        # for a tensor several times.
+        self.given: dict[int, Tensor] = {}
+        self.asking: tuple[int, int] | None = None
         self.early_stop = True
 
-    def run(self, preserve: bool):
+    def run(self, preserve: bool) -> Any:
         if not ember.is_grad_enabled():
             return self.function(*self.args, **self.kwargs)
         self.surroundings = _Surroundings(preserve)
         with saved_tensors_hooks(self.pack, self.unpack), self.first:
             return self.function(*self.args, **self.kwargs)
+        raise RuntimeError(
+            "torch.utils.checkpoint: a context manager of context_fn suppressed an "
+            "exception of the function, which therefore has no result"
+        )
 
     def pack(self, tensor: Tensor) -> _Holder:
         holder = _Holder(len(self.kinds))
@@ -322,12 +339,29 @@ class _Frame:
         return holder
 
     def unpack(self, holder: _Holder) -> Tensor:
+        index, task = holder.index, ember._C._current_graph_task_id()
+        node = ember._C._current_autograd_node() if task >= 0 else None
+        if node is not None:
+            asking = (task, node._sequence_nr())
+            if asking == self.asking and index in self.given:
+                return self.given[index]
+            if self.asking is None or self.asking[0] != task:
+                ember._C._queue_callback(self.forget)
+            if asking != self.asking:
+                self.asking, self.given = asking, {}
         if GraphExecGroup._current is not None:
-            GraphExecGroup._current._use(self, holder.index)
-        if holder.index not in self.values:
+            GraphExecGroup._current._use(self, index)
+        if index not in self.values:
             self.recompute()
-        # Dropped at once: another backward pass computes it again.
-        return self.values.pop(holder.index)
+        # Dropped after the node: another backward pass computes it again.
+        value = self.values.pop(index)
+        if node is not None:
+            self.given[index] = value
+        return value
+
+    def forget(self) -> None:
+        """At the end of a pass."""
+        self.asking, self.given = None, {}
 
     def recompute(self) -> None:
         found: list = []
@@ -354,6 +388,12 @@ class _Frame:
     def check(self, found: list) -> None:
         count = len(self.kinds)
         missing = any(weak() for weak in self.holders[len(found) :])
+        if len(found) > count and not self.early_stop:
+            raise CheckpointError(
+                "torch.utils.checkpoint: trying to save more tensors during "
+                f"recomputation than during the original forward pass, {len(found)} "
+                f"instead of {count}."
+            )
         # A run that stopped early may have saved fewer, but all that were asked for.
         if missing or (len(found) != count and not self.early_stop):
             raise CheckpointError(
@@ -379,8 +419,12 @@ def _kind(tensor: Tensor) -> dict:
 
 
 def checkpoint_sequential(
-    functions, segments: int, input, use_reentrant: bool | None = None, **kwargs
-):
+    functions: Any,
+    segments: int,
+    input: Tensor,
+    use_reentrant: bool | None = None,
+    **kwargs: Any,
+) -> Any:
     """A sequence of modules in segments, each but the last checkpointed.
 
     >>> import ember
@@ -411,4 +455,16 @@ def checkpoint_sequential(
     return piece(size * (segments - 1), len(functions))(input)
 
 
-__getattr__ = _lazy.missing(__name__)
+_SELECTIVE = """
+    SAC_IGNORED_OPS CheckpointPolicy SelectiveCheckpointContext
+    create_selective_checkpoint_contexts _CachedTorchDispatchMode
+    _CachingTorchDispatchMode
+""".split()
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SELECTIVE:  # with all that dispatch needs
+        from ember.utils import _selective
+
+        return getattr(_selective, name)
+    return _lazy.missing(__name__)(name)

@@ -33,7 +33,8 @@ def get_env_info() -> SystemEnv:
     """
     import ember
 
-    names = ("numpy", "ember-dl", "torch", "torchvision", "transformers", "pyopencl")
+    own = ember.version.distribution
+    names = (own, "numpy", "torch", "torchvision", "transformers", "pyopencl")
     found = []
     for name in names:
         try:

@@ -7,8 +7,7 @@ tensor([0, 1, 2])
 
 from enum import IntEnum
 
-from ember._C import _to_dlpack as to_dlpack
-from ember._C import from_dlpack
+from ember._C import _to_dlpack as to_dlpack, from_dlpack
 
 
 class DLDeviceType(IntEnum):

@@ -36,11 +36,13 @@ class RemovableHandle:
     def __enter__(self) -> "RemovableHandle":
         return self
 
-    def __exit__(self, *exc) -> None:
+    def __exit__(self, *exc: Any) -> None:
         self.remove()
 
 
-def add_hook(hooks: dict, hook, prepend: bool = False, marks=()) -> RemovableHandle:
+def add_hook(
+    hooks: dict, hook: Any, prepend: bool = False, marks: Any = ()
+) -> RemovableHandle:
     """Put `hook` into `hooks` (first, with `prepend`) and its id into `marks`."""
     handle = RemovableHandle(hooks, extra_dict=marks)
     others = list(hooks.items()) if prepend else ()
@@ -53,13 +55,13 @@ def add_hook(hooks: dict, hook, prepend: bool = False, marks=()) -> RemovableHan
     return handle
 
 
-def unserializable_hook(f):
+def unserializable_hook(f: Any) -> Any:
     """Mark a hook that a pickle of its tensor loses, without a warning."""
     f.__torch_unserializable__ = True
     return f
 
 
-def warn_if_has_hooks(tensor) -> None:
+def warn_if_has_hooks(tensor: Any) -> None:
     """Warn about hooks of a tensor that its pickle loses."""
     hooks = getattr(tensor, "_backward_hooks", None) or {}
     for hook in hooks.values():
@@ -81,7 +83,7 @@ class BackwardHook:
     what comes out of it, and return what to use instead.
     """
 
-    def __init__(self, module, user_hooks, user_pre_hooks) -> None:
+    def __init__(self, module: Any, user_hooks: Any, user_pre_hooks: Any) -> None:
         from ember.nn.modules._hooks import _Boundary
 
         self.module = module
@@ -90,5 +92,5 @@ class BackwardHook:
     def setup_input_hook(self, args: tuple) -> tuple:
         return self._boundary.around_inputs(args)
 
-    def setup_output_hook(self, args):
+    def setup_output_hook(self, args: Any) -> Any:
         return self._boundary.around_outputs(args)

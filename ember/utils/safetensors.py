@@ -223,7 +223,7 @@ class safe_open:
     def __enter__(self) -> "safe_open":
         return self
 
-    def __exit__(self, *exc) -> None:
+    def __exit__(self, *exc: Any) -> None:
         self._file.close()
 
     def keys(self) -> list[str]:
@@ -268,7 +268,7 @@ class _Slice:
         """The dtype as the format names it."""
         return self._entry["dtype"]
 
-    def __getitem__(self, index) -> Tensor:
+    def __getitem__(self, index: Any) -> Tensor:
         shape = self._entry["shape"]
         first = index[0] if isinstance(index, tuple) and index else index
         file, start = self._file._file, self._file._start

@@ -3,8 +3,14 @@
 import pytest
 
 import ember
-from ember.autograd import Function, backward, grad, gradcheck, gradgradcheck
-from ember.autograd import functional as F
+from ember.autograd import (
+    Function,
+    backward,
+    functional as F,
+    grad,
+    gradcheck,
+    gradgradcheck,
+)
 from ember.autograd.function import once_differentiable
 from ember.autograd.gradcheck import GradcheckError
 

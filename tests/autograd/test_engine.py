@@ -301,3 +301,54 @@ def test_what_is_still_used_is_not_collected():
     z.sum().backward()
     assert len(seen) == 2
     assert x.grad.tolist() == [6, 6]
+
+
+def test_a_node_can_be_called_with_gradients_of_its_outputs():
+    x = ember.tensor([3.0], requires_grad=True)
+    y = x**2
+    assert y.grad_fn(ember.ones(1)).tolist() == [6.0]
+    assert y.grad_fn(ember.ones(1)).tolist() == [6.0]  # keeps what it saved
+    a, b = ember.ones(2, requires_grad=True), ember.full((2,), 2.0)
+    da, db = (a * b).grad_fn(ember.ones(2))
+    assert da.tolist() == [2, 2] and db is None
+    z = x * 2  # x is a leaf: its node adds to .grad
+    z.grad_fn.next_functions[0][0](ember.ones(1))
+    assert x.grad.tolist() == [1]
+    _, row = ember.ones(2, 2, requires_grad=True).unbind(0)
+    assert row.grad_fn(None, ember.ones(2)).tolist() == [[0, 0], [1, 1]]
+    for arguments in ((), (ember.ones(1), ember.ones(1))):
+        with pytest.raises(TypeError, match="expected 1 arguments, got"):
+            y.grad_fn(*arguments)
+    with pytest.raises(TypeError, match="expected Variable or None"):
+        y.grad_fn(1)
+    y.backward()
+    with pytest.raises(RuntimeError, match="a second time"):
+        y.grad_fn(ember.ones(1))
+
+
+def test_gradients_keep_the_strides_of_leaves_unless_told_otherwise():
+    class Ones(ember.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.sum()
+
+        @staticmethod
+        def backward(ctx, grad):
+            return ember.ones(2, 3, 4, 5)
+
+    a = ember.rand(2, 3, 4, 5).to(memory_format=ember.channels_last).requires_grad_()
+    policy = ember.autograd.grad_mode.enforce_grad_layout_policy
+
+    def strides():
+        a.grad = None
+        Ones.apply(a).backward()
+        return a.grad.stride()
+
+    assert strides() == a.stride()
+    with policy(False):
+        assert strides() == (60, 20, 5, 1)
+    assert strides() == a.stride()
+    decorated = policy(False)(strides)
+    assert strides() == a.stride()
+    assert decorated() == (60, 20, 5, 1)
+    assert strides() == a.stride()

@@ -350,3 +350,56 @@ def test_saved_outputs_have_their_node_as_history(create_graph):
     gone = weakref.ref(y := Root.apply(x))
     del y
     assert gone() is None  # what it saved does not keep it
+
+
+def test_a_function_returns_subclasses_as_they_came():
+    class Tagged(ember.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            return super().__torch_function__(func, types, args, kwargs)
+
+    class Same(ember.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    seen: list = []
+    x = ember.ones(2).as_subclass(Tagged)
+    y = Same.apply(x)
+    assert type(y) is Tagged and "view_as" in seen
+    x = ember.ones(2).requires_grad_().as_subclass(Tagged)
+    y = Same.apply(x)
+    assert type(y) is Tagged
+    (grad,) = ember.autograd.grad(y.sum(), x)
+    assert grad.tolist() == [2, 2]
+    p = ember.nn.Parameter(ember.ones(2))
+    assert type(Same.apply(p)) is ember.Tensor
+
+
+def test_gradients_of_constant_outputs_may_be_left_out():
+    def run(value):
+        class Two(ember.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                first, second = x.clone(), x.clone()
+                ctx.mark_non_differentiable(second)
+                if value is not None:
+                    ctx._materialize_non_diff_grads = value
+                return first, second
+
+            @staticmethod
+            def backward(ctx, a, b):
+                found.append(b)
+                return a
+
+        found: list = []
+        Two.apply(ember.ones(2, requires_grad=True))[0].sum().backward()
+        return found[0]
+
+    assert run(False) is None
+    assert run(None).tolist() == run(True).tolist() == [0, 0]

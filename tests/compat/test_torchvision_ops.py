@@ -3,8 +3,7 @@
 import pytest
 
 import ember
-from ember._compat import torchvision_images as images
-from ember._compat import torchvision_ops as ops
+from ember._compat import torchvision_images as images, torchvision_ops as ops
 
 
 def test_load_library_registers_ours_in_place_of_torchvisions():

@@ -10,8 +10,7 @@ import argparse
 import sys
 import time
 
-from hypothesis import HealthCheck, given, seed, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, seed, settings, strategies as st
 
 from ember import _C
 from ember.compiler import _regions

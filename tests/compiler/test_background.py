@@ -118,7 +118,7 @@ with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     assert not _queue.is_available() and not _queue.is_available()
 assert len(told) == 1 and "op by op" in str(told[0].message), told
-assert "ember-dl[jit]" in str(told[0].message)
+assert ember.version.pip_install("jit") in str(told[0].message)
 """
 
 

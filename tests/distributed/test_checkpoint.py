@@ -16,8 +16,7 @@ import ember
 import ember.distributed as dist
 import ember.distributed.checkpoint as dcp
 from ember import nn
-from ember.distributed.checkpoint import format_utils
-from ember.distributed.checkpoint import metadata as checkpoint_metadata
+from ember.distributed.checkpoint import format_utils, metadata as checkpoint_metadata
 from ember.distributed.checkpoint.metadata import MetadataIndex
 from tests.distributed.ranks import needs_mpi, run
 

@@ -3,8 +3,7 @@
 import pytest
 
 import ember
-from ember.nn import functional as F
-from ember.nn import grad
+from ember.nn import functional as F, grad
 
 
 @pytest.mark.parametrize("dims", [1, 2, 3])

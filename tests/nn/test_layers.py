@@ -7,8 +7,7 @@ import pytest
 
 import ember
 from ember import nn
-from ember.nn import functional as F
-from ember.nn import init
+from ember.nn import functional as F, init
 
 
 def close(got, want, tolerance=1e-5):

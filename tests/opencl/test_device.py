@@ -31,7 +31,7 @@ assert ember.ones(2).sum() == 2
 try:
     ember.ones(2, device="opencl")
 except RuntimeError as error:
-    assert 'pip install "ember-dl[opencl]"' in str(error), error
+    assert ember.version.pip_install("opencl") in str(error), error
 else:
     raise AssertionError
 """

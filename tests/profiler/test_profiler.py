@@ -236,8 +236,7 @@ def test_records_in_an_interval():
 
 
 def test_the_configuration_of_a_profile():
-    from ember.autograd.profiler import ProfilerState
-    from ember.autograd.profiler import profile as old
+    from ember.autograd.profiler import ProfilerState, profile as old
 
     config = old(with_stack=True, profile_memory=True).config()
     assert config.state is ProfilerState.CPU and int(config.state) == 1

@@ -158,8 +158,8 @@ def test_selective_checkpoints_keep_what_they_are_told_to():
 
     runs = {"mm": 0, "tanh": 0}
 
-    class Count(ember.overrides.TorchFunctionMode):
-        def __torch_function__(self, func, types, args=(), kwargs=None):
+    class Count(ember.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             name = getattr(func, "__name__", "")
             if name in runs:
                 runs[name] += 1
@@ -186,8 +186,116 @@ def test_selective_checkpoints_keep_what_they_are_told_to():
     assert runs["tanh"] > 2
     for a, b in zip(found, wanted, strict=True):
         assert ember.allclose(a, b)
-    with pytest.raises(TypeError, match="expected ops"):
+    with pytest.raises(ValueError, match="Expected op in"):
         create_selective_checkpoint_contexts([1])
+    with pytest.raises(TypeError, match="either a function or a list"):
+        create_selective_checkpoint_contexts(2)
+
+
+@pytest.mark.parametrize("op", ["mm", "addmm", "linear"])
+def test_selective_checkpoints_know_ops_by_the_names_of_pytorch(op):
+    from functools import partial
+
+    from ember.utils.checkpoint import create_selective_checkpoint_contexts
+
+    calls = []
+
+    class Count(ember.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            calls.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    layer = ember.nn.Linear(3, 3)
+    chosen = [getattr(ember.ops.aten, op).default]
+    for policy in (chosen, lambda context, op, *args, **kwargs: op in chosen):
+        keep = partial(create_selective_checkpoint_contexts, policy)
+        calls.clear()
+        with Count():
+            y = checkpoint(
+                lambda x: layer(x).tanh().exp(),
+                ember.randn(2, 3),
+                use_reentrant=False,
+                context_fn=keep,
+            )
+            y.sum().backward()
+        assert (calls.count("linear"), calls.count("tanh")) == (1, 2)
+
+
+def test_a_kept_result_that_was_changed_is_noticed():
+    from functools import partial
+
+    from ember.utils.checkpoint import create_selective_checkpoint_contexts
+
+    def function(x):
+        return x.sin().mul_(2).cos().exp()
+
+    def run(**options):
+        keep = partial(
+            create_selective_checkpoint_contexts, [ember.ops.aten.sin], **options
+        )
+        x = ember.randn(3, requires_grad=True)
+        checkpoint(function, x, use_reentrant=False, context_fn=keep).sum().backward()
+
+    with pytest.raises(RuntimeError, match="has been mutated"):
+        run()
+    run(allow_cache_entry_mutation=True)
+
+
+# Ops of which several rules, or the rule of several inputs, need the same tensor.
+SHARED = {
+    "div": lambda x, y: x.exp() / y.exp(),
+    "atan2": lambda x, y: ember.atan2(x.exp(), y.exp()),
+    "hypot": lambda x, y: ember.hypot(x.exp(), y.exp()),
+    "pow": lambda x, y: x.exp() ** y.exp(),
+    "addcdiv": lambda x, y: ember.addcdiv(x, x.exp(), y.exp()),
+    "matmul": lambda x, y: x.exp() @ y.exp(),
+    "layer_norm": lambda x, y: ember.nn.functional.layer_norm(
+        x.exp(), (3,), y[0].exp()
+    ),
+    "softmax": lambda x, y: (x.exp() * y.exp()).softmax(0),
+    "bilinear": lambda x, y: ember.nn.functional.bilinear(
+        x.exp(), y.exp(), (x * y).exp().reshape(1, 3, 3)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_what_several_rules_need_is_computed_again_once(name):
+    runs = []
+
+    def function(x, y):
+        runs.append(1)
+        return SHARED[name](x, y)
+
+    x = ember.randn(3, 3, requires_grad=True, dtype=ember.float64)
+    y = ember.rand(3, 3, requires_grad=True, dtype=ember.float64)
+    wanted = ember.autograd.grad(SHARED[name](x, y).sum(), (x, y))
+    out = checkpoint(function, x, y, use_reentrant=False)
+    for _ in range(2):
+        runs.clear()
+        found = ember.autograd.grad(out.sum(), (x, y), retain_graph=True)
+        assert len(runs) == 1
+        for a, b in zip(found, wanted, strict=True):
+            assert ember.equal(a, b)
+
+
+def test_a_context_that_hides_an_error_is_refused():
+    import contextlib
+
+    class Hides(contextlib.nullcontext):
+        def __exit__(self, *error):
+            return True
+
+    def fails(x):
+        raise ValueError("no")
+
+    with pytest.raises(RuntimeError, match="context_fn suppressed"):
+        checkpoint(
+            fails,
+            ember.ones(1, requires_grad=True),
+            use_reentrant=False,
+            context_fn=lambda: (Hides(), contextlib.nullcontext()),
+        )
 
 
 def test_passes_of_a_group_share_one_run():

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from ember import _lazy, _unavailable
-from ember.nn import Module
+from ember.nn import Module as Module
 
 _REASON = "ember has no quantized tensors yet"
 

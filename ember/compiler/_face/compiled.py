@@ -6,7 +6,7 @@ import functools
 import inspect
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from ember import _C
 from ember.compiler import _regions
@@ -23,6 +23,39 @@ def new_key() -> int:
     return next(_keys)
 
 
+C = TypeVar("C", bound=Callable[..., Any])  # a function or module stays what it was
+
+
+@overload
+def compile(
+    model: C,
+    *,
+    fullgraph: bool = ...,
+    dynamic: bool | None = ...,
+    backend: Any = ...,
+    mode: str | None = ...,
+    options: dict[str, Any] | None = ...,
+    name: str | None = ...,
+    disable: bool = ...,
+    recompile_limit: int | None = ...,
+    isolate_recompiles: bool = ...,
+    shapes_spec: Any = ...,
+) -> C: ...
+@overload
+def compile(
+    model: None = None,
+    *,
+    fullgraph: bool = ...,
+    dynamic: bool | None = ...,
+    backend: Any = ...,
+    mode: str | None = ...,
+    options: dict[str, Any] | None = ...,
+    name: str | None = ...,
+    disable: bool = ...,
+    recompile_limit: int | None = ...,
+    isolate_recompiles: bool = ...,
+    shapes_spec: Any = ...,
+) -> Callable[[C], C]: ...
 def compile(
     model: Any = None,
     *,

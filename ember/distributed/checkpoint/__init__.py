@@ -18,33 +18,42 @@ loading in `state_dict_loader.py`.
 """
 
 from ember import _lazy, _unavailable
-from ember.distributed.checkpoint.api import CheckpointException
+from ember.distributed.checkpoint.api import CheckpointException as CheckpointException
 from ember.distributed.checkpoint.default_planner import (
-    DefaultLoadPlanner,
-    DefaultSavePlanner,
+    DefaultLoadPlanner as DefaultLoadPlanner,
+    DefaultSavePlanner as DefaultSavePlanner,
 )
-from ember.distributed.checkpoint.filesystem import FileSystemReader, FileSystemWriter
+from ember.distributed.checkpoint.filesystem import (
+    FileSystemReader as FileSystemReader,
+    FileSystemWriter as FileSystemWriter,
+)
 from ember.distributed.checkpoint.metadata import (
-    BytesStorageMetadata,
-    ChunkStorageMetadata,
-    Metadata,
-    TensorStorageMetadata,
+    BytesStorageMetadata as BytesStorageMetadata,
+    ChunkStorageMetadata as ChunkStorageMetadata,
+    Metadata as Metadata,
+    TensorStorageMetadata as TensorStorageMetadata,
 )
 from ember.distributed.checkpoint.planner import (
-    LoadPlan,
-    LoadPlanner,
-    ReadItem,
-    SavePlan,
-    SavePlanner,
-    WriteItem,
+    LoadPlan as LoadPlan,
+    LoadPlanner as LoadPlanner,
+    ReadItem as ReadItem,
+    SavePlan as SavePlan,
+    SavePlanner as SavePlanner,
+    WriteItem as WriteItem,
 )
-from ember.distributed.checkpoint.state_dict_loader import load, load_state_dict
+from ember.distributed.checkpoint.state_dict_loader import (
+    load as load,
+    load_state_dict as load_state_dict,
+)
 from ember.distributed.checkpoint.state_dict_saver import (
-    async_save,
-    save,
-    save_state_dict,
+    async_save as async_save,
+    save as save,
+    save_state_dict as save_state_dict,
 )
-from ember.distributed.checkpoint.storage import StorageReader, StorageWriter
+from ember.distributed.checkpoint.storage import (
+    StorageReader as StorageReader,
+    StorageWriter as StorageWriter,
+)
 
 __all__ = """BytesStorageMetadata CheckpointException ChunkStorageMetadata
     DefaultLoadPlanner DefaultSavePlanner FileSystemReader FileSystemWriter LoadPlan

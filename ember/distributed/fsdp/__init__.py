@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from ember import _lazy, _unavailable
 from ember.distributed.fsdp._fully_shard import (
-    FSDPModule,
-    UnshardHandle,
-    fully_shard,
-    register_fsdp_forward_method,
-    share_comm_ctx,
+    FSDPModule as FSDPModule,
+    UnshardHandle as UnshardHandle,
+    fully_shard as fully_shard,
+    register_fsdp_forward_method as register_fsdp_forward_method,
+    share_comm_ctx as share_comm_ctx,
 )
 from ember.distributed.fsdp.api import *
-from ember.nn import Module, Parameter
+from ember.nn import Module as Module, Parameter as Parameter
 
 _REASON = "fully_shard does this"
 FullyShardedDataParallel = _unavailable.kind(

@@ -18,8 +18,7 @@ from typing import Any
 import ember
 from ember import Tensor
 from ember.autograd import Function
-from ember.distributed import _functional_collectives as plain
-from ember.distributed import distributed_c10d as c10d
+from ember.distributed import _functional_collectives as plain, distributed_c10d as c10d
 from ember.distributed._functional_collectives import find_group
 from ember.distributed._group import ProcessGroup
 from ember.distributed._options import ReduceOp

@@ -13,22 +13,28 @@
 from __future__ import annotations
 
 from ember import _lazy
-from ember.distributed.device_mesh import DeviceMesh, init_device_mesh
-from ember.distributed.tensor._api import DTensor, distribute_tensor
+from ember.distributed.device_mesh import (
+    DeviceMesh as DeviceMesh,
+    init_device_mesh as init_device_mesh,
+)
+from ember.distributed.tensor._api import (
+    DTensor as DTensor,
+    distribute_tensor as distribute_tensor,
+)
 from ember.distributed.tensor._create import (
-    distribute_module,
-    empty,
-    full,
-    ones,
-    rand,
-    randn,
-    zeros,
+    distribute_module as distribute_module,
+    empty as empty,
+    full as full,
+    ones as ones,
+    rand as rand,
+    randn as randn,
+    zeros as zeros,
 )
 from ember.distributed.tensor.placement_types import (
-    Partial,
-    Placement,
-    Replicate,
-    Shard,
+    Partial as Partial,
+    Placement as Placement,
+    Replicate as Replicate,
+    Shard as Shard,
 )
 
 __all__ = """DTensor DeviceMesh Partial Placement Replicate Shard distribute_module

@@ -11,6 +11,7 @@ from ember import Tensor
 class Constraint:
     """A region; its points are whole events, which have `event_dim` axes.
 
+    >>> from ember.distributions import constraints
     >>> constraints.simplex.event_dim, constraints.boolean.is_discrete
     (1, True)
     """
@@ -37,7 +38,9 @@ class _Bounded(Constraint):
 class _Dependent(Constraint):
     """A region that depends on other parameters, known only to an instance."""
 
-    def __init__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented) -> None:
+    def __init__(
+        self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented
+    ) -> None:
         self._is_discrete = is_discrete
         self._event_dim = event_dim
 
@@ -53,7 +56,9 @@ class _Dependent(Constraint):
             raise NotImplementedError(".event_dim is not known without an instance")
         return self._event_dim
 
-    def __call__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+    def __call__(
+        self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented
+    ) -> Any:
         """The same, with more known about it."""
         if is_discrete is NotImplemented:
             is_discrete = self._is_discrete

@@ -12,7 +12,9 @@ from ember.distributions.constraints.base import Constraint
 class _IndependentConstraint(Constraint):
     """Some rightmost batch axes of a constraint counted as part of the event."""
 
-    def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int):
+    def __init__(
+        self, base_constraint: Constraint, reinterpreted_batch_ndims: int
+    ) -> None:
         if not isinstance(base_constraint, Constraint):
             raise AssertionError(f"expected a Constraint, got {base_constraint!r}")
         if (
@@ -48,6 +50,7 @@ class _IndependentConstraint(Constraint):
 class MixtureSameFamilyConstraint(Constraint):
     """The support of a mixture: that of its components, checked in each of them.
 
+    >>> from ember.distributions import constraints
     >>> MixtureSameFamilyConstraint(constraints.real)
     MixtureSameFamilyConstraint(Real())
     """

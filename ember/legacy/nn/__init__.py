@@ -19,5 +19,4 @@ from ember.legacy.nn.containers import *
 from ember.legacy.nn.criterions import *
 from ember.legacy.nn.functions import *
 from ember.legacy.nn.layers import *
-from ember.legacy.nn.module import Criterion as Criterion
-from ember.legacy.nn.module import Module as Module
+from ember.legacy.nn.module import Criterion as Criterion, Module as Module

@@ -21,8 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 import ember
-from ember import Tensor
-from ember import optim as modern
+from ember import Tensor, optim as modern
 from ember.legacy.optim.cg import cg as cg
 
 Function = Callable[[Tensor], tuple[float, Tensor]]

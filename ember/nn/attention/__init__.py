@@ -4,9 +4,10 @@ ember chooses by itself, so the choices made here are kept and checked but chang
 nothing else.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
+from typing import Any
 
 from ember import _lazy
 
@@ -39,7 +40,7 @@ def _cur_sdpa_kernel_backends(with_priority: bool = False) -> list[SDPBackend]:
 @contextmanager
 def sdpa_kernel(
     backends: SDPBackend | Iterable[SDPBackend], set_priority: bool = False
-):
+) -> Iterator[None]:
     """Name the kernels that attention may use inside.
 
     >>> import ember
@@ -72,7 +73,7 @@ _implementations: dict = {}
 _active: str | None = None
 
 
-def register_flash_attention_impl(impl: str, *, register_fn) -> None:
+def register_flash_attention_impl(impl: str, *, register_fn: Any) -> None:
     """Make an implementation known; `register_fn()` switches it on."""
     _implementations[impl] = register_fn
 

@@ -3,6 +3,7 @@
 
 import ember
 from ember import _C, Tensor
+from ember._types import Dtype
 
 
 def rrelu(
@@ -57,7 +58,10 @@ def _softmax_dim(name: str, dims: int, stacklevel: int) -> int:
 
 
 def softmax(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype=None
+    input: Tensor,
+    dim: int | None = None,
+    _stacklevel: int = 3,
+    dtype: Dtype | None = None,
 ) -> Tensor:
     """exp(input) scaled to sum to one along `dim`.
 
@@ -71,7 +75,10 @@ def softmax(
 
 
 def softmin(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype=None
+    input: Tensor,
+    dim: int | None = None,
+    _stacklevel: int = 3,
+    dtype: Dtype | None = None,
 ) -> Tensor:
     """softmax(-input)."""
     if dim is None:
@@ -80,7 +87,10 @@ def softmin(
 
 
 def log_softmax(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype=None
+    input: Tensor,
+    dim: int | None = None,
+    _stacklevel: int = 3,
+    dtype: Dtype | None = None,
 ) -> Tensor:
     """log(softmax(input)), computed stably."""
     if dim is None:
@@ -91,7 +101,11 @@ def log_softmax(
 
 
 def gumbel_softmax(
-    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim=-1
+    logits: Tensor,
+    tau: float = 1,
+    hard: bool = False,
+    eps: float = 1e-10,
+    dim: int = -1,
 ) -> Tensor:
     """A differentiable sample of a categorical distribution (arXiv:1611.01144)."""
     noise = -ember.empty_like(logits, requires_grad=False).exponential_().log()

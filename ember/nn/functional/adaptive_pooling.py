@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import ember
 from ember import _C, Tensor
 from ember._overridable import overridable
+from ember._types import Numbers, OptionalSizes, Sizes
 from ember.nn.functional._sizes import expanded
 
 _average = _C._ops["_adaptive_avg_pool"]
@@ -41,7 +43,7 @@ def _adaptive_avg(dims: int, input: Tensor, output_size) -> Tensor:
     return _average(input, size)
 
 
-def adaptive_avg_pool1d(input: Tensor, output_size) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: OptionalSizes) -> Tensor:
     """The mean of `output_size` windows of [N, C, L].
 
     >>> import ember
@@ -51,13 +53,13 @@ def adaptive_avg_pool1d(input: Tensor, output_size) -> Tensor:
     return _adaptive_avg(1, input, output_size)
 
 
-def adaptive_avg_pool2d(input: Tensor, output_size) -> Tensor:
+def adaptive_avg_pool2d(input: Tensor, output_size: OptionalSizes) -> Tensor:
     """The mean of windows of [N, C, H, W], as many as `output_size` says."""
     return _adaptive_avg(2, input, output_size)
 
 
 @overridable(traits="float32")
-def adaptive_avg_pool3d(input: Tensor, output_size) -> Tensor:
+def adaptive_avg_pool3d(input: Tensor, output_size: OptionalSizes) -> Tensor:
     """The mean of windows of [N, C, D, H, W], as many as `output_size` says."""
     return _adaptive_avg(3, input, output_size)
 
@@ -68,18 +70,24 @@ def _adaptive_max(dims: int, input: Tensor, output_size, return_indices: bool):
     return (values, places) if return_indices else values
 
 
-def adaptive_max_pool1d(input: Tensor, output_size, return_indices: bool = False):
+def adaptive_max_pool1d(
+    input: Tensor, output_size: OptionalSizes, return_indices: bool = False
+) -> Any:
     """The maximum of `output_size` windows of [N, C, L]."""
     return _adaptive_max(1, input, output_size, return_indices)
 
 
-def adaptive_max_pool2d(input: Tensor, output_size, return_indices: bool = False):
+def adaptive_max_pool2d(
+    input: Tensor, output_size: OptionalSizes, return_indices: bool = False
+) -> Any:
     """The maximum of windows of [N, C, H, W], as many as `output_size` says."""
     return _adaptive_max(2, input, output_size, return_indices)
 
 
 @overridable(traits="float32")
-def adaptive_max_pool3d(input: Tensor, output_size, return_indices: bool = False):
+def adaptive_max_pool3d(
+    input: Tensor, output_size: OptionalSizes, return_indices: bool = False
+) -> Any:
     """The maximum of windows of [N, C, D, H, W], as many as `output_size` says."""
     return _adaptive_max(3, input, output_size, return_indices)
 
@@ -176,12 +184,12 @@ def _random_starts(sample: Tensor, size: int, count: int, kernel: int) -> Tensor
 
 def fractional_max_pool2d(
     input: Tensor,
-    kernel_size,
-    output_size=None,
-    output_ratio=None,
+    kernel_size: Sizes,
+    output_size: Sizes | None = None,
+    output_ratio: Numbers | None = None,
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
-):
+) -> Any:
     """The maximum of windows at random places of [N, C, H, W] (arXiv:1412.6071)."""
     sizes = (kernel_size, output_size, output_ratio)
     return _fractional(2, input, *sizes, return_indices, _random_samples)
@@ -189,12 +197,12 @@ def fractional_max_pool2d(
 
 def fractional_max_pool3d(
     input: Tensor,
-    kernel_size,
-    output_size=None,
-    output_ratio=None,
+    kernel_size: Sizes,
+    output_size: Sizes | None = None,
+    output_ratio: Numbers | None = None,
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
-):
+) -> Any:
     """The maximum of windows at random places of [N, C, D, H, W]."""
     sizes = (kernel_size, output_size, output_ratio)
     return _fractional(3, input, *sizes, return_indices, _random_samples)

@@ -1,5 +1,8 @@
 """Losses over classes by margins, over several labels, and over sequences (CTC)."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import ember
 from ember import _C, Tensor
 from ember._overridable import overridable
@@ -16,8 +19,8 @@ def multi_margin_loss(
     p: int = 1,
     margin: float = 1.0,
     weight: Tensor | None = None,
-    size_average=None,
-    reduce=None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """The mean over classes i of max(0, margin - input[target] + input[i]) ** p."""
@@ -63,8 +66,8 @@ def multi_margin_loss(
 def multilabel_margin_loss(
     input: Tensor,
     target: Tensor,
-    size_average=None,
-    reduce=None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """Margins between every target class (up to the first -1) and every other."""
@@ -114,8 +117,8 @@ def multilabel_soft_margin_loss(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    size_average=None,
-    reduce=None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """Binary cross entropy of every class, averaged over classes."""
@@ -132,7 +135,7 @@ def triplet_margin_with_distance_loss(
     positive: Tensor,
     negative: Tensor,
     *,
-    distance_function=None,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
     margin: float = 1.0,
     swap: bool = False,
     reduction: str = "mean",
@@ -164,7 +167,7 @@ def linear_cross_entropy(
     reduction: str = "mean",
     ignore_index: int | None = None,
     label_smoothing: float = 0.0,
-    options=None,
+    options: Any = None,
 ) -> Tensor:
     """Cross entropy of logits that are a linear function of `input`.
 
@@ -209,8 +212,8 @@ _NEVER = -1e30  # log of a probability that is zero; finite, so gradients are to
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
-    input_lengths,
-    target_lengths,
+    input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int],
     blank: int = 0,
     reduction: str = "mean",
     zero_infinity: bool = False,

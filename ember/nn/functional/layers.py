@@ -72,7 +72,11 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 
 
 def normalize(
-    input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out=None
+    input: Tensor,
+    p: float = 2.0,
+    dim: int = 1,
+    eps: float = 1e-12,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`input` divided by its norm along `dim`."""
     norm = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)

@@ -11,6 +11,7 @@ import ember
 from ember import Tensor
 from ember._overridable import overridable
 from ember._runtime import alert_not_deterministic
+from ember._types import Sizes
 from ember.nn.functional._sizes import expanded, text
 
 
@@ -29,8 +30,8 @@ def _lp_pool(dims, input, norm_type, kernel_size, stride, ceil_mode) -> Tensor:
 def lp_pool1d(
     input: Tensor,
     norm_type: float,
-    kernel_size,
-    stride=None,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
     """The p-norm of windows of [N, C, L]."""
@@ -40,8 +41,8 @@ def lp_pool1d(
 def lp_pool2d(
     input: Tensor,
     norm_type: float,
-    kernel_size,
-    stride=None,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
     """The p-norm of windows of [N, C, H, W]."""
@@ -51,8 +52,8 @@ def lp_pool2d(
 def lp_pool3d(
     input: Tensor,
     norm_type: float,
-    kernel_size,
-    stride=None,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
     """The p-norm of windows of [N, C, D, H, W]."""
@@ -125,10 +126,10 @@ def _max_unpool(
 def max_unpool1d(
     input: Tensor,
     indices: Tensor,
-    kernel_size,
-    stride=None,
-    padding=0,
-    output_size=None,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    output_size: Sequence[int] | None = None,
 ) -> Tensor:
     """Maxima put back where `max_pool1d` found them, zeros elsewhere."""
     sizes = (kernel_size, stride, padding, output_size)
@@ -139,10 +140,10 @@ def max_unpool1d(
 def max_unpool2d(
     input: Tensor,
     indices: Tensor,
-    kernel_size,
-    stride=None,
-    padding=0,
-    output_size=None,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    output_size: Sequence[int] | None = None,
 ) -> Tensor:
     """Maxima put back where `max_pool2d` found them, zeros elsewhere."""
     sizes = (kernel_size, stride, padding, output_size)
@@ -153,10 +154,10 @@ def max_unpool2d(
 def max_unpool3d(
     input: Tensor,
     indices: Tensor,
-    kernel_size,
-    stride=None,
-    padding=0,
-    output_size=None,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    output_size: Sequence[int] | None = None,
 ) -> Tensor:
     """Maxima put back where `max_pool3d` found them, zeros elsewhere."""
     sizes = (kernel_size, stride, padding, output_size)

@@ -9,7 +9,12 @@ from ember.nn.functional.loss import _reduced, _reduction
 
 @overridable(traits="float32")
 def hinge_embedding_loss(
-    input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """`input` where the target is 1, max(0, margin - input) where it is -1."""
     reduction = _reduction(size_average, reduce, reduction)
@@ -20,7 +25,13 @@ def hinge_embedding_loss(
 
 @overridable(traits="float32")
 def margin_ranking_loss(
-    input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """max(0, -target * (input1 - input2) + margin)."""
     reduction = _reduction(size_average, reduce, reduction)
@@ -36,7 +47,11 @@ def margin_ranking_loss(
 
 @overridable(traits="float32")
 def soft_margin_loss(
-    input, target, size_average=None, reduce=None, reduction="mean"
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """log(1 + exp(-target * input))."""
     reduction = _reduction(size_average, reduce, reduction)
@@ -45,7 +60,13 @@ def soft_margin_loss(
 
 @overridable(traits="float32")
 def cosine_embedding_loss(
-    input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """1 - cosine for targets 1, max(0, cosine - margin) for targets -1."""
     reduction = _reduction(size_average, reduce, reduction)
@@ -71,16 +92,16 @@ def cosine_embedding_loss(
 
 @overridable(traits="float32")
 def triplet_margin_loss(
-    anchor,
-    positive,
-    negative,
-    margin=1.0,
-    p=2,
-    eps=1e-6,
-    swap=False,
-    size_average=None,
-    reduce=None,
-    reduction="mean",
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """max(0, margin + d(anchor, positive) - d(anchor, negative))."""
     reduction = _reduction(size_average, reduce, reduction)

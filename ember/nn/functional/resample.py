@@ -3,6 +3,7 @@
 import math
 
 from ember import _C, Tensor
+from ember._types import Numbers, Sizes
 from ember.nn.functional.adaptive_pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -15,8 +16,8 @@ _AXES = {"linear": 1, "bilinear": 2, "bicubic": 2, "lanczos": 2, "trilinear": 3}
 
 def interpolate(
     input: Tensor,
-    size=None,
-    scale_factor=None,
+    size: Sizes | None = None,
+    scale_factor: Numbers | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
@@ -132,16 +133,26 @@ def _check_mode(input: Tensor, mode: str, align_corners, antialias: bool) -> Non
         raise ValueError("Lanczos mode does not support align_corners=True")
 
 
-def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+def upsample(
+    input: Tensor,
+    size: Sizes | None = None,
+    scale_factor: Numbers | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
     """Old name of `interpolate`."""
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def upsample_nearest(input, size=None, scale_factor=None):
+def upsample_nearest(
+    input: Tensor, size: Sizes | None = None, scale_factor: Numbers | None = None
+) -> Tensor:
     """`interpolate` with mode="nearest"."""
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
-def upsample_bilinear(input, size=None, scale_factor=None):
+def upsample_bilinear(
+    input: Tensor, size: Sizes | None = None, scale_factor: Numbers | None = None
+) -> Tensor:
     """`interpolate` with mode="bilinear" and aligned corners."""
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

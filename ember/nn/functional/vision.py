@@ -1,6 +1,7 @@
 """Channels and pixels rearranged, and sampling on a grid."""
 
 import itertools
+from collections.abc import Sequence
 
 import ember
 from ember import Tensor
@@ -94,7 +95,9 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 native_channel_shuffle = channel_shuffle
 
 
-def affine_grid(theta: Tensor, size, align_corners: bool | None = None) -> Tensor:
+def affine_grid(
+    theta: Tensor, size: Sequence[int], align_corners: bool | None = None
+) -> Tensor:
     """The points of an image [N, C, H, W] or [N, C, D, H, W] after a linear map."""
     dims = len(size) - 2
     if dims not in (2, 3):

@@ -1,15 +1,16 @@
 """The part of Module that moves it to other devices and dtypes."""
 
-from typing import Self
+from typing import Any, Self
 
 import ember
 from ember._C import Tensor
+from ember._types import DeviceLike, Dtype
 
 
 class ConversionMethods:
     """`to` and its special cases, mixed into Module; all change the module itself."""
 
-    def to(self, *args, **kwargs) -> Self:
+    def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move to a device, to a floating dtype, or both; changes the module itself.
 
         >>> import ember
@@ -42,7 +43,7 @@ class ConversionMethods:
 
         return self._apply(convert)
 
-    def type(self, dst_type) -> Self:
+    def type(self, dst_type: Dtype | str) -> Self:
         """Cast all parameters and buffers."""
         return self._apply(lambda t: t.to(dst_type))
 
@@ -69,23 +70,23 @@ class ConversionMethods:
         """Move to the CPU."""
         return self._apply(lambda t: t.cpu())
 
-    def cuda(self, device=None) -> Self:
+    def cuda(self, device: DeviceLike | None = None) -> Self:
         """Move to a CUDA device."""
         return self._apply(lambda t: t.cuda(device))
 
-    def xpu(self, device=None) -> Self:
+    def xpu(self, device: DeviceLike | None = None) -> Self:
         """Move to an XPU: there is none."""
         return self._apply(lambda t: t.xpu(device))
 
-    def ipu(self, device=None) -> Self:
+    def ipu(self, device: DeviceLike | None = None) -> Self:
         """Move to an IPU: there is none."""
         return self._apply(lambda t: t.ipu(device))
 
-    def mtia(self, device=None) -> Self:
+    def mtia(self, device: DeviceLike | None = None) -> Self:
         """Move to an MTIA device: there is none."""
         return self._apply(lambda t: t.mtia(device))
 
-    def to_empty(self, *, device, recurse: bool = True) -> Self:
+    def to_empty(self, *, device: DeviceLike, recurse: bool = True) -> Self:
         """Move to a device without copying values."""
         return self._apply(
             lambda t: ember.empty_like(t, device=device), recurse=recurse

@@ -1,7 +1,8 @@
 """The part of Module that saves and restores: state_dict and load_state_dict."""
 
 from collections import OrderedDict, namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import ember
 from ember.nn.parameter import Parameter, is_lazy
@@ -26,7 +27,13 @@ class _IncompatibleKeys(
 class StateMethods:
     """state_dict and load_state_dict, mixed into Module."""
 
-    def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
+    def state_dict(
+        self,
+        *args: Any,
+        destination: Any = None,
+        prefix: str = "",
+        keep_vars: bool = False,
+    ) -> dict[str, Any]:
         """All parameters and persistent buffers by their dotted names.
 
         >>> import ember
@@ -78,7 +85,9 @@ class StateMethods:
         ]
         return [(name, value) for name, value in named if value is not None]
 
-    def load_state_dict(self, state_dict, strict: bool = True, assign: bool = False):
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
         """Copy values (with `assign`, the tensors themselves) from a `state_dict`.
 
         With `strict`, names have to be the same on both sides.
@@ -159,14 +168,14 @@ class StateMethods:
             if (not dot and head not in own) or (dot and head not in self._modules):
                 unexpected_keys.append(key)
 
-    def get_extra_state(self):
+    def get_extra_state(self) -> Any:
         """Override, with `set_extra_state`, to keep more than tensors."""
         raise RuntimeError(
             "Reached a code path in Module.get_extra_state() that should never be "
             "called."
         )
 
-    def set_extra_state(self, state) -> None:
+    def set_extra_state(self, state: Any) -> None:
         """Restore what `get_extra_state` returned."""
         raise RuntimeError(
             "Reached a code path in Module.set_extra_state() that should never be "

@@ -2,7 +2,7 @@
 them or by their dotted names.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ember._C import Tensor, _ModuleBase
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 class TreeMethods:
     """Traversal and lookup, mixed into Module."""
 
-    def named_modules(self, memo: set | None = None, prefix="", remove_duplicate=True):
+    def named_modules(
+        self, memo: set | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
         """Every module of the tree with its dotted name, this one first."""
         memo = set() if memo is None else memo
         if self in memo:
@@ -46,10 +48,16 @@ class TreeMethods:
         for _, module in self.named_children():
             yield module
 
-    def _named_members(self, members, prefix="", recurse=True, remove_duplicate=True):
+    def _named_members(
+        self,
+        members: Any,
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
+    ) -> Any:
         seen = set()
         if recurse:
-            tree = self.named_modules(None, prefix, remove_duplicate)
+            tree: Iterable = self.named_modules(None, prefix, remove_duplicate)
         else:
             tree = [(prefix, self)]
         for path, module in tree:
@@ -97,7 +105,9 @@ class TreeMethods:
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return module
 
-    def set_submodule(self, target: str, module: "Module", strict=False) -> None:
+    def set_submodule(
+        self, target: str, module: "Module", strict: bool = False
+    ) -> None:
         """Replace (or, unless `strict`, add) the submodule of a dotted name."""
         if not target:
             raise ValueError("Cannot set the submodule without a target name!")

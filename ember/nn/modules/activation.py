@@ -4,12 +4,13 @@ are made by two small bases: `_Plain` (no arguments) and `_Inplace`.
 
 import ember
 from ember import Tensor, _lazy
+from ember._types import DeviceLike, Dtype
 from ember.nn import functional as F
-from ember.nn.modules.module import Module
+from ember.nn.modules.module import Layer
 from ember.nn.parameter import Parameter
 
 
-class _Inplace(Module):
+class _Inplace(Layer):
     """Base of activations whose one argument is `inplace`."""
 
     inplace: bool
@@ -26,7 +27,7 @@ def _and_inplace(text: str, inplace: bool) -> str:
     return f"{text}, inplace=True" if inplace else text
 
 
-class Threshold(Module):
+class Threshold(Layer):
     """`input` where it is above `threshold`, else `value`."""
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
@@ -55,7 +56,7 @@ class ReLU(_Inplace):
         return F.relu(input, self.inplace)
 
 
-class RReLU(Module):
+class RReLU(Layer):
     """Leaky ReLU with a random slope in training."""
 
     def __init__(
@@ -73,7 +74,7 @@ class RReLU(Module):
         return _and_inplace(f"lower={self.lower}, upper={self.upper}", self.inplace)
 
 
-class Hardtanh(Module):
+class Hardtanh(Layer):
     """`input` limited to [min_val, max_val]."""
 
     def __init__(
@@ -109,14 +110,14 @@ class ReLU6(Hardtanh):
         return "inplace=True" if self.inplace else ""
 
 
-class Sigmoid(Module):
+class Sigmoid(Layer):
     """1 / (1 + exp(-input))."""
 
     def forward(self, input: Tensor) -> Tensor:
         return ember.sigmoid(input)
 
 
-class Tanh(Module):
+class Tanh(Layer):
     """Hyperbolic tangent."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -164,7 +165,7 @@ class SELU(_Inplace):
         return F.selu(input, self.inplace)
 
 
-class ELU(Module):
+class ELU(Layer):
     """`input` above zero, alpha * (exp(input) - 1) below."""
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
@@ -186,7 +187,7 @@ class CELU(ELU):
         return F.celu(input, self.alpha, self.inplace)
 
 
-class GLU(Module):
+class GLU(Layer):
     """First half along `dim`, gated by the sigmoid of the second."""
 
     def __init__(self, dim: int = -1) -> None:
@@ -200,7 +201,7 @@ class GLU(Module):
         return f"dim={self.dim}"
 
 
-class GELU(Module):
+class GELU(Layer):
     """`input` times the normal distribution function at it."""
 
     def __init__(self, approximate: str = "none") -> None:
@@ -214,7 +215,7 @@ class GELU(Module):
         return f"approximate={self.approximate!r}"
 
 
-class Hardshrink(Module):
+class Hardshrink(Layer):
     """`input` where it is outside [-lambd, lambd], else 0."""
 
     def __init__(self, lambd: float = 0.5) -> None:
@@ -235,7 +236,7 @@ class Softshrink(Hardshrink):
         return F.softshrink(input, self.lambd)
 
 
-class LeakyReLU(Module):
+class LeakyReLU(Layer):
     """`input` above zero, `negative_slope * input` below."""
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
@@ -250,14 +251,14 @@ class LeakyReLU(Module):
         return _and_inplace(f"negative_slope={self.negative_slope}", self.inplace)
 
 
-class LogSigmoid(Module):
+class LogSigmoid(Layer):
     """log(sigmoid(input))."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
 
 
-class Softplus(Module):
+class Softplus(Layer):
     """log(1 + exp(beta * input)) / beta."""
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
@@ -272,11 +273,15 @@ class Softplus(Module):
         return f"beta={self.beta}, threshold={self.threshold}"
 
 
-class PReLU(Module):
+class PReLU(Layer):
     """Leaky ReLU with a learned slope."""
 
     def __init__(
-        self, num_parameters: int = 1, init: float = 0.25, device=None, dtype=None
+        self,
+        num_parameters: int = 1,
+        init: float = 0.25,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__()
         self.num_parameters = num_parameters
@@ -297,21 +302,21 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
-class Softsign(Module):
+class Softsign(Layer):
     """input / (1 + abs(input))."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softsign(input)
 
 
-class Tanhshrink(Module):
+class Tanhshrink(Layer):
     """input - tanh(input)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.tanhshrink(input)
 
 
-class Softmax(Module):
+class Softmax(Layer):
     """exp(input) scaled to sum to one along `dim`."""
 
     def __init__(self, dim: int | None = None) -> None:
@@ -339,7 +344,7 @@ class LogSoftmax(Softmax):
         return F.log_softmax(input, self.dim, _stacklevel=5)
 
 
-class Softmax2d(Module):
+class Softmax2d(Layer):
     """Softmax over the channels of [N, C, H, W] or [C, H, W]."""
 
     def forward(self, input: Tensor) -> Tensor:

@@ -1,10 +1,11 @@
 """Softmax over many classes, the rare ones in clusters of their own."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import ember
 from ember import Tensor
+from ember._types import DeviceLike, Dtype
 from ember.nn import functional as F
 from ember.nn.modules.container import ModuleList, Sequential
 from ember.nn.modules.linear import Linear
@@ -36,8 +37,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         cutoffs: Sequence[int],
         div_value: float = 4.0,
         head_bias: bool = False,
-        device=None,
-        dtype=None,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__()
         cutoffs = list(cutoffs)
@@ -59,7 +60,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         self.shortlist_size = self.cutoffs[0]
         self.n_clusters = len(self.cutoffs) - 1
         self.head_size = self.shortlist_size + self.n_clusters
-        kind = {"device": device, "dtype": dtype}
+        kind: dict[str, Any] = {"device": device, "dtype": dtype}
         self.head = Linear(in_features, self.head_size, bias=head_bias, **kind)
         self.tail = ModuleList()
         for i in range(self.n_clusters):

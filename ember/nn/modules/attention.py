@@ -1,9 +1,11 @@
 """Attention with several heads."""
 
+from typing import Any
+
 import ember
 from ember import Tensor
-from ember.nn import functional as F
-from ember.nn import init
+from ember._types import DeviceLike, Dtype
+from ember.nn import functional as F, init
 from ember.nn.modules.linear import NonDynamicallyQuantizableLinear
 from ember.nn.modules.module import Module
 from ember.nn.parameter import Parameter
@@ -33,8 +35,8 @@ class MultiheadAttention(Module):
         kdim: int | None = None,
         vdim: int | None = None,
         batch_first: bool = False,
-        device=None,
-        dtype=None,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(
@@ -52,7 +54,7 @@ class MultiheadAttention(Module):
         self.head_dim = embed_dim // num_heads
         if self.head_dim * num_heads != embed_dim:
             raise AssertionError("embed_dim must be divisible by num_heads")
-        kind = {"device": device, "dtype": dtype}
+        kind: dict[str, Any] = {"device": device, "dtype": dtype}
         shapes = {
             "q_proj_weight": (embed_dim, embed_dim),
             "k_proj_weight": (embed_dim, self.kdim),
@@ -98,7 +100,7 @@ class MultiheadAttention(Module):
         if self.bias_v is not None:
             init.xavier_normal_(self.bias_v)
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         state.setdefault("_qkv_same_embed_dim", True)  # not there in old checkpoints
         super().__setstate__(state)
 

@@ -1,15 +1,17 @@
 """Batch and instance normalization: layers that keep running statistics."""
 
+from typing import Any
+
 import ember
 from ember import Tensor, _lazy
-from ember.nn import functional as F
-from ember.nn import init
+from ember._types import DeviceLike, Dtype
+from ember.nn import functional as F, init
 from ember.nn.modules.lazy import LazyModuleMixin
-from ember.nn.modules.module import Module
+from ember.nn.modules.module import Layer
 from ember.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
 
 
-class _NormBase(Module):
+class _NormBase(Layer):
     """Base: scale and shift, running mean and variance, all of them optional."""
 
     _version = 2
@@ -22,8 +24,8 @@ class _NormBase(Module):
         momentum: float | None = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
-        device=None,
-        dtype=None,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
         *,
         bias: bool = True,
     ) -> None:
@@ -33,7 +35,7 @@ class _NormBase(Module):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
-        kind = {"device": device, "dtype": dtype}
+        kind: dict[str, Any] = {"device": device, "dtype": dtype}
         for name, wanted in (("weight", affine), ("bias", affine and bias)):
             values = self._new_parameter(kind) if wanted else None
             self.register_parameter(name, values)
@@ -146,8 +148,8 @@ class _InstanceNorm(_NormBase):
         momentum: float = 0.1,
         affine: bool = False,
         track_running_stats: bool = False,
-        device=None,
-        dtype=None,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
         *,
         bias: bool = True,
     ) -> None:
@@ -211,7 +213,7 @@ class InstanceNorm3d(_InstanceNorm):
 class _LazyNormMixin(LazyModuleMixin):
     """Takes every argument of the layer but `num_features`."""
 
-    def __init__(self, *args, **kwargs) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(0, *args, **kwargs)
 
     def _new_parameter(self, kind: dict):

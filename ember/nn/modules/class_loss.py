@@ -1,13 +1,16 @@
 """Losses over classes by margins, over several labels, and over sequences (CTC)."""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ember import Tensor
+from ember._types import DeviceLike, Dtype
 from ember.nn import functional as F
 from ember.nn.modules.linear import Linear
 from ember.nn.modules.loss import NLLLoss, _Loss, _WeightedLoss
-from ember.nn.modules.module import Module
+from ember.nn.modules.module import Layer
 
 
 class NLLLoss2d(NLLLoss):
@@ -22,8 +25,8 @@ class MultiMarginLoss(_WeightedLoss):
         p: int = 1,
         margin: float = 1.0,
         weight: Tensor | None = None,
-        size_average=None,
-        reduce=None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
@@ -61,7 +64,7 @@ class TripletMarginWithDistanceLoss(_Loss):
     def __init__(
         self,
         *,
-        distance_function=None,
+        distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
         margin: float = 1.0,
         swap: bool = False,
         reduction: str = "mean",
@@ -108,7 +111,11 @@ class CTCLoss(_Loss):
         self.zero_infinity = zero_infinity
 
     def forward(
-        self, log_probs: Tensor, targets: Tensor, input_lengths, target_lengths
+        self,
+        log_probs: Tensor,
+        targets: Tensor,
+        input_lengths: Tensor | Sequence[int],
+        target_lengths: Tensor | Sequence[int],
     ) -> Tensor:
         options = (self.blank, self.reduction, self.zero_infinity)
         lengths = (input_lengths, target_lengths)
@@ -129,7 +136,7 @@ class LinearCrossEntropyOptions:
     acc_dtype: object = None
 
 
-class LinearCrossEntropyLoss(Module):
+class LinearCrossEntropyLoss(Layer):
     """Cross entropy of logits that a Linear makes of the input."""
 
     def __init__(
@@ -139,13 +146,13 @@ class LinearCrossEntropyLoss(Module):
         *,
         out_features: tuple[int, ...] = (),
         bias: bool = False,
-        device=None,
-        dtype=None,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
         reduction: str = "mean",
         weight: Tensor | None = None,
         ignore_index: int | None = None,
         label_smoothing: float = 0.0,
-        options=None,
+        options: Any = None,
     ) -> None:
         super().__init__()
         self.reduction = reduction

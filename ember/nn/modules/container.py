@@ -3,9 +3,10 @@ are in `parameter_container`.
 """
 
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, ValuesView
+from typing import TYPE_CHECKING, Any
 
-from ember import _lazy
+from ember import Tensor, _lazy
 from ember.nn.modules.module import Module
 
 
@@ -29,7 +30,7 @@ class _Indexed(Module):
     def __setitem__(self, index: int, module: Module) -> None:
         setattr(self, self._name_of(index), module)
 
-    def __delitem__(self, index) -> None:
+    def __delitem__(self, index: int | slice) -> None:
         names = list(self._modules)
         chosen = names[index] if isinstance(index, slice) else [self._name_of(index)]
         for name in chosen:
@@ -45,7 +46,7 @@ class _Indexed(Module):
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.isdigit()]
 
-    def pop(self, index) -> Module:
+    def pop(self, index: int) -> Module:
         """Remove and return a module."""
         module = self[index]
         del self[index]
@@ -78,7 +79,7 @@ class Sequential(_Indexed):
     torch.Size([1, 3])
     """
 
-    def __init__(self, *args) -> None:
+    def __init__(self, *args: Any) -> None:
         super().__init__()
         if len(args) == 1 and isinstance(args[0], dict):
             for name, module in args[0].items():
@@ -87,12 +88,16 @@ class Sequential(_Indexed):
             for i, module in enumerate(args):
                 self.add_module(str(i), module)
 
+    if TYPE_CHECKING:  # of nearly all: what the last one gives
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Tensor: ...
+
     def forward(self, input):
         for module in self._modules.values():
             input = module(input)
         return input
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return type(self)(dict(list(self._modules.items())[index]))
         return self._modules[self._name_of(index)]
@@ -175,7 +180,7 @@ class ModuleList(_Indexed):
         if modules is not None:
             self.extend(modules)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return type(self)(list(self)[index])
         return self._modules[self._name_of(index)]
@@ -238,7 +243,7 @@ class ModuleDict(Module):
     ReLU()
     """
 
-    def __init__(self, modules=None) -> None:
+    def __init__(self, modules: Any = None) -> None:
         super().__init__()
         if modules is not None:
             self.update(modules)
@@ -269,19 +274,19 @@ class ModuleDict(Module):
         """Remove and return a module."""
         return self._modules.pop(key)
 
-    def keys(self):
+    def keys(self) -> KeysView[str]:
         """The names."""
         return self._modules.keys()
 
-    def items(self):
+    def items(self) -> ItemsView[str, Module]:
         """The pairs of name and module."""
         return self._modules.items()
 
-    def values(self):
+    def values(self) -> ValuesView[Module]:
         """The modules."""
         return self._modules.values()
 
-    def update(self, modules) -> None:
+    def update(self, modules: Any) -> None:
         """Add modules from a mapping or from pairs."""
         if not isinstance(modules, Iterable):
             raise TypeError(

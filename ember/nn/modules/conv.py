@@ -1,21 +1,21 @@
 """Convolutions and transposed convolutions."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import ember
 from ember import Tensor, _lazy
-from ember.nn import functional as F
-from ember.nn import init
+from ember._types import DeviceLike, Dtype, Sizes
+from ember.nn import functional as F, init
 from ember.nn.functional._sizes import expanded
-from ember.nn.modules.module import Module
+from ember.nn.modules.module import Layer
 from ember.nn.parameter import Parameter
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-class _ConvNd(Module):
+class _ConvNd(Layer):
     """Base: sizes, weight and bias. Subclasses set `_dims` and `_apply_to`."""
 
     _dims: int
@@ -62,7 +62,7 @@ class _ConvNd(Module):
         self.groups = groups
         self.padding_mode = padding_mode
         self._reversed_padding_repeated_twice = self._around()
-        kind = {"device": device, "dtype": dtype}
+        kind: dict[str, Any] = {"device": device, "dtype": dtype}
         self._make_parameters(bias, kind)
 
     def _make_parameters(self, bias: bool, kind: dict) -> None:
@@ -129,15 +129,15 @@ class _Conv(_ConvNd):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes | str = 0,
+        dilation: Sizes = 1,
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
-        device=None,
-        dtype=None,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         sizes = (kernel_size, stride, padding, dilation, 0)
         options = (groups, bias, padding_mode, device, dtype)
@@ -192,16 +192,16 @@ class _ConvTranspose(_ConvNd):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes = 0,
+        output_padding: Sizes = 0,
         groups: int = 1,
         bias: bool = True,
-        dilation=1,
+        dilation: Sizes = 1,
         padding_mode: str = "zeros",
-        device=None,
-        dtype=None,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         if padding_mode != "zeros":
             raise ValueError(
@@ -212,7 +212,9 @@ class _ConvTranspose(_ConvNd):
         options = (groups, bias, padding_mode, device, dtype)
         self._setup(in_channels, out_channels, *sizes, *options)
 
-    def forward(self, input: Tensor, output_size=None) -> Tensor:
+    def forward(
+        self, input: Tensor, output_size: Sequence[int] | None = None
+    ) -> Tensor:
         function = getattr(F, f"conv_transpose{self._dims}d")
         extra = self.output_padding
         if output_size is not None:

@@ -2,10 +2,10 @@
 
 from ember import Tensor
 from ember.nn import functional as F
-from ember.nn.modules.module import Module
+from ember.nn.modules.module import Layer
 
 
-class PairwiseDistance(Module):
+class PairwiseDistance(Layer):
     """The p-norm of x1 - x2 along the last axis."""
 
     def __init__(
@@ -20,7 +20,7 @@ class PairwiseDistance(Module):
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
-class CosineSimilarity(Module):
+class CosineSimilarity(Layer):
     """The cosine of the angle between x1 and x2 along `dim`."""
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:

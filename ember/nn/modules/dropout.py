@@ -2,10 +2,10 @@
 
 from ember import Tensor, _lazy
 from ember.nn import functional as F
-from ember.nn.modules.module import Module
+from ember.nn.modules.module import Layer
 
 
-class _Dropout(Module):
+class _Dropout(Layer):
     """Base: a probability, and a function of `torch.nn.functional`'s signature."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:

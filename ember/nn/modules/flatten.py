@@ -1,11 +1,13 @@
 """Changes of shape as modules."""
 
+from typing import Any
+
 import ember
 from ember import Tensor
-from ember.nn.modules.module import Module
+from ember.nn.modules.module import Layer
 
 
-class Flatten(Module):
+class Flatten(Layer):
     """Joins the axes start_dim..end_dim into one.
 
     >>> import ember
@@ -25,7 +27,7 @@ class Flatten(Module):
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
-class Unflatten(Module):
+class Unflatten(Layer):
     """Splits the axis `dim` into several.
 
     >>> import ember
@@ -33,7 +35,7 @@ class Unflatten(Module):
     torch.Size([2, 3, 4])
     """
 
-    def __init__(self, dim: int, unflattened_size) -> None:
+    def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()
         if not isinstance(dim, int):
             raise TypeError("invalid argument type for dim parameter")

@@ -1,5 +1,7 @@
 """Modules that learn their input size from the first input."""
 
+from typing import Any
+
 from ember.nn.parameter import is_lazy
 
 
@@ -11,7 +13,7 @@ class LazyModuleMixin:
 
     cls_to_become: type | None = None
 
-    def __init__(self, *args, **kwargs) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._load_hook = self._register_load_state_dict_pre_hook(self._lazy_load_hook)
         self._initialize_hook = self.register_forward_pre_hook(
@@ -23,7 +25,7 @@ class LazyModuleMixin:
         named = [*self._parameters.values(), *self._buffers.values()]
         return any(is_lazy(value) for value in named)
 
-    def initialize_parameters(self, *args, **kwargs) -> None:
+    def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
         """Give the parameters their shapes, from the first input."""
         raise NotImplementedError(
             f"initialize_parameters is not implemented for {type(self).__name__}"

@@ -1,6 +1,9 @@
 """Convolutions that learn their input channels from the first input."""
 
+from typing import Any
+
 from ember import Tensor
+from ember._types import Sizes
 from ember.nn.modules.conv import (
     Conv1d,
     Conv2d,
@@ -16,7 +19,9 @@ from ember.nn.parameter import UninitializedParameter
 class _LazyConvMixin(LazyModuleMixin):
     """Takes every argument of the convolution but `in_channels`."""
 
-    def __init__(self, out_channels: int, kernel_size, *args, **kwargs) -> None:
+    def __init__(
+        self, out_channels: int, kernel_size: Sizes, *args: Any, **kwargs: Any
+    ) -> None:
         super().__init__(0, out_channels, kernel_size, *args, **kwargs)
 
     def _make_parameters(self, bias: bool, kind: dict) -> None:
@@ -30,7 +35,7 @@ class _LazyConvMixin(LazyModuleMixin):
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()
 
-    def initialize_parameters(self, input: Tensor, *args, **kwargs) -> None:
+    def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
         if not self.has_uninitialized_params():
             return
         dims = self._dims

@@ -1,17 +1,18 @@
 """Linear layers."""
 
 import math
+from typing import Any
 
 import ember
 from ember import Tensor
-from ember.nn import functional as F
-from ember.nn import init
+from ember._types import DeviceLike, Dtype
+from ember.nn import functional as F, init
 from ember.nn.modules.lazy import LazyModuleMixin
-from ember.nn.modules.module import Module
+from ember.nn.modules.module import Layer
 from ember.nn.parameter import Parameter, UninitializedParameter
 
 
-class Identity(Module):
+class Identity(Layer):
     """Returns its input; takes and ignores any arguments.
 
     >>> import ember
@@ -19,14 +20,14 @@ class Identity(Module):
     tensor([1.])
     """
 
-    def __init__(self, *args, **kwargs) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
 
     def forward(self, input: Tensor) -> Tensor:
         return input
 
 
-class Linear(Module):
+class Linear(Layer):
     """y = x @ weight.T + bias, with weight [out_features, in_features].
 
     >>> import ember
@@ -39,13 +40,13 @@ class Linear(Module):
         in_features: int,
         out_features: int,
         bias: bool = True,
-        device=None,
-        dtype=None,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
-        kind = {"device": device, "dtype": dtype}
+        kind: dict[str, Any] = {"device": device, "dtype": dtype}
         self.weight = Parameter(ember.empty((out_features, in_features), **kind))
         if bias:
             self.bias = Parameter(ember.empty(out_features, **kind))
@@ -87,11 +88,15 @@ class LazyLinear(LazyModuleMixin, Linear):
     cls_to_become = Linear
 
     def __init__(
-        self, out_features: int, bias: bool = True, device=None, dtype=None
+        self,
+        out_features: int,
+        bias: bool = True,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__(0, 0, False)
         self.out_features = out_features
-        kind = {"device": device, "dtype": dtype}
+        kind: dict[str, Any] = {"device": device, "dtype": dtype}
         self.weight = UninitializedParameter(**kind)
         if bias:
             self.bias = UninitializedParameter(**kind)
@@ -111,7 +116,7 @@ class LazyLinear(LazyModuleMixin, Linear):
             self.in_features = self.weight.shape[-1]
 
 
-class Bilinear(Module):
+class Bilinear(Layer):
     """y_k = x1' weight[k] x2 + bias_k.
 
     >>> import ember
@@ -126,8 +131,8 @@ class Bilinear(Module):
         in2_features: int,
         out_features: int,
         bias: bool = True,
-        device=None,
-        dtype=None,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         if in1_features <= 0:
             raise ValueError(f"in1_features must be > 0, but got {in1_features}")
@@ -135,7 +140,7 @@ class Bilinear(Module):
         self.in1_features = in1_features
         self.in2_features = in2_features
         self.out_features = out_features
-        kind = {"device": device, "dtype": dtype}
+        kind: dict[str, Any] = {"device": device, "dtype": dtype}
         shape = (out_features, in1_features, in2_features)
         self.weight = Parameter(ember.empty(shape, **kind))
         if bias:

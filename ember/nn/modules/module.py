@@ -6,7 +6,7 @@ moving between devices and dtypes in `_convert`; calls and attributes are quick 
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import ember
 from ember import _lazy
@@ -41,7 +41,7 @@ _HOOK_TABLES = (
 class _CallSignature:
     """`inspect.signature(module)`; of the class it stays that of `__init__`."""
 
-    def __get__(self, module, owner=None):
+    def __get__(self, module: Any, owner: Any = None) -> Any:
         if module is None:
             raise AttributeError("__signature__")
         import inspect
@@ -75,7 +75,7 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods, _ModuleB
     _is_full_backward_hook: bool | None = None
     _compiled_call_impl: Callable[..., Any] | None = None  # see `compile`
 
-    def __init__(self, *args, **kwargs) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init and (args or kwargs):
             given = [*map(repr, args), *map(repr, kwargs)]
             extra = f"unexpected arguments: {', '.join(given)}"
@@ -96,13 +96,13 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods, _ModuleB
     __signature__ = _CallSignature()
     if TYPE_CHECKING:
 
-        def __call__(self, *args, **kwargs) -> Any: ...
+        def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
-    def __init_subclass__(cls, **kwargs) -> None:
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         _quick_attributes(cls, Module.__getattr__)
 
-    def forward(self, *args, **kwargs):
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes. Subclasses define it."""
         raise NotImplementedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function'
@@ -112,7 +112,7 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods, _ModuleB
 
     # _ModuleBase finds members; this is for classes that call it from a __getattr__ of
     # their own, for tables that are no dict, and for the error.
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> Any:
         own = self.__dict__
         for table in ("_parameters", "_buffers", "_modules"):
             found = own.get(table)
@@ -122,7 +122,7 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods, _ModuleB
             f"'{type(self).__name__}' object has no attribute '{name}'"
         )
 
-    def __setattr__(self, name: str, value) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
         params = own.get("_parameters")
         if isinstance(value, Parameter):
@@ -262,14 +262,14 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods, _ModuleB
 
     # --- changing all of a tree -----------------------------------------------------
 
-    def apply(self, fn: Callable[["Module"], None]) -> "Module":
+    def apply(self, fn: Callable[["Module"], None]) -> Self:
         """Call `fn` on every module of the tree, children first."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True):
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Replace the data of all parameters, gradients and buffers."""
         for module in self.children() if recurse else ():
             module._apply(fn)
@@ -285,7 +285,7 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods, _ModuleB
                 self._buffers[name] = fn(buffer)
         return self
 
-    def train(self, mode: bool = True) -> "Module":
+    def train(self, mode: bool = True) -> Self:
         """Set training mode (dropout drops, batch norm updates) on the tree."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
@@ -294,11 +294,11 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods, _ModuleB
             module.train(mode)
         return self
 
-    def eval(self) -> "Module":
+    def eval(self) -> Self:
         """Set evaluation mode: `train(False)`."""
         return self.train(False)
 
-    def requires_grad_(self, requires_grad: bool = True) -> "Module":
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Set whether parameters get gradients."""
         for param in self.parameters():
             param.requires_grad_(requires_grad)
@@ -311,7 +311,7 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods, _ModuleB
                 continue
             param.grad = None if set_to_none else ember.zeros_like(param.grad)
 
-    def compile(self, *args, **kwargs) -> None:
+    def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile this module in place: `ember.compile` of its calls, with hooks.
 
         A copy of the module, or one that was saved whole, is not compiled.
@@ -359,5 +359,15 @@ def _expect(ok: bool, name: str, what: str, wanted: str, value) -> None:
 
 _quick_attributes(Module, Module.__getattr__)
 
+
+if TYPE_CHECKING:
+
+    class Layer(Module):
+        """A module whose calls give one tensor."""
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Tensor: ...
+
+else:
+    Layer = Module
 
 __getattr__ = _lazy.missing(__name__)

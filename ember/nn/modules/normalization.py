@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 import ember
 from ember import Tensor
-from ember.nn import functional as F
-from ember.nn import init
-from ember.nn.modules.module import Module
+from ember._types import DeviceLike, Dtype, Sizes
+from ember.nn import functional as F, init
+from ember.nn.modules.module import Layer
 from ember.nn.parameter import Parameter
 
 
-class LayerNorm(Module):
+class LayerNorm(Layer):
     """Mean 0 and variance 1 over the last axes, then a learned scale and shift.
 
     >>> import ember
@@ -20,12 +20,12 @@ class LayerNorm(Module):
 
     def __init__(
         self,
-        normalized_shape,
+        normalized_shape: Sizes,
         eps: float = 1e-5,
         elementwise_affine: bool = True,
         bias: bool = True,
-        device=None,
-        dtype=None,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__()
         if not isinstance(normalized_shape, Iterable):
@@ -61,7 +61,7 @@ class LayerNorm(Module):
         )
 
 
-class GroupNorm(Module):
+class GroupNorm(Layer):
     """Mean 0 and variance 1 over groups of channels (arXiv:1803.08494).
 
     >>> import ember
@@ -75,8 +75,8 @@ class GroupNorm(Module):
         num_channels: int,
         eps: float = 1e-5,
         affine: bool = True,
-        device=None,
-        dtype=None,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
         *,
         bias: bool = True,
     ) -> None:
@@ -117,21 +117,21 @@ class GroupNorm(Module):
         )
 
 
-class RMSNorm(Module):
+class RMSNorm(Layer):
     """Root mean square 1 over the last axes, then a learned scale.
 
     >>> import ember
     >>> ember.nn.RMSNorm(2)(ember.tensor([3.0, 3.0]))
-    tensor([1., 1.], grad_fn=<MulBackward0>)
+    tensor([1., 1.], grad_fn=<RmsNormBackward0>)
     """
 
     def __init__(
         self,
-        normalized_shape,
+        normalized_shape: Sizes,
         eps: float | None = None,
         elementwise_affine: bool = True,
-        device=None,
-        dtype=None,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__()
         if not isinstance(normalized_shape, Iterable):
@@ -161,7 +161,7 @@ class RMSNorm(Module):
         )
 
 
-class LocalResponseNorm(Module):
+class LocalResponseNorm(Layer):
     """Division by a power of the mean square of neighbouring channels."""
 
     def __init__(

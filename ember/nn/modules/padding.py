@@ -3,17 +3,18 @@
 from collections.abc import Iterable
 
 from ember import Tensor, _lazy
+from ember._types import Sizes
 from ember.nn import functional as F
-from ember.nn.modules.module import Module
+from ember.nn.modules.module import Layer
 
 
-class _Pad(Module):
+class _Pad(Layer):
     """Base: `padding` as F.pad takes it, or one number for all sides."""
 
     _dims: int
     _mode = "constant"
 
-    def __init__(self, padding) -> None:
+    def __init__(self, padding: Sizes) -> None:
         super().__init__()
         sides = 2 * self._dims
         each = isinstance(padding, Iterable)
@@ -27,7 +28,7 @@ class _Pad(Module):
 
 
 class _ConstantPad(_Pad):
-    def __init__(self, padding, value: float) -> None:
+    def __init__(self, padding: Sizes, value: float) -> None:
         super().__init__(padding)
         self.value = value
 
@@ -62,7 +63,7 @@ class ConstantPad3d(_ConstantPad):
 
 
 class _ZeroPad(_ConstantPad):
-    def __init__(self, padding) -> None:
+    def __init__(self, padding: Sizes) -> None:
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:

@@ -2,7 +2,8 @@
 
 import operator
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, KeysView, Mapping
+from typing import Any
 
 from ember import Tensor
 from ember.nn.modules.module import Module
@@ -48,12 +49,12 @@ class ParameterList(Module):
 
     _get_abs_string_index = _name_of  # what subclasses of PyTorch's lists call it
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return type(self)(self[i] for i in range(*index.indices(len(self))))
         return getattr(self, self._name_of(index))
 
-    def __setitem__(self, index: int, value) -> None:
+    def __setitem__(self, index: int, value: Any) -> None:
         setattr(self, self._name_of(index), _as_entry(value))
 
     def __len__(self) -> int:
@@ -65,7 +66,7 @@ class ParameterList(Module):
     def __iadd__(self, values: Iterable) -> "ParameterList":
         return self.extend(values)
 
-    def append(self, value) -> "ParameterList":
+    def append(self, value: Any) -> "ParameterList":
         """Add a value at the end."""
         self._size += 1
         self[self._size - 1] = value
@@ -85,7 +86,7 @@ class ParameterList(Module):
     def extra_repr(self) -> str:
         return "\n".join(_described(i, value) for i, value in enumerate(self))
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterList should not be called.")
 
 
@@ -98,7 +99,7 @@ class ParameterDict(Module):
     ['w']
     """
 
-    def __init__(self, parameters=None) -> None:
+    def __init__(self, parameters: Any = None) -> None:
         super().__init__()
         self._keys: dict[str, None] = {}
         if parameters is not None:
@@ -113,12 +114,12 @@ class ParameterDict(Module):
             )
         return key
 
-    def __getitem__(self, key: str):
+    def __getitem__(self, key: str) -> Any:
         if self._key_to_attr(key) not in self._keys:
             raise KeyError(key)
         return getattr(self, key)
 
-    def __setitem__(self, key: str, value) -> None:
+    def __setitem__(self, key: str, value: Any) -> None:
         self._keys[self._key_to_attr(key)] = None
         setattr(self, key, _as_entry(value))
 
@@ -135,10 +136,10 @@ class ParameterDict(Module):
     def __reversed__(self) -> Iterator[str]:
         return reversed(list(self._keys))
 
-    def __contains__(self, key) -> bool:
+    def __contains__(self, key: Any) -> bool:
         return key in self._keys
 
-    def keys(self):
+    def keys(self) -> KeysView[str]:
         """The names."""
         return self._keys.keys()
 
@@ -154,7 +155,7 @@ class ParameterDict(Module):
         """A new dictionary of the same values."""
         return ParameterDict((key, self[key]) for key in self._keys)
 
-    def setdefault(self, key: str, default=None):
+    def setdefault(self, key: str, default: Any = None) -> Any:
         """The value of `key`, set to `default` if it is absent."""
         if key not in self:
             self[key] = default
@@ -165,7 +166,7 @@ class ParameterDict(Module):
         for key in list(self._keys):
             del self[key]
 
-    def pop(self, key: str):
+    def pop(self, key: str) -> Any:
         """Remove and return a value."""
         value = self[key]
         del self[key]
@@ -176,15 +177,15 @@ class ParameterDict(Module):
         key = next(reversed(self))
         return key, self.pop(key)
 
-    def get(self, key: str, default=None):
+    def get(self, key: str, default: Any = None) -> Any:
         """The value of `key`, or `default`."""
         return self[key] if key in self else default  # noqa: SIM401 (it is `get`)
 
-    def fromkeys(self, keys: Iterable[str], default=None) -> "ParameterDict":
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> "ParameterDict":
         """A new dictionary with these keys."""
         return ParameterDict((key, default) for key in keys)
 
-    def update(self, parameters) -> None:
+    def update(self, parameters: Any) -> None:
         """Add values from a mapping or from pairs."""
         if not isinstance(parameters, Iterable):
             raise TypeError(
@@ -215,5 +216,5 @@ class ParameterDict(Module):
     def extra_repr(self) -> str:
         return "\n".join(_described(key, value) for key, value in self.items())
 
-    def __call__(self, input):
+    def __call__(self, input: Tensor) -> Any:
         raise RuntimeError("ParameterDict should not be called.")

@@ -1,22 +1,24 @@
 """Pooling layers; the number of axes decides which function they call."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from ember import Tensor, _lazy
+from ember._types import Numbers, OptionalSizes, Sizes
 from ember.nn import functional as F
 from ember.nn.functional._sizes import expanded
-from ember.nn.modules.module import Module
+from ember.nn.modules.module import Layer
 
 
-class _MaxPool(Module):
+class _MaxPool(Layer):
     _dims: int
 
     def __init__(
         self,
-        kernel_size,
-        stride=None,
-        padding=0,
-        dilation=1,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
         return_indices: bool = False,
         ceil_mode: bool = False,
     ) -> None:
@@ -28,7 +30,7 @@ class _MaxPool(Module):
         self.return_indices = return_indices
         self.ceil_mode = ceil_mode
 
-    def forward(self, input: Tensor):
+    def forward(self, input: Tensor) -> Any:
         pool = getattr(F, f"max_pool{self._dims}d")
         return pool(
             input,
@@ -71,14 +73,14 @@ class MaxPool3d(_MaxPool):
     _dims = 3
 
 
-class _AvgPool(Module):
+class _AvgPool(Layer):
     _dims: int
 
     def __init__(
         self,
-        kernel_size,
-        stride=None,
-        padding=0,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
         divisor_override: int | None = None,
@@ -117,9 +119,9 @@ class AvgPool1d(_AvgPool):
 
     def __init__(
         self,
-        kernel_size,
-        stride=None,
-        padding=0,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
     ) -> None:
@@ -151,11 +153,15 @@ class AvgPool3d(_AvgPool):
     _dims = 3
 
 
-class _LPPool(Module):
+class _LPPool(Layer):
     _dims: int
 
     def __init__(
-        self, norm_type: float, kernel_size, stride=None, ceil_mode: bool = False
+        self,
+        norm_type: float,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        ceil_mode: bool = False,
     ) -> None:
         super().__init__()
         self.norm_type = norm_type
@@ -193,17 +199,21 @@ class LPPool3d(_LPPool):
     _dims = 3
 
 
-class _MaxUnpool(Module):
+class _MaxUnpool(Layer):
     _dims: int
 
-    def __init__(self, kernel_size, stride=None, padding=0) -> None:
+    def __init__(
+        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0
+    ) -> None:
         super().__init__()
         dims = self._dims
         self.kernel_size = expanded("kernel_size", kernel_size, dims)
         self.stride = expanded("stride", stride, dims, self.kernel_size)
         self.padding = expanded("padding", padding, dims)
 
-    def forward(self, input: Tensor, indices: Tensor, output_size=None) -> Tensor:
+    def forward(
+        self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None
+    ) -> Tensor:
         unpool = getattr(F, f"max_unpool{self._dims}d")
         sizes = (self.kernel_size, self.stride, self.padding, output_size)
         return unpool(input, indices, *sizes)
@@ -233,10 +243,10 @@ class MaxUnpool3d(_MaxUnpool):
     _dims = 3
 
 
-class _AdaptiveAvgPool(Module):
+class _AdaptiveAvgPool(Layer):
     _dims: int
 
-    def __init__(self, output_size) -> None:
+    def __init__(self, output_size: OptionalSizes) -> None:
         super().__init__()
         self.output_size = output_size
 
@@ -270,15 +280,17 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPool):
     _dims = 3
 
 
-class _AdaptiveMaxPool(Module):
+class _AdaptiveMaxPool(Layer):
     _dims: int
 
-    def __init__(self, output_size, return_indices: bool = False) -> None:
+    def __init__(
+        self, output_size: OptionalSizes, return_indices: bool = False
+    ) -> None:
         super().__init__()
         self.output_size = output_size
         self.return_indices = return_indices
 
-    def forward(self, input: Tensor):
+    def forward(self, input: Tensor) -> Any:
         pool = getattr(F, f"adaptive_max_pool{self._dims}d")
         return pool(input, self.output_size, self.return_indices)
 
@@ -304,14 +316,14 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPool):
     _dims = 3
 
 
-class _FractionalMaxPool(Module):
+class _FractionalMaxPool(Layer):
     _dims: int
 
     def __init__(
         self,
-        kernel_size,
-        output_size=None,
-        output_ratio=None,
+        kernel_size: Sizes,
+        output_size: Sizes | None = None,
+        output_ratio: Numbers | None = None,
         return_indices: bool = False,
         _random_samples: Tensor | None = None,
     ) -> None:
@@ -344,7 +356,7 @@ class _FractionalMaxPool(Module):
                 f"output_ratio must be between 0 and 1 (got {output_ratio})"
             )
 
-    def forward(self, input: Tensor):
+    def forward(self, input: Tensor) -> Any:
         return getattr(F, f"fractional_max_pool{self._dims}d")(
             input,
             self.kernel_size,

@@ -6,10 +6,11 @@ Checks and parameters are here; what is computed is in the ops (core/ops/recurre
 import math
 import warnings
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import ember
 from ember import _C, Tensor, _lazy
+from ember._types import DeviceLike, Dtype
 from ember.nn import init
 from ember.nn.modules.module import Module
 from ember.nn.parameter import Parameter
@@ -38,8 +39,8 @@ class RNNBase(Module):
         dropout: float = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
-        device=None,
-        dtype=None,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__()
         for name, value in (("bias", bias), ("batch_first", batch_first)):
@@ -57,7 +58,7 @@ class RNNBase(Module):
         self.dropout = float(dropout)
         self.bidirectional = bidirectional
         self.proj_size = proj_size
-        kind = {"device": device, "dtype": dtype}
+        kind: dict[str, Any] = {"device": device, "dtype": dtype}
         directions = ("", "_reverse") if bidirectional else ("",)
         gates = self._kinds[mode] * hidden_size
         hidden = proj_size or hidden_size
@@ -113,7 +114,7 @@ class RNNBase(Module):
         if any(a is not b for a, b in zip(weights, params)):
             own["_given_weights"] = list(weights)
 
-    def __setattr__(self, name: str, value) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
         given = self.__dict__.get("_given_weights")
         if given is not None and name in self._flat_weights_names:
@@ -139,7 +140,7 @@ class RNNBase(Module):
             text += f", bidirectional={self.bidirectional}"
         return text
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: Any = None) -> Any:
         """Outputs of the last layer for all steps, and the final states."""
         if isinstance(input, PackedSequence):
             data, sizes, sorted_indices, unsorted = input
@@ -287,8 +288,8 @@ class RNN(RNNBase):
         hidden_size: int,
         num_layers: int = 1,
         nonlinearity: str = "tanh",
-        *args,
-        **kwargs,
+        *args: Any,
+        **kwargs: Any,
     ) -> None:
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(
@@ -312,7 +313,7 @@ class LSTM(RNNBase):
     (torch.Size([5, 3, 12]), torch.Size([2, 3, 6]), torch.Size([2, 3, 6]))
     """
 
-    def __init__(self, *args, **kwargs) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
 
 
@@ -325,7 +326,7 @@ class GRU(RNNBase):
     (torch.Size([3, 5, 6]), torch.Size([1, 3, 6]))
     """
 
-    def __init__(self, *args, **kwargs) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "proj_size" in kwargs:
             raise ValueError(
                 "proj_size argument is only supported for LSTM, not RNN or GRU"

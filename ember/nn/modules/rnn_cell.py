@@ -1,9 +1,11 @@
 """Recurrent cells: one step at a time."""
 
 import math
+from typing import Any
 
 import ember
 from ember import _C, Tensor
+from ember._types import DeviceLike, Dtype
 from ember.nn import init
 from ember.nn.modules.module import Module
 from ember.nn.parameter import Parameter
@@ -18,15 +20,15 @@ class RNNCellBase(Module):
         hidden_size: int,
         bias: bool,
         num_chunks: int,
-        device=None,
-        dtype=None,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__()
         self.input_size = input_size
         self.hidden_size = hidden_size
         self.bias = bias
         gates = num_chunks * hidden_size
-        kind = {"device": device, "dtype": dtype}
+        kind: dict[str, Any] = {"device": device, "dtype": dtype}
         self.weight_ih = Parameter(ember.empty((gates, input_size), **kind))
         self.weight_hh = Parameter(ember.empty((gates, hidden_size), **kind))
         for name in ("bias_ih", "bias_hh"):
@@ -101,8 +103,8 @@ class RNNCell(RNNCellBase):
         hidden_size: int,
         bias: bool = True,
         nonlinearity: str = "tanh",
-        device=None,
-        dtype=None,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
@@ -130,12 +132,12 @@ class LSTMCell(RNNCellBase):
         input_size: int,
         hidden_size: int,
         bias: bool = True,
-        device=None,
-        dtype=None,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
-    def forward(self, input: Tensor, hx=None) -> tuple[Tensor, Tensor]:
+    def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Tensor]:
         hx = (self._zeros(input),) * 2 if hx is None else hx
         self._check(input, hx)
         return _C.lstm_cell(input, hx, *self._weights)
@@ -154,8 +156,8 @@ class GRUCell(RNNCellBase):
         input_size: int,
         hidden_size: int,
         bias: bool = True,
-        device=None,
-        dtype=None,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 

@@ -1,14 +1,16 @@
 """Embedding tables."""
 
+from typing import Any
+
 import ember
 from ember import Tensor
-from ember.nn import functional as F
-from ember.nn import init
-from ember.nn.modules.module import Module
+from ember._types import DeviceLike, Dtype
+from ember.nn import functional as F, init
+from ember.nn.modules.module import Layer
 from ember.nn.parameter import Parameter
 
 
-class Embedding(Module):
+class Embedding(Layer):
     """A table of vectors, looked up by integers.
 
     >>> import ember
@@ -27,8 +29,8 @@ class Embedding(Module):
         sparse: bool = False,
         _weight: Tensor | None = None,
         _freeze: bool = False,
-        device=None,
-        dtype=None,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__()
         if padding_idx is not None:
@@ -114,7 +116,7 @@ class Embedding(Module):
         )
 
 
-class EmbeddingBag(Module):
+class EmbeddingBag(Layer):
     """Means, sums or maxima of embedding vectors, without keeping the vectors.
 
     >>> import ember
@@ -135,8 +137,8 @@ class EmbeddingBag(Module):
         _weight: Tensor | None = None,
         include_last_offset: bool = False,
         padding_idx: int | None = None,
-        device=None,
-        dtype=None,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__()
         if padding_idx is not None:
@@ -200,7 +202,7 @@ class EmbeddingBag(Module):
 
     @classmethod
     def from_pretrained(
-        cls, embeddings: Tensor, freeze: bool = True, *args, **kwargs
+        cls, embeddings: Tensor, freeze: bool = True, *args: Any, **kwargs: Any
     ) -> "EmbeddingBag":
         """An EmbeddingBag with this table, not trained unless `freeze=False`."""
         if embeddings.dim() != 2:

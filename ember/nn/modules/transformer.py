@@ -2,16 +2,17 @@
 
 import copy
 from collections.abc import Callable
+from typing import Any
 
 import ember
 from ember import Tensor, _lazy
-from ember.nn import functional as F
-from ember.nn import init
+from ember._types import DeviceLike, Dtype
+from ember.nn import functional as F, init
 from ember.nn.modules.attention import MultiheadAttention
 from ember.nn.modules.container import ModuleList
 from ember.nn.modules.dropout import Dropout
 from ember.nn.modules.linear import Linear
-from ember.nn.modules.module import Module
+from ember.nn.modules.module import Layer, Module
 from ember.nn.modules.normalization import LayerNorm
 
 
@@ -41,7 +42,7 @@ def _looks_causal(mask: Tensor | None, hint: bool | None, size: int | None) -> b
     return mask.shape == causal.shape and bool((mask == causal).all())
 
 
-class _Layer(Module):
+class _Layer(Layer):
     """Base of the two layers: the feed-forward block and the norms."""
 
     _attentions: tuple[str, ...]
@@ -57,11 +58,11 @@ class _Layer(Module):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device=None,
-        dtype=None,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__()
-        kind = {"device": device, "dtype": dtype}
+        kind: dict[str, Any] = {"device": device, "dtype": dtype}
         for name in self._attentions:
             attention = MultiheadAttention(
                 d_model, nhead, dropout, bias, batch_first=batch_first, **kind
@@ -79,7 +80,7 @@ class _Layer(Module):
             setattr(self, f"dropout{i}", Dropout(dropout))
         self.activation = _activation(activation)
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if not hasattr(self, "activation"):
             self.activation = F.relu
@@ -173,7 +174,7 @@ class TransformerDecoderLayer(_Layer):
         return self._blocks(tgt, [attend, look, self._feed_forward])
 
 
-class TransformerEncoder(Module):
+class TransformerEncoder(Layer):
     """A stack of copies of an encoder layer.
 
     >>> import ember
@@ -224,7 +225,7 @@ class TransformerEncoder(Module):
         return output if self.norm is None else self.norm(output)
 
 
-class TransformerDecoder(Module):
+class TransformerDecoder(Layer):
     """A stack of copies of a decoder layer."""
 
     def __init__(
@@ -265,7 +266,7 @@ class TransformerDecoder(Module):
         return output if self.norm is None else self.norm(output)
 
 
-class Transformer(Module):
+class Transformer(Layer):
     """An encoder and a decoder (arXiv:1706.03762).
 
     >>> import ember
@@ -289,11 +290,11 @@ class Transformer(Module):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device=None,
-        dtype=None,
+        device: DeviceLike | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__()
-        kind = {"device": device, "dtype": dtype}
+        kind: dict[str, Any] = {"device": device, "dtype": dtype}
         sizes = (d_model, nhead, dim_feedforward, dropout, activation)
         options = (layer_norm_eps, batch_first, norm_first, bias)
         if custom_encoder is None:
@@ -355,7 +356,9 @@ class Transformer(Module):
         )
 
     @staticmethod
-    def generate_square_subsequent_mask(sz: int, device=None, dtype=None) -> Tensor:
+    def generate_square_subsequent_mask(
+        sz: int, device: DeviceLike | None = None, dtype: Dtype | None = None
+    ) -> Tensor:
         """A mask that hides the future: -inf above the diagonal, 0 elsewhere.
 
         >>> import ember

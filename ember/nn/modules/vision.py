@@ -3,11 +3,12 @@
 from typing import Any
 
 from ember import Tensor
+from ember._types import Numbers, Sizes
 from ember.nn import functional as F
-from ember.nn.modules.module import Module
+from ember.nn.modules.module import Layer
 
 
-class PixelShuffle(Module):
+class PixelShuffle(Layer):
     """[..., C r², H, W] -> [..., C, H r, W r] (arXiv:1609.05158)."""
 
     def __init__(self, upscale_factor: int) -> None:
@@ -21,7 +22,7 @@ class PixelShuffle(Module):
         return f"upscale_factor={self.upscale_factor}"
 
 
-class PixelUnshuffle(Module):
+class PixelUnshuffle(Layer):
     """[..., C, H r, W r] -> [..., C r², H, W]."""
 
     def __init__(self, downscale_factor: int) -> None:
@@ -35,7 +36,7 @@ class PixelUnshuffle(Module):
         return f"downscale_factor={self.downscale_factor}"
 
 
-class ChannelShuffle(Module):
+class ChannelShuffle(Layer):
     """Channels of all groups interleaved."""
 
     def __init__(self, groups: int) -> None:
@@ -49,7 +50,7 @@ class ChannelShuffle(Module):
         return f"groups={self.groups}"
 
 
-class Unfold(Module):
+class Unfold(Layer):
     """Windows of [N, C, H, W] as columns.
 
     >>> import ember
@@ -57,7 +58,13 @@ class Unfold(Module):
     torch.Size([1, 12, 9])
     """
 
-    def __init__(self, kernel_size, dilation=1, padding=0, stride=1) -> None:
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        dilation: Sizes = 1,
+        padding: Sizes = 0,
+        stride: Sizes = 1,
+    ) -> None:
         super().__init__()
         self.kernel_size = kernel_size
         self.dilation = dilation
@@ -79,7 +86,12 @@ class Fold(Unfold):
     """Columns added up to [N, C, H, W]."""
 
     def __init__(
-        self, output_size, kernel_size, dilation=1, padding=0, stride=1
+        self,
+        output_size: Sizes,
+        kernel_size: Sizes,
+        dilation: Sizes = 1,
+        padding: Sizes = 0,
+        stride: Sizes = 1,
     ) -> None:
         super().__init__(kernel_size, dilation, padding, stride)
         self.output_size = output_size
@@ -92,7 +104,7 @@ class Fold(Unfold):
         return f"output_size={self.output_size}, {super().extra_repr()}"
 
 
-class Upsample(Module):
+class Upsample(Layer):
     """[N, C, ...] resampled to `size`, or by `scale_factor`.
 
     >>> import ember
@@ -102,8 +114,8 @@ class Upsample(Module):
 
     def __init__(
         self,
-        size=None,
-        scale_factor=None,
+        size: Sizes | None = None,
+        scale_factor: Numbers | None = None,
         mode: str = "nearest",
         align_corners: bool | None = None,
         recompute_scale_factor: bool | None = None,
@@ -138,12 +150,16 @@ class Upsample(Module):
 class UpsamplingNearest2d(Upsample):
     """[N, C, H, W] resampled by the nearest pixels."""
 
-    def __init__(self, size=None, scale_factor=None) -> None:
+    def __init__(
+        self, size: Sizes | None = None, scale_factor: Numbers | None = None
+    ) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
     """[N, C, H, W] resampled linearly, corners aligned."""
 
-    def __init__(self, size=None, scale_factor=None) -> None:
+    def __init__(
+        self, size: Sizes | None = None, scale_factor: Numbers | None = None
+    ) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

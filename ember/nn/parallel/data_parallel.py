@@ -22,7 +22,11 @@ class DataParallel(Module):
     """
 
     def __init__(
-        self, module: Module, device_ids=None, output_device=None, dim: int = 0
+        self,
+        module: Module,
+        device_ids: Any = None,
+        output_device: Any = None,
+        dim: int = 0,
     ) -> None:
         super().__init__()
         self.dim = dim
@@ -32,7 +36,7 @@ class DataParallel(Module):
             output_device = self.device_ids[0]
         self.output_device = output_device
 
-    def forward(self, *inputs, **kwargs):
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         if self.device_ids:
             inputs = scatter(inputs, self.device_ids, self.dim)[0]
             kwargs = scatter(kwargs, self.device_ids, self.dim)[0]
@@ -41,19 +45,19 @@ class DataParallel(Module):
 
 def data_parallel(
     module: Module,
-    inputs,
-    device_ids=None,
-    output_device=None,
+    inputs: Any,
+    device_ids: Any = None,
+    output_device: Any = None,
     dim: int = 0,
     module_kwargs: dict | None = None,
-):
+) -> Any:
     """`DataParallel(module)(*inputs)`, without keeping it."""
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     wrapped = DataParallel(module, device_ids, output_device, dim)
     return wrapped(*inputs, **(module_kwargs or {}))
 
 
-def scatter(inputs, target_gpus: Sequence, dim: int = 0) -> tuple:
+def scatter(inputs: Any, target_gpus: Sequence, dim: int = 0) -> tuple:
     """Tensors, also in lists, tuples and dicts, cut along `dim`: a part per device.
 
     >>> import ember
@@ -74,7 +78,7 @@ def scatter(inputs, target_gpus: Sequence, dim: int = 0) -> tuple:
     return tuple(inputs for _ in target_gpus)
 
 
-def gather(outputs: Sequence, target_device, dim: int = 0):
+def gather(outputs: Sequence, target_device: Any, dim: int = 0) -> Any:
     """The opposite of `scatter`: parts joined along `dim`, on one device."""
     first = outputs[0]
     if isinstance(first, Tensor):
@@ -101,7 +105,10 @@ def replicate(network: Module, devices: Sequence, detach: bool = False) -> list:
 
 
 def parallel_apply(
-    modules: Sequence[Module], inputs: Sequence, kwargs_tup=None, devices=None
+    modules: Sequence[Module],
+    inputs: Sequence,
+    kwargs_tup: Any = None,
+    devices: Any = None,
 ) -> list:
     """Each module on its own inputs."""
     if len(modules) != len(inputs):

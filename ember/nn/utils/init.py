@@ -1,11 +1,12 @@
 """Modules made without initial values."""
 
 import inspect
+from typing import Any
 
 from ember.nn.modules.module import Module
 
 
-def skip_init(module_cls: type[Module], *args, **kwargs) -> Module:
+def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
     """A module whose parameters are memory not yet written to.
 
     >>> import ember

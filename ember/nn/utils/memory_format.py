@@ -2,18 +2,19 @@
 
 from typing import TypeVar
 
+from ember._C import memory_format as _Format
 from ember.nn.modules import conv
 from ember.nn.modules.module import Module
 
 M = TypeVar("M", bound=Module)
 
 
-def convert_conv2d_weight_memory_format(module: M, memory_format) -> M:
+def convert_conv2d_weight_memory_format(module: M, memory_format: _Format) -> M:
     """Lay out the weights of all Conv2d and ConvTranspose2d in `memory_format`."""
     return _convert(module, memory_format, (conv.Conv2d, conv.ConvTranspose2d))
 
 
-def convert_conv3d_weight_memory_format(module: M, memory_format) -> M:
+def convert_conv3d_weight_memory_format(module: M, memory_format: _Format) -> M:
     """Lay out the weights of all Conv3d and ConvTranspose3d in `memory_format`."""
     return _convert(module, memory_format, (conv.Conv3d, conv.ConvTranspose3d))
 

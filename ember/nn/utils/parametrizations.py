@@ -34,7 +34,9 @@ def _is_orthogonal(q: Tensor, eps: float | None = None) -> bool:
 class _Orthogonal(Module):
     base: Tensor
 
-    def __init__(self, weight, orthogonal_map: _Maps, use_trivialization: bool = True):
+    def __init__(
+        self, weight: Tensor, orthogonal_map: _Maps, use_trivialization: bool = True
+    ) -> None:
         super().__init__()
         # Householder reflections of complex matrices would need signs of their own.
         if weight.is_complex() and orthogonal_map == _Maps.householder:
@@ -185,7 +187,13 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
 
 class _SpectralNorm(Module):
-    def __init__(self, weight, n_power_iterations=1, dim=0, eps=1e-12) -> None:
+    def __init__(
+        self,
+        weight: Tensor,
+        n_power_iterations: int = 1,
+        dim: int = 0,
+        eps: float = 1e-12,
+    ) -> None:
         super().__init__()
         ndim = weight.ndim
         if dim >= ndim or dim < -ndim:

@@ -19,7 +19,7 @@ _cache_enabled = 0
 
 
 @contextmanager
-def cached():
+def cached() -> Any:
     """Compute each parametrized tensor once inside, however often it is read.
 
     >>> import ember

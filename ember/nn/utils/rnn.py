@@ -1,8 +1,8 @@
 """Batches of sequences that differ in length: padded, packed and back."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import ember
 from ember import Tensor
@@ -38,8 +38,12 @@ class PackedSequence(PackedSequence_):
     """
 
     def __new__(
-        cls, data, batch_sizes=None, sorted_indices=None, unsorted_indices=None
-    ):
+        cls,
+        data: Any,
+        batch_sizes: Tensor | None = None,
+        sorted_indices: Tensor | None = None,
+        unsorted_indices: Tensor | None = None,
+    ) -> Self:
         if batch_sizes is None:  # PyTorch also takes (data, batch_sizes) as one pair
             data, batch_sizes = data
         if unsorted_indices is None:
@@ -52,7 +56,7 @@ class PackedSequence(PackedSequence_):
         given = (data, batch_sizes, sorted_indices, unsorted_indices)
         return super().__new__(cls, *given)
 
-    def to(self, *args, **kwargs) -> "PackedSequence":
+    def to(self, *args: Any, **kwargs: Any) -> "PackedSequence":
         """The same with its data (and indices) moved or converted."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
@@ -63,7 +67,7 @@ class PackedSequence(PackedSequence_):
         ]
         return type(self)(data, self.batch_sizes, *order)
 
-    def cpu(self, *args, **kwargs) -> "PackedSequence":
+    def cpu(self, *args: Any, **kwargs: Any) -> "PackedSequence":
         """On the CPU."""
         return self.to("cpu")
 
@@ -99,7 +103,7 @@ class PackedSequence(PackedSequence_):
         """In uint8."""
         return self.to(ember.uint8)
 
-    def cuda(self, *args, **kwargs) -> "PackedSequence":
+    def cuda(self, *args: Any, **kwargs: Any) -> "PackedSequence":
         """On a CUDA device: there is none."""
         return type(self)(self.data.cuda(*args, **kwargs), self.batch_sizes)
 
@@ -132,7 +136,10 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 
 
 def pack_padded_sequence(
-    input: Tensor, lengths, batch_first: bool = False, enforce_sorted: bool = True
+    input: Tensor,
+    lengths: Tensor | Sequence[int],
+    batch_first: bool = False,
+    enforce_sorted: bool = True,
 ) -> PackedSequence:
     """Pack sequences [T, N, ...] (or [N, T, ...]) that have these lengths.
 
@@ -212,7 +219,7 @@ def pad_packed_sequence(
 
 
 def pad_sequence(
-    sequences,
+    sequences: Tensor | Sequence[Tensor],
     batch_first: bool = False,
     padding_value: float = 0.0,
     padding_side: str = "right",
@@ -263,7 +270,9 @@ def unpad_sequence(
     return [row[: int(n)] for row, n in zip(padded_sequences.unbind(0), lengths)]
 
 
-def pack_sequence(sequences, enforce_sorted: bool = True) -> PackedSequence:
+def pack_sequence(
+    sequences: Sequence[Tensor], enforce_sorted: bool = True
+) -> PackedSequence:
     """Pack a list of sequences."""
     lengths = [s.shape[0] for s in sequences]
     return pack_padded_sequence(

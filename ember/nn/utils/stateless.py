@@ -15,7 +15,7 @@ def functional_call(
     *,
     tie_weights: bool = True,
     strict: bool = False,
-):
+) -> Any:
     """The older name of `ember.func.functional_call`."""
     import warnings
 
@@ -33,12 +33,12 @@ def functional_call(
 def call_with(
     module: Module,
     tensors: dict,
-    args=None,
-    kwargs=None,
+    args: Any = None,
+    kwargs: Any = None,
     *,
-    tie_weights=True,
-    strict=False,
-):
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
     """Call `module` with `tensors` in place of those of the same names."""
     if args is None:
         args = ()
@@ -49,7 +49,7 @@ def call_with(
 
 
 @contextmanager
-def replaced(module: Module, tensors: dict, tie_weights: bool, strict: bool):
+def replaced(module: Module, tensors: dict, tie_weights: bool, strict: bool) -> Any:
     """The module with `tensors` in it; afterwards with its own again, except that
     buffers that forward assigned are handed back in `tensors`."""
     chosen = tensors

@@ -2,7 +2,7 @@
 (arXiv:1602.07868). `parametrizations.weight_norm` is the newer form.
 """
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ember import Tensor
 from ember._functions.aten import norm_except_dim
@@ -29,7 +29,7 @@ class WeightNorm:
         g, v = (getattr(module, self.name + end) for end in ("_g", "_v"))
         return scale_to(v, g, self.dim)
 
-    def __call__(self, module: Module, inputs) -> None:
+    def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module))
 
     @staticmethod
@@ -98,7 +98,7 @@ def _hook_of(module: Module, kind: type, name: str):
     return None
 
 
-def remove_hook(module: Module, kind: type, name: str, what: str):
+def remove_hook(module: Module, kind: type, name: str, what: str) -> Any:
     """Undo the hook of this kind, and return it."""
     key = _hook_of(module, kind, name)
     if key is None:

@@ -11,23 +11,33 @@ True
 """
 
 from ember.utils.benchmark.callgrind import CopyIfCallgrind as CopyIfCallgrind
-from ember.utils.benchmark.compare import Colorize as Colorize
-from ember.utils.benchmark.compare import Compare as Compare
-from ember.utils.benchmark.compare import ordered_unique as ordered_unique
-from ember.utils.benchmark.function_counts import CallgrindStats as CallgrindStats
-from ember.utils.benchmark.function_counts import FunctionCount as FunctionCount
-from ember.utils.benchmark.function_counts import FunctionCounts as FunctionCounts
-from ember.utils.benchmark.fuzzer import FuzzedParameter as FuzzedParameter
-from ember.utils.benchmark.fuzzer import FuzzedTensor as FuzzedTensor
-from ember.utils.benchmark.fuzzer import Fuzzer as Fuzzer
-from ember.utils.benchmark.fuzzer import ParameterAlias as ParameterAlias
-from ember.utils.benchmark.measurement import Measurement as Measurement
-from ember.utils.benchmark.measurement import TaskSpec as TaskSpec
-from ember.utils.benchmark.measurement import select_unit as select_unit
-from ember.utils.benchmark.measurement import trim_sigfig as trim_sigfig
-from ember.utils.benchmark.measurement import unit_to_english as unit_to_english
+from ember.utils.benchmark.compare import (
+    Colorize as Colorize,
+    Compare as Compare,
+    ordered_unique as ordered_unique,
+)
+from ember.utils.benchmark.function_counts import (
+    CallgrindStats as CallgrindStats,
+    FunctionCount as FunctionCount,
+    FunctionCounts as FunctionCounts,
+)
+from ember.utils.benchmark.fuzzer import (
+    FuzzedParameter as FuzzedParameter,
+    FuzzedTensor as FuzzedTensor,
+    Fuzzer as Fuzzer,
+    ParameterAlias as ParameterAlias,
+)
+from ember.utils.benchmark.measurement import (
+    Measurement as Measurement,
+    TaskSpec as TaskSpec,
+    select_unit as select_unit,
+    trim_sigfig as trim_sigfig,
+    unit_to_english as unit_to_english,
+)
 from ember.utils.benchmark.sparse_fuzzer import FuzzedSparseTensor as FuzzedSparseTensor
-from ember.utils.benchmark.timer import Language as Language
-from ember.utils.benchmark.timer import Timer as Timer
-from ember.utils.benchmark.timer import set_torch_threads as set_torch_threads
-from ember.utils.benchmark.timer import timer as timer
+from ember.utils.benchmark.timer import (
+    Language as Language,
+    Timer as Timer,
+    set_torch_threads as set_torch_threads,
+    timer as timer,
+)

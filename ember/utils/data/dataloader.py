@@ -5,13 +5,15 @@
 import itertools
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Generic
 
 import ember
 from ember import _lazy
+from ember._types import RNG
 from ember.utils.data._collate import default_collate, default_convert
 from ember.utils.data._fetch import _DatasetKind, make_fetcher
-from ember.utils.data.dataset import Dataset, IterableDataset
+from ember.utils.data.dataset import Dataset, IterableDataset, T_co
 from ember.utils.data.sampler import (
     BatchSampler,
     RandomSampler,
@@ -28,7 +30,7 @@ class _InfiniteConstantSampler(Sampler):
         return itertools.repeat(None)
 
 
-class DataLoader:
+class DataLoader(Generic[T_co]):
     """Iterates over a dataset in batches, shuffled or not.
 
     With `num_workers`, that many processes make batches ahead of time, up to
@@ -42,24 +44,21 @@ class DataLoader:
 
     __initialized = False
 
-    def __class_getitem__(cls, item) -> type:
-        return cls
-
     def __init__(
         self,
-        dataset: Dataset,
+        dataset: Dataset[T_co] | Sequence[T_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
-        sampler: Sampler | Iterable | None = None,
-        batch_sampler: Sampler | Iterable[list] | None = None,
+        sampler: Sampler[Any] | Iterable[Any] | None = None,
+        batch_sampler: Sampler[list[Any]] | Iterable[list[Any]] | None = None,
         num_workers: int = 0,
-        collate_fn: Callable | None = None,
+        collate_fn: Callable[[list[T_co]], Any] | None = None,
         pin_memory: bool = False,
         drop_last: bool = False,
         timeout: float = 0,
-        worker_init_fn: Callable | None = None,
-        multiprocessing_context=None,
-        generator=None,
+        worker_init_fn: Callable[[int], None] | None = None,
+        multiprocessing_context: Any = None,
+        generator: RNG | None = None,
         *,
         prefetch_factor: int | None = None,
         persistent_workers: bool = False,
@@ -143,7 +142,7 @@ class DataLoader:
         """Warn if there are more workers than processors."""
         _check_number(self.num_workers)
 
-    def __setattr__(self, name: str, value) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
         fixed = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset")
         if self.__initialized and name in (*fixed, "persistent_workers"):
             raise ValueError(
@@ -161,12 +160,12 @@ class DataLoader:
         return self.batch_sampler if self._auto_collation else self.sampler
 
     @property
-    def multiprocessing_context(self):
+    def multiprocessing_context(self) -> Any:
         """How workers are started: a context of `multiprocessing`, or None."""
         return self._context
 
     @multiprocessing_context.setter
-    def multiprocessing_context(self, context) -> None:
+    def multiprocessing_context(self, context: Any) -> None:
         if context is not None and self.num_workers <= 0:
             raise ValueError(
                 "multiprocessing_context can only be used with multi-process loading "
@@ -195,7 +194,7 @@ class DataLoader:
             return _SingleProcessDataLoaderIter(self)
         return _MultiProcessingDataLoaderIter(self)
 
-    def __iter__(self) -> Iterator:
+    def __iter__(self) -> Iterator[Any]:
         if not self.persistent_workers:
             return self._get_iterator()
         if self._iterator is None or not self._iterator._workers:
@@ -281,7 +280,7 @@ class _BaseDataLoaderIter:
     def __len__(self) -> int:
         return len(self._index_sampler)
 
-    def __next__(self):
+    def __next__(self) -> Any:
         batch = self._next_data()
         self._num_yielded += 1
         if self._promised is not None and self._num_yielded > self._promised:

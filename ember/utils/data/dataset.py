@@ -2,16 +2,20 @@
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import ember
 from ember import Tensor
+from ember._types import RNG
 from ember.utils.data import _collate
 
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
-class Dataset:
+
+class Dataset(Generic[T_co]):
     """Base of datasets that are read by index.
 
     >>> import ember
@@ -24,10 +28,7 @@ class Dataset:
     9
     """
 
-    def __class_getitem__(cls, item) -> type:
-        return cls
-
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
     if TYPE_CHECKING:  # those that are sampled by index have one; the base has none
@@ -38,10 +39,10 @@ class Dataset:
         return ConcatDataset([self, other])
 
 
-class IterableDataset(Dataset):
+class IterableDataset(Dataset[T_co]):
     """Base of datasets that are read as a stream, by `__iter__`."""
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         raise NotImplementedError(
             "Subclasses of IterableDataset should implement __iter__."
         )
@@ -50,7 +51,7 @@ class IterableDataset(Dataset):
         return ChainDataset([self, other])
 
 
-class TensorDataset(Dataset):
+class TensorDataset(Dataset[tuple[Tensor, ...]]):
     """Samples are the rows of tensors of equal length.
 
     >>> import ember
@@ -65,7 +66,7 @@ class TensorDataset(Dataset):
             raise AssertionError("Size mismatch between tensors")
         self.tensors = tensors
 
-    def __getitem__(self, index) -> tuple:
+    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
         return tuple(t[index] for t in self.tensors)
 
     def __len__(self) -> int:
@@ -77,7 +78,7 @@ class TensorDataset(Dataset):
         return [_collate.take_rows(t, rows) for t in self.tensors]
 
 
-class StackDataset(Dataset):
+class StackDataset(Dataset[Any]):
     """Samples of several datasets side by side, as tuples or as dictionaries.
 
     >>> import ember
@@ -86,7 +87,7 @@ class StackDataset(Dataset):
     {'x': 1, 'y': 3}
     """
 
-    def __init__(self, *args, **kwargs) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
             raise ValueError(
                 "Supported either ``tuple``- (via ``args``) or ``dict``- (via "
@@ -100,7 +101,7 @@ class StackDataset(Dataset):
         if any(len(part) != self._length for part in parts):
             raise ValueError("Size mismatch between datasets")
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(self.datasets, dict):
             return {name: part[index] for name, part in self.datasets.items()}
         return tuple(part[index] for part in self.datasets)
@@ -130,7 +131,7 @@ class StackDataset(Dataset):
         return self._length
 
 
-class ConcatDataset(Dataset):
+class ConcatDataset(Dataset[T_co]):
     """Datasets one after another.
 
     >>> import ember
@@ -148,14 +149,14 @@ class ConcatDataset(Dataset):
         self.cumulative_sizes = self.cumsum(self.datasets)
 
     @staticmethod
-    def cumsum(sequence) -> list[int]:
+    def cumsum(sequence: Iterable[Sized]) -> list[int]:
         """Running sums of the lengths."""
         return list(accumulate(map(len, sequence)))
 
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
 
-    def __getitem__(self, index: int):
+    def __getitem__(self, index: int) -> Any:
         if index < 0:
             if -index > len(self):
                 raise ValueError(
@@ -167,13 +168,13 @@ class ConcatDataset(Dataset):
         return self.datasets[which][index - start]
 
 
-class ChainDataset(IterableDataset):
+class ChainDataset(IterableDataset[Any]):
     """Streams one after another."""
 
     def __init__(self, datasets: Iterable[Dataset]) -> None:
         self.datasets = datasets
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         for part in self.datasets:
             if not isinstance(part, IterableDataset):
                 raise AssertionError("ChainDataset only supports IterableDataset")
@@ -183,7 +184,7 @@ class ChainDataset(IterableDataset):
         return sum(len(part) for part in self.datasets)
 
 
-class Subset(Dataset):
+class Subset(Dataset[T_co]):
     """Some samples of a dataset.
 
     >>> import ember
@@ -191,7 +192,9 @@ class Subset(Dataset):
     'c'
     """
 
-    def __init__(self, dataset: Dataset, indices: Sequence[int]) -> None:
+    def __init__(
+        self, dataset: Dataset[T_co] | Sequence[T_co], indices: Sequence[int]
+    ) -> None:
         own = type(self)
         if (
             own.__getitem__ is not Subset.__getitem__
@@ -206,9 +209,10 @@ class Subset(Dataset):
         if hasattr(dataset, "collated"):
             self.collated = self._collated
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> T_co:
         if isinstance(index, list):
-            return self.dataset[[self.indices[i] for i in index]]
+            rows: Any = [self.indices[i] for i in index]
+            return self.dataset[rows]
         return self.dataset[self.indices[index]]
 
     def __getitems__(self, indices: list[int]) -> list:
@@ -225,8 +229,10 @@ class Subset(Dataset):
 
 
 def random_split(
-    dataset: Dataset, lengths: Sequence[int | float], generator=None
-) -> list[Subset]:
+    dataset: Dataset[T] | Sequence[T],
+    lengths: Sequence[int | float],
+    generator: RNG | None = None,
+) -> list[Subset[T]]:
     """Split at random into parts of these lengths, or of these fractions.
 
     >>> import ember

@@ -4,25 +4,25 @@ seeds.
 
 from collections.abc import Iterator, Sequence, Sized
 from itertools import chain, islice, repeat
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import ember
+from ember._types import RNG
+
+T_co = TypeVar("T_co", covariant=True)
 
 
-class Sampler:
+class Sampler(Generic[T_co]):
     """Base of samplers: an iterable over indices, or over lists of them."""
 
-    def __init__(self, data_source=None) -> None:
+    def __init__(self, data_source: Any = None) -> None:
         """PyTorch once wanted the dataset here; it is not used."""
 
-    def __class_getitem__(cls, item) -> type:
-        return cls
-
-    def __iter__(self) -> Iterator:
+    def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError
 
 
-class SequentialSampler(Sampler):
+class SequentialSampler(Sampler[int]):
     """0, 1, 2, ...
 
     >>> import ember
@@ -40,7 +40,7 @@ class SequentialSampler(Sampler):
         return len(self.data_source)
 
 
-class RandomSampler(Sampler):
+class RandomSampler(Sampler[int]):
     """All indices in random order; with replacement, independent draws.
 
     >>> import ember
@@ -53,7 +53,7 @@ class RandomSampler(Sampler):
         data_source: Sized,
         replacement: bool = False,
         num_samples: int | None = None,
-        generator=None,
+        generator: RNG | None = None,
     ) -> None:
         self.data_source = data_source
         self.replacement = replacement
@@ -98,10 +98,10 @@ class RandomSampler(Sampler):
         return self.num_samples
 
 
-class SubsetRandomSampler(Sampler):
+class SubsetRandomSampler(Sampler[int]):
     """Given indices in random order."""
 
-    def __init__(self, indices: Sequence[int], generator=None) -> None:
+    def __init__(self, indices: Sequence[int], generator: RNG | None = None) -> None:
         self.indices = indices
         self.generator = generator
 
@@ -114,7 +114,7 @@ class SubsetRandomSampler(Sampler):
         return len(self.indices)
 
 
-class WeightedRandomSampler(Sampler):
+class WeightedRandomSampler(Sampler[int]):
     """Indices drawn with given weights."""
 
     def __init__(
@@ -122,7 +122,7 @@ class WeightedRandomSampler(Sampler):
         weights: Sequence[float],
         num_samples: int,
         replacement: bool = True,
-        generator=None,
+        generator: RNG | None = None,
     ) -> None:
         whole = isinstance(num_samples, int) and not isinstance(num_samples, bool)
         if not whole or num_samples <= 0:
@@ -155,7 +155,7 @@ class WeightedRandomSampler(Sampler):
         return self.num_samples
 
 
-class BatchSampler(Sampler):
+class BatchSampler(Sampler[list[int]]):
     """Lists of `batch_size` indices of another sampler.
 
     >>> import ember
@@ -188,7 +188,7 @@ class BatchSampler(Sampler):
         return (len(self.sampler) + extra) // self.batch_size
 
 
-def draw_seed(generator=None) -> int:
+def draw_seed(generator: RNG | None = None) -> int:
     """A seed for another generator, drawn as PyTorch draws it."""
     seed = ember.empty((), dtype=ember.int64).random_(generator=generator)
-    return seed.item()
+    return int(seed)

@@ -7,5 +7,7 @@
 ...         writer.add_scalar("loss", 1 / (step + 1), step)
 """
 
-from ember.utils.tensorboard.writer import FileWriter as FileWriter
-from ember.utils.tensorboard.writer import SummaryWriter as SummaryWriter
+from ember.utils.tensorboard.writer import (
+    FileWriter as FileWriter,
+    SummaryWriter as SummaryWriter,
+)

@@ -1,8 +1,7 @@
 """Layers that turn with their inputs."""
 
 import torch
-from e3nn import nn as enn
-from e3nn import o3
+from e3nn import nn as enn, o3
 
 torch.manual_seed(0)
 irreps = o3.Irreps("8x0e + 4x1o + 2x2e")

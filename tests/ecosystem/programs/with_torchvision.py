@@ -6,8 +6,7 @@ from pathlib import Path
 import torch
 import torchvision
 from torchvision import ops, utils
-from torchvision.transforms import functional as tf
-from torchvision.transforms import v2
+from torchvision.transforms import functional as tf, v2
 
 torch.manual_seed(0)
 model = torchvision.models.resnet18(num_classes=4)

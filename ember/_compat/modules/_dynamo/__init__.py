@@ -19,8 +19,10 @@ from ember.compiler import (
     set_stance,
     substitute_in_graph,
 )
-from ember.compiler._face.backends import lookup as lookup_backend
-from ember.compiler._face.backends import register as register_backend
+from ember.compiler._face.backends import (
+    lookup as lookup_backend,
+    register as register_backend,
+)
 from ember.compiler._face.compiled import compile as _compile
 from ember.compiler._face.module import OptimizedModule
 

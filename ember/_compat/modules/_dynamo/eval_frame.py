@@ -1,7 +1,6 @@
 """See the package: lightning and transformers import the class from here."""
 
-from ember._dynamo import OptimizedModule as OptimizedModule
-from ember._dynamo import disable as disable
+from ember._dynamo import OptimizedModule as OptimizedModule, disable as disable
 
 
 def is_dynamo_supported() -> bool:

@@ -33,8 +33,8 @@ def _tensor_class(name: str) -> type:
     def __new__(cls: type, *args: Any, **kwargs: Any) -> Any:
         if not cuda.is_available():
             raise TypeError(
-                f"type torch.cuda.{name} not available. Torch not compiled with CUDA "
-                "enabled."
+                f"type torch.cuda.{name} not available: ember is not compiled with "
+                "CUDA enabled"
             )
         return getattr(ember, name)(*args, **kwargs).cuda()
 

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 from ember.distributed.algorithms.ddp_comm_hooks import (
-    default_hooks,
-    post_localSGD_hook,
-    powerSGD_hook,
+    default_hooks as default_hooks,
+    post_localSGD_hook as post_localSGD_hook,
+    powerSGD_hook as powerSGD_hook,
 )
 
 

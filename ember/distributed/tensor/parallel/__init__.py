@@ -14,16 +14,18 @@ torch.Size([3, 2])
 from __future__ import annotations
 
 from ember import _lazy
-from ember.distributed.tensor.parallel._loss import loss_parallel
-from ember.distributed.tensor.parallel.api import parallelize_module
+from ember.distributed.tensor.parallel._loss import loss_parallel as loss_parallel
+from ember.distributed.tensor.parallel.api import (
+    parallelize_module as parallelize_module,
+)
 from ember.distributed.tensor.parallel.style import (
-    ColwiseParallel,
-    ParallelStyle,
-    PrepareModuleInput,
-    PrepareModuleInputOutput,
-    PrepareModuleOutput,
-    RowwiseParallel,
-    SequenceParallel,
+    ColwiseParallel as ColwiseParallel,
+    ParallelStyle as ParallelStyle,
+    PrepareModuleInput as PrepareModuleInput,
+    PrepareModuleInputOutput as PrepareModuleInputOutput,
+    PrepareModuleOutput as PrepareModuleOutput,
+    RowwiseParallel as RowwiseParallel,
+    SequenceParallel as SequenceParallel,
 )
 
 __all__ = """ColwiseParallel ParallelStyle PrepareModuleInput PrepareModuleInputOutput

@@ -61,7 +61,7 @@ def ln_structured(
     module: Module,
     name: str,
     amount: int | float,
-    n,
+    n: float | str,
     dim: int,
     importance_scores: Tensor | None = None,
 ) -> Module:

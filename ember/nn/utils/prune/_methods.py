@@ -103,7 +103,7 @@ class RandomStructured(_Channels):
 class LnStructured(_Channels):
     """Prunes the channels with the smallest L`n` norm."""
 
-    def __init__(self, amount: int | float, n, dim: int = -1) -> None:
+    def __init__(self, amount: int | float, n: float | str, dim: int = -1) -> None:
         super().__init__(amount, dim)
         self.n = n
 

@@ -23,7 +23,7 @@ class _Chained:
 
     @classmethod
     def register_datapipe_as_function(
-        cls, function_name: str, cls_to_register: Callable, **options
+        cls, function_name: str, cls_to_register: Callable, **options: Any
     ) -> None:
         """Make a class of pipes a method of all pipes."""
         if function_name in cls.functions:
@@ -70,7 +70,7 @@ class MapDataPipe(_Chained, Dataset):
 class DataChunk(list):
     """A batch as a list."""
 
-    def __init__(self, items) -> None:
+    def __init__(self, items: Any) -> None:
         items = list(items)
         super().__init__(items)
         self.items = items
@@ -79,7 +79,7 @@ class DataChunk(list):
         """The items, indented."""
         return indent + "[" + ", ".join(str(item) for item in self) + "]"
 
-    def raw_iterator(self):
+    def raw_iterator(self) -> Any:
         """The items as they are."""
         yield from self.items
 
@@ -109,7 +109,7 @@ class guaranteed_datapipes_determinism:
 
     def __enter__(self) -> None: ...
 
-    def __exit__(self, *exc) -> None:
+    def __exit__(self, *exc: Any) -> None:
         _state["deterministic"] = self.before
 
 
@@ -123,7 +123,7 @@ class non_deterministic:
         self.cls = arg if isinstance(arg, type) else None
         self.decides: Callable | None = None if self.cls else arg
 
-    def __call__(self, *args, **kwargs) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.cls is None:
             self.cls = args[0]
             return self
@@ -154,5 +154,5 @@ class runtime_validation_disabled:
     def __enter__(self) -> None:
         self.before, _state["validate"] = _state["validate"], False
 
-    def __exit__(self, *exc) -> None:
+    def __exit__(self, *exc: Any) -> None:
         _state["validate"] = self.before

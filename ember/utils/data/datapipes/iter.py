@@ -45,7 +45,9 @@ class _Step(IterDataPipe):
 class Mapper(_Step):
     """`fn` of each item, or of one of its fields."""
 
-    def __init__(self, datapipe, fn: Callable, input_col=None, output_col=None) -> None:
+    def __init__(
+        self, datapipe: Any, fn: Callable, input_col: Any = None, output_col: Any = None
+    ) -> None:
         super().__init__(datapipe)
         self.fn, self.input_col, self.output_col = fn, input_col, output_col
         if input_col is None and output_col is not None:
@@ -76,7 +78,9 @@ class Mapper(_Step):
 class Filter(IterDataPipe):
     """The items for which `filter_fn` is true."""
 
-    def __init__(self, datapipe, filter_fn: Callable, input_col=None) -> None:
+    def __init__(
+        self, datapipe: Any, filter_fn: Callable, input_col: Any = None
+    ) -> None:
         self.datapipe, self.filter_fn, self.input_col = datapipe, filter_fn, input_col
 
     def __iter__(self) -> Iterator:
@@ -91,10 +95,10 @@ class Batcher(_Step):
 
     def __init__(
         self,
-        datapipe,
+        datapipe: Any,
         batch_size: int,
         drop_last: bool = False,
-        wrapper_class=DataChunk,
+        wrapper_class: Any = DataChunk,
     ) -> None:
         if batch_size <= 0:
             raise AssertionError("Batch size is required to be larger than 0!")
@@ -117,7 +121,7 @@ class Batcher(_Step):
 class UnBatcher(IterDataPipe):
     """The items of batches; -1 levels means all."""
 
-    def __init__(self, datapipe, unbatch_level: int = 1) -> None:
+    def __init__(self, datapipe: Any, unbatch_level: int = 1) -> None:
         self.datapipe, self.unbatch_level = datapipe, unbatch_level
 
     def __iter__(self) -> Iterator:
@@ -136,7 +140,7 @@ class UnBatcher(IterDataPipe):
 class Collator(_Step):
     """`default_collate`, or another function, of each batch."""
 
-    def __init__(self, datapipe, collate_fn: Callable = default_collate) -> None:
+    def __init__(self, datapipe: Any, collate_fn: Callable = default_collate) -> None:
         super().__init__(datapipe)
         self.collate_fn = collate_fn
 
@@ -148,7 +152,7 @@ class Collator(_Step):
 class Shuffler(_Step):
     """Items in random order, of those in a buffer."""
 
-    def __init__(self, datapipe, *, buffer_size: int = 10000) -> None:
+    def __init__(self, datapipe: Any, *, buffer_size: int = 10000) -> None:
         if buffer_size <= 0:
             raise ValueError("buffer_size should be larger than 0")
         super().__init__(datapipe)

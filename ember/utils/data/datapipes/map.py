@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Callable
 from itertools import accumulate
+from typing import Any
 
 import ember
 from ember.utils.data.datapipes.datapipe import (
@@ -15,12 +16,12 @@ from ember.utils.data.datapipes.datapipe import (
 class SequenceWrapper(MapDataPipe):
     """The start of a chain: anything with an index."""
 
-    def __init__(self, sequence, deepcopy: bool = True) -> None:
+    def __init__(self, sequence: Any, deepcopy: bool = True) -> None:
         import copy
 
         self.sequence = copy.deepcopy(sequence) if deepcopy else sequence
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         return self.sequence[index]
 
     def __len__(self) -> int:
@@ -34,7 +35,7 @@ class Mapper(MapDataPipe):
     def __init__(self, datapipe: MapDataPipe, fn: Callable = lambda x: x) -> None:
         self.datapipe, self.fn = datapipe, fn
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         return self.fn(self.datapipe[index])
 
     def __len__(self) -> int:
@@ -45,12 +46,12 @@ class Mapper(MapDataPipe):
 class Batcher(MapDataPipe):
     """Lists of `batch_size` items."""
 
-    def __init__(self, datapipe, batch_size: int, drop_last: bool = False) -> None:
+    def __init__(self, datapipe: Any, batch_size: int, drop_last: bool = False) -> None:
         if batch_size <= 0:
             raise AssertionError("Batch size is required to be larger than 0!")
         self.datapipe, self.batch_size, self.drop_last = datapipe, batch_size, drop_last
 
-    def __getitem__(self, index: int):
+    def __getitem__(self, index: int) -> Any:
         if not 0 <= index < len(self):
             raise IndexError(f"Index {index} is out of bound.")
         start = index * self.batch_size
@@ -66,12 +67,12 @@ class Batcher(MapDataPipe):
 class Shuffler(MapDataPipe):
     """The items in an order drawn when the pipe is made."""
 
-    def __init__(self, datapipe: MapDataPipe, *, indices=None) -> None:
+    def __init__(self, datapipe: MapDataPipe, *, indices: Any = None) -> None:
         self.datapipe = datapipe
         self.indices = list(range(len(datapipe))) if indices is None else list(indices)
         self.order = ember.randperm(len(self.indices)).tolist()
 
-    def __getitem__(self, index: int):
+    def __getitem__(self, index: int) -> Any:
         return self.datapipe[self.indices[self.order[index]]]
 
     def __len__(self) -> int:
@@ -85,7 +86,7 @@ class Concater(MapDataPipe):
     def __init__(self, *datapipes: MapDataPipe) -> None:
         self.datapipes = datapipes
 
-    def __getitem__(self, index: int):
+    def __getitem__(self, index: int) -> Any:
         ends = list(accumulate(map(len, self.datapipes)))
         which = bisect_right(ends, index)
         if index < 0 or which == len(ends):
@@ -103,7 +104,7 @@ class Zipper(MapDataPipe):
     def __init__(self, *datapipes: MapDataPipe) -> None:
         self.datapipes = datapipes
 
-    def __getitem__(self, index: int):
+    def __getitem__(self, index: int) -> Any:
         return tuple(pipe[index] for pipe in self.datapipes)
 
     def __len__(self) -> int:
