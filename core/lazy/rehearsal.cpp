@@ -6,7 +6,6 @@
 
 #include "autograd/node.h"
 #include "lazy/stand_in.h"
-#include "ops/ops.h"
 #include "recorder.h"
 #include "tensor/deferred.h"
 #include "tensor/rehearsed.h"

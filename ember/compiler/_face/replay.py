@@ -2,8 +2,8 @@
 
 A call is rehearsed: it runs with all that the device is asked for written down. When
 two calls one after the other have asked for the same, those that follow are replayed
-from that (core/lazy/rehearsal.h), as long as what can be seen from outside stays as it was.
-docs/compile.md has the contract.
+from that (core/lazy/rehearsal.h), as long as what can be seen from outside stays as
+it was. docs/compile.md has the contract.
 """
 
 from __future__ import annotations
