@@ -2253,6 +2253,14 @@ def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: _S
 def _weight_int8pack_mm(input: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
     """self @ (mat2 * scales[:, None]).T with mat2 of int8, summed in float32."""
 
+def _weights_mm(input: Tensor, weight: Tensor, scales: Tensor, offsets: Tensor | None = ...) -> Tensor:
+    """self @ W.T with W = scales * weight + offsets, of groups of columns; weight is
+    int8, or uint8 with two numbers of 4 bits each.
+    """
+
+def _widened_weights(weight: Tensor, scales: Tensor, offsets: Tensor | None = ...) -> Tensor:
+    """W = scales * weight + offsets in float32; see _weights_mm()."""
+
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Absolute value of each element; of a complex one, its modulus."""
 
