@@ -6,7 +6,7 @@
 
 #include <bit>
 
-#include "python/python.h"
+#include "python/replay.h"
 #include "tensor/deferred.h"
 
 namespace ember::python {
@@ -223,6 +223,7 @@ PyMethodDef functions[] = {
 void add_lazy(PyObject* module) {
   lazy::host = {where, ask, answered};
   checked(PyModule_AddFunctions(module, functions));
+  add_replay(module);
 }
 
 }  // namespace ember::python

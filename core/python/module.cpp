@@ -109,7 +109,6 @@ PyMODINIT_FUNC PyInit__C() {
     add_opencl_builds(module.get());
     add_compiler(module.get());
     add_lazy(module.get());
-    add_replay(module.get());
     add_profile(module.get());
     add_callgrind(module.get());
     add_distributed(module.get());

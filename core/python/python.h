@@ -169,7 +169,6 @@ void add_dlpack(PyObject* module);
 void add_runtime(PyObject* module);
 void add_compiler(PyObject* module);
 void add_lazy(PyObject* module);
-void add_replay(PyObject* module);
 // Code that can be run, as Python holds it (a capsule of this name): nothing else may be called.
 constexpr const char* kKernel = "ember.compiler.kernel";
 void add_profile(PyObject* module);

@@ -1,7 +1,7 @@
 // Replay in Python: ember/compiler/_face/replay.py rehearses a call, and runs what was recorded.
 
+#include "python/replay.h"
 #include "lazy/rehearsal.h"
-#include "python/python.h"
 
 namespace ember::python {
 
