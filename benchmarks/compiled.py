@@ -1,6 +1,7 @@
 """`python -m benchmarks compile`, or `python -m benchmarks.compiled` for one number of
-threads: the programs of compile_programs.py by torch, torch.compile, jax.jit (where it
-is installed), ember and ember.compile, in turn; microseconds, the best of many.
+threads: the programs of compile_programs.py and compile_more.py by torch,
+torch.compile, jax.jit (where it is installed), ember and ember.compile, in turn;
+microseconds, the best of many.
 
 `first` is the CPU time of the first call in milliseconds, with empty caches of ember's
 machine code. torch.compile takes minutes for some programs: `--without torch.compile`.
