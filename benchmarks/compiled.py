@@ -21,7 +21,7 @@ import tempfile
 import time
 from typing import Any
 
-import benchmarks.compile_more  # noqa: F401: adds its programs
+import benchmarks.compile_more  # noqa: F401 - it adds programs
 from benchmarks.compile_programs import PROGRAMS, Way, jax_names
 from benchmarks.timing import Case, Result
 
