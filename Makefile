@@ -102,7 +102,7 @@ stubs: build ## Write ember/_C.pyi and docs/ops.md from the compiled module
 
 docs: build $(VENV)/.docs ## Build the documentation into build/docs
 	$(PY) tools/make_op_table.py
-	$(PY) -m sphinx -q -b html docs build/docs
+	$(PY) -m sphinx -q -W --keep-going -b html docs build/docs
 	@echo "build/docs/index.html"
 
 clean: ## Remove what was built (not .venv)

@@ -6,11 +6,11 @@
 #include <tuple>
 #include <vector>
 
-#include "tensor/tensor.h"
+#include "ops/devices.h"
 
 namespace ember {
 
-// The memory a tensor lies in, which has addresses on the CPU only, and the bytes there. Nobody
+// The memory a tensor lies in, which has addresses on the host only, and the bytes there. Nobody
 // looks at them, so what was put off stays so, and memory that nobody has asked for yet is known by
 // its storage.
 struct Range {
@@ -19,7 +19,7 @@ struct Range {
 
   explicit Range(const Tensor& t) {
     const Storage& s = *t.storage();
-    const bool host = t.device().is_cpu() && s.data;
+    const bool host = on_host(t) && s.data;
     memory = host ? nullptr : s.data ? s.data : &s;
     begin = host ? int64_t(reinterpret_cast<intptr_t>(t.address())) : t.offset() * t.item_size();
     end = begin + t.numel() * t.item_size();

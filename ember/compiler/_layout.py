@@ -11,7 +11,6 @@ from ember.compiler._lower import size_of
 from ember.compiler._program import Node, Program
 
 SHORT_ROW = 4096  # elements of which a few rows fit on a stack, and in the caches
-CHEAP = "abs neg sign sgn square relu add sub mul where maximum minimum lt gt".split()
 FEW = 5  # values at a time, with which there is much to wait for
 ROOM = 14  # values that vectors of four registers leave room for
 LEAST = 16  # elements of a vector, since the logarithm of floats takes so many
@@ -52,7 +51,7 @@ class Layout(NamedTuple):
 
 def is_dear(node: Node) -> bool:
     """Whether a row is a long formula."""
-    return node.op in ("unary", "unary_grad", "binary") and node.name not in CHEAP
+    return node.op in ("unary", "unary_grad", "binary") and not _rows.is_cheap(node)
 
 
 def live(program: Program) -> int:
@@ -104,7 +103,7 @@ def columns_of(program: Program, level: str, columns: int) -> int:
     where little is computed, so that more of a row is read at a time."""
     width = width_of(program, level)
     ops = [n for n in program.nodes if n.op not in ("load", "number", "constant")]
-    cheap = len(ops) <= 4 and all(n.op == "reduce" or n.name in CHEAP for n in ops)
+    cheap = len(ops) <= 4 and all(n.op == "reduce" or _rows.is_cheap(n) for n in ops)
     fewest = min(LEAST, width)
     needed = max(fewest, 1 << (columns - 1).bit_length())
     return min(needed, 2 * width if cheap else width)

@@ -14,6 +14,7 @@ from typing import Any
 import ember
 from ember import _C
 from ember._dispatch import steps
+from ember._traits import SWAPPED, op_named, telling
 from ember.export._sizes import SizeError, SymFloat, SymInt, shadow_of
 from ember.fx import Graph, Node
 from ember.fx._names import op_name
@@ -21,31 +22,15 @@ from ember.overrides import TorchFunctionMode
 from ember.utils import _pytree
 
 # Attributes and methods that tell about a tensor and are no step.
-_QUESTIONS = frozenset(
-    """dim ndim dtype device layout requires_grad is_cuda is_meta is_sparse is_leaf
-    is_nested is_quantized is_mkldnn is_contiguous is_floating_point is_complex names
-    grad_fn grad element_size get_device data_ptr stride storage_offset is_conj is_neg
-    itemsize _version is_xla is_mps is_signed retains_grad requires_grad_ is_inference
-    output_nr _base is_cpu is_xpu is_mtia is_vulkan nbytes __repr__ __format__ __hash__
-    _is_view is_shared is_pinned untyped_storage ndimension __dlpack_device__
-    """.split()
-)
-_VALUES = frozenset(
-    "item __bool__ __int__ __float__ __index__ tolist numpy __array__ __contains__ "
-    "equal __complex__ nonzero unique masked_select __dlpack__ is_nonzero "
-    "allclose".split()
-)
-_SWAPPED = {
-    "__radd__": "add",
-    "__rmul__": "mul",
-    "__rmatmul__": "matmul",
-    "__rpow__": "pow",
-    "__rtruediv__": "div",
-    "__rdiv__": "div",
-    "__rfloordiv__": "floor_divide",
-    "__rmod__": "remainder",
-    "__rsub__": "sub",
-}
+_QUESTIONS = telling("form place kind history gradient text object memory")
+_VALUES = telling("values")
+
+
+def _looks(name: str) -> bool:
+    """Whether the size of what an op returns depends on elements, in all its forms, or
+    it is a number."""
+    op = op_named(name)
+    return op is not None and "data_dependent" in op.traits and "along" not in op.traits
 
 
 # aten has these under names that are no op of ours.
@@ -147,14 +132,14 @@ class Recorder(TorchFunctionMode):
             return self._size(name, args, kwargs)
         if name in _QUESTIONS or name in ("__set__", "__delete__"):
             return func(*args, **kwargs)
-        if name in _VALUES:
+        if name in _VALUES or _looks(name):
             return self._value(name, func, args, kwargs)
         if name == "__getitem__":
             return steps.getitem(self.call, args[0], args[1], "export()")
         if name == "__setitem__":
             return steps.setitem(self.call, args[0], args[1], args[2], "export()")
-        if name in _SWAPPED:
-            return self.call(_SWAPPED[name], getattr(ember, _SWAPPED[name]), args[::-1])
+        if name in SWAPPED:
+            return self.call(SWAPPED[name], getattr(ember, SWAPPED[name]), args[::-1])
         if name in ("__iter__", "unbind"):
             return self.call("unbind", ember.unbind, args, kwargs)
         return self.call(_aten_name(func), func, args, kwargs)

@@ -19,6 +19,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import ember
+from ember._traits import telling
 from ember.fx._codegen import _PyTreeCodeGen, _PyTreeInfo
 from ember.fx.graph import Graph
 from ember.fx.graph_module import GraphModule
@@ -242,11 +243,9 @@ class _Parameters(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-_CONCRETE = frozenset(
-    "dim size numel stride is_contiguous is_floating_point is_complex __len__ item "
-    "__repr__ __format__ __hash__ __bool__ tolist __reduce_ex__ data_ptr element_size "
-    "ndimension nelement __deepcopy__ requires_grad_ is_signed get_device".split()
-)
+_CONCRETE = telling("size form place kind gradient text object memory values") | {
+    "__deepcopy__"
+}
 
 
 class Tracer(TracerBase):

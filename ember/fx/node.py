@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import ember
+from ember._traits import op_named
 from ember.fx._names import is_builtin, qualified_name, type_name
 from ember.fx.immutable_collections import immutable_dict, immutable_list
 
@@ -345,10 +346,13 @@ class Node:
         if self.op == "call_function":
             if self.target in _side_effectful_functions:
                 return True
-            name = getattr(self.target, "__name__", "").split(".")[0]
-            if _changes_its_argument(name) or self.kwargs.get("out") is not None:
+            name = getattr(self.target, "__name__", "")
+            if _changes_its_argument(name.split(".")[0]):
                 return True
-            return impure_random and name in _RANDOM
+            if self.kwargs.get("out") is not None:
+                return True
+            op = op_named(name)
+            return impure_random and op is not None and "random" in op.traits
         if self.op == "call_method":
             return _changes_its_argument(self.target)
         if self.op == "call_module":
@@ -450,13 +454,5 @@ class Node:
         else:
             object.__setattr__(self, name, value)
 
-
-_RANDOM = frozenset(
-    """
-    rand randn randint randperm bernoulli multinomial normal poisson
-    dropout rand_like randn_like randint_like native_dropout alpha_dropout
-    feature_dropout rrelu feature_alpha_dropout
-    """.split()
-)
 
 Args = Sequence[Argument]

@@ -10,6 +10,7 @@ from ember.optim._common import (
     check_lr,
     collect,
     number,
+    options,
     scalar,
 )
 from ember.optim.optimizer import Optimizer
@@ -30,6 +31,7 @@ class Adafactor(Optimizer):
         foreach: bool | None = None,
         maximize: bool = False,
     ) -> None:
+        defaults = options(locals())
         check_lr(lr)
         if beta2_decay > 0.0:
             raise ValueError(f"beta2_decay should be <= 0 but is: {beta2_decay}")
@@ -40,15 +42,6 @@ class Adafactor(Optimizer):
         if d < 1.0:
             raise ValueError(f"Clipping threshold d should be >= 1 but is: {d}")
         check(weight_decay >= 0.0, "weight_decay value", weight_decay)
-        defaults = {
-            "lr": lr,
-            "beta2_decay": beta2_decay,
-            "eps": eps,
-            "d": d,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-        }
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:

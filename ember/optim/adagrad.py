@@ -10,6 +10,7 @@ from ember.optim._common import (
     collect,
     make_step,
     number,
+    options,
     scalar,
 )
 from ember.optim.optimizer import Optimizer
@@ -43,6 +44,7 @@ class Adagrad(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
+        defaults = options(locals())
         check_lr(lr)
         check(lr_decay >= 0.0, "lr_decay value", lr_decay)
         check(weight_decay >= 0.0, "weight_decay value", weight_decay)
@@ -50,17 +52,7 @@ class Adagrad(Optimizer):
         check(start >= 0.0, "initial_accumulator_value value", start)
         check(eps >= 0.0, "epsilon value", eps)
         check_implementation(foreach, fused)
-        defaults = {
-            "lr": lr,
-            "lr_decay": lr_decay,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "initial_accumulator_value": start,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
+        defaults["initial_accumulator_value"] = start
         super().__init__(params, defaults)
         for group in self.param_groups:
             for p in group["params"]:
@@ -124,20 +116,11 @@ class Adadelta(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
+        defaults = options(locals())
         check_lr(lr)
         check(0.0 <= rho <= 1.0, "rho value", rho)
         check(eps >= 0.0, "epsilon value", eps)
         check(weight_decay >= 0.0, "weight_decay value", weight_decay)
-        defaults = {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "capturable": capturable,
-            "foreach": foreach,
-            "differentiable": differentiable,
-        }
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
@@ -165,23 +148,12 @@ class RMSprop(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
+        defaults = options(locals())
         check_lr(lr)
         check(eps >= 0.0, "epsilon value", eps)
         check(momentum >= 0.0, "momentum value", momentum)
         check(weight_decay >= 0.0, "weight_decay value", weight_decay)
         check(alpha >= 0.0, "alpha value", alpha)
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
@@ -213,18 +185,10 @@ class Rprop(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
+        defaults = options(locals())
         check_lr(lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        defaults = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:

@@ -9,6 +9,7 @@ from ember.optim._common import (
     check_lr,
     collect,
     make_step,
+    options,
     scalar,
 )
 from ember.optim.optimizer import Optimizer
@@ -58,6 +59,7 @@ class Adam(Optimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
+        defaults = options(locals())
         _check(lr, betas, eps, weight_decay)
         check_implementation(foreach, fused)
         named = {"lr": lr, "betas[0]": betas[0], "betas[1]": betas[1]}
@@ -67,19 +69,6 @@ class Adam(Optimizer):
                     f"{name} as a Tensor is not supported for capturable=False and "
                     "foreach=True"
                 )
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-            "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        }
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
@@ -144,17 +133,8 @@ class Adamax(Optimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
+        defaults = options(locals())
         _check(lr, betas, eps, weight_decay)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
@@ -187,20 +167,9 @@ class NAdam(Optimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
+        defaults = options(locals())
         _check(lr, betas, eps, weight_decay)
         check(momentum_decay >= 0.0, "momentum_decay value", momentum_decay)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        }
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
@@ -232,18 +201,8 @@ class RAdam(Optimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
+        defaults = options(locals())
         _check(lr, betas, eps, weight_decay)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "differentiable": differentiable,
-        }
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:

@@ -2,7 +2,15 @@
 
 import ember
 from ember._types import Parameters, Rate
-from ember.optim._common import check, check_lr, collect, make_step, number, scalar
+from ember.optim._common import (
+    check,
+    check_lr,
+    collect,
+    make_step,
+    number,
+    options,
+    scalar,
+)
 from ember.optim.optimizer import Optimizer
 
 
@@ -22,19 +30,9 @@ class ASGD(Optimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
+        defaults = options(locals())
         check_lr(lr)
         check(weight_decay >= 0.0, "weight_decay value", weight_decay)
-        defaults = {
-            "lr": lr,
-            "lambd": lambd,
-            "alpha": alpha,
-            "t0": t0,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:

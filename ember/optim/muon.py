@@ -4,7 +4,7 @@ import math
 
 import ember
 from ember._types import Parameters
-from ember.optim._common import check, check_lr, number
+from ember.optim._common import check, check_lr, number, options
 from ember.optim.optimizer import Optimizer
 
 
@@ -26,6 +26,7 @@ class Muon(Optimizer):
         ns_steps: int = 5,
         adjust_lr_fn: str | None = None,
     ) -> None:
+        defaults = options(locals())
         check_lr(lr)
         check(momentum >= 0.0, "momentum value", momentum)
         check(weight_decay >= 0.0, "weight decay", weight_decay)
@@ -33,16 +34,6 @@ class Muon(Optimizer):
             raise ValueError(
                 f"Adjust learning rate function {adjust_lr_fn} is not supported"
             )
-        defaults = {
-            "lr": lr,
-            "weight_decay": weight_decay,
-            "momentum": momentum,
-            "nesterov": nesterov,
-            "ns_coefficients": ns_coefficients,
-            "eps": eps,
-            "ns_steps": ns_steps,
-            "adjust_lr_fn": adjust_lr_fn,
-        }
         super().__init__(params, defaults)
         for group in self.param_groups:
             for p in group["params"]:

@@ -4,7 +4,7 @@ import math
 
 import ember
 from ember._types import Parameters, Rate
-from ember.optim._common import check, check_betas, check_lr, number
+from ember.optim._common import check, check_betas, check_lr, number, options
 from ember.optim.optimizer import Optimizer
 
 
@@ -19,10 +19,10 @@ class SparseAdam(Optimizer):
         eps: float = 1e-8,
         maximize: bool = False,
     ) -> None:
+        defaults = options(locals())
         check_lr(lr)
         check(eps > 0.0, "epsilon value", eps)
         check_betas(betas)
-        defaults = {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize}
         super().__init__(params, defaults)
         for g, group in enumerate(self.param_groups):
             for i, p in enumerate(group["params"]):

@@ -31,9 +31,13 @@ from ember.overrides import TorchFunctionMode
 from ember.utils import _pytree
 
 _LIMIT = 8  # graphs of one function
-_IN_PLACE = frozenset(
-    "__setitem__ __iadd__ __isub__ __imul__ __itruediv__ __ifloordiv__ __imod__ "
-    "__ipow__ __iand__ __ior__ __ixor__ __ilshift__ __irshift__".split()
+_IN_PLACE = (
+    {"__setitem__"}
+    | {  # and __iadd__ beside __add__ ...
+        name
+        for name in vars(operator)
+        if name.startswith("__i") and f"__{name[3:]}" in vars(operator)
+    }
 )
 
 

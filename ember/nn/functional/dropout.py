@@ -52,7 +52,17 @@ def _channels(input: Tensor, p: float, inplace: bool) -> Tensor:
 def dropout1d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Zero whole channels of [N, C, L]."""
+    """Zero whole channels of [N, C, L].
+
+    Args:
+        input: [N, C, L] or [C, L]
+        p: probability that a channel is dropped
+        training: whether to drop at all
+        inplace: change the input instead of making a new tensor
+
+    >>> F.dropout1d(ember.ones(1, 4, 3), 0.5).shape
+    torch.Size([1, 4, 3])
+    """
     _check_p(p)
     if input.dim() not in (2, 3):
         raise RuntimeError(
@@ -67,7 +77,18 @@ def dropout1d(
 def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Zero whole channels of [N, C, H, W]."""
+    """Zero whole channels of [N, C, H, W].
+
+    Args:
+        input: [N, C, H, W] or [C, H, W]
+        p: probability that a channel is dropped
+        training: whether to drop at all
+        inplace: change the input instead of making a new tensor
+
+    >>> y = F.dropout2d(ember.ones(1, 100, 2, 2), 0.5)
+    >>> y.unique()  # what stays is divided by 1 - p
+    tensor([0., 2.])
+    """
     _check_p(p)
     if input.dim() == 3:  # PyTorch takes this for [N, C, L]
         import warnings
@@ -87,14 +108,34 @@ def dropout2d(
 def dropout3d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Zero whole channels of [N, C, D, H, W]."""
+    """Zero whole channels of [N, C, D, H, W].
+
+    Args:
+        input: [N, C, D, H, W] or [C, D, H, W]
+        p: probability that a channel is dropped
+        training: whether to drop at all
+        inplace: change the input instead of making a new tensor
+
+    >>> F.dropout3d(ember.ones(1, 2, 2, 2, 2), training=False).sum()
+    tensor(16.)
+    """
     return _feature_dropout("dropout3d", 3, input, p, training, inplace)
 
 
 def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """Dropout that keeps mean and variance (arXiv:1706.02515)."""
+    """Dropout that keeps mean and variance (arXiv:1706.02515).
+
+    Args:
+        input: any shape
+        p: probability that an element is dropped
+        training: whether to drop at all
+        inplace: change the input instead of making a new tensor
+
+    >>> F.alpha_dropout(ember.ones(3), 0.5, training=False)
+    tensor([1., 1., 1.])
+    """
     _check_p(p)
     drop = ember.alpha_dropout_ if inplace else ember.alpha_dropout
     return drop(input, p, training)
@@ -103,7 +144,17 @@ def alpha_dropout(
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """`alpha_dropout` of whole channels."""
+    """`alpha_dropout` of whole channels.
+
+    Args:
+        input: [N, C, ...]
+        p: probability that a channel is dropped
+        training: whether to drop at all
+        inplace: change the input instead of making a new tensor
+
+    >>> F.feature_alpha_dropout(ember.ones(1, 2, 3), training=False).sum()
+    tensor(6.)
+    """
     _check_p(p)
     drop = ember.feature_alpha_dropout_ if inplace else ember.feature_alpha_dropout
     return drop(input, p, training)
