@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import ember
 from ember import Tensor, _lazy
 from ember._types import RNG
+from ember._user_line import warn
 from ember.autograd.grad_mode import no_grad
 
 
@@ -98,12 +99,9 @@ def trunc_normal_(
     True
     """
     if mean < a - 2 * std or mean > b + 2 * std:
-        import warnings
-
-        warnings.warn(
+        warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The "
             "distribution of values may be incorrect.",
-            stacklevel=2,
         )
     low, high = (a - mean) / std, (b - mean) / std
     inside = (math.erf(high / math.sqrt(2)) - math.erf(low / math.sqrt(2))) / 2
@@ -351,9 +349,7 @@ def kaiming_normal_(
 
 
 def _nothing_to_do(tensor: Tensor) -> Tensor:
-    import warnings
-
-    warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+    warn("Initializing zero-element tensors is a no-op")
     return tensor
 
 
@@ -417,12 +413,9 @@ def _deprecated(function):
     old = function.__name__[:-1]
 
     def renamed(*args, **kwargs):
-        import warnings
-
-        warnings.warn(
+        warn(
             f"`nn.init.{old}` is now deprecated in favor of `nn.init.{old}_`.",
             FutureWarning,
-            stacklevel=2,
         )
         return function(*args, **kwargs)
 

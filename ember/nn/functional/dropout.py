@@ -2,6 +2,7 @@
 
 import ember
 from ember import Tensor
+from ember._user_line import warn
 
 
 def _check_p(p: float) -> None:
@@ -27,13 +28,10 @@ def _feature_dropout(name, dims, input, p, training, inplace) -> Tensor:
     """Drop whole channels of [N, C, ...] or [C, ...] with `dims` axes beyond C."""
     _check_p(p)
     if input.dim() not in (dims + 1, dims + 2):
-        import warnings
-
-        warnings.warn(
+        warn(
             f"{name}: Received a {input.dim()}-D input to {name}, which is deprecated "
             f"and will result in an error in a future release. It is recommended to "
             f"pass a {dims + 1}-D or {dims + 2}-D input.",
-            stacklevel=3,
         )
     if not training or p == 0 or input.numel() == 0:
         return input
@@ -91,13 +89,10 @@ def dropout2d(
     """
     _check_p(p)
     if input.dim() == 3:  # PyTorch takes this for [N, C, L]
-        import warnings
-
-        warnings.warn(
+        warn(
             "dropout2d: Received a 3D input to dropout2d and assuming that "
             "channel-wise 1D dropout behavior is desired - input is interpreted as "
             "shape (N, C, L), where C is the channel dim.",
-            stacklevel=2,
         )
         if not training or p == 0:
             return input

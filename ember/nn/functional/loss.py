@@ -5,6 +5,7 @@ import math
 import ember
 from ember import _C, Tensor
 from ember._overridable import overridable
+from ember._user_line import warn
 
 logsigmoid = _C._ops["nn.functional.logsigmoid"]
 _huber = _C._ops["_huber"]
@@ -16,15 +17,12 @@ def _reduction(size_average, reduce, reduction: str) -> str:
         if reduction not in ("none", "mean", "sum"):
             raise ValueError(f"{reduction} is not a valid value for reduction")
         return reduction
-    import warnings
-
     size_average = size_average is None or size_average
     reduce = reduce is None or reduce
     name = ("mean" if size_average else "sum") if reduce else "none"
-    warnings.warn(
+    warn(
         "size_average and reduce args will be deprecated, please use "
         f"reduction='{name}' instead.",
-        stacklevel=3,
     )
     return name
 
@@ -49,13 +47,10 @@ def _weighted(loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
 
 def _warn_sizes(input: Tensor, target: Tensor) -> None:
     if input.shape != target.shape:
-        import warnings
-
-        warnings.warn(
+        warn(
             f"Using a target size ({target.size()}) that is different to the input "
             f"size ({input.size()}). This will likely lead to incorrect results due to "
             "broadcasting. Please ensure they have the same size.",
-            stacklevel=3,
         )
 
 
@@ -265,14 +260,11 @@ def kl_div(
     batch = reduction == "batchmean"
     reduction = _reduction(size_average, reduce, "sum" if batch else reduction)
     if reduction == "mean":
-        import warnings
-
-        warnings.warn(
+        warn(
             "reduction: 'mean' divides the total loss by both the batch size and the "
             "support size.'batchmean' divides only by the batch size, and aligns with "
             "the KL math definition.'mean' will be changed to behave the same as "
             "'batchmean' in the next major release.",
-            stacklevel=2,
         )
     if log_target:
         loss = target.exp() * (target - input)

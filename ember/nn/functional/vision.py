@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import ember
 from ember import Tensor
 from ember._overridable import overridable
+from ember._user_line import warn
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
@@ -148,13 +149,10 @@ def affine_grid(
     if min(size) < 1:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     if align_corners and min(size[2:]) == 1:
-        import warnings
-
-        warnings.warn(
+        warn(
             "affine_grid() with align_corners=True puts the one point of a dimension "
             "of size 1 at 0, its middle; before PyTorch 1.3 it was at -1. See the "
             "documentation of affine_grid for details.",
-            stacklevel=2,
         )
     if theta.shape[0] != size[0]:
         raise RuntimeError(
