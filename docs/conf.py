@@ -1,8 +1,9 @@
 """How `make docs` builds the site: guides (Markdown) and the reference (docstrings)."""
 
 import sys
-import tomllib
 from pathlib import Path
+
+from ember.version import __version__ as release
 
 _docs = Path(__file__).resolve().parent
 sys.path.insert(0, str(_docs / "_ext"))
@@ -10,8 +11,6 @@ sys.path.insert(0, str(_docs / "_ext"))
 project = "ember"
 author = "The ember authors"
 copyright = author
-_project = tomllib.loads((_docs.parent / "pyproject.toml").read_text(encoding="utf-8"))
-release = _project["project"]["version"]
 
 extensions = [
     "myst_parser",

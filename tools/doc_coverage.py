@@ -51,6 +51,9 @@ COMPLETE: list[tuple[str, str]] = [
     ("ember.fft", "native"),
     ("ember.special", "native"),
     ("ember.nn.functional", "native"),
+    ("ember.optim", "python"),
+    ("ember.optim.lr_scheduler", "python"),
+    ("ember.utils.data", "python"),
     ("ember.nn", "python"),
     ("ember.nn.functional", "python"),
     ("ember.nn.init", "python"),
@@ -140,8 +143,10 @@ def kind_of(value: Any) -> str | None:
 
 
 def _own(value: Any) -> bool:
-    """Not something of Python's that a module has imported for itself."""
+    """Not something of Python's, or a helper, that a module has imported for itself."""
     module = getattr(value, "__module__", None)
+    if module == "ember._user_line":
+        return False
     return module is None or str(module).partition(".")[0] in ("ember", "torch")
 
 

@@ -17,7 +17,24 @@ from ember.optim.optimizer import Optimizer
 
 
 class Adafactor(Optimizer):
-    """Keeps one number for each row and column of a matrix instead of each element."""
+    """Keeps one number for each row and column of a matrix instead of each element.
+
+    Args:
+        params: tensors, or dicts of groups with `params` and options of their own
+        lr: the rate
+        beta2_decay: exponent of the decay of the running squares
+        eps: the least square, and the least size of a parameter
+        d: largest size of a step, in units of its root mean square
+        weight_decay: share that parameters lose in each step, times the rate
+        maximize: climb instead of descend
+
+    >>> w = nn.Parameter(ember.ones(4, 3))
+    >>> optimizer = ember.optim.Adafactor([w])
+    >>> w.sum().backward()
+    >>> optimizer.step()
+    >>> optimizer.state[w]["row_var"].shape, optimizer.state[w]["col_var"].shape
+    (torch.Size([4, 1]), torch.Size([1, 3]))
+    """
 
     def __init__(
         self,

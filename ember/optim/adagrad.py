@@ -28,7 +28,26 @@ def _is_sparse(grad) -> bool:
 
 
 class Adagrad(Optimizer):
-    """Steps divided by the root of the sum of squared gradients."""
+    """Steps divided by the root of the sum of squared gradients.
+
+    Args:
+        params: tensors, or dicts of groups with `params` and options of their own
+        lr: the rate
+        lr_decay: by how much the rate falls with each step
+        weight_decay: this times the parameter is added to the gradient
+        initial_accumulator_value: what the sums of squares begin with
+        eps: added to the denominator
+        maximize: climb instead of descend
+
+    >>> p = nn.Parameter(ember.ones(1))
+    >>> optimizer = ember.optim.Adagrad([p], lr=0.1)
+    >>> for _ in range(2):
+    ...     optimizer.zero_grad()
+    ...     (p * 3).backward()
+    ...     optimizer.step()
+    >>> p.data  # 1 - 0.1 - 0.1 / sqrt(2)
+    tensor([0.8293])
+    """
 
     def __init__(
         self,
@@ -101,7 +120,23 @@ class Adagrad(Optimizer):
 
 
 class Adadelta(Optimizer):
-    """Steps in units of their own running size (arXiv:1212.5701)."""
+    """Steps in units of their own running size (arXiv:1212.5701).
+
+    Args:
+        params: tensors, or dicts of groups with `params` and options of their own
+        lr: factor of the steps
+        rho: decay of the running squares
+        eps: added to the denominator
+        weight_decay: this times the parameter is added to the gradient
+        maximize: climb instead of descend
+
+    >>> p = nn.Parameter(ember.ones(1))
+    >>> optimizer = ember.optim.Adadelta([p])
+    >>> (p * 3).backward()
+    >>> optimizer.step()
+    >>> bool(p < 1)
+    True
+    """
 
     def __init__(
         self,
@@ -132,7 +167,25 @@ class Adadelta(Optimizer):
 
 
 class RMSprop(Optimizer):
-    """Steps divided by the root of the running mean square."""
+    """Steps divided by the root of the running mean square.
+
+    Args:
+        params: tensors, or dicts of groups with `params` and options of their own
+        lr: the rate
+        alpha: decay of the running square
+        eps: added to the denominator
+        weight_decay: this times the parameter is added to the gradient
+        momentum: share of the last step that is kept
+        centered: divide by the deviation from the mean instead
+        maximize: climb instead of descend
+
+    >>> p = nn.Parameter(ember.ones(1))
+    >>> optimizer = ember.optim.RMSprop([p], lr=0.01)
+    >>> (p * 3).backward()
+    >>> optimizer.step()
+    >>> p.data  # 1 - 0.01 * 3 / sqrt(0.01 * 9)
+    tensor([0.9000])
+    """
 
     def __init__(
         self,
@@ -171,7 +224,24 @@ class RMSprop(Optimizer):
 
 
 class Rprop(Optimizer):
-    """Steps whose size grows while the gradient keeps its sign."""
+    """Steps whose size grows while the gradient keeps its sign.
+
+    Only the signs of gradients count, so batches should be the whole data.
+
+    Args:
+        params: tensors, or dicts of groups with `params` and options of their own
+        lr: size of the first steps
+        etas: factors for steps whose sign has changed, and has not
+        step_sizes: the least and the largest step
+        maximize: climb instead of descend
+
+    >>> p = nn.Parameter(ember.ones(1))
+    >>> optimizer = ember.optim.Rprop([p], lr=0.1)
+    >>> (p * 3000).backward()
+    >>> optimizer.step()
+    >>> p.data
+    tensor([0.9000])
+    """
 
     def __init__(
         self,

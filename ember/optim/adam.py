@@ -118,7 +118,23 @@ class AdamW(Adam):
 
 
 class Adamax(Optimizer):
-    """Adam with the largest gradient instead of the mean square."""
+    """Adam with the largest gradient instead of the mean square.
+
+    Args:
+        params: tensors, or dicts of groups with `params` and options of their own
+        lr: the rate
+        betas: decay of the running mean and of the largest gradient
+        eps: added to the denominator
+        weight_decay: this times the parameter is added to the gradient
+        maximize: climb instead of descend
+
+    >>> p = nn.Parameter(ember.ones(1))
+    >>> optimizer = ember.optim.Adamax([p], lr=0.1)
+    >>> (p * 3).backward()
+    >>> optimizer.step()
+    >>> p.data
+    tensor([0.9000])
+    """
 
     def __init__(
         self,
@@ -150,7 +166,25 @@ class Adamax(Optimizer):
 
 
 class NAdam(Optimizer):
-    """Adam with Nesterov momentum."""
+    """Adam with Nesterov momentum.
+
+    Args:
+        params: tensors, or dicts of groups with `params` and options of their own
+        lr: the rate
+        betas: decay of the running mean and of the running square
+        eps: added to the denominator
+        weight_decay: this times the parameter is added to the gradient
+        momentum_decay: how momentum grows with the steps
+        decoupled_weight_decay: take the decay from the parameter, as AdamW does
+        maximize: climb instead of descend
+
+    >>> p = nn.Parameter(ember.ones(1))
+    >>> optimizer = ember.optim.NAdam([p], lr=0.1)
+    >>> (p * 3).backward()
+    >>> optimizer.step()
+    >>> bool(p < 1)
+    True
+    """
 
     def __init__(
         self,
@@ -185,7 +219,24 @@ class NAdam(Optimizer):
 
 class RAdam(Optimizer):
     """Adam that starts without scaling until its variance is known
-    (arXiv:1908.03265)."""
+    (arXiv:1908.03265).
+
+    Args:
+        params: tensors, or dicts of groups with `params` and options of their own
+        lr: the rate
+        betas: decay of the running mean and of the running square
+        eps: added to the denominator
+        weight_decay: this times the parameter is added to the gradient
+        decoupled_weight_decay: take the decay from the parameter, as AdamW does
+        maximize: climb instead of descend
+
+    >>> p = nn.Parameter(ember.ones(1))
+    >>> optimizer = ember.optim.RAdam([p], lr=0.1)
+    >>> (p * 3).backward()
+    >>> optimizer.step()
+    >>> p.data  # the first steps are plain gradient descent
+    tensor([0.7000])
+    """
 
     def __init__(
         self,

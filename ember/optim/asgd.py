@@ -15,7 +15,24 @@ from ember.optim.optimizer import Optimizer
 
 
 class ASGD(Optimizer):
-    """Gradient descent that also keeps the average of its parameters, in `ax`."""
+    """Gradient descent that also keeps the average of its parameters, in `ax`.
+
+    Args:
+        params: tensors, or dicts of groups with `params` and options of their own
+        lr: the rate
+        lambd: decay of the parameters
+        alpha: exponent with which the rate falls
+        t0: the step at which averaging begins
+        weight_decay: this times the parameter is added to the gradient
+        maximize: climb instead of descend
+
+    >>> p = nn.Parameter(ember.ones(1))
+    >>> optimizer = ember.optim.ASGD([p], lr=0.1)
+    >>> (p * 3).backward()
+    >>> optimizer.step()
+    >>> p.data, optimizer.state[p]["ax"]
+    (tensor([0.7000]), tensor([0.7000]))
+    """
 
     def __init__(
         self,

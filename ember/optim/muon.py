@@ -12,6 +12,22 @@ class Muon(Optimizer):
     """Steps in the direction of the orthogonal matrix nearest to the momentum.
 
     Only for matrices; train biases, embeddings and the like with another optimizer.
+
+    Args:
+        params: matrices
+        lr: the rate
+        weight_decay: share that parameters lose in each step, times the rate
+        momentum: share of the last step that is kept
+        nesterov: look ahead by one step
+        ns_coefficients: of the iteration that makes a matrix orthogonal
+        ns_steps: how often it is repeated
+
+    >>> w = nn.Parameter(ember.zeros(2, 2))
+    >>> optimizer = ember.optim.Muon([w], lr=0.1, weight_decay=0.0)
+    >>> (w * ember.tensor([[100.0, 0.0], [0.0, 1.0]])).sum().backward()
+    >>> optimizer.step()
+    >>> bool((w.diag() < 0).all())  # both ways, though one is 100 times as steep
+    True
     """
 
     def __init__(

@@ -9,7 +9,23 @@ from ember.optim.optimizer import Optimizer
 
 
 class SparseAdam(Optimizer):
-    """Adam that leaves averages and parameters of absent rows alone."""
+    """Adam that leaves averages and parameters of absent rows alone.
+
+    Args:
+        params: tensors with sparse gradients, such as those of `Embedding(sparse=True)`
+        lr: the rate
+        betas: decay of the running mean and of the running square
+        eps: added to the denominator
+        maximize: climb instead of descend
+
+    >>> table = nn.Embedding(10, 2, sparse=True)
+    >>> optimizer = ember.optim.SparseAdam(table.parameters())
+    >>> before = table.weight.detach().clone()
+    >>> table(ember.tensor([3])).sum().backward()
+    >>> optimizer.step()
+    >>> (table.weight != before).any(1).nonzero()  # only the row that was used
+    tensor([[3]])
+    """
 
     def __init__(
         self,
