@@ -65,7 +65,8 @@ MAY_INCLUDE = {
     "autograd": CONTRACT,
     "ops": CONTRACT | {"autograd"},
     "distributed": BASE | {"tensor"},  # raw memory; tensors stay with Python
-    "lazy": CONTRACT | {"cpu"},  # it runs what the CPU was asked for, later
+    # It runs what the CPU was asked for, later; a rehearsal sees gradients arrive, too.
+    "lazy": CONTRACT | {"cpu", "recorder", "autograd"},
     "python": CONTRACT | DEVICES | {"lazy", "autograd", "ops", "disk", "distributed"},
 }
 # (file, header) -> why this one include may point the other way

@@ -2,6 +2,7 @@
 #include "ops/create.h"
 #include "ops/devices.h"
 #include "ops/overlap.h"
+#include "tensor/rehearsed.h"
 
 namespace ember {
 
@@ -225,6 +226,7 @@ Scalar item(const Tensor& self) {
   check(self.numel() == 1, Kind::Runtime, "a Tensor with ", self.numel(),
         " elements cannot be converted to Scalar");
   alignas(16) char value[16];
+  if (__builtin_expect(rehearsed.looked != nullptr, 0)) rehearsed.looked();
   if (on_host(self)) return Scalar::load(self.dtype(), self.data());
   Tensor dense = self.is_contiguous() ? self : clone(detach(self), MemoryFormat::Contiguous);
   backend_of(self).copy_to_host(value, dense);

@@ -33,6 +33,10 @@ def _looks(name: str) -> bool:
     return op is not None and "data_dependent" in op.traits and "along" not in op.traits
 
 
+# aten has these under names that are no op of ours.
+_BY_NAME = ("slice", "index", "index_put_", "sym_size")
+
+
 class DataDependent(RuntimeError):
     """A program that decides by the values of tensors."""
 
@@ -46,6 +50,8 @@ class Recorder(TorchFunctionMode):
         self.shadows: dict[int, Any] = {}
         self.keep: list[Any] = []  # ids stay theirs while the tensors live
         self.constants: dict[str, Any] = {}
+        self.copied: dict[str, tuple[Any, Node]] = {}  # constants, and their copies
+        self.changed: set[int] = set()  # storages, in place
         self.shadowed = False
 
     # --- tensors and their nodes ------------------------------------------------------
@@ -79,10 +85,22 @@ class Recorder(TorchFunctionMode):
 
     def _constant(self, tensor: ember.Tensor) -> None:
         name = f"lifted_tensor_{len(self.constants)}"
-        self.constants[name] = tensor
+        self.constants[name] = tensor.detach().clone()
         with self.graph.inserting_before(self._first()):
             node = self.graph.placeholder(f"c_{name}")
-        self.know(tensor, node)
+        node.meta["val"] = tensor.detach().to("meta")
+        # The program may change it, each time anew.
+        copy = self.graph.call_function(ember.ops.aten.clone, (node,))
+        self.copied[name] = tensor, copy
+        self.know(tensor, copy)
+
+    def settle_constants(self) -> None:
+        """Constants that the program does not change are not copied."""
+        for name, (tensor, copy) in self.copied.items():
+            if _storage(tensor) not in self.changed:
+                copy.replace_all_uses_with(copy.args[0])
+                self.graph.erase_node(copy)
+                self.constants[name] = tensor
 
     def _first(self) -> Node | None:
         return next((n for n in self.graph.nodes if n.meta.get("user")), None) or next(
@@ -139,8 +157,12 @@ class Recorder(TorchFunctionMode):
         node_args, node_kwargs = self.node_of(tuple(args)), self.node_of(kwargs)
         shadow_args, shadow_kwargs = self.shadow(tuple(args)), self.shadow(kwargs)
         plain_args, plain_kwargs = _plain(tuple(args)), _plain(kwargs)
+        before = [(a, a._version) for a in tensors if isinstance(a, ember.Tensor)]
         out = func(*plain_args, **plain_kwargs)
         node = self.graph.call_function(_target(name, func), node_args, node_kwargs)
+        for tensor, version in before:
+            if tensor._version != version:
+                self._changes(node, tensor)
         other = out
         if self.shadowed and not _same(shadow_args, plain_args):
             try:
@@ -152,6 +174,14 @@ class Recorder(TorchFunctionMode):
                 ) from error
         self._results(node, out, other)
         return out
+
+    def _changes(self, node: Node, tensor: ember.Tensor) -> None:
+        """`node` changes a tensor in place; "shared" if others are the same memory."""
+        storage = _storage(tensor)
+        self.changed.add(storage)
+        others = (t for t in self.keep if t is not tensor)
+        if storage and any(_storage(t) == storage for t in others):
+            node.meta["changes"] = "shared"
 
     def _random(self, name: str) -> bool:
         return name in ("rand", "randn", "randint", "normal", "randperm")
@@ -238,6 +268,13 @@ class _Sizes(tuple):
         return total
 
 
+def _storage(tensor: ember.Tensor) -> int:
+    """What stands for the memory of a tensor; 0 if it has none."""
+    if tensor.layout is not ember.strided or tensor.device.type == "meta":
+        return 0
+    return tensor.untyped_storage()._cdata
+
+
 def _meta(value: Any) -> Any:
     return value.detach().to("meta") if isinstance(value, ember.Tensor) else value
 
@@ -279,7 +316,7 @@ def _target(name: str, func: Any) -> Any:
         return func
     full = op_name(func).removeprefix("Tensor.") if isinstance(func, _C.Op) else ""
     same = (func, _C._ops.get(full))
-    if found._function in same or name in ("slice", "index", "sym_size"):
+    if found._function in same or name in _BY_NAME:
         return found
     return func
 

@@ -419,7 +419,10 @@ class Tracer(TracerBase):
             if code.co_flags & inspect.CO_VARKEYWORDS:
                 args.append(self._placeholder("**" + next(names)))
             root_fn = _unstarred(fn)
-        if isinstance(concrete_args, dict) and concrete_args:
+        parts = (list, tuple, dict)  # of which each leaf is an input
+        if isinstance(concrete_args, dict) and any(
+            isinstance(arg, parts) for arg in args[skip:]
+        ):
             return self._flattened(root_fn, fn, args, skip, total)
         return root_fn, args
 

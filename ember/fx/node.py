@@ -117,6 +117,17 @@ def _format_arg(arg: Any, max_list_len: float = float("inf")) -> str:
     return "%" + str(arg) if isinstance(arg, Node) else str(arg)
 
 
+def _changes_its_argument(name: str) -> bool:
+    """Of an op or a method, by its name: `add_`, and `iadd` of operator's."""
+    return (name.endswith("_") and not name.endswith("__")) or name in _IN_PLACE
+
+
+_IN_PLACE = frozenset(
+    "iadd iand ifloordiv ilshift imatmul imod imul ior ipow irshift isub itruediv "
+    "ixor".split()
+)
+
+
 class Node:
     """A step: an input, a call, an attribute of the module, or the output.
 
@@ -335,10 +346,15 @@ class Node:
         if self.op == "call_function":
             if self.target in _side_effectful_functions:
                 return True
-            op = op_named(getattr(self.target, "__name__", ""))
+            name = getattr(self.target, "__name__", "")
+            if _changes_its_argument(name.split(".")[0]):
+                return True
+            if self.kwargs.get("out") is not None:
+                return True
+            op = op_named(name)
             return impure_random and op is not None and "random" in op.traits
         if self.op == "call_method":
-            return self.target.endswith("_") and not self.target.endswith("__")
+            return _changes_its_argument(self.target)
         if self.op == "call_module":
             owner = self.graph.owning_module
             if owner is None:
