@@ -34,6 +34,16 @@ class Adam(Optimizer):
     """Steps scaled by running means of gradients and of their squares
     (arXiv:1412.6980).
 
+    Args:
+        params: tensors, or dicts of groups with `params` and options of their own
+        lr: the rate
+        betas: decay of the running mean and of the running square
+        eps: added to the denominator
+        weight_decay: this times the parameter is added to the gradient
+        amsgrad: divide by the largest running square so far
+        maximize: climb instead of descend
+        decoupled_weight_decay: take the decay from the parameter, as AdamW does
+
     >>> import ember
     >>> p = ember.nn.Parameter(ember.ones(1))
     >>> optimizer = ember.optim.Adam([p], lr=0.1)
@@ -80,6 +90,15 @@ class Adam(Optimizer):
 
 class AdamW(Adam):
     """Adam with weight decay apart from the gradient (arXiv:1711.05101).
+
+    Args:
+        params: tensors, or dicts of groups with `params` and options of their own
+        lr: the rate
+        betas: decay of the running mean and of the running square
+        eps: added to the denominator
+        weight_decay: share that parameters lose in each step, times the rate
+        amsgrad: divide by the largest running square so far
+        maximize: climb instead of descend
 
     >>> import ember
     >>> p = ember.nn.Parameter(ember.ones(1))

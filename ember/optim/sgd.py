@@ -11,6 +11,15 @@ _strided = ember.strided
 class SGD(Optimizer):
     """Gradient descent with momentum, Nesterov's form and L2 decay.
 
+    Args:
+        params: tensors, or dicts of groups with `params` and options of their own
+        lr: the rate
+        momentum: share of the last step that is kept
+        dampening: share of the gradient that momentum leaves out
+        weight_decay: this times the parameter is added to the gradient
+        nesterov: look ahead by one step
+        maximize: climb instead of descend
+
     >>> import ember
     >>> p = ember.nn.Parameter(ember.ones(1))
     >>> optimizer = ember.optim.SGD([p], lr=0.1, momentum=0.9)

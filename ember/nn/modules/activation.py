@@ -59,6 +59,12 @@ class Threshold(Layer):
 class ReLU(_Inplace):
     """max(input, 0).
 
+    Args:
+        inplace: change the input instead of making a new tensor
+
+    Shape:
+        any; the output has the shape of the input
+
     >>> import ember
     >>> ember.nn.ReLU()(ember.tensor([-1.0, 2.0]))
     tensor([0., 2.])

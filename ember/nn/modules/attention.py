@@ -16,6 +16,15 @@ class MultiheadAttention(Module):
 
     Inputs are [L, N, E], or [N, L, E] with `batch_first`.
 
+    Args:
+        embed_dim: features of queries and of the output
+        num_heads: how many heads share them
+        dropout: probability that a weight is dropped
+        bias: learn summands of the projections
+        kdim: features of keys
+        vdim: features of values
+        batch_first: [batch, steps, features] instead of [steps, batch, features]
+
     >>> import ember
     >>> m = ember.nn.MultiheadAttention(8, 2, batch_first=True)
     >>> x = ember.randn(3, 5, 8)

@@ -119,6 +119,16 @@ class _BatchNorm(_NormBase):
 class BatchNorm1d(_BatchNorm):
     """Batch normalization of [N, C] or [N, C, L] (arXiv:1502.03167).
 
+    Args:
+        num_features: number of channels, C
+        eps: added to the variance, so that nothing is divided by 0
+        momentum: share of a new batch in the running averages; None: plain averages
+        affine: learn a factor and a summand for each channel
+        track_running_stats: keep averages for evaluation
+
+    Shape:
+        [N, C] or [N, C, L]; the output likewise
+
     >>> import ember
     >>> y = ember.nn.BatchNorm1d(2)(ember.tensor([[1.0, 2.0], [3.0, 6.0]]))
     >>> y.mean(0).abs().max() < 1e-6

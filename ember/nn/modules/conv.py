@@ -160,6 +160,21 @@ class _Conv(_ConvNd):
 class Conv1d(_Conv):
     """Convolution of [N, C, L].
 
+    Args:
+        in_channels: channels of the input
+        out_channels: channels of the output, the number of kernels
+        kernel_size: size of the kernels
+        stride: how far the kernel moves
+        padding: elements added on each side, or `"valid"` or `"same"`
+        dilation: distance between the elements of a kernel
+        groups: parts that the channels are divided into, which do not see each other
+        bias: learn a summand for each output channel
+        padding_mode: `"zeros"`, `"reflect"`, `"replicate"` or `"circular"`
+
+    Shape:
+        [N, C_in, L] or [C_in, L] to [N, C_out, L'], where
+        L' = (L + 2 padding - dilation (kernel_size - 1) - 1) // stride + 1
+
     >>> import ember
     >>> ember.nn.Conv1d(3, 8, 3, padding=1)(ember.ones(2, 3, 10)).shape
     torch.Size([2, 8, 10])
@@ -170,6 +185,21 @@ class Conv1d(_Conv):
 
 class Conv2d(_Conv):
     """Convolution of [N, C, H, W].
+
+    Args:
+        in_channels: channels of the input
+        out_channels: channels of the output, the number of kernels
+        kernel_size: height and width of the kernels, or one number for both
+        stride: how far the kernel moves
+        padding: pixels added on each side, or `"valid"` or `"same"`
+        dilation: distance between the elements of a kernel
+        groups: parts that the channels are divided into, which do not see each other
+        bias: learn a summand for each output channel
+        padding_mode: `"zeros"`, `"reflect"`, `"replicate"` or `"circular"`
+
+    Shape:
+        [N, C_in, H, W] or without N to [N, C_out, H', W'], where each size is
+        (size + 2 padding - dilation (kernel_size - 1) - 1) // stride + 1
 
     >>> import ember
     >>> ember.nn.Conv2d(3, 8, 3, stride=2)(ember.ones(2, 3, 9, 9)).shape

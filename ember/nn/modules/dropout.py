@@ -24,6 +24,13 @@ class _Dropout(Layer):
 class Dropout(_Dropout):
     """Zeroes elements with probability `p` in training.
 
+    Args:
+        p: probability that an element is dropped
+        inplace: change the input instead of making a new tensor
+
+    Shape:
+        any; the output has the shape of the input
+
     >>> import ember
     >>> ember.nn.Dropout(0.5).eval()(ember.ones(2))
     tensor([1., 1.])

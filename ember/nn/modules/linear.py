@@ -30,6 +30,14 @@ class Identity(Layer):
 class Linear(Layer):
     """y = x @ weight.T + bias, with weight [out_features, in_features].
 
+    Args:
+        in_features: size of the last axis of the input
+        out_features: size of the last axis of the output
+        bias: learn a summand
+
+    Shape:
+        [..., in_features] to [..., out_features]
+
     >>> import ember
     >>> ember.nn.Linear(3, 2)(ember.ones(4, 3)).shape
     torch.Size([4, 2])

@@ -60,6 +60,12 @@ class L1Loss(_Loss):
 class MSELoss(_Loss):
     """Squared differences.
 
+    Args:
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    Shape:
+        input and target alike
+
     >>> import ember
     >>> ember.nn.MSELoss()(ember.ones(2), ember.zeros(2))
     tensor(1.)
@@ -171,6 +177,16 @@ class NLLLoss(_WeightedLoss):
 
 class CrossEntropyLoss(_WeightedLoss):
     """Cross entropy of logits with class indices or probabilities.
+
+    Args:
+        weight: factors of the classes
+        ignore_index: targets of this value count for nothing
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each sample
+        label_smoothing: share of the target that is spread over all classes
+
+    Shape:
+        input [N, C] or [N, C, ...]; target [N] or [N, ...] of class indices, or
+        probabilities of the shape of the input
 
     >>> import ember
     >>> ember.nn.CrossEntropyLoss()(ember.zeros(1, 2), ember.tensor([1]))

@@ -13,6 +13,15 @@ from ember.nn.parameter import Parameter
 class LayerNorm(Layer):
     """Mean 0 and variance 1 over the last axes, then a learned scale and shift.
 
+    Args:
+        normalized_shape: the last axes, over which mean and variance are taken
+        eps: added to the variance
+        elementwise_affine: learn a factor and a summand for each element
+        bias: learn the summand, too
+
+    Shape:
+        [..., *normalized_shape]; the output likewise
+
     >>> import ember
     >>> ember.nn.LayerNorm(4)(ember.arange(4.0)).mean().abs() < 1e-6
     tensor(True)

@@ -75,6 +75,18 @@ class MaxPool1d(_MaxPool):
 class MaxPool2d(_MaxPool):
     """The maximum of windows of [N, C, H, W].
 
+    Args:
+        kernel_size: size of the windows, a number or one for each axis
+        stride: how far apart windows begin; `kernel_size` if it is None
+        padding: how many implicit border elements on each side
+        dilation: distance between the elements of a window
+        return_indices: also give the positions of the maxima, for unpooling
+        ceil_mode: keep a last window that reaches beyond the border
+
+    Shape:
+        [N, C, H, W] or [C, H, W], where each size becomes
+        (size + 2 padding - dilation (kernel_size - 1) - 1) // stride + 1
+
     >>> import ember
     >>> ember.nn.MaxPool2d(2)(ember.arange(4.0).view(1, 2, 2))
     tensor([[[3.]]])
@@ -181,6 +193,14 @@ class AvgPool1d(_AvgPool):
 
 class AvgPool2d(_AvgPool):
     """The mean of windows of [N, C, H, W].
+
+    Args:
+        kernel_size: size of the windows, a number or one for each axis
+        stride: how far apart windows begin; `kernel_size` if it is None
+        padding: how many implicit border elements on each side
+        ceil_mode: keep a last window that reaches beyond the border
+        count_include_pad: whether border elements count in the mean
+        divisor_override: divide by this instead of the number of elements
 
     >>> import ember
     >>> ember.nn.AvgPool2d(2)(ember.arange(4.0).view(1, 2, 2))

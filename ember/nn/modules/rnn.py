@@ -322,6 +322,20 @@ class RNN(RNNBase):
 class LSTM(RNNBase):
     """Long short-term memory; the state is (h, c).
 
+    Args:
+        input_size: features of each step
+        hidden_size: features of the state
+        num_layers: how many layers lie above each other
+        bias: learn summands
+        batch_first: [batch, steps, features] instead of [steps, batch, features]
+        dropout: probability of dropout between layers
+        bidirectional: a second state runs from the end to the beginning
+        proj_size: size that the output is projected to; 0: none
+
+    Shape:
+        [steps, batch, input_size] to [steps, batch, hidden_size], twice as long if
+        bidirectional; h and c are [layers and directions, batch, hidden_size]
+
     >>> import ember
     >>> output, (h, c) = ember.nn.LSTM(4, 6, bidirectional=True)(ember.ones(5, 3, 4))
     >>> output.shape, h.shape, c.shape
@@ -334,6 +348,19 @@ class LSTM(RNNBase):
 
 class GRU(RNNBase):
     """Gated recurrent units.
+
+    Args:
+        input_size: features of each step
+        hidden_size: features of the state
+        num_layers: how many layers lie above each other
+        bias: learn summands
+        batch_first: [batch, steps, features] instead of [steps, batch, features]
+        dropout: probability of dropout between layers
+        bidirectional: a second state runs from the end to the beginning
+
+    Shape:
+        [steps, batch, input_size] to [steps, batch, hidden_size], twice as long if
+        bidirectional; the state is [layers and directions, batch, hidden_size]
 
     >>> import ember
     >>> output, h = ember.nn.GRU(4, 6, batch_first=True)(ember.ones(3, 5, 4))

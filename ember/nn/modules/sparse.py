@@ -13,6 +13,18 @@ from ember.nn.parameter import Parameter
 class Embedding(Layer):
     """A table of vectors, looked up by integers.
 
+    Args:
+        num_embeddings: number of rows
+        embedding_dim: length of a row
+        padding_idx: a row of zeros that gets no gradient
+        max_norm: rows that are longer are shortened when they are used
+        norm_type: exponent of that norm
+        scale_grad_by_freq: divide gradients by how often a row is in the batch
+        sparse: gradients are sparse tensors, for `SparseAdam` and `SGD`
+
+    Shape:
+        any shape of indices to [..., embedding_dim]
+
     >>> import ember
     >>> ember.nn.Embedding(10, 3)(ember.tensor([1, 2])).shape
     torch.Size([2, 3])
