@@ -7,6 +7,8 @@ MPI finds its way and every rank hears at once that another has died.
 from __future__ import annotations
 
 import atexit
+import contextlib
+import glob
 import os
 import secrets
 import socket
@@ -16,7 +18,11 @@ from multiprocessing import util
 from typing import Any
 
 from ember import _C
-from ember.distributed._errors import DistBackendError, DistStoreError
+from ember.distributed._errors import (
+    DistBackendError,
+    DistNetworkError,
+    DistStoreError,
+)
 from ember.distributed._secret import secret
 from ember.distributed._stores import Store, TCPStore
 
@@ -53,6 +59,8 @@ def _wait_for(store: Store, names: dict[int, str], timeout: timedelta) -> list[b
     """The values of the ranks' keys; an error names those that did not come."""
     try:
         store.wait(list(names.values()), timeout)
+    except DistNetworkError:
+        raise
     except Exception as error:
         absent = [rank for rank, name in names.items() if not store.check([name])]
         raise DistStoreError(
@@ -106,7 +114,13 @@ def _begin(store: Store, rank: int, size: int, timeout: timedelta) -> None:
         os.environ.setdefault("FI_TCP_IFACE", "lo")
     where = (address, int(number), secret(), timeout.total_seconds())
     try:
-        _C._dist_begin(library_paths(), rank, size, name, _mapping(hosts), *where)
+        try:
+            paths, mapping = library_paths(), _mapping(hosts)
+            _C._dist_begin(paths, rank, size, name, mapping, *where)
+        except RuntimeError as error:
+            if "rank" in str(error):
+                raise
+            raise DistNetworkError(f"the meeting point of rank 0: {error}") from None
         _world = (name, rank, size)
         atexit.register(leave)
         util.Finalize(None, leave, exitpriority=100)
@@ -130,6 +144,22 @@ def _sweep() -> None:
             pass
 
 
+def abandoned(since: float) -> set[str]:
+    """MPI's shared segments of this user, since a time, that no process has mapped."""
+    found = set()
+    for path in glob.glob(_SEGMENT + "*"):
+        with contextlib.suppress(OSError):
+            status = os.stat(path)
+            if status.st_uid == os.getuid() and status.st_ctime >= since:
+                found.add(path)
+    for maps in glob.glob("/proc/[0-9]*/maps") if found else []:
+        with contextlib.suppress(OSError), open(maps) as file:
+            found -= {
+                line.split(maxsplit=5)[-1].strip() for line in file if _SEGMENT in line
+            }
+    return found
+
+
 def leave() -> None:
     """Say goodbye to the other ranks; more than once does no harm."""
     global _world
@@ -142,6 +172,16 @@ def leave() -> None:
 def communicator(store: Store, rank: int, size: int, timeout: timedelta) -> int:
     """The number of a new communicator of the processes that meet at `store`. The
     first call of a process begins MPI with them."""
+    try:
+        return _communicator(store, rank, size, timeout)
+    except DistNetworkError as error:
+        raise DistBackendError(
+            "init_process_group(): the store cannot be reached; rank 0, or the "
+            f"launcher, keeps it and is lost ({error})"
+        ) from None
+
+
+def _communicator(store: Store, rank: int, size: int, timeout: timedelta) -> int:
     if _world is None:
         if _C._dist_begun():
             raise DistBackendError("MPI has ended in this process: it begins once")
