@@ -15,6 +15,7 @@ from rich.progress import track
 from benchmarks import (
     compiled,
     data,
+    decode,
     distributed,
     generation,
     models,
@@ -27,6 +28,7 @@ from benchmarks.timing import Result, measure
 
 OWN_PROCESS = {
     "data": (data.loading, 0.8),
+    "decode": (decode.tokens, 0.83),
     "distributed": (distributed.among_ranks, 1.0),
     "opencl": (opencl.against_hand, 1.4),
     "import": (processes.import_time, 0.1),
@@ -59,7 +61,7 @@ def run_cases(
 ) -> list[Result]:
     libs = libraries(options.threads)
     cases = [c for c in GROUPS[group][0] if options.only in c.name]
-    slow = group in ("kernels", "gemm", "half", "layers", "conv", "linalg")
+    slow = group in ("kernels", "gemm", "half", "quantized", "layers", "conv", "linalg")
     results = []
     for case in track(cases, group, console=console, transient=True):
         case.group = group

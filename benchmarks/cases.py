@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks import models
 from benchmarks.half_cases import HALF
 from benchmarks.linalg_cases import LINALG
+from benchmarks.quantized_cases import QUANTIZED
 from benchmarks.timing import Case
 
 SMALL = "a, b = t.ones(4), t.ones(4)"
@@ -359,6 +360,7 @@ GROUPS: dict[str, tuple[list[Case], float, float | None]] = {
     "kernels": (KERNELS, 0.8, 1.2),
     "gemm": (GEMM, 1.05, None),
     "half": (HALF, 0.75, None),
+    "quantized": (QUANTIZED, 0.8, None),
     "layers": (LAYERS, 1.0, 1.3),
     "fft": (FFT, 1.0, 1.2),
     "linalg": (LINALG, 1.0, None),
@@ -375,6 +377,8 @@ TITLES = {
     "kernels": "Memory-bound work on 1e6 and 1e7 elements",
     "gemm": "Matrix products",
     "half": "Matrix products of float16 and bfloat16",
+    "quantized": "Products with weights of 8 and 4 bits",
+    "decode": "Tokens one by one, in four precisions",
     "layers": "Layers, losses, indexing and sorting, forward and back",
     "fft": "Fourier transforms",
     "linalg": "Linear algebra",
@@ -395,6 +399,7 @@ TITLES = {
 # Minutes, or other packages: only when they are named.
 SLOW = {
     "compile",
+    "decode",
     "distributed",
     "models",
     "models_memory",

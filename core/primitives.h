@@ -101,6 +101,10 @@ PRIMITIVE(Default, void, triangle, OUT(out), IN(x), ATTR(int64_t, diagonal), ATT
 // the batch dimensions agree (stride 0 where a matrix is repeated).
 PRIMITIVE(Required, void, matmul, CHANGED(out), IN(a), IN(b), ATTR(const Scalar&, alpha),
           ATTR(const Scalar&, beta))
+// out (M, N) = x (M, K) @ W.T, all but x contiguous, W (N, K) of 8 or 4 bits: scale * q + offset,
+// with scales and offsets (float32, the latter may be undefined) of shape (N, groups).
+// cpu/kernels/weight_kernels.h says how they lie in memory.
+PRIMITIVE(Fused, void, weights_matmul, OUT(out), IN(x), IN(weights), IN(scales), IN(offsets))
 
 // --- along one dimension -------------------------------------------------------------------------
 

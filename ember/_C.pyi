@@ -351,155 +351,642 @@ class Tensor:
     def __array__(self, dtype: Any = ...) -> _ndarray: ...
     def __reversed__(self) -> Tensor: ...
     _backward_hooks: Any
-    def _coalesced_(self, coalesced: _bool) -> Self: ...
+    def _coalesced_(self, coalesced: _bool) -> Self:
+        """Say that a tensor is coalesced."""
     def _fix_weakref(self, *args: Any, **kwargs: Any) -> Any: ...
     def _hooks_of(self, *args: Any, **kwargs: Any) -> Any: ...
-    def _indices(self) -> Tensor: ...
+    def _indices(self) -> Tensor:
+        """The places of a COO tensor, coalesced or not."""
     def _is_view(self) -> _bool:
         """Whether the tensor is a view of another."""
     @staticmethod
     def _make_subclass(*args: Any, **kwargs: Any) -> Any: ...
     @staticmethod
     def _make_wrapper_subclass(*args: Any, **kwargs: Any) -> Any: ...
-    def _nnz(self) -> _int: ...
-    def _values(self) -> Tensor: ...
+    def _nnz(self) -> _int:
+        """Number of elements that are kept."""
+    def _values(self) -> Tensor:
+        """The values of a sparse tensor, without history."""
     def apply_(self, callable: _Callable[[Any], Any]) -> Self:
-        """Replace each element by `callable(element)`; slow, and on the CPU only."""
-    def as_subclass(self, cls: _builtin_type[_S]) -> _S:
-        """The same tensor as an instance of a subclass."""
-    def backward(self, gradient: Tensor | None = ..., retain_graph: _bool | None = ..., create_graph: _bool = ..., inputs: Tensor | _Sequence[Tensor] | None = ...) -> None:
-        """Adds the gradient of the tensor with respect to the leaves of its graph to their
-        .grad.
+        """Replace each element by `callable(element)`; slow, and on the CPU only.
+
+        >>> import ember
+        >>> ember.tensor([1.0, 4.0]).apply_(lambda x: x + 1)
+        tensor([2., 5.])
         """
-    def ccol_indices(self) -> Tensor: ...
-    def coalesce(self) -> Tensor: ...
-    def col_indices(self) -> Tensor: ...
+    def as_subclass(self, cls: _builtin_type[_S]) -> _S:
+        """The same tensor as an instance of a subclass.
+
+        Args:
+            cls (type): the subclass.
+
+        Example:
+
+            >>> class Weight(ember.Tensor):
+            ...     pass
+            >>> type(ember.zeros(1).as_subclass(Weight)).__name__
+            'Weight'
+        """
+    def backward(self, gradient: Tensor | None = ..., retain_graph: _bool | None = ..., create_graph: _bool = ..., inputs: Tensor | _Sequence[Tensor] | None = ...) -> None:
+        """Adds the gradient of the tensor with respect to the leaves of its graph to their `.grad`.
+
+        Args:
+            gradient (Tensor, optional): the gradient with respect to the tensor itself; may be left out for
+                a tensor of one element.
+            retain_graph (bool, optional): whether the graph can be used again; as `create_graph` if None.
+            create_graph (bool, default False): whether the gradients can themselves be differentiated.
+            inputs (sequence of Tensors, optional): the leaves that are meant; all if None.
+
+        Example:
+
+            >>> x = ember.tensor([1.0, 2.0], requires_grad=True)
+            >>> (x * x).sum().backward()
+            >>> x.grad
+            tensor([2., 4.])
+        """
+    def ccol_indices(self) -> Tensor:
+        """The `ccol_indices` of a layout that is compressed along columns.
+
+        >>> import ember
+        >>> x = ember.tensor([[0.0, 5.0], [6.0, 7.0]])
+        >>> x.to_sparse_csc().ccol_indices()
+        tensor([0, 1, 3])
+        """
+    def coalesce(self) -> Tensor:
+        """The tensor with sorted elements, those at one place added up.
+
+        >>> import ember
+        >>> s = ember.sparse_coo_tensor([[1, 1, 0]], [1.0, 2.0, 3.0])
+        >>> s.coalesce().values()
+        tensor([3., 3.])
+        """
+    def col_indices(self) -> Tensor:
+        """The `col_indices` of a layout that is compressed along rows.
+
+        >>> import ember
+        >>> x = ember.tensor([[0.0, 5.0], [6.0, 7.0]])
+        >>> x.to_sparse_csr().col_indices()
+        tensor([1, 0, 1])
+        """
     def const_data_ptr(self) -> _int:
-        """Address of the first element."""
-    def crow_indices(self) -> Tensor: ...
+        """The address of the first element, for those who only read it.
+
+        Example:
+
+            >>> x = ember.zeros(4)
+            >>> x.const_data_ptr() == x.data_ptr()
+            True
+        """
+    def crow_indices(self) -> Tensor:
+        """The `crow_indices` of a layout that is compressed along rows.
+
+        >>> import ember
+        >>> x = ember.tensor([[0.0, 5.0], [6.0, 7.0]])
+        >>> x.to_sparse_csr().crow_indices()
+        tensor([0, 1, 3])
+        """
     def cuda(self, device: _DeviceLike | None = ..., non_blocking: _bool = ..., memory_format: memory_format = ...) -> Tensor:
         """On the device "cuda", which EMBER_CUDA=opencl makes of OpenCL's."""
     def data_ptr(self) -> _int:
-        """Address of the first element."""
-    def dense_dim(self) -> _int: ...
+        """The address of the first element.
+
+        Example:
+
+            >>> x = ember.zeros(4)
+            >>> x[1:].data_ptr() - x.data_ptr()
+            4
+        """
+    def dense_dim(self) -> _int:
+        """The number of dense dimensions: all of a dense tensor.
+
+        >>> import ember
+        >>> ember.zeros(2, 3).to_sparse(1).dense_dim()
+        1
+        """
     def dequantize(self) -> Tensor:
-        """In float32: there are no quantized tensors."""
+        """In float32: there are no quantized tensors.
+
+        >>> import ember
+        >>> ember.tensor([1, 2]).dequantize()
+        tensor([1., 2.])
+        """
     def detach_(self) -> Self:
-        """Makes the tensor a leaf that requires no gradient; returns it."""
+        """Makes the tensor a leaf that requires no gradient; returns it.
+
+        Example:
+
+            >>> x = ember.ones(1, requires_grad=True) * 2
+            >>> x.detach_()
+            tensor([2.])
+        """
     def dim(self) -> _int:
-        """Number of dimensions."""
+        """The number of dimensions.
+
+        Example:
+
+            >>> ember.zeros(2, 3).dim()
+            2
+        """
     def dim_order(self, ambiguity_check: Any = ...) -> tuple[_int, ...]:
-        """The dimensions, from the outermost in memory to the innermost."""
+        """The dimensions, from the outermost in memory to the innermost.
+
+        Args:
+            ambiguity_check (bool or list of memory formats, default False): whether to raise an error
+                where several orders are possible.
+
+        Example:
+
+            >>> ember.zeros(2, 3).t().dim_order()
+            (1, 0)
+        """
     def eig(self, *args: Any, **kwargs: Any) -> Any: ...
     def element_size(self) -> _int:
-        """Bytes per element."""
+        """How many bytes an element takes.
+
+        Example:
+
+            >>> ember.zeros(2, dtype=ember.float64).element_size()
+            8
+        """
     def get_device(self) -> _int:
-        """Index of the tensor's device; -1 for the CPU."""
+        """The index of the tensor's device; -1 for the CPU.
+
+        Example:
+
+            >>> ember.zeros(2).get_device()
+            -1
+        """
     grad_dtype: Any
     def has_names(self) -> _bool:
-        """Always False: dimensions have no names."""
-    def indices(self) -> Tensor: ...
+        """Always False: dimensions have no names.
+
+        Example:
+
+            >>> ember.zeros(2).has_names()
+            False
+        """
+    def indices(self) -> Tensor:
+        """The places of a coalesced COO tensor: (sparse dimensions, elements).
+
+        >>> import ember
+        >>> ember.tensor([0.0, 5.0]).to_sparse().indices()
+        tensor([[1]])
+        """
     def ipu(self, *args: Any, **kwargs: Any) -> Any: ...
-    def is_coalesced(self) -> _bool: ...
+    def is_coalesced(self) -> _bool:
+        """Whether the elements are known to be sorted and without repetition.
+
+        >>> import ember
+        >>> s = ember.sparse_coo_tensor([[1, 1]], [1.0, 2.0])
+        >>> s.is_coalesced(), s.coalesce().is_coalesced()
+        (False, True)
+        """
     def is_distributed(self) -> _bool:
-        """Whether it lies on several devices: never."""
+        """Whether it lies on several devices: never.
+
+        >>> import ember
+        >>> ember.zeros(2).is_distributed()
+        False
+        """
     def is_inference(self) -> _bool:
-        """Whether the tensor was made in inference mode."""
+        """Whether the tensor was made in inference mode.
+
+        Example:
+
+            >>> with ember.inference_mode():
+            ...     x = ember.zeros(2)
+            >>> x.is_inference()
+            True
+        """
     def is_pinned(self, device: Any = ...) -> _bool:
-        """Always False: host memory is not pinned."""
+        """Always False: host memory is not pinned.
+
+        Args:
+            device (device, optional): taken for PyTorch's sake.
+
+        Example:
+
+            >>> ember.zeros(2).is_pinned()
+            False
+        """
     def is_set_to(self, tensor: Tensor) -> _bool:
-        """Whether both tensors are the same view of the same storage."""
+        """Whether both tensors are the same view of the same storage.
+
+        Args:
+            tensor (Tensor): the other one.
+
+        Example:
+
+            >>> x = ember.zeros(4)
+            >>> x.is_set_to(x.view(4)), x.is_set_to(x[1:])
+            (True, False)
+        """
     def is_shared(self) -> _bool:
-        """Whether the memory is shared with other processes."""
+        """Whether the memory is shared with other processes.
+
+        Example:
+
+            >>> ember.zeros(2).is_shared()
+            False
+        """
     def lstsq(self, *args: Any, **kwargs: Any) -> Any: ...
     def lu(self, pivot: _bool = ..., get_infos: _bool = ...) -> tuple[Tensor, ...]:
-        """Packed LU factors and pivots: see `ember.lu`."""
+        """Packed LU factors and pivots: see `ember.lu`.
+
+        >>> import ember
+        >>> LU, pivots = ember.tensor([[1.0, 2.0], [2.0, 2.0]]).lu()
+        >>> LU
+        tensor([[2.0000, 2.0000],
+                [0.5000, 1.0000]])
+        """
     def map2_(self, x: Tensor, y: Tensor, callable: _Callable[[Any, Any, Any], Any]) -> Self:
-        """Replace each element `a` by `callable(a, b, c)`, from `x` and `y`."""
+        """Replace each element `a` by `callable(a, b, c)`, from `x` and `y`.
+
+        >>> import ember
+        >>> x = ember.tensor([1.0, 2.0])
+        >>> ember.zeros(2).map2_(x, 10 * x, lambda a, b, c: a + b + c)
+        tensor([11., 22.])
+        """
     def map_(self, tensor: Tensor, callable: _Callable[[Any, Any], Any]) -> Self:
-        """Replace each element `a` by `callable(a, b)`, `b` taken from `tensor`."""
+        """Replace each element `a` by `callable(a, b)`, `b` taken from `tensor`.
+
+        >>> import ember
+        >>> ember.tensor([1.0, 4.0]).map_(ember.tensor([2.0, 3.0]), max)
+        tensor([2., 4.])
+        """
     def module_load(self, *args: Any, **kwargs: Any) -> Any: ...
     def mtia(self, *args: Any, **kwargs: Any) -> Any: ...
     name: Any
     def ndimension(self) -> _int:
-        """Number of dimensions."""
+        """The number of dimensions: the same as `dim()`.
+
+        Example:
+
+            >>> ember.zeros(2, 3).ndimension()
+            2
+        """
     def nelement(self) -> _int:
-        """Number of elements."""
+        """The number of elements: the same as `numel()`.
+
+        Example:
+
+            >>> ember.zeros(2, 3).nelement()
+            6
+        """
     def new(self, *args: Any, **kwargs: Any) -> Tensor:
-        """A tensor of the same dtype, by size or from data; `new_empty` says it better."""
+        """A tensor of the same dtype, by size or from data; `new_empty` says it better.
+
+        >>> import ember
+        >>> ember.zeros(1, dtype=ember.int8).new([1, 2])
+        tensor([1, 2], dtype=torch.int8)
+        """
     def numel(self) -> _int:
-        """Number of elements."""
+        """The number of elements.
+
+        Example:
+
+            >>> ember.zeros(2, 3).numel()
+            6
+        """
     def numpy(self, *, force: _bool = ...) -> _ndarray:
-        """A NumPy array over the same memory. With `force`, a tensor that requires grad or
-        lives on another device is detached and copied first.
+        """A NumPy array over the same memory.
+
+        Args:
+            force (bool, default False): whether a tensor that requires grad or lives on another device is
+                detached and copied first.
+
+        Example:
+
+            >>> x = ember.zeros(2)
+            >>> x.numpy()[0] = 1
+            >>> x
+            tensor([1., 0.])
         """
     def record_stream(self, stream: Any) -> None:
         """Tell that a stream uses the tensor, too: its memory waits for that once free."""
     def register_hook(self, hook: _Callable[[Tensor], Tensor | None]) -> _RemovableHandle:
-        """Calls hook(grad) whenever the tensor's gradient is computed; what it returns, if
-        not None, takes its place.
+        """Calls hook(grad) whenever the gradient of the tensor is computed.
+
+        Args:
+            hook (function): takes the gradient; what it returns, if not None, takes its place.
+
+        Returns a handle, of which `remove()` takes the hook away.
+
+        Example:
+
+            >>> x = ember.ones(1, requires_grad=True)
+            >>> handle = x.register_hook(lambda grad: 10 * grad)
+            >>> (x * 2).backward()
+            >>> x.grad
+            tensor([20.])
         """
     def register_post_accumulate_grad_hook(self, hook: _Callable[[Tensor], None]) -> _RemovableHandle:
-        """Calls hook(tensor) whenever the gradient of a leaf has been added to its .grad.
+        """Calls hook(tensor) whenever the gradient of a leaf has been added to its `.grad`.
+
+        Args:
+            hook (function): takes the tensor.
+
+        Returns a handle, of which `remove()` takes the hook away.
+
+        Example:
+
+            >>> x = ember.ones(1, requires_grad=True)
+            >>> handle = x.register_post_accumulate_grad_hook(lambda t: print(t.grad))
+            >>> (x * 2).backward()
+            tensor([2.])
         """
     def reinforce(self, *args: Any, **kwargs: Any) -> Any: ...
     def requires_grad_(self, requires_grad: _bool = ...) -> Self:
-        """Sets requires_grad and returns the tensor."""
+        """Says whether gradients of the tensor are wanted; returns it.
+
+        Args:
+            requires_grad (bool, default True): whether they are.
+
+        Example:
+
+            >>> ember.zeros(2).requires_grad_()
+            tensor([0., 0.], requires_grad=True)
+        """
     def resize(self, *sizes: Any) -> Tensor:
-        """Old: `reshape` says it better."""
+        """Old: `reshape` says it better.
+
+        >>> import ember
+        >>> ember.arange(4).resize(2, 2)
+        tensor([[0, 1],
+                [2, 3]])
+        """
     def resize_as(self, tensor: Tensor) -> Tensor:
-        """Old: `reshape_as` says it better."""
-    def resize_as_sparse_(self, other: Tensor) -> Self: ...
+        """Old: `reshape_as` says it better.
+
+        >>> import ember
+        >>> ember.arange(2).resize_as(ember.zeros(2, 1))
+        tensor([[0],
+                [1]])
+        """
+    def resize_as_sparse_(self, other: Tensor) -> Self:
+        """Take over the size of another sparse tensor; elements stay where they are.
+
+        Args:
+            template (Tensor): the tensor whose size is taken.
+
+        >>> import ember
+        >>> x = ember.eye(2).to_sparse()
+        >>> x.resize_as_sparse_(ember.zeros(3, 2).to_sparse()).shape
+        torch.Size([3, 2])
+        """
     def retain_grad(self) -> None:
-        """Lets a tensor that is not a leaf have its .grad set by backward()."""
-    def row_indices(self) -> Tensor: ...
+        """Lets a tensor that is not a leaf have its `.grad` set by `backward()`.
+
+        Example:
+
+            >>> x = ember.ones(1, requires_grad=True)
+            >>> y = x * 2
+            >>> y.retain_grad()
+            >>> (y * 3).backward()
+            >>> y.grad
+            tensor([3.])
+        """
+    def row_indices(self) -> Tensor:
+        """The `row_indices` of a layout that is compressed along columns.
+
+        >>> import ember
+        >>> x = ember.tensor([[0.0, 5.0], [6.0, 7.0]])
+        >>> x.to_sparse_csc().row_indices()
+        tensor([1, 0, 1])
+        """
     def share_memory_(self) -> Self:
-        """Moves the memory to where other processes can map it; views and tensors of the
-        same memory move too.
+        """Moves the memory to where other processes can map it; views and tensors of the same memory move
+        too.
+
+        Example:
+
+            >>> ember.zeros(2).share_memory_().is_shared()
+            True
         """
     @overload
     def size(self) -> Size:
-        """The size of every dimension, or of one."""
+        """The size of every dimension, or of one.
+
+        Args:
+            dim (int, optional): the dimension; None for all, as an `ember.Size`.
+
+        Example:
+
+            >>> x = ember.zeros(2, 3)
+            >>> x.size(), x.size(1)
+            (torch.Size([2, 3]), 3)
+        """
     @overload
     def size(self, dim: _int) -> _int: ...
-    def smm(self, mat: Tensor) -> Tensor: ...
+    def smm(self, mat: Tensor) -> Tensor:
+        """sparse @ dense as a COO tensor.
+
+        Args:
+            input (Tensor): a sparse matrix.
+            mat2 (Tensor): a dense matrix.
+
+        >>> import ember
+        >>> ember.eye(2).to_sparse().smm(ember.ones(2, 1)).to_dense()
+        tensor([[1.],
+                [1.]])
+        """
     def solve(self, *args: Any, **kwargs: Any) -> Any: ...
-    def sparse_dim(self) -> _int: ...
-    def sparse_mask(self, mask: Tensor) -> Tensor: ...
-    def sparse_resize_(self, size: _Size, sparse_dim: _int, dense_dim: _int) -> Self: ...
-    def sparse_resize_and_clear_(self, size: _Size, sparse_dim: _int, dense_dim: _int) -> Self: ...
-    def sspaddmm(self, *args: Any, **kwargs: Any) -> Tensor: ...
+    def sparse_dim(self) -> _int:
+        """The number of sparse dimensions: 0 of a dense tensor.
+
+        >>> import ember
+        >>> ember.eye(2).to_sparse().sparse_dim()
+        2
+        """
+    def sparse_mask(self, mask: Tensor) -> Tensor:
+        """The elements of a tensor at the places of `mask`.
+
+        >>> import ember
+        >>> places = ember.eye(2).to_sparse()
+        >>> ember.tensor([[1.0, 2.0], [3.0, 4.0]]).sparse_mask(places).values()
+        tensor([1., 4.])
+        """
+    def sparse_resize_(self, size: _Size, sparse_dim: _int, dense_dim: _int) -> Self:
+        """Give a COO tensor another size; its elements must fit.
+
+        Args:
+            size (tuple of ints): the size.
+            sparse_dim (int): how many of the dimensions are sparse.
+            dense_dim (int): how many are dense.
+
+        >>> import ember
+        >>> ember.eye(2).to_sparse().sparse_resize_((3, 2), 2, 0).to_dense()
+        tensor([[1., 0.],
+                [0., 1.],
+                [0., 0.]])
+        """
+    def sparse_resize_and_clear_(self, size: _Size, sparse_dim: _int, dense_dim: _int) -> Self:
+        """Give a COO tensor another size and no elements.
+
+        Args:
+            size (tuple of ints): the size.
+            sparse_dim (int): how many of the dimensions are sparse.
+            dense_dim (int): how many are dense.
+
+        >>> import ember
+        >>> ember.eye(2).to_sparse().sparse_resize_and_clear_((3, 3), 2, 0).shape
+        torch.Size([3, 3])
+        """
+    def sspaddmm(self, *args: Any, **kwargs: Any) -> Tensor:
+        """beta * input + alpha * (mat1 @ mat2) for a sparse input and mat1.
+
+        Args:
+            input (Tensor): a sparse matrix.
+            mat1 (Tensor): a sparse matrix.
+            mat2 (Tensor): a dense matrix.
+            beta (number, default 1): factor of `input`.
+            alpha (number, default 1): factor of the product.
+
+        >>> import ember
+        >>> x = ember.eye(2).to_sparse()
+        >>> x.sspaddmm(x, ember.ones(2, 2)).to_dense()
+        tensor([[2., 1.],
+                [1., 2.]])
+        """
     def storage(self) -> Any:
-        """The tensor's memory as elements of its dtype; `untyped_storage()` is newer."""
+        """The tensor's memory as elements of its dtype; `untyped_storage()` is newer.
+
+        >>> import ember
+        >>> ember.tensor([1.0, 2.0]).storage().tolist()
+        [1.0, 2.0]
+        """
     def storage_offset(self) -> _int:
-        """Position of the first element in the storage."""
+        """At which element of the storage the tensor begins.
+
+        Example:
+
+            >>> ember.arange(5)[2:].storage_offset()
+            2
+        """
     def storage_type(self) -> Any:
-        """The class of storages of this dtype."""
+        """The class of storages of this dtype.
+
+        >>> import ember
+        >>> ember.zeros(2).storage_type().__name__
+        'FloatStorage'
+        """
     @overload
     def stride(self) -> tuple[_int, ...]:
-        """Elements to jump along every dimension, or along one."""
+        """How many elements lie between neighbours along every dimension, or along one.
+
+        Args:
+            dim (int, optional): the dimension; None for all.
+
+        Example:
+
+            >>> ember.zeros(2, 3).stride()
+            (3, 1)
+        """
     @overload
     def stride(self, dim: _int) -> _int: ...
     def symeig(self, *args: Any, **kwargs: Any) -> Any: ...
     @overload
-    def to_sparse(self, sparse_dim: _int) -> Tensor: ...
+    def to_sparse(self, sparse_dim: _int) -> Tensor:
+        """The tensor in a sparse layout, COO unless another is named.
+
+        >>> import ember
+        >>> ember.eye(2).to_sparse().indices()
+        tensor([[0, 1],
+                [0, 1]])
+        """
     @overload
     def to_sparse(self, *, layout: _layout | None = ..., blocksize: Any = ..., dense_dim: _int | None = ...) -> Tensor: ...
-    def to_sparse_bsc(self, blocksize: Any, dense_dim: _int | None = ...) -> Tensor: ...
-    def to_sparse_bsr(self, blocksize: Any, dense_dim: _int | None = ...) -> Tensor: ...
-    def to_sparse_coo(self) -> Tensor: ...
-    def to_sparse_csc(self, dense_dim: _int | None = ...) -> Tensor: ...
-    def to_sparse_csr(self, dense_dim: _int | None = ...) -> Tensor: ...
+    def to_sparse_bsc(self, blocksize: Any, dense_dim: _int | None = ...) -> Tensor:
+        """The tensor in compressed columns of blocks.
+
+        Args:
+            blocksize (tuple of ints): height and width of a block.
+            dense_dim (int, optional): how many of the last dimensions stay dense.
+
+        >>> import ember
+        >>> ember.eye(4).to_sparse_bsc((2, 2)).values().shape
+        torch.Size([2, 2, 2])
+        """
+    def to_sparse_bsr(self, blocksize: Any, dense_dim: _int | None = ...) -> Tensor:
+        """The tensor in compressed rows of blocks.
+
+        Args:
+            blocksize (tuple of ints): height and width of a block.
+            dense_dim (int, optional): how many of the last dimensions stay dense.
+
+        >>> import ember
+        >>> ember.eye(4).to_sparse_bsr((2, 2)).values().shape
+        torch.Size([2, 2, 2])
+        """
+    def to_sparse_coo(self) -> Tensor:
+        """The tensor in coordinate format.
+
+        >>> import ember
+        >>> ember.tensor([0.0, 5.0]).to_sparse_coo()
+        tensor(indices=tensor([[1]]),
+               values=tensor([5.]),
+               size=(2,), nnz=1, layout=torch.sparse_coo)
+        """
+    def to_sparse_csc(self, dense_dim: _int | None = ...) -> Tensor:
+        """The tensor in compressed columns.
+
+        Args:
+            dense_dim (int, optional): how many of the last dimensions stay dense.
+
+        >>> import ember
+        >>> ember.tensor([[0.0, 5.0], [6.0, 7.0]]).to_sparse_csc().ccol_indices()
+        tensor([0, 1, 3])
+        """
+    def to_sparse_csr(self, dense_dim: _int | None = ...) -> Tensor:
+        """The tensor in compressed rows.
+
+        Args:
+            dense_dim (int, optional): how many of the last dimensions stay dense.
+
+        >>> import ember
+        >>> ember.tensor([[0.0, 5.0], [6.0, 7.0]]).to_sparse_csr().crow_indices()
+        tensor([0, 1, 3])
+        """
     def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers."""
+        """The elements as nested lists of Python numbers.
+
+        Example:
+
+            >>> ember.tensor([[1, 2], [3, 4]]).tolist()
+            [[1, 2], [3, 4]]
+        """
     @overload
     def type(self) -> _str:
-        """The tensor in another dtype, or without an argument the name of its type."""
+        """The tensor in another dtype, or without one the name of its type.
+
+        Args:
+            dtype (dtype or str, optional): the dtype, or the name of a type.
+            non_blocking (bool, default False): whether a copy to another device may go on in the background.
+
+        Example:
+
+            >>> ember.zeros(1).type()
+            'torch.FloatTensor'
+            >>> ember.zeros(1).type(ember.int64)
+            tensor([0])
+        """
     @overload
     def type(self, dtype: _dtype | _str | _builtin_type[Any], non_blocking: _bool = ...) -> Tensor: ...
     def untyped_storage(self) -> UntypedStorage:
-        """The memory that the tensor is a view of."""
-    def values(self) -> Tensor: ...
+        """The memory that the tensor is a view of.
+
+        Example:
+
+            >>> ember.zeros(4)[1:].untyped_storage().nbytes()
+            16
+        """
+    def values(self) -> Tensor:
+        """The values of the elements that are kept.
+
+        >>> import ember
+        >>> ember.tensor([0.0, 5.0]).to_sparse().values()
+        tensor([5.])
+        """
     volatile: Any
     def xpu(self, *args: Any, **kwargs: Any) -> Any: ...
     def abs(self, *, out: Tensor | None = ...) -> Tensor:
@@ -1861,7 +2348,8 @@ class UntypedStorage:
     def from_buffer(*args: Any, **kwargs: Any) -> Any: ...
     @staticmethod
     def from_file(*args: Any, **kwargs: Any) -> Any: ...
-    def get_device(self) -> _int: ...
+    def get_device(self) -> _int:
+        """The number of the device; None on the CPU."""
     def half(self, *args: Any, **kwargs: Any) -> Any: ...
     def int(self, *args: Any, **kwargs: Any) -> Any: ...
     @property
@@ -1869,7 +2357,8 @@ class UntypedStorage:
     @is_cuda.setter
     def is_cuda(self, value: Any) -> None: ...
     is_hpu: Any
-    def is_pinned(self, device: Any = ...) -> _bool: ...
+    def is_pinned(self, device: Any = ...) -> _bool:
+        """Whether a device can read the memory by itself: no."""
     def is_shared(self) -> _bool:
         """Whether other processes have mapped it too."""
     @property
@@ -2102,31 +2591,142 @@ def _to_dlpack(*args: Any, **kwargs: Any) -> Any: ...
 def _under_callgrind(*args: Any, **kwargs: Any) -> Any: ...
 def _will_engine_execute_node(*args: Any, **kwargs: Any) -> Any: ...
 def can_cast(from_: _dtype, to: _dtype) -> _bool:
-    """Whether results may be written to an output of another dtype."""
+    """Whether results may be written to an output of another dtype.
+
+    Args:
+        from_ (dtype): that of the result.
+        to (dtype): that of the output.
+
+    Example:
+
+        >>> ember.can_cast(ember.float64, ember.float32), ember.can_cast(ember.float32, ember.int64)
+        (True, False)
+    """
 def from_numpy(ndarray: _ndarray) -> Tensor:
-    """A tensor that shares the memory of a NumPy array."""
+    """A tensor that shares the memory of a NumPy array.
+
+    Args:
+        ndarray (numpy.ndarray): the array; one that cannot be written to gives a warning.
+
+    Example:
+
+        >>> import numpy
+        >>> array = numpy.zeros(2)
+        >>> x = ember.from_numpy(array)
+        >>> array[0] = 5
+        >>> x
+        tensor([5., 0.], dtype=torch.float64)
+    """
 def get_default_device() -> _device:
-    """The device of new tensors that name none."""
+    """The device of new tensors that name none.
+
+    Example:
+
+        >>> ember.get_default_device()
+        device(type='cpu')
+    """
 def get_default_dtype() -> _dtype:
-    """The dtype of floating point results that name none."""
+    """The dtype of floating point results that name none.
+
+    Example:
+
+        >>> ember.get_default_dtype()
+        torch.float32
+    """
 def get_num_threads() -> _int:
-    """The number of threads that one op uses."""
+    """The number of threads that one op uses.
+
+    Example:
+
+        >>> ember.get_num_threads() >= 1
+        True
+    """
 def is_anomaly_check_nan_enabled() -> _bool:
-    """Whether it looks for NaN."""
+    """Whether anomaly detection looks for NaN.
+
+    Example:
+
+        >>> ember.is_anomaly_check_nan_enabled()
+        True
+    """
 def is_anomaly_enabled() -> _bool:
-    """Whether anomaly detection is on."""
+    """Whether anomaly detection is on.
+
+    Example:
+
+        >>> with ember.autograd.detect_anomaly():
+        ...     ember.is_anomaly_enabled()
+        True
+    """
 def is_grad_enabled() -> _bool:
-    """Whether ops are recorded on this thread."""
+    """Whether ops are recorded on this thread.
+
+    Example:
+
+        >>> with ember.no_grad():
+        ...     ember.is_grad_enabled()
+        False
+    """
 def is_inference_mode_enabled() -> _bool:
-    """Whether inference mode is on for this thread."""
+    """Whether inference mode is on for this thread.
+
+    Example:
+
+        >>> with ember.inference_mode():
+        ...     ember.is_inference_mode_enabled()
+        True
+    """
 def promote_types(type1: _dtype, type2: _dtype) -> _dtype:
-    """The smallest dtype that both dtypes fit."""
+    """The smallest dtype that both dtypes fit.
+
+    Args:
+        type1 (dtype): the one.
+        type2 (dtype): the other.
+
+    Example:
+
+        >>> ember.promote_types(ember.int32, ember.float16)
+        torch.float16
+    """
 def result_type(tensor1: _Operand, tensor2: _Operand) -> _dtype:
-    """The dtype in which tensors or numbers meet."""
+    """The dtype in which two tensors or numbers meet.
+
+    Args:
+        tensor1 (Tensor or number): the first operand.
+        tensor2 (Tensor or number): the second operand; a number does not widen a tensor of its kind.
+
+    Example:
+
+        >>> ember.result_type(ember.tensor([1, 2]), 1.0)
+        torch.float32
+    """
 def set_default_dtype(d: _dtype) -> None:
-    """Sets the dtype of floating point results that name none."""
+    """Sets the dtype of floating point results that name none.
+
+    Args:
+        d (dtype): float32, which it is at first, or another floating point dtype.
+
+    Example:
+
+        >>> ember.set_default_dtype(ember.float64)
+        >>> ember.tensor([1.5])
+        tensor([1.5000])
+        >>> ember.set_default_dtype(ember.float32)
+    """
 def set_num_threads(num: _int) -> None:
-    """Sets the number of threads that one op uses."""
+    """Sets the number of threads that one op uses.
+
+    Args:
+        num (int): how many, at least 1.
+
+    Example:
+
+        >>> before = ember.get_num_threads()
+        >>> ember.set_num_threads(1)
+        >>> ember.get_num_threads()
+        1
+        >>> ember.set_num_threads(before)
+    """
 
 def _adaptive_avg_pool(input: Tensor, output_size: _Dims) -> Tensor:
     """The mean of windows that cover the last axes evenly."""
@@ -2246,6 +2846,14 @@ def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: _S
 
 def _weight_int8pack_mm(input: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
     """self @ (mat2 * scales[:, None]).T with mat2 of int8, summed in float32."""
+
+def _weights_mm(input: Tensor, weight: Tensor, scales: Tensor, offsets: Tensor | None = ...) -> Tensor:
+    """self @ W.T with W = scales * weight + offsets, of groups of columns; weight is
+    int8, or uint8 with two numbers of 4 bits each.
+    """
+
+def _widened_weights(weight: Tensor, scales: Tensor, offsets: Tensor | None = ...) -> Tensor:
+    """W = scales * weight + offsets in float32; see _weights_mm()."""
 
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Absolute value of each element; of a complex one, its modulus."""

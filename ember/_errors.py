@@ -8,12 +8,20 @@ class LinAlgError(RuntimeError):
 
 
 class OutOfMemoryError(RuntimeError):
-    """A device has not enough memory for a tensor."""
+    """A device has not enough memory for a tensor.
+
+    >>> issubclass(ember.OutOfMemoryError, RuntimeError)
+    True
+    """
 
     __module__ = "ember"
 
 
 class AcceleratorError(RuntimeError):
-    """An accelerator reported an error of its own."""
+    """An accelerator reported an error of its own.
+
+    >>> issubclass(ember.AcceleratorError, RuntimeError)
+    True
+    """
 
     __module__ = "ember"

@@ -187,7 +187,7 @@ def _default(p: Param) -> Any:
     try:
         value = ast.literal_eval(p.default)
     except (ValueError, SyntaxError):
-        return _Words(p.default)
+        return p.default if p.type == "str" else _Words(p.default)
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -311,18 +311,25 @@ def _merged(all_of_them: list[inspect.Signature]) -> inspect.Signature:
     return inspect.Signature([*merged, *extra.values()])
 
 
+def _heading(form: Form) -> inspect.Signature | None:
+    """The signature that the heading of a form gives, or that of its op."""
+    for key in (form.key, form.op):
+        entry = entries()[0].get(key)
+        if entry is None or entry.signature is None:
+            continue
+        said = _said(entry.signature)
+        if not form.is_method and not form.in_place:
+            return said
+        first, *rest = said.parameters.values()
+        first = first.replace(name="self") if form.is_method else first
+        return inspect.Signature([first, *(p for p in rest if p.name != "out")])
+    return None
+
+
 def signature(op: Any) -> inspect.Signature:
     """`__signature__` of an op."""
     form = form_of(op)
-    own = entries()[0].get(form.key) or entries()[0].get(form.op)
-    if own is not None and own.signature is not None:
-        said = _said(own.signature)
-        if form.is_method:
-            first, *rest = said.parameters.values()
-            rest = [p for p in rest if p.name != "out"]
-            said = inspect.Signature([first.replace(name="self"), *rest])
-        return said
-    return _merged([o.signature for o in overloads(form)])
+    return _heading(form) or _merged([o.signature for o in overloads(form)])
 
 
 def text_signature(op: Any) -> str:
@@ -335,7 +342,7 @@ def text_signature(op: Any) -> str:
 
 def _in_words(text: str, form: Form) -> str:
     """The operand by the name that it has in this form."""
-    takes_self = form.schemas[0].params and form.schemas[0].params[0].name == "self"
+    takes_self = any(p.name == "self" for p in form.schemas[0].params)
     if form.is_method:
         return text.replace("`input`", "`self`")
     return re.sub(r"\bself\b", "input", text) if takes_self else text
@@ -350,46 +357,59 @@ def _summary(form: Form) -> str:
 def describe_arguments(form: Form) -> dict[str, tuple[str, str]]:
     """The type of each argument, and what it means."""
     entry, _ = entry_of(form)
-    found: dict[str, tuple[str, str]] = {}
-    shared = entries()[1]
+    known, shared = entries()
+    op = known.get(form.op, entry)
+    said = shared | op.arguments | entry.arguments
+    heading = _heading(form)
     names = {n for o in overloads(form) for n in o.signature.parameters}
+    if heading is not None:
+        names &= (
+            heading.parameters.keys() | op.arguments.keys() | entry.arguments.keys()
+        )
+    kinds: dict[str, list[str]] = {}
+    rest: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for schema in form.schemas:
         for i, p in enumerate(schema.params):
             name = name_in_python(p, i, form)
-            if name in found or name not in names:
+            if name not in names:
                 continue
-            kind = TYPES[p.type]
+            kinds.setdefault(name, []).append("Tensors" if p.varargs else TYPES[p.type])
+            texts[name] = said.get(p.name if p.name != "self" else name, "")
             default = _default(p)
-            if p.varargs:
-                kind = "Tensors"
             if p.optional or default is None:
-                kind += ", optional"
+                rest[name] = ", optional"
             elif default is not inspect.Parameter.empty:
-                kind += f", default {default!r}"
-            text = entry.arguments.get(name) or entry.arguments.get(p.name)
-            if text is None and i == 0:
-                text = entry.arguments.get("input")
-            found[name] = kind, _in_words(text or shared.get(name, ""), form)
+                rest.setdefault(name, f", default {default!r}")
     if "out" in names:
-        text = entry.arguments.get("out", shared.get("out", ""))
         several = form.schemas[0].result.startswith("(")
-        found["out"] = (
-            ("tuple of Tensors" if several else "Tensor") + ", optional",
-            text,
-        )
-    return found
+        kinds["out"] = ["tuple of Tensors" if several else "Tensor"]
+        rest["out"], texts["out"] = ", optional", said.get("out", "")
+    shown = heading or _merged([o.signature for o in overloads(form)])
+    order = [n for n in shown.parameters if n in kinds]
+    return {
+        n: (_either(kinds[n]) + rest.get(n, ""), _in_words(texts[n], form))
+        for n in [*order, *(n for n in kinds if n not in order)]
+    }
+
+
+def _either(kinds: list[str]) -> str:
+    """One text for the types that overloads take."""
+    return " or ".join(dict.fromkeys(" or ".join(kinds).split(" or ")))
 
 
 def docstring(op: Any) -> str:
     """`__doc__` of an op."""
     form = form_of(op)
     entry, called = entry_of(form)
-    lines: list[str] = []
-    for o in overloads(form):
-        shown = o.signature
+    ways = [(o.signature, o.result) for o in overloads(form)]
+    if (heading := _heading(form)) is not None:
+        ways = [(heading, ways[0][1])]
+    lines = []
+    for shown, result in ways:
         if form.is_method:
             shown = inspect.Signature(list(shown.parameters.values())[1:])
-        lines.append(f"{form.path}{shown} -> {o.result}")
+        lines.append(f"{form.path}{shown} -> {result}")
     parts = ["\n".join(lines), _summary(form), _in_words(entry.words, form)]
     if called is not None and called != form.op and called in _C._ops:
         parts.insert(2, _summary(form_of(_C._ops[called])))

@@ -4,6 +4,7 @@ They are put on the type of the core when ember is imported, so this module impo
 nothing but the core.
 """
 
+from types import MethodType
 from typing import Any
 
 from ember import _C, _lazy
@@ -49,7 +50,16 @@ def typename(obj: object) -> str:
 
 
 class DisableTorchFunctionSubclass:
-    """Within it, ops do not ask types for their `__torch_function__`."""
+    """Within it, ops do not ask types for their `__torch_function__`.
+
+    >>> import ember
+    >>> class Named(ember.Tensor):
+    ...     pass
+    >>> x = ember.zeros(1).as_subclass(Named)
+    >>> with ember.DisableTorchFunctionSubclass():
+    ...     type(x + 1).__name__
+    'Tensor'
+    """
 
     def __enter__(self) -> None:
         self._before = _C._switch_overrides(True, False)
@@ -59,7 +69,16 @@ class DisableTorchFunctionSubclass:
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
-    """Within it, ops ask neither types nor modes."""
+    """Within it, ops ask neither types nor modes.
+
+    >>> import ember
+    >>> class Loud(ember.overrides.TorchFunctionMode):
+    ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+    ...         print(func.__name__)
+    ...         return func(*args, **(kwargs or {}))
+    >>> with Loud(), ember.DisableTorchFunction():
+    ...     x = ember.zeros(1) + 1
+    """
 
     def __enter__(self) -> None:
         self._before = _C._switch_overrides(True, True)
@@ -242,17 +261,33 @@ def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
 
 
 def _apply(self: Tensor, callable) -> Tensor:
-    """Replace each element by `callable(element)`; slow, and on the CPU only."""
+    """Replace each element by `callable(element)`; slow, and on the CPU only.
+
+    >>> import ember
+    >>> ember.tensor([1.0, 4.0]).apply_(lambda x: x + 1)
+    tensor([2., 5.])
+    """
     return _map_elements("apply_", callable, self)
 
 
 def _map(self: Tensor, tensor: Tensor, callable) -> Tensor:
-    """Replace each element `a` by `callable(a, b)`, `b` taken from `tensor`."""
+    """Replace each element `a` by `callable(a, b)`, `b` taken from `tensor`.
+
+    >>> import ember
+    >>> ember.tensor([1.0, 4.0]).map_(ember.tensor([2.0, 3.0]), max)
+    tensor([2., 4.])
+    """
     return _map_elements("map_", callable, self, tensor)
 
 
 def _map2(self: Tensor, x: Tensor, y: Tensor, callable) -> Tensor:
-    """Replace each element `a` by `callable(a, b, c)`, from `x` and `y`."""
+    """Replace each element `a` by `callable(a, b, c)`, from `x` and `y`.
+
+    >>> import ember
+    >>> x = ember.tensor([1.0, 2.0])
+    >>> ember.zeros(2).map2_(x, 10 * x, lambda a, b, c: a + b + c)
+    tensor([11., 22.])
+    """
     return _map_elements("map2_", callable, self, x, y)
 
 
@@ -294,29 +329,68 @@ def _cuda(
 
 
 def _new(self: Tensor, *args, **kwargs) -> Tensor:
-    """A tensor of the same dtype, by size or from data; `new_empty` says it better."""
+    """A tensor of the same dtype, by size or from data; `new_empty` says it better.
+
+    >>> import ember
+    >>> ember.zeros(1, dtype=ember.int8).new([1, 2])
+    tensor([1, 2], dtype=torch.int8)
+    """
     return legacy_constructor(*args, dtype=self.dtype, **kwargs)
 
 
 def _storage(self: Tensor):
-    """The tensor's memory as elements of its dtype; `untyped_storage()` is newer."""
+    """The tensor's memory as elements of its dtype; `untyped_storage()` is newer.
+
+    >>> import ember
+    >>> ember.tensor([1.0, 2.0]).storage().tolist()
+    [1.0, 2.0]
+    """
     from ember.storage import TypedStorage
 
     return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
 
 
-def _later(module: str, name: str, owner: str = "Tensor", of: str = ""):
-    """A method (`of` in its module) that is imported when it is called."""
+class _later:
+    """A method (`of` in its module) that is imported when it is called or looked at."""
 
-    def method(*args, **kwargs):
+    def __init__(self, module: str, name: str, owner: str = "Tensor", of: str = ""):
+        self._where = f"ember.{module}", of or name
+        self.__name__ = name
+        self.__qualname__ = f"{owner}.{name}"
+
+    @property
+    def __wrapped__(self) -> Any:
         from importlib import import_module
 
-        found = getattr(import_module(f"ember.{module}"), of or name)
+        module, name = self._where
+        return getattr(import_module(module), name)
+
+    def __call__(self, *args, **kwargs):
+        return self.__wrapped__(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __reduce__(self) -> str:
+        return self.__qualname__
+
+    def __repr__(self) -> str:
+        return f"<function {self.__qualname__}>"
+
+
+# Not in the body, where it would be the class's own.
+_later.__doc__ = property(lambda self: self.__wrapped__.__doc__)  # type: ignore
+
+
+def _later_static(module: str, name: str, owner: str = "Tensor", of: str = ""):
+    """The same as a static method. That looks at docstrings, so there is none."""
+    found = _later(module, name, owner, of)
+
+    def method(*args, **kwargs):
         return found(*args, **kwargs)
 
-    method.__name__ = name
-    method.__qualname__ = f"{owner}.{name}"
-    return method
+    method.__name__, method.__qualname__ = name, found.__qualname__
+    return staticmethod(method)
 
 
 def legacy_constructor(
@@ -368,7 +442,14 @@ def legacy_constructor(
 
 
 def _lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple:
-    """Packed LU factors and pivots: see `ember.lu`."""
+    """Packed LU factors and pivots: see `ember.lu`.
+
+    >>> import ember
+    >>> LU, pivots = ember.tensor([[1.0, 2.0], [2.0, 2.0]]).lu()
+    >>> LU
+    tensor([[2.0000, 2.0000],
+            [0.5000, 1.0000]])
+    """
     from ember._functions.lowrank import lu
 
     return lu(self, pivot, get_infos)
@@ -383,11 +464,17 @@ def _absent(kind: str):
             "Use 'cpu', or 'opencl' for a GPU"
         )
 
+    move.__doc__ = f"Raises: there are no devices of kind {kind}."
     return move
 
 
 def _module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
-    """What `load_state_dict` makes of `other` for this tensor."""
+    """What `load_state_dict` makes of `other` for this tensor.
+
+    >>> import ember
+    >>> ember.zeros(2).module_load(ember.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    """
     return other.detach() if assign else self.copy_(other).detach()
 
 
@@ -398,12 +485,24 @@ def _record_stream(self: Tensor, stream) -> None:
 
 
 def _resize(self: Tensor, *sizes) -> Tensor:
-    """Old: `reshape` says it better."""
+    """Old: `reshape` says it better.
+
+    >>> import ember
+    >>> ember.arange(4).resize(2, 2)
+    tensor([[0, 1],
+            [2, 3]])
+    """
     return self.contiguous().view(*sizes)
 
 
 def _resize_as(self: Tensor, tensor: Tensor) -> Tensor:
-    """Old: `reshape_as` says it better."""
+    """Old: `reshape_as` says it better.
+
+    >>> import ember
+    >>> ember.arange(2).resize_as(ember.zeros(2, 1))
+    tensor([[0],
+            [1]])
+    """
     return self.contiguous().view(tensor.shape)
 
 
@@ -426,7 +525,12 @@ def _gone(name: str, instead: str):
 
 
 def _storage_type(self: Tensor) -> type:
-    """The class of storages of this dtype."""
+    """The class of storages of this dtype.
+
+    >>> import ember
+    >>> ember.zeros(2).storage_type().__name__
+    'FloatStorage'
+    """
     from ember import storage
 
     return getattr(storage, self.storage().pickle_storage_type())
@@ -438,12 +542,22 @@ def _setstate(self: Tensor, state: tuple) -> None:
 
 
 def _is_distributed(self: Tensor) -> bool:
-    """Whether it lies on several devices: never."""
+    """Whether it lies on several devices: never.
+
+    >>> import ember
+    >>> ember.zeros(2).is_distributed()
+    False
+    """
     return False
 
 
 def _dequantize(self: Tensor) -> Tensor:
-    """In float32: there are no quantized tensors."""
+    """In float32: there are no quantized tensors.
+
+    >>> import ember
+    >>> ember.tensor([1, 2]).dequantize()
+    tensor([1., 2.])
+    """
     return self.to(_C.float32)
 
 
@@ -451,7 +565,8 @@ for _name in ("div", "idiv", "rdiv"):  # Python 2's names
     _operator = getattr(Tensor, f"__{_name.replace('div', 'truediv')}__")
     setattr(Tensor, f"__{_name}__", _operator)
 for _name, _value in {"name": None, "volatile": False}.items():
-    setattr(Tensor, _name, property(lambda self, value=_value: value))  # type: ignore
+    _always = property(lambda self, value=_value: value, doc=f"Always {_value}.")  # type: ignore
+    setattr(Tensor, _name, _always)
 
 
 def _get_hooks(self: Tensor) -> dict | None:
@@ -478,7 +593,13 @@ def _set_hooks(self: Tensor, hooks: dict | None) -> None:
 
 
 Tensor._backward_hooks = property(_get_hooks, _set_hooks)  # type: ignore
-Tensor.grad_dtype = property(lambda self: self.dtype, doc="The dtype of `grad`.")
+_GRAD_DTYPE = """The dtype of `grad`.
+
+>>> import ember
+>>> ember.zeros(2).grad_dtype
+torch.float32
+"""
+Tensor.grad_dtype = property(lambda self: self.dtype, doc=_GRAD_DTYPE)
 
 _SPARSE_METHODS = {
     "_convert": """
@@ -498,8 +619,8 @@ for _module, _names in _SPARSE_METHODS.items():
         setattr(Tensor, _name, _later(f"sparse.{_module}", _name))
 
 Tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore
-Tensor._make_wrapper_subclass = staticmethod(  # type: ignore
-    _later("_dispatch.wrappers", "_make_wrapper_subclass", of="make_wrapper_subclass")
+Tensor._make_wrapper_subclass = _later_static(  # type: ignore
+    "_dispatch.wrappers", "_make_wrapper_subclass", of="make_wrapper_subclass"
 )
 for _name, _method in {
     "__deepcopy__": _deepcopy,
@@ -551,10 +672,12 @@ for _name, _, _other in (n.partition("=") for n in _STORAGE_METHODS.split()):
     _method = _later("_storage_methods", _name, "UntypedStorage", _other)
     setattr(_C.UntypedStorage, _name, _method)
 for _name in ("from_buffer", "from_file"):
-    _method = _later("_storage_methods", _name, "UntypedStorage")
-    setattr(_C.UntypedStorage, _name, staticmethod(_method))
+    _method = _later_static("_storage_methods", _name, "UntypedStorage")
+    setattr(_C.UntypedStorage, _name, _method)
 _method = _later("_storage_methods", "filename", "UntypedStorage")
-_C.UntypedStorage.filename = property(_method)
+_C.UntypedStorage.filename = property(
+    _method, doc="The file that writes go to, or None."
+)
 for _name in ("is_hpu", "is_sparse_csr"):
     setattr(_C.UntypedStorage, _name, False)
 

@@ -88,3 +88,46 @@ def test_the_old_order_of_embedding_bag():
     with pytest.warns(UserWarning, match="Argument order"):
         made = F.embedding_bag(rows, ids, ember.tensor([0]))
     assert ember.allclose(made, rows.mean(0, keepdim=True))
+
+
+BEYOND = 1e60  # a number that float64 has and float32 has not
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: F.elu(x, BEYOND),
+        lambda x: F.elu_(x, BEYOND),
+        lambda x: F.celu(x, BEYOND),
+        lambda x: F.celu(x, 1 / BEYOND),
+        lambda x: F.leaky_relu(x, BEYOND),
+        lambda x: F.leaky_relu_(x, -BEYOND),
+        lambda x: F.softplus(x, BEYOND),
+        lambda x: F.softplus(x, 1, BEYOND),
+        lambda x: F.hardshrink(x, BEYOND),
+        lambda x: F.threshold(x, BEYOND, 0),
+        lambda x: F.hardtanh(x, -BEYOND, 0),
+        lambda x: F.rrelu(x, 0, BEYOND),
+        lambda x: x.logit(BEYOND),
+        lambda x: x.lerp(x, BEYOND),
+        lambda x: x.add(x, alpha=BEYOND),
+        lambda x: x.addcmul(x, x, value=BEYOND),
+        lambda x: x.index_add(0, ember.tensor([0]), x[:1], alpha=BEYOND),
+    ],
+)
+def test_numbers_of_formulas_are_some_of_the_type(call):
+    with pytest.raises(RuntimeError, match="without overflow"):
+        call(ember.tensor([-1.0, 2.0]))
+    assert call(ember.tensor([-1.0, 2.0], dtype=ember.float64)).shape == (2,)
+
+
+def test_sides_of_padding_are_no_truth_values():
+    with pytest.raises(TypeError, match="tuple of ints"):
+        F.pad(ember.ones(2, 3), (True, 1))
+
+
+def test_keys_and_values_of_attention_come_in_pairs():
+    attention = ember.nn.MultiheadAttention(4, 2)
+    q, two, one = ember.ones(1, 2, 4), ember.ones(3, 2, 4), ember.ones(1, 2, 4)
+    with pytest.raises(AssertionError, match="does not match value"):
+        attention(q, two, one)

@@ -19,7 +19,7 @@ import ember
 from ember._files import replacing
 from ember.profiler import profile
 from ember.utils import safetensors
-from ember.utils._progress import save_losses
+from ember.utils._progress import save_curves
 
 OTHERS = ("a.pt.tmp", ".a.pt.swp", f"a.pt.{os.getpid()}.tmp")
 
@@ -350,7 +350,7 @@ def test_everything_that_is_written_goes_the_same_way(tmp_path, monkeypatch):
     prof.export_chrome_trace(str(tmp_path / "a.json"))
     prof.export_stacks(str(tmp_path / "a.txt"))
     prof.export_memory_timeline(str(tmp_path / "a.svg"))
-    pictures = save_losses(tmp_path / "a.png", [1.0, 2.0], [])
+    pictures = save_curves(tmp_path / "a.png", [1.0, 2.0], [])
     assert sorted(paths) == sorted(os.listdir(tmp_path)) and len(paths) == 5 + pictures
 
 

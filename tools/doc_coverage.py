@@ -43,10 +43,27 @@ NAMESPACES = """
     """.split()
 
 # Of which every name has its docstring with an example: (namespace, native or python).
-COMPLETE: list[tuple[str, str]] = []
+COMPLETE: list[tuple[str, str]] = [
+    ("ember", "native"),
+    ("ember.Tensor", "native"),
+    ("ember.Tensor", "python"),
+    ("ember.linalg", "native"),
+    ("ember.fft", "native"),
+    ("ember.special", "native"),
+    ("ember.nn.functional", "native"),
+]
 
 # Names that need no example, and why.
-EXEMPT: dict[str, str] = {}
+EXEMPT: dict[str, str] = {
+    f"ember.Tensor.{name}": reason
+    for names, reason in {
+        "is_ipu is_maia is_mkldnn is_mps is_mtia is_quantized is_vulkan is_xla is_xpu "
+        "name volatile": "always False or None: programs for PyTorch ask",
+        "cuda ipu mtia xpu record_stream": "for devices that few have",
+        "eig lstsq solve symeig reinforce": "raises what to use instead",
+    }.items()
+    for name in names.split()
+}
 
 
 @dataclass(frozen=True)
@@ -85,19 +102,14 @@ def kind_of(value: Any) -> str | None:
         module = getattr(value, "__module__", "")
         if not str(module).startswith(("ember", "torch")):
             return None
-        return "python" if "__dict__" in vars(value) or _from_file(value) else "native"
+        from ember import _C
+
+        return "native" if value in vars(_C).values() else "python"
     if isinstance(value, (types.FunctionType, property)):
         return "python"
     if inspect.isroutine(value) or inspect.isdatadescriptor(value):
         return "native"
     return None
-
-
-def _from_file(value: type) -> bool:
-    module = sys.modules.get(value.__module__)
-    return str(getattr(module, "__file__", "")).endswith(".py") and not hasattr(
-        module, "_ops"
-    )
 
 
 def _own(value: Any) -> bool:

@@ -18,7 +18,7 @@ class CpuBackend final : public Backend {
   EMBER_HAS(reduce, extremes, variance)
   EMBER_HAS(index_get, index_put, gather, scatter, nonzero)
   EMBER_HAS(masked_select, masked_scatter, flip, join, repeated_positions, arange, triangle)
-  EMBER_HAS(matmul, random_slopes, sample, sample_grad)
+  EMBER_HAS(matmul, weights_matmul, random_slopes, sample, sample_grad)
   EMBER_HAS(scan, sort, topk, pick, search, softmax, softmax_grad, logsumexp)
   EMBER_HAS(cholesky, solve_triangular, lu, lu_solve, lu_inverse, pivot_order, ldl, ldl_solve)
   EMBER_HAS(qr, reflect_identity, reflect, eigh, eig, svd, least_squares)

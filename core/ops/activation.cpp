@@ -5,6 +5,8 @@
 
 namespace ember {
 
+using create::fitting;
+
 using namespace pointwise;
 
 namespace {
@@ -47,15 +49,16 @@ EMBER_ACTIVATION(hardswish, "x * relu6(x + 3) / 6.");
            }),                                                                                   \
            Function | Pointwise, doc)
 EMBER_ACTIVATION_P(leaky_relu, "float negative_slope=0.01",
-                   (const Tensor& self, double slope, bool inplace), leaky_relu, Params{slope},
+                   (const Tensor& self, double slope, bool inplace), leaky_relu,
+                   Params{fitting(self, slope)},
                    "x where it is positive, negative_slope * x elsewhere.");
 EMBER_ACTIVATION_P(elu, "float alpha=1.0", (const Tensor& self, double alpha, bool inplace), elu,
-                   (Params{alpha, 1, 1}),
+                   (Params{fitting(self, alpha), 1, 1}),
                    "x where it is positive, alpha * (exp(x) - 1) elsewhere.");
 
 static Tensor celu_of(const Tensor& self, double alpha, Dest dest) {
   check(alpha != 0, Kind::Runtime, "ZeroDivisionError: alpha cannot be 0 for CELU");
-  return elu(self, Params{alpha, 1, 1 / alpha}, dest);
+  return elu(self, Params{fitting(self, alpha), 1, fitting(self, 1 / alpha)}, dest);
 }
 EMBER_OP("nn.functional.celu(Tensor self, float alpha=1.0, bool inplace=False) -> Tensor",
          ([](const Tensor& self, double alpha, bool inplace) {
@@ -119,7 +122,8 @@ EMBER_OP("nn.functional.gelu(Tensor self, *, str approximate='none') -> Tensor",
          "x times the normal distribution function of x, or its approximation with tanh.");
 EMBER_OP("nn.functional.softplus(Tensor self, float beta=1.0, float threshold=20.0) -> Tensor",
          ([](const Tensor& self, double beta, double threshold, Dest dest) {
-           return softplus(self, Params{beta, threshold, 1 / beta}, dest);
+           beta = fitting(self, beta);
+           return softplus(self, Params{beta, fitting(self, threshold), 1 / beta}, dest);
          }),
          Function | Out | Aligned | Pointwise,
          "log(1 + exp(beta * x)) / beta, and x itself where beta * x is above the threshold.");
@@ -138,7 +142,7 @@ EMBER_OP("_huber(Tensor self, float delta) -> Tensor",
          Function | Pointwise, "x * x / 2 within [-delta, delta], straight lines outside.");
 static Tensor hardshrink_by(const Tensor& self, double lambd, Dest dest) {
   if (is_reduced(self.dtype())) lambd = rounded(lambd, self.dtype()).real();
-  return hardshrink(self, Params{lambd}, dest);
+  return hardshrink(self, Params{fitting(self, lambd)}, dest);
 }
 EMBER_OP("nn.functional.hardshrink(Tensor self, float lambd=0.5) -> Tensor", &hardshrink_by,
          Function | Out | Aligned | Pointwise, "x outside [-lambd, lambd], 0 inside.");
@@ -212,11 +216,12 @@ EMBER_OP("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
 EMBER_ACTIVATION_IN_PLACE(relu, "", (const Tensor& self), relu(self, dest), "relu() in place.");
 EMBER_ACTIVATION_IN_PLACE(selu, "", (const Tensor& self), selu(self, dest), "selu() in place.");
 EMBER_ACTIVATION_IN_PLACE(elu, ", float alpha=1.0", (const Tensor& self, double alpha),
-                          elu(self, Params{alpha, 1, 1}, dest), "elu() in place.");
+                          elu(self, Params{fitting(self, alpha), 1, 1}, dest), "elu() in place.");
 EMBER_ACTIVATION_IN_PLACE(celu, ", float alpha=1.0", (const Tensor& self, double alpha),
                           celu_of(self, alpha, dest), "celu() in place.");
 EMBER_ACTIVATION_IN_PLACE(leaky_relu, ", float negative_slope=0.01",
-                          (const Tensor& self, double slope), leaky_relu(self, Params{slope}, dest),
+                          (const Tensor& self, double slope),
+                          leaky_relu(self, Params{fitting(self, slope)}, dest),
                           "leaky_relu() in place.");
 EMBER_ACTIVATION_IN_PLACE(hardtanh, ", Scalar min_val=-1, Scalar max_val=1",
                           (const Tensor& self, const Scalar& low, const Scalar& high),
@@ -233,7 +238,7 @@ static Tensor logit_of(const Tensor& self, std::optional<double> eps, Dest dest)
     return log(x / (1.0 - x), dest);
   }
   if (!eps) return logit(self, dest);
-  return logit_eps(self, Params{*eps, 1 - *eps}, dest);
+  return logit_eps(self, Params{fitting(self, *eps), 1 - *eps}, dest);
 }
 EMBER_OP("logit(Tensor self, float? eps=None) -> Tensor", &logit_of, kUnaryForms,
          "log(x / (1 - x)), x being limited to [eps, 1 - eps] if eps is given.");

@@ -154,6 +154,8 @@ static Tensor interpolate(const Tensor& self, const Tensor& end, const Operand& 
   check(number || weight.tensor().dtype() == self.dtype(), Kind::Runtime, "expected dtype ",
         self.dtype(), " for `weight` but got dtype ",
         weight.is_tensor() ? weight.tensor().dtype() : self.dtype());
+  if (!weight.is_tensor() && !is_complex(self.dtype()))
+    create::fitting(self, weight.scalar().real());
   return lerp(self, end, weight, {}, dest);
 }
 EMBER_OP("lerp(Tensor self, Tensor end, Number weight) -> Tensor", &interpolate, kPointwiseForms,

@@ -1,6 +1,9 @@
 // The options that all functions share which make tensors from nothing.
 #pragma once
 
+#include <cmath>
+#include <limits>
+
 #include "ops/ops.h"
 
 namespace ember::create {
@@ -23,6 +26,13 @@ inline Device device_or_default(MaybeDevice d) { return d.value_or(default_devic
 // float32.
 // `halves`: refuse numbers beyond float16 and bfloat16 too, which become infinite otherwise.
 void check_fits(const Scalar& s, Dtype d, bool halves = false);
+// The same of a number in a formula of `self`'s dtype: those beyond float32 exist in float64 only.
+inline double fitting(const Tensor& self, double number) {
+  check(self.dtype() == Dtype::Float64 || std::isinf(number) ||
+            !(std::abs(number) > std::numeric_limits<float>::max()),
+        Kind::Runtime, "value cannot be converted to type float without overflow: ", number);
+  return number;
+}
 // Whether memory that nobody has written to is filled, with NaN or the greatest number: in
 // deterministic mode, so that a program which reads it gets the same each time.
 extern bool fills_uninitialised;

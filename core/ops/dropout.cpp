@@ -3,6 +3,7 @@
 // drops the same elements.
 #include <cmath>
 
+#include "ops/create.h"
 #include "ops/ops.h"
 
 namespace ember {
@@ -144,6 +145,7 @@ Tensor rrelu(const Tensor& self, double lower, double upper, bool training, Gene
   check(lower <= upper, Kind::Runtime,
         "rrelu(): Lower bound should be less than or equal to the upper bound, got ", lower,
         " and ", upper);
+  create::fitting(self, lower), create::fitting(self, upper);
   Tensor x = contiguous(self);
   if (!training) return leaky_relu(x, {(lower + upper) / 2.0});
   Tensor slopes = empty(x.shape(), x.dtype(), x.device());

@@ -21,7 +21,8 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
   NoGrad guard;
   check(self.dim() == 1, Kind::Runtime,
         "bincount only supports 1-d non-negative integral inputs, got ", self.dim(), " dimensions");
-  check(is_integral(self.dtype()), Kind::Runtime, "bincount(): not implemented for ", self.dtype());
+  check(is_integral(self.dtype()), Kind::NotImplemented, "bincount(): not implemented for ",
+        self.dtype());
   check(minlength >= 0, Kind::Runtime, "minlength should be >= 0, got ", minlength);
   check(!weights || (weights.dim() == 1 && weights.numel() == self.numel()), Kind::Runtime,
         "weights should be 1-d and have the same length as input");

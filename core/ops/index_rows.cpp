@@ -115,6 +115,7 @@ Tensor index_add_to(const Tensor& self, int64_t dim, const Tensor& index, const 
   Tensor line = line_of("index_add_", index);
   check_source("index_add_", self, d, line, source);
   bool by_one = alpha.equal(1);
+  create::check_fits(alpha, self.dtype());
   Tensor rows = source;
   if (!by_one) {
     NoGrad guard;

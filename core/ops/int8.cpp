@@ -10,7 +10,6 @@ namespace ember {
 namespace {
 
 constexpr int64_t kExactDepth = 512;  // 512 * 255 * 128 < 2^24
-constexpr int64_t kRows = 64;         // of int8 weights widened at a time, to stay in the cache
 
 const char* kind_of(const Tensor& t) { return name_of(t.dtype()); }
 
@@ -39,35 +38,6 @@ Tensor int_mm(const Tensor& self, const Tensor& mat2, Dest dest) {
 }
 EMBER_OP("_int_mm(Tensor self, Tensor mat2) -> Tensor", &int_mm, Function | Out | Apart | Whole,
          "Product of two matrices of 8-bit integers, in int32.");
-
-Tensor weight_int8pack_mm(const Tensor& self, const Tensor& mat2, const Tensor& scales) {
-  const char* op = "_weight_int8pack_mm";
-  check(self.dim() == 2 && mat2.dim() == 2, Kind::Runtime, op,
-        "(): expect self and mat2 to be matrices, got ", self.dim(), "-D and ", mat2.dim(), "-D");
-  check(self.dtype() == Dtype::Float32 || is_reduced(self.dtype()), Kind::Runtime, op,
-        "(): expect self to be either a 32-bit or a 16-bit float tensor, got ", kind_of(self));
-  check(mat2.dtype() == Dtype::Int8, Kind::Runtime, op, "(): expect mat2 to be int8, got ",
-        kind_of(mat2));
-  check(self.size(1) == mat2.size(1), Kind::Runtime, op, "(): expect mat2 to have ", self.size(1),
-        " columns as self has, got ", mat2.size(1));
-  check(scales.dim() == 1 && scales.size(0) == mat2.size(0), Kind::Runtime, op,
-        "(): expect scales to be 1d tensor with size ", mat2.size(0), ", got ", scales.shape());
-  check(scales.dtype() == self.dtype(), Kind::Runtime, op, "(): expect scales to be ",
-        kind_of(self), " as self is, got ", kind_of(scales));
-  NoGrad guard;
-  const int64_t rows = mat2.size(0);
-  const Tensor x = to(self, Dtype::Float32);
-  Tensor out = empty({self.size(0), rows}, Dtype::Float32, self.device());
-  for (int64_t at = 0; at < rows; at += kRows) {
-    const int64_t count = std::min(kRows, rows - at);
-    const Tensor w = to(narrow(mat2, 0, at, count), Dtype::Float32);
-    backend_of(out).copy(narrow(out, 1, at, count), mm(x, transpose(w, 0, 1), {}));
-  }
-  return to(out * to(scales, Dtype::Float32), self.dtype());
-}
-EMBER_OP("_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor",
-         &weight_int8pack_mm, Function | Whole,
-         "self @ (mat2 * scales[:, None]).T with mat2 of int8, summed in float32.");
 
 }  // namespace
 

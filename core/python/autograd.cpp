@@ -250,12 +250,52 @@ PyObject* is_view(PyObject* self, PyObject*) { return PyBool_FromLong(tensor_of(
 
 PyMethodDef methods[] = {
     {"backward", as_function(tensor_backward), METH_FASTCALL | METH_KEYWORDS,
-     "backward(gradient=None, retain_graph=None, create_graph=False, inputs=None)\n\n"
-     "Adds the gradient of the tensor with respect to the leaves of its graph to their .grad."},
+     R"(backward($self, gradient=None, retain_graph=None, create_graph=False, inputs=None)
+--
+
+Adds the gradient of the tensor with respect to the leaves of its graph to their `.grad`.
+
+Args:
+    gradient (Tensor, optional): the gradient with respect to the tensor itself; may be left out for
+        a tensor of one element.
+    retain_graph (bool, optional): whether the graph can be used again; as `create_graph` if None.
+    create_graph (bool, default False): whether the gradients can themselves be differentiated.
+    inputs (sequence of Tensors, optional): the leaves that are meant; all if None.
+
+Example:
+
+    >>> x = ember.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+)"},
     {"detach_", detach_, METH_NOARGS,
-     "Makes the tensor a leaf that requires no gradient; returns it."},
+     R"(detach_($self)
+--
+
+Makes the tensor a leaf that requires no gradient; returns it.
+
+Example:
+
+    >>> x = ember.ones(1, requires_grad=True) * 2
+    >>> x.detach_()
+    tensor([2.])
+)"},
     {"retain_grad", tensor_retain_grad, METH_NOARGS,
-     "Lets a tensor that is not a leaf have its .grad set by backward()."},
+     R"(retain_grad($self)
+--
+
+Lets a tensor that is not a leaf have its `.grad` set by `backward()`.
+
+Example:
+
+    >>> x = ember.ones(1, requires_grad=True)
+    >>> y = x * 2
+    >>> y.retain_grad()
+    >>> (y * 3).backward()
+    >>> y.grad
+    tensor([3.])
+)"},
     {"_is_view", is_view, METH_NOARGS, "Whether the tensor is a view of another."},
     {}};
 
@@ -272,14 +312,53 @@ PyMethodDef functions[] = {
      "Calls a function when the running backward pass is done."},
     {"_set_grad_enabled", set_grad_enabled, METH_O, nullptr},
     {"_set_grad_of_duals", set_grad_of_duals, METH_NOARGS, nullptr},
-    {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "Whether ops are recorded on this thread."},
+    {"is_grad_enabled", is_grad_enabled, METH_NOARGS, R"(is_grad_enabled()
+--
+
+Whether ops are recorded on this thread.
+
+Example:
+
+    >>> with ember.no_grad():
+    ...     ember.is_grad_enabled()
+    False
+)"},
     {"_set_inference_mode", set_inference_mode, METH_O, nullptr},
     {"is_inference_mode_enabled", is_inference_mode, METH_NOARGS,
-     "Whether inference mode is on for this thread."},
+     R"(is_inference_mode_enabled()
+--
+
+Whether inference mode is on for this thread.
+
+Example:
+
+    >>> with ember.inference_mode():
+    ...     ember.is_inference_mode_enabled()
+    True
+)"},
     {"_set_anomaly_enabled", set_anomaly_enabled, METH_VARARGS, nullptr},
-    {"is_anomaly_enabled", is_anomaly_enabled, METH_NOARGS, "Whether anomaly detection is on."},
+    {"is_anomaly_enabled", is_anomaly_enabled, METH_NOARGS, R"(is_anomaly_enabled()
+--
+
+Whether anomaly detection is on.
+
+Example:
+
+    >>> with ember.autograd.detect_anomaly():
+    ...     ember.is_anomaly_enabled()
+    True
+)"},
     {"is_anomaly_check_nan_enabled", is_anomaly_check_nan_enabled, METH_NOARGS,
-     "Whether it looks for NaN."},
+     R"(is_anomaly_check_nan_enabled()
+--
+
+Whether anomaly detection looks for NaN.
+
+Example:
+
+    >>> ember.is_anomaly_check_nan_enabled()
+    True
+)"},
     {"_increment_version", increment_version, METH_O, nullptr},
     {"_set_grad_layout_enforcement_enabled", set_grad_layout, METH_O, nullptr},
     {"_is_grad_layout_enforcement_enabled", get_grad_layout, METH_NOARGS,

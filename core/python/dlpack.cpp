@@ -264,7 +264,20 @@ PyObject* to_dlpack(PyObject*, PyObject* o) {
     return to_capsule(t, false, false);
   });
 }
-PyMethodDef functions[] = {{"_to_dlpack", to_dlpack, METH_O, "A DLPack capsule of a tensor."}, {}};
+PyMethodDef functions[] = {{"_to_dlpack", to_dlpack, METH_O, R"(_to_dlpack(tensor, /)
+--
+
+A DLPack capsule of a tensor; `from_dlpack` takes the tensor itself, too.
+
+Args:
+    tensor (Tensor): the tensor, whose memory is shared.
+
+Example:
+
+    >>> ember.from_dlpack(ember.to_dlpack(ember.tensor([1.0, 2.0])))
+    tensor([1., 2.])
+)"},
+                           {}};
 
 }  // namespace
 

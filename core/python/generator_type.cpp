@@ -155,9 +155,21 @@ PyType_Slot slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(generator_dealloc)},
     {Py_tp_methods, methods},
     {Py_tp_getset, properties},
-    {Py_tp_doc,
-     const_cast<char*>("Generator(device='cpu')\n--\n\nA source of random numbers with a state of "
-                       "its own; pass it as `generator=`.")},
+    {Py_tp_doc, const_cast<char*>(R"(Generator(device='cpu')
+--
+
+A source of random numbers with a state of its own; pass it as `generator=`.
+
+Args:
+    device (device or str, default 'cpu'): where it draws.
+
+Example:
+
+    >>> g = ember.Generator().manual_seed(7)
+    >>> x = ember.rand(2, generator=g)
+    >>> ember.equal(x, ember.rand(2, generator=g.manual_seed(7)))
+    True
+)")},
     {0, nullptr},
 };
 PyType_Spec spec = {"ember.Generator", sizeof(PyGenerator), 0,

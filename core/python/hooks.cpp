@@ -199,10 +199,42 @@ PyObject* register_post_accumulate_grad_hook(PyObject* self, PyObject* hook) {
 
 PyMethodDef methods[] = {
     {"register_hook", register_hook, METH_O,
-     "Calls hook(grad) whenever the tensor's gradient is computed; what it returns, if not None, "
-     "takes its place."},
+     R"(register_hook($self, hook, /)
+--
+
+Calls hook(grad) whenever the gradient of the tensor is computed.
+
+Args:
+    hook (function): takes the gradient; what it returns, if not None, takes its place.
+
+Returns a handle, of which `remove()` takes the hook away.
+
+Example:
+
+    >>> x = ember.ones(1, requires_grad=True)
+    >>> handle = x.register_hook(lambda grad: 10 * grad)
+    >>> (x * 2).backward()
+    >>> x.grad
+    tensor([20.])
+)"},
     {"register_post_accumulate_grad_hook", register_post_accumulate_grad_hook, METH_O,
-     "Calls hook(tensor) whenever the gradient of a leaf has been added to its .grad."},
+     R"(register_post_accumulate_grad_hook($self, hook, /)
+--
+
+Calls hook(tensor) whenever the gradient of a leaf has been added to its `.grad`.
+
+Args:
+    hook (function): takes the tensor.
+
+Returns a handle, of which `remove()` takes the hook away.
+
+Example:
+
+    >>> x = ember.ones(1, requires_grad=True)
+    >>> handle = x.register_post_accumulate_grad_hook(lambda t: print(t.grad))
+    >>> (x * 2).backward()
+    tensor([2.])
+)"},
     {"_hooks_of", hooks_of, METH_NOARGS, nullptr},
     {}};
 

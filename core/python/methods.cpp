@@ -284,33 +284,252 @@ constexpr PyCFunction as_method(F f) {
 
 PyMethodDef methods[] = {
     {"size", as_method(size), METH_FASTCALL | METH_KEYWORDS,
-     "size(dim=None)\n\nThe size of every dimension, or of one."},
+     R"(size($self, dim=None)
+--
+
+The size of every dimension, or of one.
+
+Args:
+    dim (int, optional): the dimension; None for all, as an `ember.Size`.
+
+Example:
+
+    >>> x = ember.zeros(2, 3)
+    >>> x.size(), x.size(1)
+    (torch.Size([2, 3]), 3)
+)"},
     {"stride", as_method(stride), METH_FASTCALL | METH_KEYWORDS,
-     "stride(dim=None)\n\nElements to jump along every dimension, or along one."},
-    {"dim", dim, METH_NOARGS, "Number of dimensions."},
-    {"ndimension", dim, METH_NOARGS, "Number of dimensions."},
-    {"numel", numel, METH_NOARGS, "Number of elements."},
-    {"nelement", numel, METH_NOARGS, "Number of elements."},
-    {"element_size", element_size, METH_NOARGS, "Bytes per element."},
+     R"(stride($self, dim=None)
+--
+
+How many elements lie between neighbours along every dimension, or along one.
+
+Args:
+    dim (int, optional): the dimension; None for all.
+
+Example:
+
+    >>> ember.zeros(2, 3).stride()
+    (3, 1)
+)"},
+    {"dim", dim, METH_NOARGS, R"(dim($self)
+--
+
+The number of dimensions.
+
+Example:
+
+    >>> ember.zeros(2, 3).dim()
+    2
+)"},
+    {"ndimension", dim, METH_NOARGS, R"(ndimension($self)
+--
+
+The number of dimensions: the same as `dim()`.
+
+Example:
+
+    >>> ember.zeros(2, 3).ndimension()
+    2
+)"},
+    {"numel", numel, METH_NOARGS, R"(numel($self)
+--
+
+The number of elements.
+
+Example:
+
+    >>> ember.zeros(2, 3).numel()
+    6
+)"},
+    {"nelement", numel, METH_NOARGS, R"(nelement($self)
+--
+
+The number of elements: the same as `numel()`.
+
+Example:
+
+    >>> ember.zeros(2, 3).nelement()
+    6
+)"},
+    {"element_size", element_size, METH_NOARGS, R"(element_size($self)
+--
+
+How many bytes an element takes.
+
+Example:
+
+    >>> ember.zeros(2, dtype=ember.float64).element_size()
+    8
+)"},
     {"storage_offset", storage_offset, METH_NOARGS,
-     "Position of the first element in the storage."},
-    {"data_ptr", data_ptr, METH_NOARGS, "Address of the first element."},
-    {"const_data_ptr", data_ptr, METH_NOARGS, "Address of the first element."},
+     R"(storage_offset($self)
+--
+
+At which element of the storage the tensor begins.
+
+Example:
+
+    >>> ember.arange(5)[2:].storage_offset()
+    2
+)"},
+    {"data_ptr", data_ptr, METH_NOARGS, R"(data_ptr($self)
+--
+
+The address of the first element.
+
+Example:
+
+    >>> x = ember.zeros(4)
+    >>> x[1:].data_ptr() - x.data_ptr()
+    4
+)"},
+    {"const_data_ptr", data_ptr, METH_NOARGS, R"(const_data_ptr($self)
+--
+
+The address of the first element, for those who only read it.
+
+Example:
+
+    >>> x = ember.zeros(4)
+    >>> x.const_data_ptr() == x.data_ptr()
+    True
+)"},
     {"dim_order", as_method(dim_order), METH_VARARGS | METH_KEYWORDS,
-     "The dimensions, from the outermost in memory to the innermost."},
-    {"get_device", get_device, METH_NOARGS, "Index of the tensor's device; -1 for the CPU."},
-    {"is_shared", is_shared, METH_NOARGS, "Whether the memory is shared with other processes."},
-    {"is_pinned", as_method(is_pinned), METH_VARARGS, "Always False: host memory is not pinned."},
-    {"is_inference", is_inference, METH_NOARGS, "Whether the tensor was made in inference mode."},
-    {"has_names", has_names, METH_NOARGS, "Always False: dimensions have no names."},
+     R"(dim_order($self, *, ambiguity_check=False)
+--
+
+The dimensions, from the outermost in memory to the innermost.
+
+Args:
+    ambiguity_check (bool or list of memory formats, default False): whether to raise an error
+        where several orders are possible.
+
+Example:
+
+    >>> ember.zeros(2, 3).t().dim_order()
+    (1, 0)
+)"},
+    {"get_device", get_device, METH_NOARGS, R"(get_device($self)
+--
+
+The index of the tensor's device; -1 for the CPU.
+
+Example:
+
+    >>> ember.zeros(2).get_device()
+    -1
+)"},
+    {"is_shared", is_shared, METH_NOARGS, R"(is_shared($self)
+--
+
+Whether the memory is shared with other processes.
+
+Example:
+
+    >>> ember.zeros(2).is_shared()
+    False
+)"},
+    {"is_pinned", as_method(is_pinned), METH_VARARGS, R"(is_pinned($self, device=None)
+--
+
+Always False: host memory is not pinned.
+
+Args:
+    device (device, optional): taken for PyTorch's sake.
+
+Example:
+
+    >>> ember.zeros(2).is_pinned()
+    False
+)"},
+    {"is_inference", is_inference, METH_NOARGS, R"(is_inference($self)
+--
+
+Whether the tensor was made in inference mode.
+
+Example:
+
+    >>> with ember.inference_mode():
+    ...     x = ember.zeros(2)
+    >>> x.is_inference()
+    True
+)"},
+    {"has_names", has_names, METH_NOARGS, R"(has_names($self)
+--
+
+Always False: dimensions have no names.
+
+Example:
+
+    >>> ember.zeros(2).has_names()
+    False
+)"},
     {"requires_grad_", as_method(requires_grad_), METH_FASTCALL | METH_KEYWORDS,
-     "requires_grad_(requires_grad=True)\n\nSets requires_grad and returns the tensor."},
-    {"is_set_to", is_set_to, METH_O, "Whether both tensors are the same view of the same storage."},
-    {"item", py_item, METH_NOARGS, "The value of a tensor with one element, as a Python number."},
-    {"tolist", tolist, METH_NOARGS, "The elements as nested lists of Python numbers."},
+     R"(requires_grad_($self, requires_grad=True)
+--
+
+Says whether gradients of the tensor are wanted; returns it.
+
+Args:
+    requires_grad (bool, default True): whether they are.
+
+Example:
+
+    >>> ember.zeros(2).requires_grad_()
+    tensor([0., 0.], requires_grad=True)
+)"},
+    {"is_set_to", is_set_to, METH_O, R"(is_set_to($self, tensor, /)
+--
+
+Whether both tensors are the same view of the same storage.
+
+Args:
+    tensor (Tensor): the other one.
+
+Example:
+
+    >>> x = ember.zeros(4)
+    >>> x.is_set_to(x.view(4)), x.is_set_to(x[1:])
+    (True, False)
+)"},
+    {"item", py_item, METH_NOARGS, R"(item($self)
+--
+
+The value of a tensor with one element, as a Python number.
+
+Example:
+
+    >>> ember.tensor([2.5]).item()
+    2.5
+)"},
+    {"tolist", tolist, METH_NOARGS, R"(tolist($self)
+--
+
+The elements as nested lists of Python numbers.
+
+Example:
+
+    >>> ember.tensor([[1, 2], [3, 4]]).tolist()
+    [[1, 2], [3, 4]]
+)"},
     {"type", as_method(type), METH_VARARGS | METH_KEYWORDS,
-     "type(dtype=None)\n\nThe tensor in another dtype, or without an argument the name of its "
-     "type."},
+     R"(type($self, dtype=None, non_blocking=False)
+--
+
+The tensor in another dtype, or without one the name of its type.
+
+Args:
+    dtype (dtype or str, optional): the dtype, or the name of a type.
+    non_blocking (bool, default False): whether a copy to another device may go on in the background.
+
+Example:
+
+    >>> ember.zeros(1).type()
+    'torch.FloatTensor'
+    >>> ember.zeros(1).type(ember.int64)
+    tensor([0])
+)"},
     {"__complex__", complex_value, METH_NOARGS, nullptr},
     {"__contains__", contains, METH_O, nullptr},
     {"__sizeof__", size_in_bytes, METH_NOARGS, nullptr},

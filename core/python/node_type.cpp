@@ -250,7 +250,14 @@ PyType_Slot node_slots[] = {{Py_tp_dealloc, (void*)node_dealloc},
                             {Py_tp_methods, node_methods},
                             {Py_tp_getset, node_getset},
                             {Py_tp_members, node_members},
-                            {Py_tp_doc, (void*)"A node of the recorded graph."},
+                            {Py_tp_doc, (void*)R"(A node of the recorded graph.
+
+Example:
+
+    >>> y = (ember.ones(1, requires_grad=True) * 2).sum()
+    >>> y.grad_fn.name(), y.grad_fn.next_functions[0][0].name()
+    ('SumBackward0', 'MulBackward0')
+)"},
                             {0, nullptr}};
 PyType_Spec node_spec = {"ember.autograd.graph.Node", sizeof(PyNode), 0,
                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE |

@@ -217,10 +217,25 @@ PyObject* from_numpy(PyObject*, PyObject* o) {
     return wrap(tensor_over_array(o));
   });
 }
-PyMethodDef functions[] = {
-    {"from_numpy", from_numpy, METH_O,
-     "from_numpy(ndarray)\n\nA tensor that shares the memory of a NumPy array."},
-    {}};
+PyMethodDef functions[] = {{"from_numpy", from_numpy, METH_O,
+                            R"(from_numpy(ndarray, /)
+--
+
+A tensor that shares the memory of a NumPy array.
+
+Args:
+    ndarray (numpy.ndarray): the array; one that cannot be written to gives a warning.
+
+Example:
+
+    >>> import numpy
+    >>> array = numpy.zeros(2)
+    >>> x = ember.from_numpy(array)
+    >>> array[0] = 5
+    >>> x
+    tensor([5., 0.], dtype=torch.float64)
+)"},
+                           {}};
 
 EMBER_OP(
     "frombuffer(Any buffer, *, Dtype dtype, int count=-1, int offset=0, bool requires_grad=False) "
@@ -346,9 +361,22 @@ PyObject* array_wrap(PyObject*, PyObject* args) {
 
 PyMethodDef methods[] = {
     {"numpy", (PyCFunction)(void (*)())numpy, METH_VARARGS | METH_KEYWORDS,
-     "numpy(*, force=False)\n\nA NumPy array over the same memory. With `force`, a tensor that "
-     "requires grad or lives on "
-     "another device is detached and copied first."},
+     R"(numpy($self, *, force=False)
+--
+
+A NumPy array over the same memory.
+
+Args:
+    force (bool, default False): whether a tensor that requires grad or lives on another device is
+        detached and copied first.
+
+Example:
+
+    >>> x = ember.zeros(2)
+    >>> x.numpy()[0] = 1
+    >>> x
+    tensor([1., 0.])
+)"},
     {"__array__", (PyCFunction)(void (*)())array, METH_VARARGS | METH_KEYWORDS, nullptr},
     {"__array_wrap__", array_wrap, METH_VARARGS, nullptr},
     {}};

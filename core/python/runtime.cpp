@@ -141,24 +141,119 @@ PyMethodDef functions[] = {
     {"_fill_uninitialised", py_fill_uninitialised, METH_O, nullptr},
     {"_cpu_level", py_cpu_level, METH_NOARGS, nullptr},
     {"set_default_dtype", py_set_default_dtype, METH_O,
-     "Sets the dtype of floating point results that name none."},
+     R"(set_default_dtype(d, /)
+--
+
+Sets the dtype of floating point results that name none.
+
+Args:
+    d (dtype): float32, which it is at first, or another floating point dtype.
+
+Example:
+
+    >>> ember.set_default_dtype(ember.float64)
+    >>> ember.tensor([1.5])
+    tensor([1.5000])
+    >>> ember.set_default_dtype(ember.float32)
+)"},
     {"get_default_dtype", py_get_default_dtype, METH_NOARGS,
-     "The dtype of floating point results that name none."},
+     R"(get_default_dtype()
+--
+
+The dtype of floating point results that name none.
+
+Example:
+
+    >>> ember.get_default_dtype()
+    torch.float32
+)"},
     {"_set_default_device", py_set_default_device, METH_O, nullptr},
     {"_call_device_kind", py_call_device_kind, METH_VARARGS,
      "_call_device_kind(name, shown)\n\nLet a kind of device go by another name, too."},
     {"_means_device_kind", py_means_device_kind, METH_VARARGS,
      "_means_device_kind(text, name)\n\nWhether a device's text means the kind of a name."},
     {"get_default_device", py_get_default_device, METH_NOARGS,
-     "The device of new tensors that name none."},
+     R"(get_default_device()
+--
+
+The device of new tensors that name none.
+
+Example:
+
+    >>> ember.get_default_device()
+    device(type='cpu')
+)"},
     {"result_type", as_function(py_result_type), METH_FASTCALL,
-     "result_type(a, b)\n\nThe dtype in which tensors or numbers meet."},
+     R"(result_type(tensor1, tensor2, /)
+--
+
+The dtype in which two tensors or numbers meet.
+
+Args:
+    tensor1 (Tensor or number): the first operand.
+    tensor2 (Tensor or number): the second operand; a number does not widen a tensor of its kind.
+
+Example:
+
+    >>> ember.result_type(ember.tensor([1, 2]), 1.0)
+    torch.float32
+)"},
     {"promote_types", as_function(py_promote_types), METH_FASTCALL,
-     "promote_types(a, b)\n\nThe smallest dtype that both dtypes fit."},
+     R"(promote_types(type1, type2, /)
+--
+
+The smallest dtype that both dtypes fit.
+
+Args:
+    type1 (dtype): the one.
+    type2 (dtype): the other.
+
+Example:
+
+    >>> ember.promote_types(ember.int32, ember.float16)
+    torch.float16
+)"},
     {"can_cast", as_function(py_can_cast), METH_FASTCALL,
-     "can_cast(from_, to)\n\nWhether results may be written to an output of another dtype."},
-    {"set_num_threads", py_set_num_threads, METH_O, "Sets the number of threads that one op uses."},
-    {"get_num_threads", py_get_num_threads, METH_NOARGS, "The number of threads that one op uses."},
+     R"(can_cast(from_, to, /)
+--
+
+Whether results may be written to an output of another dtype.
+
+Args:
+    from_ (dtype): that of the result.
+    to (dtype): that of the output.
+
+Example:
+
+    >>> ember.can_cast(ember.float64, ember.float32), ember.can_cast(ember.float32, ember.int64)
+    (True, False)
+)"},
+    {"set_num_threads", py_set_num_threads, METH_O, R"(set_num_threads(num, /)
+--
+
+Sets the number of threads that one op uses.
+
+Args:
+    num (int): how many, at least 1.
+
+Example:
+
+    >>> before = ember.get_num_threads()
+    >>> ember.set_num_threads(1)
+    >>> ember.get_num_threads()
+    1
+    >>> ember.set_num_threads(before)
+)"},
+    {"get_num_threads", py_get_num_threads, METH_NOARGS, R"(get_num_threads()
+--
+
+The number of threads that one op uses.
+
+Example:
+
+    >>> ember.get_num_threads() >= 1
+    True
+)"},
     {"_memory_stats", py_memory_stats, METH_NOARGS, nullptr},
     {"_reset_peak_memory_stats", py_reset_peak, METH_NOARGS, nullptr},
     {"_empty_cache", py_empty_cache, METH_NOARGS, nullptr},

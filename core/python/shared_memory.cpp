@@ -33,11 +33,19 @@ PyObject* share_tensor(PyObject* self, PyObject*) {
     return Py_NewRef(self);
   });
 }
-PyMethodDef tensor_methods[] = {
-    {"share_memory_", share_tensor, METH_NOARGS,
-     "Moves the memory to where other processes can map it; views and tensors of the same memory "
-     "move too."},
-    {}};
+PyMethodDef tensor_methods[] = {{"share_memory_", share_tensor, METH_NOARGS,
+                                 R"(share_memory_($self)
+--
+
+Moves the memory to where other processes can map it; views and tensors of the same memory move
+too.
+
+Example:
+
+    >>> ember.zeros(2).share_memory_().is_shared()
+    True
+)"},
+                                {}};
 
 // _shared_storage(bytes, warm=False)
 PyObject* shared_storage(PyObject*, PyObject* args) {

@@ -76,7 +76,14 @@ PyType_Slot size_slots[] = {{Py_tp_new, (void*)size_new},
                             {Py_sq_concat, (void*)size_concat},
                             {Py_sq_repeat, (void*)size_repeat},
                             {Py_tp_methods, size_methods},
-                            {Py_tp_doc, (void*)"The size of a tensor: a tuple of ints."},
+                            {Py_tp_doc, (void*)R"(The size of a tensor: a tuple of ints.
+
+Example:
+
+    >>> size = ember.zeros(2, 3).shape
+    >>> size, size[0], size.numel()
+    (torch.Size([2, 3]), 2, 6)
+)"},
                             {0, nullptr}};
 PyType_Spec size_spec = {"ember.Size", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_TUPLE_SUBCLASS,
                          size_slots};

@@ -287,25 +287,39 @@ PyMemberDef storage_members[] = {
     {"__dictoffset__", T_PYSSIZET, offsetof(PyStorage, dict), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(PyStorage, weakrefs), READONLY, nullptr},
     {}};
-PyType_Slot storage_slots[] = {
-    {Py_tp_init, (void*)storage_init},
-    {Py_tp_iter, (void*)storage_iter},
-    {Py_tp_traverse, (void*)storage_traverse},
-    {Py_tp_clear, (void*)storage_clear},
-    {Py_tp_members, storage_members},
-    {Py_tp_new, (void*)storage_new},
-    {Py_tp_dealloc, (void*)storage_dealloc},
-    {Py_tp_repr, (void*)storage_repr},
-    {Py_sq_length, (void*)storage_len},
-    {Py_mp_length, (void*)storage_len},
-    {Py_mp_subscript, (void*)storage_subscript},
-    {Py_mp_ass_subscript, (void*)storage_assign},
-    {Py_bf_getbuffer, (void*)storage_buffer},
-    {Py_bf_releasebuffer, (void*)storage_release_buffer},
-    {Py_tp_methods, storage_methods},
-    {Py_tp_getset, storage_getset},
-    {Py_tp_doc, (void*)"UntypedStorage(size=0, *, device=None)\n\nA block of memory."},
-    {0, nullptr}};
+PyType_Slot storage_slots[] = {{Py_tp_init, (void*)storage_init},
+                               {Py_tp_iter, (void*)storage_iter},
+                               {Py_tp_traverse, (void*)storage_traverse},
+                               {Py_tp_clear, (void*)storage_clear},
+                               {Py_tp_members, storage_members},
+                               {Py_tp_new, (void*)storage_new},
+                               {Py_tp_dealloc, (void*)storage_dealloc},
+                               {Py_tp_repr, (void*)storage_repr},
+                               {Py_sq_length, (void*)storage_len},
+                               {Py_mp_length, (void*)storage_len},
+                               {Py_mp_subscript, (void*)storage_subscript},
+                               {Py_mp_ass_subscript, (void*)storage_assign},
+                               {Py_bf_getbuffer, (void*)storage_buffer},
+                               {Py_bf_releasebuffer, (void*)storage_release_buffer},
+                               {Py_tp_methods, storage_methods},
+                               {Py_tp_getset, storage_getset},
+                               {Py_tp_doc, (void*)R"(UntypedStorage(size=0, *, device=None)
+--
+
+A block of memory, of which tensors are views.
+
+Args:
+    size (int or sequence of ints, default 0): how many bytes, or the bytes themselves.
+    device (device or str, optional): where it lies.
+
+Example:
+
+    >>> ember.UntypedStorage([1, 2, 3]).nbytes()
+    3
+    >>> ember.zeros(4)[1:].untyped_storage().nbytes()
+    16
+)"},
+                               {0, nullptr}};
 PyType_Spec storage_spec = {"ember.UntypedStorage", sizeof(PyStorage), 0,
                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
                             storage_slots};
@@ -319,7 +333,16 @@ PyObject* untyped_storage(PyObject* self, PyObject*) {
   });
 }
 PyMethodDef tensor_methods[] = {
-    {"untyped_storage", untyped_storage, METH_NOARGS, "The memory that the tensor is a view of."},
+    {"untyped_storage", untyped_storage, METH_NOARGS, R"(untyped_storage($self)
+--
+
+The memory that the tensor is a view of.
+
+Example:
+
+    >>> ember.zeros(4)[1:].untyped_storage().nbytes()
+    16
+)"},
     {}};
 
 EMBER_OP(

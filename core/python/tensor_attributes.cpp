@@ -142,49 +142,253 @@ int set_imag(PyObject* self, PyObject* value, void*) {
   return guarded(-1, [&] { return set_part(value, get_imag(self, nullptr)); });
 }
 
+constexpr const char* kNever = "Always False: there are no such tensors here.";
+
 PyGetSetDef attributes[] = {
-    {"shape", get_shape, nullptr, "The size of each dimension.", nullptr},
-    {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
-    {"device", get_device, nullptr, "Where the elements live.", nullptr},
-    {"ndim", get_ndim, nullptr, "Number of dimensions.", nullptr},
-    {"itemsize", get_itemsize, nullptr, "Bytes per element.", nullptr},
-    {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
+    {"shape", get_shape, nullptr, R"(The size of each dimension.
+
+Example:
+
+    >>> ember.zeros(2, 3).shape
+    torch.Size([2, 3])
+)",
+     nullptr},
+    {"dtype", get_dtype, nullptr, R"(The type of the elements.
+
+Example:
+
+    >>> ember.zeros(2).dtype
+    torch.float32
+)",
+     nullptr},
+    {"device", get_device, nullptr, R"(Where the elements live.
+
+Example:
+
+    >>> ember.zeros(2).device
+    device(type='cpu')
+)",
+     nullptr},
+    {"ndim", get_ndim, nullptr, R"(The number of dimensions.
+
+Example:
+
+    >>> ember.zeros(2, 3).ndim
+    2
+)",
+     nullptr},
+    {"itemsize", get_itemsize, nullptr, R"(How many bytes an element takes.
+
+Example:
+
+    >>> ember.zeros(2).itemsize
+    4
+)",
+     nullptr},
+    {"nbytes", get_nbytes, nullptr, R"(How many bytes all elements take.
+
+Example:
+
+    >>> ember.zeros(2, 3).nbytes
+    24
+)",
+     nullptr},
     {"requires_grad", get_requires_grad, set_requires_grad_attribute,
-     "Whether gradients are computed.", nullptr},
-    {"is_leaf", get_is_leaf, nullptr, "Whether no recorded op made this tensor.", nullptr},
-    {"grad", get_grad, set_grad, "The gradient accumulated by backward(), or None.", nullptr},
+     R"(Whether gradients are computed.
+
+Example:
+
+    >>> x = ember.ones(1)
+    >>> x.requires_grad = True
+    >>> (x * 2).requires_grad
+    True
+)",
+     nullptr},
+    {"is_leaf", get_is_leaf, nullptr, R"(Whether no recorded op made this tensor.
+
+Example:
+
+    >>> x = ember.ones(1, requires_grad=True)
+    >>> x.is_leaf, (x * 2).is_leaf
+    (True, False)
+)",
+     nullptr},
+    {"grad", get_grad, set_grad, R"(The gradient that `backward()` has added up, or None.
+
+Example:
+
+    >>> x = ember.ones(1, requires_grad=True)
+    >>> (x * 2).backward()
+    >>> x.grad
+    tensor([2.])
+)",
+     nullptr},
     {"_grad", get_grad, set_grad, "The same as grad.", nullptr},
-    {"grad_fn", get_grad_fn, nullptr, "The node of the tape that made this tensor, or None.",
+    {"grad_fn", get_grad_fn, nullptr, R"(The node of the tape that made this tensor, or None.
+
+Example:
+
+    >>> (ember.ones(1, requires_grad=True) * 2).grad_fn.name()
+    'MulBackward0'
+)",
      nullptr},
-    {"retains_grad", get_retains_grad, nullptr, "Whether a non-leaf keeps its gradient.", nullptr},
-    {"data", get_data, set_data_attribute, "The same elements without history or version checks.",
+    {"retains_grad", get_retains_grad, nullptr,
+     R"(Whether a tensor that is no leaf keeps its gradient.
+
+Example:
+
+    >>> y = ember.ones(1, requires_grad=True) * 2
+    >>> y.retains_grad
+    False
+)",
      nullptr},
-    {"output_nr", get_output_nr, nullptr, "Which output of grad_fn this tensor is.", nullptr},
+    {"data", get_data, set_data_attribute, R"(The same elements without history or version checks.
+
+Example:
+
+    >>> x = ember.ones(1, requires_grad=True)
+    >>> x.data
+    tensor([1.])
+)",
+     nullptr},
+    {"output_nr", get_output_nr, nullptr, R"(Which output of `grad_fn` this tensor is.
+
+Example:
+
+    >>> ember.ones(2, requires_grad=True).unbind()[1].output_nr
+    1
+)",
+     nullptr},
     {"_version", get_version, nullptr, "Number of in-place changes so far.", nullptr},
     {"_base", get_base, nullptr, "The tensor this is a view of, or None.", nullptr},
-    {"layout", get_layout, nullptr, "Always ember.strided here.", nullptr},
-    {"is_cpu", get_is_cpu, nullptr, nullptr, nullptr},
-    {"is_meta", get_is_meta, nullptr, nullptr, nullptr},
-    {"is_cuda", get_is_cuda, nullptr, nullptr, nullptr},
-    {"is_sparse", get_false, nullptr, nullptr, nullptr},
-    {"is_sparse_csr", get_false, nullptr, nullptr, nullptr},
-    {"is_mkldnn", get_false, nullptr, nullptr, nullptr},
-    {"is_quantized", get_false, nullptr, nullptr, nullptr},
-    {"is_nested", get_false, nullptr, nullptr, nullptr},
-    {"is_mps", get_false, nullptr, nullptr, nullptr},
-    {"is_xpu", get_false, nullptr, nullptr, nullptr},
-    {"is_ipu", get_false, nullptr, nullptr, nullptr},
-    {"is_xla", get_false, nullptr, nullptr, nullptr},
-    {"is_maia", get_false, nullptr, nullptr, nullptr},
-    {"is_mtia", get_false, nullptr, nullptr, nullptr},
-    {"is_vulkan", get_false, nullptr, nullptr, nullptr},
-    {"T", get_T, nullptr, "The tensor with its dimensions reversed.", nullptr},
-    {"mT", get_mT, nullptr, "The tensor with its last two dimensions swapped.", nullptr},
-    {"H", get_H, nullptr, "The conjugate transpose of a matrix.", nullptr},
-    {"mH", get_mH, nullptr, "The conjugate transpose of a batch of matrices.", nullptr},
-    {"real", get_real, set_real, "The real part, a view.", nullptr},
-    {"imag", get_imag, set_imag, "The imaginary part, a view.", nullptr},
-    {"names", get_names, nullptr, "Names of dimensions: always None here.", nullptr},
+    {"layout", get_layout, nullptr, R"(How elements are stored: `ember.strided`, or a sparse layout.
+
+Example:
+
+    >>> ember.zeros(2).layout
+    torch.strided
+)",
+     nullptr},
+    {"is_cpu", get_is_cpu, nullptr, R"(Whether the elements live in host memory.
+
+Example:
+
+    >>> ember.zeros(2).is_cpu
+    True
+)",
+     nullptr},
+    {"is_meta", get_is_meta, nullptr,
+     R"(Whether the tensor has a shape and a dtype, but no elements.
+
+Example:
+
+    >>> ember.zeros(2, device="meta").is_meta
+    True
+)",
+     nullptr},
+    {"is_cuda", get_is_cuda, nullptr,
+     R"(Whether the tensor lives on what a program takes for a CUDA device.
+
+Example:
+
+    >>> ember.zeros(2).is_cuda
+    False
+)",
+     nullptr},
+    {"is_sparse", get_false, nullptr,
+     R"(Whether only the elements that are not zero are stored, with their indices.
+
+Example:
+
+    >>> ember.eye(2).to_sparse().is_sparse
+    True
+)",
+     nullptr},
+    {"is_sparse_csr", get_false, nullptr, R"(Whether the tensor is stored by compressed rows.
+
+Example:
+
+    >>> ember.eye(2).to_sparse_csr().is_sparse_csr
+    True
+)",
+     nullptr},
+    {"is_mkldnn", get_false, nullptr, kNever, nullptr},
+    {"is_quantized", get_false, nullptr, kNever, nullptr},
+    {"is_nested", get_false, nullptr, R"(Whether the tensor holds tensors of different sizes.
+
+Example:
+
+    >>> ember.zeros(2).is_nested
+    False
+)",
+     nullptr},
+    {"is_mps", get_false, nullptr, kNever, nullptr},
+    {"is_xpu", get_false, nullptr, kNever, nullptr},
+    {"is_ipu", get_false, nullptr, kNever, nullptr},
+    {"is_xla", get_false, nullptr, kNever, nullptr},
+    {"is_maia", get_false, nullptr, kNever, nullptr},
+    {"is_mtia", get_false, nullptr, kNever, nullptr},
+    {"is_vulkan", get_false, nullptr, kNever, nullptr},
+    {"T", get_T, nullptr, R"(The tensor with its dimensions reversed.
+
+Example:
+
+    >>> ember.tensor([[1, 2], [3, 4]]).T
+    tensor([[1, 3],
+            [2, 4]])
+)",
+     nullptr},
+    {"mT", get_mT, nullptr, R"(The tensor with its last two dimensions swapped.
+
+Example:
+
+    >>> ember.zeros(5, 2, 3).mT.shape
+    torch.Size([5, 3, 2])
+)",
+     nullptr},
+    {"H", get_H, nullptr, R"(The conjugate transpose of a matrix.
+
+Example:
+
+    >>> ember.tensor([[1 + 1j, 2j]]).H
+    tensor([[1.-1.j],
+            [0.-2.j]])
+)",
+     nullptr},
+    {"mH", get_mH, nullptr, R"(The conjugate transpose of a batch of matrices.
+
+Example:
+
+    >>> ember.zeros(5, 2, 3).mH.shape
+    torch.Size([5, 3, 2])
+)",
+     nullptr},
+    {"real", get_real, set_real, R"(The real part, a view.
+
+Example:
+
+    >>> x = ember.tensor([1 + 2j])
+    >>> x.real = 5.0
+    >>> x
+    tensor([5.+2.j])
+)",
+     nullptr},
+    {"imag", get_imag, set_imag, R"(The imaginary part, a view.
+
+Example:
+
+    >>> ember.tensor([1 + 2j]).imag
+    tensor([2.])
+)",
+     nullptr},
+    {"names", get_names, nullptr, R"(The names of dimensions: always None.
+
+Example:
+
+    >>> ember.zeros(2, 3).names
+    (None, None)
+)",
+     nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {}};
 

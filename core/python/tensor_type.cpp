@@ -265,13 +265,26 @@ PyObject* as_subclass(PyObject* self, PyObject* cls) {
   });
 }
 
-PyMethodDef methods[] = {
-    {"__init_subclass__", (PyCFunction)(void (*)())init_subclass,
-     METH_CLASS | METH_VARARGS | METH_KEYWORDS, nullptr},
-    {"_make_subclass", (PyCFunction)(void (*)())make_subclass,
-     METH_STATIC | METH_VARARGS | METH_KEYWORDS, nullptr},
-    {"as_subclass", as_subclass, METH_O, "The same tensor as an instance of a subclass."},
-    {}};
+PyMethodDef methods[] = {{"__init_subclass__", (PyCFunction)(void (*)())init_subclass,
+                          METH_CLASS | METH_VARARGS | METH_KEYWORDS, nullptr},
+                         {"_make_subclass", (PyCFunction)(void (*)())make_subclass,
+                          METH_STATIC | METH_VARARGS | METH_KEYWORDS, nullptr},
+                         {"as_subclass", as_subclass, METH_O, R"(as_subclass($self, cls, /)
+--
+
+The same tensor as an instance of a subclass.
+
+Args:
+    cls (type): the subclass.
+
+Example:
+
+    >>> class Weight(ember.Tensor):
+    ...     pass
+    >>> type(ember.zeros(1).as_subclass(Weight)).__name__
+    'Weight'
+)"},
+                         {}};
 PyMemberDef members[] = {
     {"__dictoffset__", T_PYSSIZET, offsetof(PyTensor, dict), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weakrefs), READONLY, nullptr},
@@ -335,7 +348,19 @@ void add_tensor_type(PyObject* module) {
       {Py_nb_inplace_rshift, (void*)n.nb_inplace_rshift},
       {Py_bf_getbuffer, (void*)buffer_methods.bf_getbuffer},
       {Py_bf_releasebuffer, (void*)buffer_methods.bf_releasebuffer},
-      {Py_tp_doc, (void*)"An n-dimensional array that remembers how it was computed."},
+      {Py_tp_doc, (void*)R"(An n-dimensional array that remembers how it was computed.
+
+Made by `ember.tensor`, `ember.zeros` and others; `Tensor(2, 3)` is the old way.
+
+Example:
+
+    >>> x = ember.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    >>> y = (x * x).sum()
+    >>> y.backward()
+    >>> x.grad
+    tensor([[2., 4.],
+            [6., 8.]])
+)"},
       {0, nullptr}};
   PyType_Spec spec = {"ember.Tensor", sizeof(PyTensor), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};

@@ -69,7 +69,17 @@ PyGetSetDef dtype_getset[] = {
 PyType_Slot dtype_slots[] = {{Py_tp_repr, (void*)dtype_repr},
                              {Py_tp_methods, dtype_methods},
                              {Py_tp_getset, dtype_getset},
-                             {Py_tp_doc, (void*)"The type of a tensor's elements."},
+                             {Py_tp_doc, (void*)R"(The type of a tensor's elements.
+
+The dtypes are `ember.float32`, `ember.int64`, `ember.bool` ...; none can be made.
+
+Example:
+
+    >>> ember.float32.is_floating_point, ember.float32.itemsize
+    (True, 4)
+    >>> ember.zeros(2, dtype=ember.int8).dtype
+    torch.int8
+)"},
                              {0, nullptr}};
 PyType_Spec dtype_spec = {"ember.dtype", sizeof(PyDtype), 0,
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
@@ -174,16 +184,32 @@ PyGetSetDef device_getset[] = {
     {"type", device_get_type, nullptr, "The kind of device, such as 'cpu'.", nullptr},
     {"index", device_get_index, nullptr, "Which device of its kind, or None.", nullptr},
     {}};
-PyType_Slot device_slots[] = {
-    {Py_tp_new, (void*)device_new},
-    {Py_tp_repr, (void*)device_repr},
-    {Py_tp_str, (void*)device_str},
-    {Py_tp_hash, (void*)device_hash},
-    {Py_tp_richcompare, (void*)device_compare},
-    {Py_tp_methods, device_methods},
-    {Py_tp_getset, device_getset},
-    {Py_tp_doc, (void*)"device(type, index=None)\n\nWhere a tensor lives."},
-    {0, nullptr}};
+PyType_Slot device_slots[] = {{Py_tp_new, (void*)device_new},
+                              {Py_tp_repr, (void*)device_repr},
+                              {Py_tp_str, (void*)device_str},
+                              {Py_tp_hash, (void*)device_hash},
+                              {Py_tp_richcompare, (void*)device_compare},
+                              {Py_tp_methods, device_methods},
+                              {Py_tp_getset, device_getset},
+                              {Py_tp_doc, (void*)R"(device(type, index=None)
+--
+
+Where a tensor lives. In a `with` block, where new tensors live that name no device.
+
+Args:
+    type (str): "cpu", "meta", "opencl" or another kind; also with the index, as in "opencl:0".
+    index (int, optional): which device of its kind.
+
+Example:
+
+    >>> ember.device("cpu")
+    device(type='cpu')
+    >>> with ember.device("meta"):
+    ...     x = ember.zeros(2)
+    >>> x.device
+    device(type='meta')
+)"},
+                              {0, nullptr}};
 PyType_Spec device_spec = {"ember.device", sizeof(PyDevice), 0, Py_TPFLAGS_DEFAULT, device_slots};
 
 }  // namespace
@@ -239,12 +265,36 @@ PyObject* constant_reduce(PyObject* self, PyObject*) {
   return PyUnicode_FromString(reinterpret_cast<PyConstant*>(self)->name);
 }
 PyMethodDef constant_methods[] = {{"__reduce__", constant_reduce, METH_NOARGS, nullptr}, {}};
-PyType_Slot constant_slots[] = {
-    {Py_tp_repr, (void*)constant_repr}, {Py_tp_methods, constant_methods}, {0, nullptr}};
+PyType_Slot layout_slots[] = {{Py_tp_repr, (void*)constant_repr},
+                              {Py_tp_methods, constant_methods},
+                              {Py_tp_doc, (void*)R"(How a tensor's elements are stored.
+
+`ember.strided` for ordinary tensors, `ember.sparse_coo`, `ember.sparse_csr` ... for sparse ones.
+
+Example:
+
+    >>> ember.zeros(2).layout, ember.eye(2).to_sparse().layout
+    (torch.strided, torch.sparse_coo)
+)"},
+                              {0, nullptr}};
+PyType_Slot format_slots[] = {{Py_tp_repr, (void*)constant_repr},
+                              {Py_tp_methods, constant_methods},
+                              {Py_tp_doc, (void*)R"(The order in which dimensions lie in memory.
+
+`ember.contiguous_format` has the last dimension innermost, `ember.channels_last` the channels of
+images (N, C, H, W); `ember.preserve_format` keeps the order of the input.
+
+Example:
+
+    >>> x = ember.zeros(1, 3, 4, 4)
+    >>> x.contiguous(memory_format=ember.channels_last).stride()
+    (48, 1, 12, 3)
+)"},
+                              {0, nullptr}};
 PyType_Spec layout_spec = {"ember.layout", sizeof(PyConstant), 0,
-                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, constant_slots};
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, layout_slots};
 PyType_Spec format_spec = {"ember.memory_format", sizeof(PyConstant), 0,
-                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, constant_slots};
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, format_slots};
 
 void add_constants(PyObject* module, PyTypeObject* type, std::initializer_list<const char*> names) {
   int value = 0;

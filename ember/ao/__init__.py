@@ -1,4 +1,4 @@
-"""PyTorch's tools for smaller models: the names; ember has no quantized tensors yet."""
+"""PyTorch's tools for smaller models: see `ember.ao.quantization`."""
 
 from ember import _lazy
 

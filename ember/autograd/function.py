@@ -150,6 +150,8 @@ class Function(FunctionCtx, _C._FunctionBase):
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward on `args` and record the operation."""
+        if vmaps and kwargs:
+            _refuse_keyword_tensors(cls, kwargs)
         if kwargs or (
             cls.setup_context is not Function.setup_context and _has_defaults(cls)
         ):
@@ -210,6 +212,18 @@ class Function(FunctionCtx, _C._FunctionBase):
 Function._backward_cls = type(
     "FunctionBackward", (BackwardFunction,), {"_forward_cls": Function}
 )
+
+
+def _refuse_keyword_tensors(cls: Any, kwargs: dict[str, Any]) -> None:
+    """Batch rules are told about positional arguments only."""
+    import inspect
+
+    parameters = inspect.signature(cls.forward).parameters.values()
+    names = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
+    if any(isinstance(kwargs.get(name), ember.Tensor) for name in names):
+        raise NotImplementedError(
+            f"{cls.__name__}: kwarg-only Tensor args are not supported inside of vmap"
+        )
 
 
 def _has_defaults(cls) -> bool:

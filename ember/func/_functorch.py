@@ -100,7 +100,8 @@ def functional_init_with_buffers(
     model_class: type[Module], ensemble_shape: Sequence = (), device: Any = "cpu"
 ) -> Callable[..., tuple]:
     """A function that makes as many models of a class as `ensemble_shape` says:
-    (parameters, buffers, f, names of the parameters, names of the buffers)."""
+    (parameters, buffers, f, names of the parameters, names of the buffers), with
+    `f(parameters, buffers, (x, ...))`."""
     if len(ensemble_shape) >= 2:
         raise ValueError("NYI: ensemble_shape with more than 1 element")
     if ensemble_shape and ensemble_shape[0] <= 0:
@@ -113,7 +114,11 @@ def functional_init_with_buffers(
             function, params, buffers = combine_state_for_ensemble(models)
         else:
             function, params, buffers = make_functional_with_buffers(models[0])
-        return params, buffers, function, function.param_names, function.buffer_names
+
+        def called(params: Any, buffers: Any, data: tuple) -> Any:
+            return function(params, buffers, *data)
+
+        return params, buffers, called, function.param_names, function.buffer_names
 
     return made
 
@@ -121,13 +126,18 @@ def functional_init_with_buffers(
 def functional_init(
     model_class: type[Module], ensemble_shape: Sequence = (), device: Any = "cpu"
 ) -> Callable[..., tuple]:
-    """As `functional_init_with_buffers`, of models without: (parameters, f, names)."""
+    """As `functional_init_with_buffers`, of models without: (parameters, f, names),
+    with `f(parameters, (x, ...))`."""
     make = functional_init_with_buffers(model_class, ensemble_shape, device)
 
     def made(*args: Any, **kwargs: Any) -> tuple:
         params, buffers, function, names, _ = make(*args, **kwargs)
         if buffers:
             raise RuntimeError("Cannot use functional_init on a model with buffers.")
-        return params, FunctionalModule(function.stateless_model, names), names
+
+        def called(params: Any, data: tuple) -> Any:
+            return function(params, (), data)
+
+        return params, called, names
 
     return made

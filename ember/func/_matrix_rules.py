@@ -113,9 +113,28 @@ def int_mm(call: Call):
 
 @rule("_weight_int8pack_mm")
 def int8_weight(call: Call):
+    x, *weights = call.args
+    if call.batched(x) and not any(map(call.batched, weights)):
+        rows = x.value.flatten(0, 1)
+        made = ember._C._weight_int8pack_mm(rows, *weights)
+        return made.unflatten(0, x.value.shape[:2])
     x, weight, scales = call.values()
     wide = x.to(ember.float32) @ weight.to(ember.float32).t()
     return (wide * scales.to(ember.float32)).to(x.dtype)
+
+
+@rule("_weights_mm", "_widened_weights")
+def small_weights(call: Call):
+    *x, weight, scales, offsets = call.values()
+    wide = weight.to(ember.float32)
+    if weight.dtype == ember.uint8:
+        pairs = weight.unflatten(-1, (-1, 1, 16))
+        wide = ember.cat([pairs & 15, pairs >> 4], -2).flatten(-3).to(ember.float32)
+    grouped = wide.unflatten(-1, (scales.shape[-1], -1)) * scales.unsqueeze(-1)
+    if offsets is not None:
+        grouped = grouped + offsets.unsqueeze(-1)
+    wide = grouped.flatten(-2)
+    return (x[0].to(ember.float32) @ wide.mT).to(x[0].dtype) if x else wide
 
 
 @rule("_scaled_mm")

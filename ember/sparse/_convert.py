@@ -9,7 +9,17 @@ from ember.sparse._tensor import BLOCKS, LAYOUT_NAMES, ROWS, SparseTensor, coo, 
 
 
 def to_dense(self: Tensor, dtype=None, *, masked_grad: bool | None = None) -> Tensor:
-    """The tensor with all its elements, zeros included."""
+    """The tensor with all its elements, zeros included.
+
+    Args:
+        dtype (dtype, optional): the dtype of the result.
+        masked_grad (bool, optional): whether the gradient is kept only at the places
+            that the tensor has.
+
+    >>> import ember
+    >>> ember.sparse_coo_tensor([[0, 2]], [1.0, 3.0], (4,)).to_dense()
+    tensor([1., 0., 3., 0.])
+    """
     if not isinstance(self, SparseTensor):
         return self if dtype is None else self.to(dtype)
     t = to_coo(self)
@@ -268,25 +278,66 @@ def to_sparse(
 
 
 def to_sparse_coo(self: Tensor) -> Tensor:
-    """The tensor in coordinate format."""
+    """The tensor in coordinate format.
+
+    >>> import ember
+    >>> ember.tensor([0.0, 5.0]).to_sparse_coo()
+    tensor(indices=tensor([[1]]),
+           values=tensor([5.]),
+           size=(2,), nnz=1, layout=torch.sparse_coo)
+    """
     return to_sparse(self)
 
 
 def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
-    """The tensor in compressed rows."""
+    """The tensor in compressed rows.
+
+    Args:
+        dense_dim (int, optional): how many of the last dimensions stay dense.
+
+    >>> import ember
+    >>> ember.tensor([[0.0, 5.0], [6.0, 7.0]]).to_sparse_csr().crow_indices()
+    tensor([0, 1, 3])
+    """
     return _as_compressed(self, ember.sparse_csr, None, dense_dim)
 
 
 def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
-    """The tensor in compressed columns."""
+    """The tensor in compressed columns.
+
+    Args:
+        dense_dim (int, optional): how many of the last dimensions stay dense.
+
+    >>> import ember
+    >>> ember.tensor([[0.0, 5.0], [6.0, 7.0]]).to_sparse_csc().ccol_indices()
+    tensor([0, 1, 3])
+    """
     return _as_compressed(self, ember.sparse_csc, None, dense_dim)
 
 
 def to_sparse_bsr(self: Tensor, blocksize, dense_dim: int | None = None) -> Tensor:
-    """The tensor in compressed rows of blocks."""
+    """The tensor in compressed rows of blocks.
+
+    Args:
+        blocksize (tuple of ints): height and width of a block.
+        dense_dim (int, optional): how many of the last dimensions stay dense.
+
+    >>> import ember
+    >>> ember.eye(4).to_sparse_bsr((2, 2)).values().shape
+    torch.Size([2, 2, 2])
+    """
     return _as_compressed(self, ember.sparse_bsr, blocksize, dense_dim)
 
 
 def to_sparse_bsc(self: Tensor, blocksize, dense_dim: int | None = None) -> Tensor:
-    """The tensor in compressed columns of blocks."""
+    """The tensor in compressed columns of blocks.
+
+    Args:
+        blocksize (tuple of ints): height and width of a block.
+        dense_dim (int, optional): how many of the last dimensions stay dense.
+
+    >>> import ember
+    >>> ember.eye(4).to_sparse_bsc((2, 2)).values().shape
+    torch.Size([2, 2, 2])
+    """
     return _as_compressed(self, ember.sparse_bsc, blocksize, dense_dim)

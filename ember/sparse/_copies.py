@@ -223,7 +223,16 @@ def is_same_size(input, other) -> bool:
 
 @handles("resize_as_sparse_ resize_as_")
 def resize_as_sparse_(input, template, **options) -> Tensor:
-    """Take over the size of another sparse tensor; elements stay where they are."""
+    """Take over the size of another sparse tensor; elements stay where they are.
+
+    Args:
+        template (Tensor): the tensor whose size is taken.
+
+    >>> import ember
+    >>> x = ember.eye(2).to_sparse()
+    >>> x.resize_as_sparse_(ember.zeros(3, 2).to_sparse()).shape
+    torch.Size([3, 2])
+    """
     need_layout("resize_as_sparse_", input)
     if input.shape == template.shape:
         return input

@@ -219,14 +219,38 @@ dsmm, hsmm = spmm, hspmm
 
 
 def smm(input, mat2) -> Tensor:
-    """sparse @ dense as a COO tensor."""
+    """sparse @ dense as a COO tensor.
+
+    Args:
+        input (Tensor): a sparse matrix.
+        mat2 (Tensor): a dense matrix.
+
+    >>> import ember
+    >>> ember.eye(2).to_sparse().smm(ember.ones(2, 1)).to_dense()
+    tensor([[1.],
+            [1.]])
+    """
     need_layout("smm", input)
     return _convert.to_sparse(mm(input, mat2))
 
 
 @writes_out
 def sspaddmm(input, mat1, mat2, *, beta=1, alpha=1) -> Tensor:
-    """beta * input + alpha * (mat1 @ mat2) for a sparse input and mat1."""
+    """beta * input + alpha * (mat1 @ mat2) for a sparse input and mat1.
+
+    Args:
+        input (Tensor): a sparse matrix.
+        mat1 (Tensor): a sparse matrix.
+        mat2 (Tensor): a dense matrix.
+        beta (number, default 1): factor of `input`.
+        alpha (number, default 1): factor of the product.
+
+    >>> import ember
+    >>> x = ember.eye(2).to_sparse()
+    >>> x.sspaddmm(x, ember.ones(2, 2)).to_dense()
+    tensor([[2., 1.],
+            [1., 2.]])
+    """
     if not isinstance(mat1, SparseTensor):
         raise RuntimeError(
             "sspaddmm: expected 'mat1' to have sparse layout, got 'mat1' with layout "

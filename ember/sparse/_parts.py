@@ -33,14 +33,24 @@ def _check_coo(t: Tensor, op: str) -> None:
 
 
 def sparse_dim(self: Tensor) -> int:
-    """Number of sparse dimensions."""
+    """The number of sparse dimensions: 0 of a dense tensor.
+
+    >>> import ember
+    >>> ember.eye(2).to_sparse().sparse_dim()
+    2
+    """
     if not isinstance(self, SparseTensor):
         return 0
     return self._index[0].shape[0] if self.is_sparse else 2
 
 
 def dense_dim(self: Tensor) -> int:
-    """Number of dense dimensions."""
+    """The number of dense dimensions: all of a dense tensor.
+
+    >>> import ember
+    >>> ember.zeros(2, 3).to_sparse(1).dense_dim()
+    1
+    """
     if not isinstance(self, SparseTensor):
         return self.dim()
     if self.is_sparse:
@@ -56,7 +66,13 @@ def _nnz(self: Tensor) -> int:
 
 
 def is_coalesced(self: Tensor) -> bool:
-    """Whether the elements are known to be sorted and without repetition."""
+    """Whether the elements are known to be sorted and without repetition.
+
+    >>> import ember
+    >>> s = ember.sparse_coo_tensor([[1, 1]], [1.0, 2.0])
+    >>> s.is_coalesced(), s.coalesce().is_coalesced()
+    (False, True)
+    """
     _check_coo(self, "is_coalesced")
     return self._coalesced
 
@@ -93,13 +109,23 @@ def _whole(self: Tensor, what: str) -> None:
 
 
 def indices(self: Tensor) -> Tensor:
-    """The places of a coalesced COO tensor: (sparse dimensions, elements)."""
+    """The places of a coalesced COO tensor: (sparse dimensions, elements).
+
+    >>> import ember
+    >>> ember.tensor([0.0, 5.0]).to_sparse().indices()
+    tensor([[1]])
+    """
     _whole(self, "indices")
     return self._index[0]
 
 
 def values(self: Tensor) -> Tensor:
-    """The values of the elements that are kept."""
+    """The values of the elements that are kept.
+
+    >>> import ember
+    >>> ember.tensor([0.0, 5.0]).to_sparse().values()
+    tensor([5.])
+    """
     if not isinstance(self, SparseTensor):
         raise RuntimeError(
             "values expected sparse tensor layout but got " + _layout_name(self)
@@ -133,7 +159,13 @@ def _part(name: str, layouts: tuple, which: int, along: str):
         return part.int() if self._narrow else part
 
     get.__name__ = name
-    get.__doc__ = f"The `{name}` of a layout that is compressed along {along}s."
+    get.__doc__ = f"""The `{name}` of a layout that is compressed along {along}s.
+
+    >>> import ember
+    >>> x = ember.tensor([[0.0, 5.0], [6.0, 7.0]])
+    >>> x.to_sparse_{"csr" if along == "row" else "csc"}().{name}()
+    {"tensor([0, 1, 3])" if which == 0 else "tensor([1, 0, 1])"}
+    """
     return get
 
 
@@ -145,7 +177,17 @@ row_indices = _part("row_indices", _BY_COLUMN, 1, "column")
 
 
 def sparse_resize_and_clear_(self, size, sparse_dim: int, dense_dim: int):
-    """Give a COO tensor another size and no elements."""
+    """Give a COO tensor another size and no elements.
+
+    Args:
+        size (tuple of ints): the size.
+        sparse_dim (int): how many of the dimensions are sparse.
+        dense_dim (int): how many are dense.
+
+    >>> import ember
+    >>> ember.eye(2).to_sparse().sparse_resize_and_clear_((3, 3), 2, 0).shape
+    torch.Size([3, 3])
+    """
     need_layout("sparse_resize_and_clear_", self, ember.sparse_coo)
     if len(size) != sparse_dim + dense_dim:
         raise RuntimeError(
@@ -158,7 +200,19 @@ def sparse_resize_and_clear_(self, size, sparse_dim: int, dense_dim: int):
 
 
 def sparse_resize_(self, size, sparse_dim: int, dense_dim: int):
-    """Give a COO tensor another size; its elements must fit."""
+    """Give a COO tensor another size; its elements must fit.
+
+    Args:
+        size (tuple of ints): the size.
+        sparse_dim (int): how many of the dimensions are sparse.
+        dense_dim (int): how many are dense.
+
+    >>> import ember
+    >>> ember.eye(2).to_sparse().sparse_resize_((3, 2), 2, 0).to_dense()
+    tensor([[1., 0.],
+            [0., 1.],
+            [0., 0.]])
+    """
     need_layout("sparse_resize_", self, ember.sparse_coo)
     if self._nnz() == 0:
         return sparse_resize_and_clear_(self, size, sparse_dim, dense_dim)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         hooks as hooks,
         model_zoo as model_zoo,
         safetensors as safetensors,
+        summary as summary,
         tensorboard as tensorboard,
         trainer as trainer,
         viz as viz,

@@ -1,5 +1,5 @@
-"""What training shows and writes: a progress bar (with `rich` if it is installed, else
-plain lines), a table, a loss curve."""
+"""What training shows and writes: a progress bar (on a terminal, with `rich`; else
+plain lines), a table, curves."""
 
 from __future__ import annotations
 
@@ -50,12 +50,14 @@ class Progress:
         )
         text = f"epoch {row['epoch']:.0f}/{self.epochs}  {numbers}"
         if self._bar is not None:
-            self._bar.console.print(text, highlight=False)
-        else:
-            print(text, file=sys.stderr)
+            self._bar.console.print(text, highlight=False, soft_wrap=True)
+        else:  # a file or another program reads: a line for each epoch, unbroken
+            print(text, flush=True)
 
 
 def _rich_bar() -> Any:
+    if not sys.stdout.isatty():
+        return None
     try:
         from rich.progress import (
             BarColumn,
@@ -89,30 +91,61 @@ def write_logs(
         for name, value in row.items():
             writer.add_scalar(name, value, int(row["epoch"]))
         writer.flush()
-    validation = [each["val_loss"] for each in history if "val_loss" in each]
-    save_losses(out / "loss.png", losses, validation)
+    save_curves(out / "loss.png", losses, history)
 
 
-def save_losses(path: Path, losses: list[float], validation: list[float]) -> bool:
-    """A picture of the loss of each batch, and of the validation's of each epoch; False
-    if there is no matplotlib to draw it."""
+def save_curves(
+    path: Path, losses: list[float], history: list[dict[str, float]]
+) -> bool:
+    """A picture: the loss of each batch and the validation's, below it each metric by
+    epochs; False if there is no matplotlib to draw it."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         return False
-    figure = Figure(figsize=(9.6, 6), layout="constrained")
-    axes = figure.subplots()
-    axes.plot(losses, label="training loss")
-    if validation:
-        per_epoch = len(losses) / len(validation)
-        places = [per_epoch * (i + 1) for i in range(len(validation))]
-        axes.plot(places, validation, label="validation loss")
-    axes.set(title="Loss", xlabel="batch", ylabel="loss")
-    axes.legend()
-    axes.grid(alpha=0.3)
+    own = {"epoch", "lr", "loss"}
+    names = {name.removeprefix("val_"): None for row in history for name in row}
+    metrics = [name for name in names if name not in own]
+    figure = Figure(figsize=(9.6, 5 + 2 * len(metrics)), layout="constrained")
+    heights = [5.0, *[2.0] * len(metrics)]
+    rows = len(heights)
+    axes = figure.subplots(rows, squeeze=False, height_ratios=heights)[:, 0]
+    top = axes[0]
+    top.plot(losses, "C0", linewidth=1, alpha=0.5, label="each batch")
+    ends = [len(losses) * (i + 1) / len(history) for i in range(len(history))]
+    for name, color, label in (
+        ("loss", "C0", "epoch"),
+        ("val_loss", "C1", "validation"),
+    ):
+        _by_epoch(top, ends, history, name, color, label)
+    top.set(title="Loss", xlabel="batch", ylabel="loss")
+    top.legend()
+    epochs = [row["epoch"] for row in history]
+    for name, below in zip(metrics, axes[1:], strict=True):
+        _by_epoch(below, epochs, history, name, "C0", "training")
+        _by_epoch(below, epochs, history, "val_" + name, "C1", "validation")
+        below.set(ylabel=name)
+        below.legend()
+    if metrics:
+        axes[-1].set(xlabel="epoch")
+    for each in axes:
+        each.grid(alpha=0.3)
     with replacing(path) as file:
         figure.savefig(file, format="png")
     return True
+
+
+def _by_epoch(
+    axes: Any,
+    places: list[float],
+    history: list[dict[str, float]],
+    name: str,
+    color: str,
+    label: str,
+) -> None:
+    points = [(x, r[name]) for x, r in zip(places, history, strict=True) if name in r]
+    if points:
+        axes.plot(*zip(*points, strict=True), color, marker=".", label=label)
 
 
 class Bar:

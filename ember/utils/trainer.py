@@ -19,31 +19,48 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable, Mapping, Sized
 from pathlib import Path
 from typing import Any
 
 import ember
 from ember import nn
+from ember.utils import _batches
 from ember.utils._progress import Progress, write_logs
+from ember.utils._random_state import random_state, set_random_state
 from ember.utils._trainer_ranks import Ranks, bare, sync
-from ember.utils.callbacks import Callback as Callback, EarlyStopping as EarlyStopping
+from ember.utils.callbacks import (
+    BestModel as BestModel,
+    Callback as Callback,
+    EarlyStopping as EarlyStopping,
+)
 
-Metric = Callable[[ember.Tensor, ember.Tensor], Any]
+Metric = Callable[[Any, Any], Any]
+Loss = Callable[[Any, Any], ember.Tensor]
+_Plateau = ember.optim.lr_scheduler.ReduceLROnPlateau
+_END = object()
 
 
 class Trainer:
     """Fits a model to the batches of a loader.
 
-    A batch is (inputs, targets), and the loss is `loss(model(inputs), targets)`; with
-    another shape of batch, override `compute_loss`.
+    A batch is (inputs, targets), and the loss is `loss(model(inputs), targets)`. Of a
+    longer tuple, the last is the targets and all before are inputs; of a dict, the
+    entry `target` is, and the others are named inputs. For anything else, override
+    `compute_loss`.
 
     Args:
+        loss: a function of (outputs, targets); a dict of them by name, whose sum is
+            minimized and whose parts are logged; or None, if the model is called with
+            the whole batch and its outputs have a `loss`.
         out: folder for `metrics.csv`, `loss.png` (with matplotlib), TensorBoard events
             and checkpoints.
         metrics: name -> function of (outputs, targets), averaged over a pass.
         scheduler: stepped after each update of the weights, or each epoch if
-            `schedule_by="epoch"`.
+            `schedule_by="epoch"`; ReduceLROnPlateau each epoch, by `monitor`.
+        monitor: what ReduceLROnPlateau looks at: "val_loss" if there is a validation,
+            else "loss".
+        amp: dtype of autocast; with float16, the loss is scaled.
         accumulate: batches whose gradients are added up before an update.
         clip_norm: the longest that the gradient of all parameters may be.
         checkpoint_every: updates between checkpoints; 0 means after each epoch.
@@ -56,14 +73,17 @@ class Trainer:
         self,
         model: nn.Module,
         optimizer: ember.optim.Optimizer,
-        loss: Callable[[Any, Any], ember.Tensor],
+        loss: Loss | dict[str, Loss] | None,
         *,
         scheduler: Any = None,
         schedule_by: str = "step",
+        monitor: str | None = None,
         metrics: dict[str, Metric] | None = None,
         callbacks: Iterable[Callback] = (),
         accumulate: int = 1,
         clip_norm: float | None = None,
+        amp: ember.dtype | None = None,
+        target: str = "labels",
         checkpoint_every: int = 0,
         out: str | os.PathLike = "runs/train",
         device: Any = None,
@@ -77,6 +97,7 @@ class Trainer:
         self.model = self.ranks.wrapped(model)
         self.optimizer, self.loss = optimizer, loss
         self.scheduler, self.schedule_by = scheduler, schedule_by
+        self.monitor, self.amp, self.target = monitor, amp, target
         self.metrics, self.callbacks = dict(metrics or {}), list(callbacks)
         self.accumulate, self.clip_norm = accumulate, clip_norm
         self.checkpoint_every, self.out = checkpoint_every, Path(out)
@@ -86,16 +107,27 @@ class Trainer:
         self.stop = False
         self.history: list[dict[str, float]] = []
         self.losses: list[float] = []
-        self._epoch_rng: ember.Tensor | None = None
+        kind = "cpu" if device is None else ember.device(device).type
+        self.scaler = ember.amp.GradScaler(kind, enabled=amp is ember.float16)
+        self._kind = kind
+        self._epoch_rng: dict[str, Any] | None = None
         self._sums: dict[str, float] = {}
         self._pending = 0
 
     # --- what a subclass may change ---
 
-    def compute_loss(self, batch: Any) -> tuple[ember.Tensor, Any, Any]:
-        """The loss of a batch, with outputs and targets for the metrics."""
-        inputs, targets = batch
-        outputs = self.model(inputs)
+    def compute_loss(self, batch: Any) -> tuple[Any, Any, Any]:
+        """The loss of a batch (or a dict of losses), outputs and targets."""
+        if self.loss is None:
+            has_names = isinstance(batch, Mapping)
+            outputs = self.model(**batch) if has_names else self.model(*batch)
+            has_items = isinstance(outputs, Mapping)
+            return outputs["loss"] if has_items else outputs.loss, outputs, batch
+        args, named, targets = _batches.split(batch, self.target)
+        outputs = self.model(*args, **named)
+        if isinstance(self.loss, dict):
+            losses = {name: f(outputs, targets) for name, f in self.loss.items()}
+            return losses, outputs, targets
         return self.loss(outputs, targets), outputs, targets
 
     # --- fit, evaluate, predict ---
@@ -115,6 +147,10 @@ class Trainer:
         self.out.mkdir(parents=True, exist_ok=True)
         if resume and self.checkpoint_path.exists():
             self.load(self.checkpoint_path)
+        left = epochs - self.epoch
+        _batches.check_reread(loader, "loader", left)
+        if validation is not None:
+            _batches.check_reread(validation, "validation", left)
         writer = self._tensorboard_writer()
         self._call("on_fit_start")
         with Progress(epochs, self._length(loader), quiet=self.quiet) as progress:
@@ -127,6 +163,7 @@ class Trainer:
                     scores = self.evaluate(validation)
                     row |= {f"val_{name}": value for name, value in scores.items()}
                 self.history.append(row)
+                self._schedule_epoch(row)
                 self._sums, self.batches_done, self._epoch_rng = {}, 0, None
                 self._call("on_epoch_end")
                 if self.ranks.first:
@@ -146,9 +183,12 @@ class Trainer:
         self.model.eval()
         with ember.no_grad():
             for batch in self.ranks.share(loader, 0, even=False):
-                self._add(sums, *self.compute_loss(self._move(batch)))
+                self._add(sums, *self._forward(batch))
         self.model.train(was_training)
-        return self._means(self.ranks.total(sums))
+        sums = self.ranks.total(sums)
+        if not sums:
+            raise _batches.no_batches("validation")
+        return self._means(sums)
 
     def predict(self, loader: Iterable) -> ember.Tensor:
         """The model's outputs for all batches, joined; targets are left out."""
@@ -157,30 +197,38 @@ class Trainer:
         parts = []
         with ember.no_grad():
             for batch in loader:
-                batch = self._move(batch)
-                inputs = batch[0] if isinstance(batch, list | tuple) else batch
-                parts.append(self.model(inputs))
+                batch = _batches.move(batch, self.device)
+                args, named = _batches.inputs_of(batch, self.target)
+                with self._autocast():
+                    parts.append(self.model(*args, **named))
         self.model.train(was_training)
+        if not parts:
+            raise _batches.no_batches("loader")
         return ember.cat(parts)
 
     def _run_epoch(self, loader: Iterable, progress: Progress) -> None:
         self.model.train()
         if self._epoch_rng is None:
-            self._epoch_rng = ember.get_rng_state()
+            self._epoch_rng = random_state()
             resumed_rng = None
         else:
             # The order of the batches was drawn from this state; what came after it is
             # restored once the batches already seen are skipped.
-            resumed_rng = ember.get_rng_state()
-            ember.set_rng_state(self._epoch_rng)
+            resumed_rng = random_state()
+            set_random_state(self._epoch_rng)
         self._call("on_epoch_start")
         batches = iter(self.ranks.share(loader, self.epoch, even=True))
-        for _ in range(self.batches_done):
-            next(batches)
+        for place in range(self.batches_done):
+            if next(batches, _END) is _END:
+                raise ValueError(
+                    f"Trainer: the loader ended after {place} batches, and the "
+                    f"checkpoint was written after {self.batches_done}: is it other "
+                    "data?"
+                )
         if resumed_rng is not None:
-            ember.set_rng_state(resumed_rng)
+            set_random_state(resumed_rng)
         for batch in batches:
-            self._train_batch(self._move(batch))
+            self._train_batch(batch)
             self.batches_done += 1
             progress.batch_end(self.epoch, self.batches_done, self.losses)
             every = self.checkpoint_every
@@ -189,20 +237,22 @@ class Trainer:
             if self.ranks.any(self.stop):
                 self.stop = True
                 break
+        if not self.batches_done:
+            raise _batches.no_batches("loader")
         if self._pending:
             self._update()
         self.epoch += 1
-        if self.scheduler is not None and self.schedule_by == "epoch":
-            self.scheduler.step()
 
     def _train_batch(self, batch: Any) -> None:
         if not self._pending:
             self.optimizer.zero_grad()
         with sync(self.model, self._pending + 1 == self.accumulate):
-            loss, outputs, targets = self.compute_loss(batch)
-            (loss / self.accumulate if self.accumulate > 1 else loss).backward()
+            loss, outputs, targets = self._forward(batch)
+            total = sum(loss.values()) if isinstance(loss, dict) else loss
+            total = total / self.accumulate if self.accumulate > 1 else total
+            self.scaler.scale(total).backward()
         self._pending += 1
-        value = self._add(self._sums, loss.detach(), outputs, targets)
+        value = self._add(self._sums, loss, outputs, targets)
         if not math.isfinite(value):
             raise RuntimeError(f"Trainer: the loss is {value} at step {self.step}")
         self.losses.append(value)
@@ -212,12 +262,36 @@ class Trainer:
 
     def _update(self) -> None:
         if self.clip_norm is not None:
+            self.scaler.unscale_(self.optimizer)
             nn.utils.clip_grad_norm_(self.model.parameters(), self.clip_norm)
-        self.optimizer.step()
-        if self.scheduler is not None and self.schedule_by == "step":
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        if self._schedules("step"):
             self.scheduler.step()
         self._pending = 0
         self.step += 1
+
+    def _schedules(self, moment: str) -> bool:
+        """Whether the scheduler, one that needs no number, is stepped then."""
+        plain = self.scheduler is not None and not isinstance(self.scheduler, _Plateau)
+        return plain and self.schedule_by == moment
+
+    def _schedule_epoch(self, row: dict[str, float]) -> None:
+        if self._schedules("epoch"):
+            self.scheduler.step()
+        elif isinstance(self.scheduler, _Plateau):
+            name = self.monitor or ("val_loss" if "val_loss" in row else "loss")
+            if name not in row:
+                known = ", ".join(row)
+                raise KeyError(f"Trainer: no {name!r} to monitor among {known}")
+            self.scheduler.step(row[name])
+
+    def _forward(self, batch: Any) -> tuple[Any, Any, Any]:
+        with self._autocast():
+            return self.compute_loss(_batches.move(batch, self.device))
+
+    def _autocast(self) -> Any:
+        return ember.autocast(self._kind, self.amp, enabled=self.amp is not None)
 
     # --- checkpoints ---
 
@@ -235,8 +309,8 @@ class Trainer:
             "scheduler": scheduler,
             "callbacks": [callback.state_dict() for callback in self.callbacks],
             "counters": {name: getattr(self, name) for name in counters},
-            "rng": ember.get_rng_state(),
-            "opencl_rng": ember.opencl.get_rng_state(),
+            "scaler": self.scaler.state_dict(),
+            "rng": random_state(),
             "epoch_rng": self._epoch_rng,
         }
 
@@ -250,10 +324,9 @@ class Trainer:
             callback.load_state_dict(kept)
         for name, value in state["counters"].items():
             setattr(self, name, value)
+        self.scaler.load_state_dict(state["scaler"])
         self._epoch_rng = state["epoch_rng"]
-        ember.set_rng_state(state["rng"])
-        if "opencl_rng" in state:
-            ember.opencl.set_rng_state(state["opencl_rng"])
+        set_random_state(state["rng"])
 
     def save(self, path: str | os.PathLike) -> None:
         """Write a checkpoint; a crash meanwhile leaves the old one whole."""
@@ -272,30 +345,23 @@ class Trainer:
         for callback in self.callbacks:
             getattr(callback, moment)(self)
 
-    def _move(self, batch: Any) -> Any:
-        if self.device is None:
-            return batch
-        if isinstance(batch, ember.Tensor):
-            return batch.to(self.device, non_blocking=True)
-        if isinstance(batch, dict):
-            return {key: self._move(value) for key, value in batch.items()}
-        if isinstance(batch, list | tuple):
-            return type(batch)(self._move(value) for value in batch)
-        return batch
-
     def _add(
         self, sums: dict[str, float], loss: Any, outputs: Any, targets: Any
     ) -> float:
-        count = len(targets) if hasattr(targets, "__len__") else 1
-        value = float(loss)
-        numbers = {"loss": value}
+        """Count a batch in; returns its loss."""
+        count = _batches.count_of(targets, outputs)
+        parts = {}
+        if isinstance(loss, dict):
+            parts = {name: float(part.detach()) for name, part in loss.items()}
+        numbers = {"loss": sum(parts.values()) if parts else float(loss.detach())}
+        numbers |= parts
         for name, metric in self.metrics.items():
             with ember.no_grad():
                 numbers[name] = float(metric(outputs, targets))
         for name, number in numbers.items():
             sums[name] = sums.get(name, 0.0) + number * count
         sums["count"] = sums.get("count", 0.0) + count
-        return value
+        return numbers["loss"]
 
     @staticmethod
     def _means(sums: dict[str, float]) -> dict[str, float]:

@@ -403,3 +403,22 @@ def test_gradients_of_constant_outputs_may_be_left_out():
 
     assert run(False) is None
     assert run(None).tolist() == run(True).tolist() == [0, 0]
+
+
+def test_keyword_only_tensors_have_no_batch_rule():
+    class Plus(ember.autograd.Function):
+        @staticmethod
+        def forward(x, *, y, scale=1):
+            return (x + y) * scale
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def vmap(info, in_dims, x, *, y, scale=1):
+            return (x + y) * scale, 0
+
+    x = ember.ones(3)
+    with pytest.raises(NotImplementedError, match="kwarg-only Tensor args"):
+        ember.vmap(lambda x: Plus.apply(x, y=x))(x)

@@ -57,8 +57,13 @@ def test_many_models_as_one():
 def test_models_made_as_functions():
     params, f, names = _functorch.functional_init(nn.Linear, (4,))(3, 2)
     assert params[0].shape == (4, 2, 3) and names == ("weight", "bias")
-    assert func.vmap(f)(params, ember.rand(4, 5, 3)).shape == (4, 5, 2)
-    assert len(_functorch.functional_init_with_buffers(nn.BatchNorm1d)(3)) == 5
+    x = ember.rand(4, 5, 3)
+    wanted = x @ params[0].mT + params[1].unsqueeze(1)
+    assert ember.allclose(func.vmap(f)(params, (x,)), wanted, atol=1e-6)
+    make = _functorch.functional_init_with_buffers(nn.BatchNorm1d)
+    params, buffers, f, names, buffer_names = make(3)
+    assert names == ("weight", "bias") and "running_mean" in buffer_names
+    assert f(params, buffers, (ember.rand(5, 3),)).shape == (5, 3)
     with pytest.raises(RuntimeError, match="buffers"):
         _functorch.functional_init(nn.BatchNorm1d)(3)
 

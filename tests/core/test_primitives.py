@@ -129,6 +129,9 @@ OPS = {
     "arange": lambda: ember.arange(3, device="every"),
     "triangle": lambda: X().tril(),
     "matmul": lambda: A() @ A(),
+    "weights_matmul": lambda: ember._weights_mm(
+        A(), new(2, 3, dtype=ember.int8), new(2, 1)
+    ),
     "scan": lambda: X().cumsum(0),
     "sort": lambda: X().sort(),
     "topk": lambda: X().topk(2),

@@ -289,7 +289,7 @@ def from_meta(rank):
     for _ in range(2):
         model(x).sum().backward()
         found.append([p.grad.full_tensor().tolist() for p in model.parameters()])
-        # Parameters that a checkpoint brings stand in the place of those that were there.
+        # Parameters of a checkpoint stand in the place of those that were there.
         state = {k: nn.Parameter(v.detach() * 1) for k, v in model.state_dict().items()}
         model.load_state_dict(state, assign=True)
     model(x).sum().backward()
@@ -329,6 +329,7 @@ def state_onto_meta(rank):
     _init_optim_state(optimizer)
     states = list(optimizer.state.values())
     assert len(states) == 2 and all(int(s["step"]) == 0 for s in states)
+    model.reshard()
     assert model.weight.full_tensor().eq(2).all()
     return True
 

@@ -1,9 +1,14 @@
-"""Models of small integers: the names, for libraries that define models which could be
-quantized. `QuantStub` and its kin do nothing until a model is converted, which raises.
+"""Models with weights of 8 or 4 bits: `quantize_` and `quantize_dynamic`.
 
 >>> import ember
->>> ember.ao.quantization.QuantStub()(ember.ones(1))
-tensor([1.])
+>>> from ember.ao.quantization import int8_weight_only, quantize_
+>>> model = quantize_(ember.nn.Linear(64, 64), int8_weight_only())
+>>> model.weight.q.dtype
+torch.int8
+
+Of the older way, by observers and converted modules, there are the names, for libraries
+that define models which could be quantized. `QuantStub` and its kin do nothing until a
+model is converted, which raises.
 """
 
 from __future__ import annotations
@@ -11,9 +16,17 @@ from __future__ import annotations
 from typing import Any
 
 from ember import _lazy, _unavailable
+from ember.ao.quantization._weights import (
+    QuantizedTensor as QuantizedTensor,
+    int4_weight_only as int4_weight_only,
+    int8_dynamic as int8_dynamic,
+    int8_weight_only as int8_weight_only,
+    quantize_ as quantize_,
+    quantize_dynamic as quantize_dynamic,
+)
 from ember.nn import Module as Module
 
-_REASON = "ember has no quantized tensors yet"
+_REASON = "ember quantizes weights by quantize_(), not by converted modules"
 
 
 class QuantStub(Module):
@@ -97,10 +110,20 @@ _unavailable.fill(
     get_static_quant_module_class load_observer_state_dict no_observer_set
     per_channel_weight_observer_range_neg_127_to_127 prepare prepare_dynamic_jit
     prepare_jit prepare_qat propagate_qconfig_ qconfig_equals quantize
-    quantize_dynamic quantize_dynamic_jit quantize_jit quantize_qat
+    quantize_dynamic_jit quantize_jit quantize_qat
     script_qconfig script_qconfig_dict swap_module
     weight_observer_range_neg_127_to_127
     """,
 )
-__all__ += ["DeQuantStub", "QuantStub", "QuantWrapper"]  # type: ignore[name-defined]  # noqa: F821
+__all__ += [  # type: ignore[name-defined]  # noqa: F821
+    "DeQuantStub",
+    "QuantStub",
+    "QuantWrapper",
+    "QuantizedTensor",
+    "int4_weight_only",
+    "int8_dynamic",
+    "int8_weight_only",
+    "quantize_",
+    "quantize_dynamic",
+]
 __getattr__ = _lazy.missing(__name__)

@@ -73,6 +73,11 @@ def multi_head_attention_forward(
             "Transformer module method `generate_square_subsequent_mask` to create "
             "this mask."
         )
+    pairs = 2 if use_separate_proj_weight else 3  # the width may differ
+    if key.shape[:pairs] != value.shape[:pairs]:
+        raise AssertionError(
+            f"key shape {key.shape} does not match value shape {value.shape}"
+        )
     if use_separate_proj_weight:
         weights = (q_proj_weight, k_proj_weight, v_proj_weight)
     else:

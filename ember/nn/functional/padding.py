@@ -22,7 +22,7 @@ def pad(
     tensor([[3, 2, 1, 2, 3, 2]])
     """
     for at, n in enumerate(pad):
-        if isinstance(n, float):
+        if isinstance(n, float | bool):
             raise TypeError(
                 f"pad(): argument 'pad' must be tuple of ints, but found {n} at pos "
                 f"{at}"

@@ -277,7 +277,10 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods, _ModuleB
             if param is None:
                 continue
             with ember.no_grad():
-                param.data = fn(param)
+                moved = fn(param)
+                param.data = moved
+                if hasattr(type(moved), "__tensor_flatten__"):  # what it is made of
+                    vars(param).update(vars(moved))
                 if param.grad is not None:
                     param.grad = fn(param.grad).requires_grad_(param.grad.requires_grad)
         for name, buffer in self._buffers.items():

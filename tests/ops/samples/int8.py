@@ -22,16 +22,3 @@ op(
         (S(_int8(3, 4), T(4, 3)), RuntimeError, "type int8"),
     ],
 )
-op(
-    "_weight_int8pack_mm",
-    S(T(3, 4), _int8(5, 4), T(5)),
-    ref=lambda x, w, s: (x @ w.T) * s,
-    dtypes="h",
-    grad=False,
-    errors=[
-        (S(T(3, 4), T(5, 4), T(5)), RuntimeError, "int8"),
-        (S(T(3, 4), _int8(5, 4), T(4)), RuntimeError, "size 5"),
-        (S(T(3, 4), _int8(5, 3), T(5)), RuntimeError, "4 columns"),
-        (S(T(3), _int8(5, 3), T(5)), RuntimeError, "matrices"),
-    ],
-)
