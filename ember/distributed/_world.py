@@ -13,6 +13,7 @@ import os
 import secrets
 import socket
 import sys
+import time
 from datetime import timedelta
 from multiprocessing import util
 from typing import Any
@@ -98,6 +99,7 @@ def _interface(store: Store, alone: bool) -> str:
 
 def _begin(store: Store, rank: int, size: int, timeout: timedelta) -> None:
     global _server, _world
+    begun = time.time()
     store.set(f"world/host/{rank}", _host())
     names = {r: f"world/host/{r}" for r in range(size)}
     hosts = _wait_for(store, names, timeout)
@@ -118,6 +120,8 @@ def _begin(store: Store, rank: int, size: int, timeout: timedelta) -> None:
             paths, mapping = library_paths(), _mapping(hosts)
             _C._dist_begin(paths, rank, size, name, mapping, *where)
         except RuntimeError as error:
+            if "timed out" in str(error):
+                raise DistBackendError(_absent(store, rank, size, error)) from None
             if "rank" in str(error):
                 raise
             raise DistNetworkError(f"the meeting point of rank 0: {error}") from None
@@ -126,8 +130,25 @@ def _begin(store: Store, rank: int, size: int, timeout: timedelta) -> None:
         util.Finalize(None, leave, exitpriority=100)
         store.set(f"world/begun/{rank}", "")
         _wait_for(store, {r: f"world/begun/{r}" for r in range(size)}, timeout)
+    except BaseException:
+        sweep_abandoned(begun)
+        raise
     finally:
         _sweep()
+
+
+def _absent(store: Store, rank: int, size: int, error: Exception) -> str:
+    """The error of MPI's start, with the ranks that neither began nor gave up."""
+    store.set(f"world/gave up/{rank}", "")
+    time.sleep(1)  # the others' time is up as well
+    missing = [
+        str(r)
+        for r in range(size)
+        if not store.check([f"world/gave up/{r}"])
+        and not store.check([f"world/begun/{r}"])
+    ]
+    who = f"; rank {', '.join(missing)} did not take part" if missing else ""
+    return f"{error}{who}"
 
 
 def _sweep() -> None:
@@ -158,6 +179,18 @@ def abandoned(since: float) -> set[str]:
                 line.split(maxsplit=5)[-1].strip() for line in file if _SEGMENT in line
             }
     return found
+
+
+def sweep_abandoned(since: float, patience: float = 0.5) -> None:
+    """Remove what a process left that was killed while MPI began: segments that stay
+    without an owner for a while."""
+    left, end = abandoned(since), time.monotonic() + patience
+    while left and time.monotonic() < end:
+        time.sleep(0.1)
+        left &= abandoned(since)
+    for path in left:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
 
 
 def leave() -> None:

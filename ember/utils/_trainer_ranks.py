@@ -67,9 +67,8 @@ class Ranks:
         chosen: Any = range(self.rank, len(loader.dataset), self.size)
         if even:
             mixed = isinstance(loader.sampler, sampler.RandomSampler)
-            chosen = DistributedSampler(
-                loader.dataset, self.size, self.rank, shuffle=mixed
-            )
+            data: Any = loader.dataset
+            chosen = DistributedSampler(data, self.size, self.rank, shuffle=mixed)
             chosen.set_epoch(epoch)
         return DataLoader(
             loader.dataset,

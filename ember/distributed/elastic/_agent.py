@@ -235,14 +235,7 @@ def _swept(begun: float) -> Iterator[None]:
     try:
         yield
     finally:
-        left = _world.abandoned(begun)
-        end = time.monotonic() + 2
-        while left and time.monotonic() < end:
-            time.sleep(0.1)
-            left &= _world.abandoned(begun)
-        for path in left:
-            with contextlib.suppress(OSError):
-                os.unlink(path)
+        _world.sweep_abandoned(begun)
 
 
 def _name(entry: str | Sequence[str] | Callable[..., Any]) -> str:
