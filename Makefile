@@ -20,7 +20,7 @@ CMAKE_OPTIONS = -DPython_EXECUTABLE="$(BIN)/python" -DCMAKE_MAKE_PROGRAM="$(BIN)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help build demo test bench ecosystem asan tsan lint format stubs docs clean
+.PHONY: help build demo test bench wheel ecosystem asan tsan lint format stubs docs clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +38,9 @@ test: build $(VENV)/.test $(VENV)/.opencl $(VENV)/.dist $(VENV)/.jit ## Run the 
 
 bench: build $(VENV)/.oracle ## Compare speed and memory with torch, side by side
 	$(PY) -m benchmarks $(ARGS)
+
+wheel: $(VENV)/.wheel ## Build a wheel for other machines into dist, and try it without a compiler
+	$(PY) tools/make_wheel.py $(ARGS)
 
 ecosystem: build ## Run programs of libraries for PyTorch; writes docs/ecosystem.md
 	$(PY) -m tests.ecosystem $(ARGS)
@@ -102,7 +105,7 @@ stubs: build ## Write ember/_C.pyi and docs/ops.md from the compiled module
 
 docs: build $(VENV)/.docs ## Build the documentation into build/docs
 	$(PY) tools/make_op_table.py
-	$(PY) -m sphinx -q -b html docs build/docs
+	$(PY) -m sphinx -q -W --keep-going -b html docs build/docs
 	@echo "build/docs/index.html"
 
 clean: ## Remove what was built (not .venv)
@@ -121,6 +124,7 @@ define install
 endef
 
 $(VENV)/.build: $(REQUIREMENTS) | $(VENV)/bin/python
+	@"$(BIN)/python" tools/build_backend.py
 	$(call install,build run)
 $(VENV)/.test: $(REQUIREMENTS) | $(VENV)/.build
 	$(call install,test)
@@ -130,6 +134,8 @@ $(VENV)/.dev: $(REQUIREMENTS) | $(VENV)/.build
 	$(call install,dev)
 $(VENV)/.docs: $(REQUIREMENTS) | $(VENV)/.build
 	$(call install,docs)
+$(VENV)/.wheel: $(REQUIREMENTS) | $(VENV)/.build
+	$(call install,wheel)
 $(VENV)/.oracle: $(REQUIREMENTS) | $(VENV)/.build
 	$(call install,oracle)
 # A device for the tests of OpenCL, an MPI for those of several processes, LLVM for those of generated

@@ -46,7 +46,7 @@ def jax_names(jax: Any) -> Any:
         erf=jax.scipy.special.erf,
         **{
             name: getattr(numpy, name)
-            for name in "sqrt log exp where zeros_like full_like".split()
+            for name in "sqrt log exp sin where zeros_like full_like".split()
         },
         relu=jax.nn.relu,
         nn=SimpleNamespace(

@@ -12,13 +12,14 @@ def show() -> str:
     """
     import ember
 
+    onednn = _C._has_onednn()
     lines = [
         "ember built with:",
         f"  - ember {ember.__version__}",
         "  - C++ Version: 202002",
         f"  - CPU capability usage: {_C._cpu_level().upper()}",
-        "  - OpenMP, oneDNN, OpenBLAS (LAPACK)",
-        "  - USE_CUDA=0, USE_OPENCL=1, USE_MKLDNN=1, USE_OPENMP=1",
+        f"  - OpenMP, {'oneDNN, ' if onednn else ''}OpenBLAS (LAPACK)",
+        f"  - USE_CUDA=0, USE_OPENCL=1, USE_MKLDNN={int(onednn)}, USE_OPENMP=1",
     ]
     return "\n".join(lines) + "\n"
 

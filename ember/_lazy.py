@@ -9,12 +9,11 @@ from importlib import import_module
 from typing import Any
 
 _SUBPACKAGES = """
-    accelerator amp ao autograd backends compiler cpu cuda distributed distributions
-    export fft func functional futures fx hub jit legacy library linalg masked mps
-    mtia multiprocessing nested nn onnx opencl ops optim overrides package profiler
-    quantization quasirandom random
-    return_types serialization signal sparse special storage testing types utils
-    version xpu
+    accelerator amp ao array_api autograd backends compiler cpu cuda distributed
+    distributions export fft func functional futures fx hub jit legacy library
+    linalg masked mps mtia multiprocessing nested nn onnx opencl ops optim overrides
+    package profiler quantization quasirandom random return_types serialization
+    signal sparse special storage testing types utils version xpu
     """
 SUBMODULES = frozenset(_SUBPACKAGES.split())
 

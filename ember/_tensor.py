@@ -561,6 +561,38 @@ def _dequantize(self: Tensor) -> Tensor:
     return self.to(_C.float32)
 
 
+def _array_namespace(self: Tensor, *, api_version: str | None = None) -> Any:
+    """The module with the functions of the Python array API standard."""
+    from ember import array_api
+
+    known = ("2021.12", "2022.12", "2023.12", "2024.12")
+    if api_version is not None and api_version not in known:
+        raise ValueError(
+            f"__array_namespace__(): version {api_version!r} of the standard is not "
+            f"one of {', '.join(known)}"
+        )
+    return array_api
+
+
+def _repr_html(self: Tensor) -> str:
+    """What notebooks show."""
+    from ember.utils import _html
+
+    return _html.tensor(self)
+
+
+def _to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
+    """The tensor on another device, as the array API standard calls it.
+
+    >>> import ember
+    >>> ember.zeros(2).to_device("cpu").device
+    device(type='cpu')
+    """
+    if stream is not None:
+        raise NotImplementedError("to_device(): streams are not supported")
+    return self.to(device=device)
+
+
 for _name in ("div", "idiv", "rdiv"):  # Python 2's names
     _operator = getattr(Tensor, f"__{_name.replace('div', 'truediv')}__")
     setattr(Tensor, f"__{_name}__", _operator)
@@ -652,6 +684,9 @@ for _name, _method in {
     "map_": _map,
     "new": _new,
     "storage": _storage,
+    "to_device": _to_device,
+    "_repr_html_": _repr_html,
+    "__array_namespace__": _array_namespace,
 }.items():
     if _name.startswith("__") or not hasattr(Tensor, _name):
         _method.__name__ = _name

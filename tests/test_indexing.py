@@ -381,3 +381,23 @@ def test_an_index_is_one_node(key):
     y.sum().backward()
     np.testing.assert_array_equal(x.grad.tolist(), counts)
     assert ember.autograd.gradgradcheck(lambda t: t[key] ** 3, (x,))
+
+
+@pytest.mark.parametrize(
+    "key",
+    [*VIEWS, (0, 0, 0), (..., 0), (slice(None), 1), (0, [1, 2]), ([0, 1], 2), MASK],
+    ids=str,
+)
+def test_gradients_of_every_order(key):
+    """Of t**2 * (a * t * x)[key], three times: by t, by t, by a."""
+    x = ember.from_numpy(fresh())
+    t = ember.tensor(0.5, dtype=ember.float64, requires_grad=True)
+    a = ember.tensor(0.7, dtype=ember.float64, requires_grad=True)
+    y = (t**2 * (a * t * x)[to_ember(key)]).sum()
+    (first,) = ember.autograd.grad(y, t, create_graph=True)
+    (second,) = ember.autograd.grad(first, t, create_graph=True)
+    (third,) = ember.autograd.grad(second, a, create_graph=True)
+    (fourth,) = ember.autograd.grad(third, t)
+    total = x[to_ember(key)].sum()
+    assert ember.allclose(third, 6 * t * total)
+    assert ember.allclose(fourth, 6 * total)

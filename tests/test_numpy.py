@@ -1,6 +1,8 @@
 """Arrays in and out: NumPy, buffers and DLPack."""
 
 import gc
+import subprocess
+import sys
 import weakref
 
 import numpy as np
@@ -188,3 +190,29 @@ def test_dlpack_frees_its_memory():
     capsule = ember.zeros(1_000_000).__dlpack__()
     del capsule  # nobody took it
     assert ember.cpu.memory_allocated() - before < 1_000_000
+
+
+def test_only_memory_that_is_shared_is_warned_of():
+    """`tensor` copies, so a read-only array is as good as any."""
+    code = """
+import sys, warnings
+import numpy as np
+import ember
+warnings.simplefilter("error")
+array = np.arange(3.0)
+array.flags.writeable = False
+assert ember.tensor(array).tolist() == [0, 1, 2]
+assert ember.tensor([array, array]).shape == (2, 3)
+assert (ember.ones(3) + array).tolist() == [1, 2, 3]
+index = np.array([0, 2])
+index.flags.writeable = False
+assert ember.ones(3)[index].shape == (2,)
+for share in (ember.from_numpy, ember.as_tensor):
+    warnings.simplefilter("always")
+    ember.set_warn_always(True)
+    with warnings.catch_warnings(record=True) as found:
+        share(array)
+    assert len(found) == 1 and "not writable" in str(found[0].message), share
+    assert found[0].filename == "<string>", found[0].filename
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

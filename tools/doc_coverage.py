@@ -51,17 +51,47 @@ COMPLETE: list[tuple[str, str]] = [
     ("ember.fft", "native"),
     ("ember.special", "native"),
     ("ember.nn.functional", "native"),
+    ("ember.optim", "python"),
+    ("ember.optim.lr_scheduler", "python"),
+    ("ember.utils.data", "python"),
+    ("ember.nn", "python"),
+    ("ember.nn.functional", "python"),
+    ("ember.nn.init", "python"),
+    ("ember.nn.utils", "python"),
+    ("ember.nn.utils.rnn", "python"),
+    ("ember.nn.utils.prune", "python"),
+    ("ember.nn.utils.parametrize", "python"),
 ]
 
-# Names that need no example, and why.
-EXEMPT: dict[str, str] = {
-    f"ember.Tensor.{name}": reason
-    for names, reason in {
+# Names that need no example, and why: namespace, names, reason.
+_EXEMPT = [
+    (
+        "ember.Tensor",
         "is_ipu is_maia is_mkldnn is_mps is_mtia is_quantized is_vulkan is_xla is_xpu "
-        "name volatile": "always False or None: programs for PyTorch ask",
-        "cuda ipu mtia xpu record_stream": "for devices that few have",
-        "eig lstsq solve symeig reinforce": "raises what to use instead",
-    }.items()
+        "name volatile",
+        "always False or None: programs for PyTorch ask",
+    ),
+    (
+        "ember.Tensor",
+        "cuda ipu mtia xpu record_stream",
+        "for devices that few have",
+    ),
+    (
+        "ember.Tensor",
+        "eig lstsq solve symeig reinforce",
+        "raises what to use instead",
+    ),
+    (
+        "ember.nn.init",
+        "constant dirac eye kaiming_normal kaiming_uniform normal orthogonal sparse "
+        "uniform xavier_normal xavier_uniform",
+        "old name of the function with an underscore",
+    ),
+    ("ember.nn.utils", "clip_grad_norm", "old name of clip_grad_norm_"),
+]
+EXEMPT: dict[str, str] = {
+    f"{namespace}.{name}": reason
+    for namespace, names, reason in _EXEMPT
     for name in names.split()
 }
 
@@ -113,8 +143,10 @@ def kind_of(value: Any) -> str | None:
 
 
 def _own(value: Any) -> bool:
-    """Not something of Python's that a module has imported for itself."""
+    """Not something of Python's, or a helper, that a module has imported for itself."""
     module = getattr(value, "__module__", None)
+    if module == "ember._user_line":
+        return False
     return module is None or str(module).partition(".")[0] in ("ember", "torch")
 
 
@@ -137,6 +169,8 @@ def names(namespace: str) -> Iterator[Name]:
         else:
             value = getattr(space, name, None)
         kind = kind_of(value)
+        if value is find("ember").Tensor and namespace != "ember":
+            continue  # a module has it for its hints
         if kind is not None and _own(value):
             yield Name(full, value, kind)
 

@@ -14,11 +14,14 @@ TENSOR = {
     " dl_device: tuple[_int, _int] | None = ..., copy: _bool | None = ...) -> Any",
     "__dlpack_device__": "(self) -> tuple[_int, _int]",
     "__array__": "(self, dtype: Any = ...) -> _ndarray",
+    "__array_namespace__": "(self, *, api_version: _str | None = ...) -> Any",
+    "to_device": "(self, device: _DeviceLike, /, *, stream: Any = ...) -> Tensor",
     "__reversed__": "(self) -> Tensor",
     "_coalesced_": "(self, coalesced: _bool) -> Self",
     "_indices": "(self) -> Tensor",
     "_is_view": "(self) -> _bool",
     "_nnz": "(self) -> _int",
+    "_repr_html_": "(self) -> _str",
     "_values": "(self) -> Tensor",
     "apply_": "(self, callable: _Callable[[Any], Any]) -> Self",
     "as_subclass": "(self, cls: _builtin_type[_S]) -> _S",
@@ -178,7 +181,8 @@ FUNCTIONS: dict[str, str] = {
 
 # Members that are not the core's to find: Python's protocols, known by what calls them.
 PROTOCOLS = frozenset(
-    "__complex__ __contains__ __dlpack__ __dlpack_device__ __array__ __reversed__"
+    "__complex__ __contains__ __dlpack__ __dlpack_device__ __array__"
+    " __array_namespace__ __reversed__"
     " __buffer__ __len__ __getitem__ __setitem__"
     " __init__ __enter__ __exit__".split()
 )

@@ -22,6 +22,7 @@
 #include "profile.h"
 #include "runtime.h"
 #include "tensor/deferred.h"
+#include "tensor/rehearsed.h"
 #include "tensor/sparse.h"
 
 namespace ember {
@@ -449,6 +450,7 @@ std::vector<Tensor> run_backward(BackwardCall call) {
 
 void accumulate_grad(const Tensor& leaf, Tensor g, uint32_t holders) {
   Autograd& a = ensure_autograd(leaf);
+  if (__builtin_expect(rehearsed.graded != nullptr, 0)) rehearsed.graded(leaf);
   if (g) {
     check(g.shape() == leaf.shape(), Kind::Runtime, "a gradient of shape ", g.shape(),
           " arrived at a leaf that has shape ", leaf.shape(), " since set_() changed it");

@@ -46,7 +46,7 @@ bool onednn_can(const ConvSizes& s) {
 Way way_of(Dtype dtype, const ConvSizes& s) {
   if (s.depthwise() && depthwise::can(dtype, s)) return Way::Depthwise;
   if (s.channels_last && s.groups == 1 && s.pointwise()) return Way::Rows;
-  if (dtype != Dtype::Float32 || !onednn_can(s)) return Way::Columns;
+  if (!has_onednn() || dtype != Dtype::Float32 || !onednn_can(s)) return Way::Columns;
   if (!s.channels_last && ((s.groups == 1 && s.taps() == 1) || s.work() < kSmallWork))
     return Way::Columns;
   return Way::OneDnn;
@@ -88,6 +88,18 @@ void sum_channels(const Tensor& to, const Tensor& g) {
 }
 
 }  // namespace
+
+bool has_onednn() { return EMBER_ONEDNN; }
+
+#if !EMBER_ONEDNN
+constexpr const char* kWithout = "a convolution by oneDNN in a build without it";
+void onednn_conv::forward(const ConvSizes&, const float*, const float*, const float*, float*) {
+  internal_check(false, kWithout);
+}
+void onednn_conv::backward(const ConvSizes&, const float*, const float*, const float*, ConvGrads) {
+  internal_check(false, kWithout);
+}
+#endif
 
 void CpuBackend::conv(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
                       const Moves& moves) {

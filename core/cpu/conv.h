@@ -31,6 +31,8 @@ struct ConvGrads {
   void *dx, *dw, *dbias;
 };
 
+bool has_onednn();  // whether ember was built with it
+
 namespace onednn_conv {
 void forward(const ConvSizes& s, const float* x, const float* w, const float* bias, float* y);
 void backward(const ConvSizes& s, const float* g, const float* x, const float* w, ConvGrads to);

@@ -14,8 +14,9 @@ static_assert(int(kColumns) == kDtypes && int(kColumnFloat32) == int(Dtype::Floa
 namespace {
 
 Level best_level() {
-  __builtin_cpu_init();
   Level best = Level::Baseline;
+#if defined(__x86_64__)
+  __builtin_cpu_init();
   // A build may leave out avx2 and still have avx512 ("baseline;avx512").
   [[maybe_unused]] const bool avx2 = __builtin_cpu_supports("avx2") &&
                                      __builtin_cpu_supports("fma") &&
@@ -28,6 +29,7 @@ Level best_level() {
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512cd"))
     best = Level::Avx512;
+#endif
 #endif
   if (const char* wish = std::getenv("EMBER_CPU_LEVEL"))
     for (Level level : {Level::Baseline, Level::Avx2})
@@ -58,9 +60,13 @@ Level cpu_level() {
 }
 
 bool have_bfloat_pairs() {
+#if defined(__x86_64__)
   static const bool have = cpu_level() == Level::Avx512 && !std::getenv("EMBER_CPU_LEVEL") &&
                            __builtin_cpu_supports("avx512bf16");
   return have;
+#else
+  return false;
+#endif
 }
 
 const char* name_of(Level level) {

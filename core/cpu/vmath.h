@@ -45,14 +45,14 @@ EMBER_MATH double from_bits(uint64_t b) { return __builtin_bit_cast(double, b); 
 
 // One rounding where the machine has FMA; plain sums are contracted too, but these rely on it.
 EMBER_MATH float fused(float a, float b, float c) {
-#ifdef __FMA__
+#ifdef EMBER_FMA
   return __builtin_fmaf(a, b, c);
 #else
   return a * b + c;
 #endif
 }
 EMBER_MATH double fused(double a, double b, double c) {
-#ifdef __FMA__
+#ifdef EMBER_FMA
   return __builtin_fma(a, b, c);
 #else
   return a * b + c;

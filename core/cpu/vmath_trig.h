@@ -14,7 +14,7 @@ struct Turn {
   T r;
   typename Float<T>::UInt k;  // only its low bits count
 };
-#ifdef __FMA__
+#ifdef EMBER_FMA
 EMBER_MATH Turn<float> turn(float x) {
   float t = x * 0.636619747f + Float<float>::magic, k = t - Float<float>::magic;
   float r = fused(k, -1.57079637f, x);
@@ -234,7 +234,7 @@ EMBER_MATH double erfcx_times(double t) {  // t = (x - 4) / (x + 4)
 // a * a - square, exactly.
 template <class T>
 EMBER_MATH T square_error(T a, T square) {
-#ifdef __FMA__
+#ifdef EMBER_FMA
   return fused(a, a, -square);
 #else
   T split = a * T(sizeof(T) == 4 ? 4097 : 134217729), high = split - (split - a), low = a - high;

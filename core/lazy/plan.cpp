@@ -1,5 +1,6 @@
 #include "lazy/plan.h"
 
+#include "lazy/rehearsal.h"
 #include "lazy/staying.h"
 
 #include <algorithm>
@@ -78,7 +79,7 @@ Plan::Plan(const std::vector<int64_t>& words, int64_t steps, size_t slots)
     if (group.steps.empty()) continue;
     Part part{{}, int(g), group.steps};
     // One step alone is what the device does best.
-    if (group.steps.size() > 1) part.bound = bind(group, grouping_, steps_);
+    if (group.steps.size() > 1) part.bound = lazy::bind(group, grouping_, steps_);
     if (!part.bound.code || !part.bound.pays) {
       for (int i : group.steps) parts_.push_back(Part{{}, int(g), {i}});
       continue;
@@ -142,11 +143,21 @@ void Plan::run_code(const Part& part, const std::vector<Slot>& slots,
                 bound.geometry.size());
   std::vector<std::pair<int, Tensor>> pieces;
   std::vector<Tensor> packed;
+  const bool rehearsed = rehearsal::here();
+  std::vector<FusedPointer> pointers;
+  const size_t outputs = code.program.outputs.size();
+  auto point = [&](Storage& s, int64_t offset) {
+    if (s.watch & kUnallocated) s.provide();
+    if (rehearsed)
+      pointers.push_back(
+          {words.size(), &s, offset, words.size() + outputs > bound.operands.size()});
+    words.push_back(reinterpret_cast<int64_t>(s.data) + offset);
+  };
   words.push_back(0);
   for (const Place& place : bound.operands) {
     if (place.step >= 0) {
       pieces.emplace_back(place.step, pieces_of(steps_[size_t(place.step)], bound.pieces));
-      words.push_back(reinterpret_cast<int64_t>(pieces.back().second.storage()->data));
+      point(*pieces.back().second.storage(), 0);
       continue;
     }
     Storage& s = *slots[size_t(place.slot)].storage;
@@ -155,11 +166,10 @@ void Plan::run_code(const Part& part, const std::vector<Slot>& slots,
       packed.push_back(empty(p.shape, p.dtype, Device()));
       device.copy(packed.back(),
                   from_storage(Ref<Storage>(&s), p.dtype, p.shape, p.strides, p.offset));
-      words.push_back(reinterpret_cast<int64_t>(packed.back().storage()->data));
+      point(*packed.back().storage(), 0);
       continue;
     }
-    if (s.watch & kUnallocated) s.provide();
-    words.push_back(reinterpret_cast<int64_t>(s.data) + place.offset);
+    point(s, place.offset);
   }
   words.insert(words.end(), code.functions.begin(), code.functions.end());
   for (int64_t at : bound.numbers) words.push_back(numbers[size_t(at)].bits);
@@ -170,7 +180,9 @@ void Plan::run_code(const Part& part, const std::vector<Slot>& slots,
     length *= code.width;
   }
   const cpu::FusedItem item{words.data(), units};
-  cpu::run_fused(code.kernel, &item, 1, std::max<int64_t>(1, code.grain / length));
+  const int64_t grain = std::max<int64_t>(1, code.grain / length);
+  if (rehearsed) rehearsal::fused(code.kernel, words, units, grain, pointers);
+  cpu::run_fused(code.kernel, &item, 1, grain);
   for (const auto& [step, parts] : pieces) join_pieces(steps_[size_t(step)], parts, slots, device);
 }
 

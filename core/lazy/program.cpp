@@ -304,6 +304,8 @@ class Writer {
       bound_.columns = axes_[along].size;
       program_.columns = int64_t(std::bit_ceil(uint64_t(std::min(bound_.columns, kMostColumns))));
     }
+    if (!reduces_ && program_.rank > 1 && axes_.back().size < kMostColumns)
+      program_.inner = int64_t(std::bit_ceil(uint64_t(axes_.back().size)));
     int strided = 0;
     for (size_t k = 0; k < operands_.size(); k++) {
       const StepOperand& o = *operands_[k];
@@ -384,7 +386,7 @@ const char* ProgramNode::row_name() const {
 
 std::string Program::key() const {
   std::string text;
-  put(text, rank), put(text, reduced), put(text, columns);
+  put(text, rank), put(text, reduced), put(text, columns), put(text, inner);
   put(text, chunks), put(text, long_rows), put(text, short_rows);
   text += patterns;
   for (const ProgramNode& n : nodes) {

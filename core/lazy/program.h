@@ -49,6 +49,7 @@ struct Program {
   // The fields of Layout, in Python.
   int rank = 1, reduced = 1;
   int64_t columns = 0;  // at most kMostColumns, a power of two
+  int64_t inner = 0;    // of pointwise work on few elements in a row: how many, rounded up likewise
   bool chunks = false, long_rows = false, short_rows = false;
   std::string patterns;
   std::string key() const;

@@ -11,6 +11,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "lazy/rehearsal.h"
 #include "lazy/stand_in.h"
 #include "profile.h"
 #include "tensor/deferred.h"
@@ -21,6 +22,9 @@ namespace {
 
 constexpr size_t kMostPlans = 512;
 constexpr int kMostStays = 4;
+// A function that had nothing to put off in so many calls opens a region in one of a few only, to
+// see whether it has now: tiny programs cost no more than they do op by op.
+constexpr int kIdle = 32, kProbe = 16;
 
 struct Known {
   std::unique_ptr<Plan> plan;  // made when the trace comes a second time
@@ -32,6 +36,7 @@ struct State {
   int stays = 0;                 // flushes in a row that have left something pending
   int open = 0;                  // regions, of all threads
   bool enabled = true;
+  int64_t taken = 0;                          // calls that were written down
   std::unordered_map<uint64_t, Known> plans;  // by a hash of their words
   std::unordered_map<int64_t, Report> reports;
 };
@@ -85,7 +90,9 @@ void describe(const Plan& plan, Report& report) {
 // Values that a backward pass alone needs may stay pending if the program is in a region, a few
 // times: each time, what is needed of them is computed again. A pass runs them as soon as it has to
 // run anything.
-bool may_stay() { return mine.depth > 0 && mine.passes == 0 && state().stays < kMostStays; }
+bool may_stay() {
+  return mine.depth > 0 && mine.passes == 0 && state().stays < kMostStays && !rehearsal::here();
+}
 
 // Operands that are awaited need somebody who settles them (StandIn).
 void leave() {
@@ -138,6 +145,7 @@ void settle(Storage& storage) {
   if (deferring) {  // else a primitive asks, which is no business of the program
     const Break at = host.where ? host.where() : Break{"", 0};
     my_report().breaks[at]++;
+    if (rehearsal::here()) rehearsal::refuse("the program looks at elements");
     check(!mine.options.fullgraph, Kind::Runtime,
           "compile(fullgraph=True): the value of a tensor is looked at in ", at.file, ":", at.line,
           ", which ends the graph; compile without fullgraph, or look at it outside");
@@ -180,12 +188,16 @@ bool take(const Request& call) {
   wait_for_runner();
   if (s.trace.full()) run_pending(my_report(), nullptr, false);
   s.trace.append(call);
+  s.taken++;
   return true;
 }
 
 void open(const Options& options) {
   if (mine.depth++ || !state().enabled) return;
   if (!mine.passes) flush();  // what was left for backward passes that did not come
+  Report& report = state().reports[options.key];
+  if (report.idle >= kIdle && options.key && !options.fullgraph && ++report.skipped % kProbe)
+    return;
   mine.options = options;
   if (!deferred.settle) {
     deferred.settle = settle;
@@ -202,7 +214,7 @@ void open(const Options& options) {
     pthread_atfork(nullptr, nullptr, after_fork_in_child);
   }
   if (state().open++ == 0) StandIn::get().install();
-  mine.report = &state().reports[options.key];
+  mine.report = &report;
   mine.report->calls++;
   mine.report->groups.clear();
   deferring = true;
@@ -224,6 +236,10 @@ void close() {
     }
   };
   const bool wait = mine.options.wait;
+  Report& report = *mine.report;
+  const int64_t taken = state().taken;  // also by backward passes since the call before
+  report.idle = taken == report.taken ? report.idle + 1 : 0;
+  report.taken = taken;
   {
     End end;
     wait_for_runner();

@@ -23,6 +23,9 @@ struct Report : Stats {
     Code::State state;
   };
   std::vector<GroupInfo> groups;
+  int64_t taken = 0;  // calls that had been written down, by all, when one of the key's ended
+  int idle = 0;       // calls of the key since then
+  int skipped = 0;    // that had no region
 };
 
 struct Options {

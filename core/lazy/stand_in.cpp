@@ -159,7 +159,8 @@ bool StandIn::defers(Is<Primitive::ternary>, Ternary f, Dtype compute, const Ten
 }
 
 bool StandIn::defers(Is<Primitive::reduce>, Reduction f, const Tensor& out, const Tensor& x,
-                     const Shape& dims, double) {
+                     const Shape& dims, double p) {
+  if (f == Reduction::norm) return norm(out, x, dims, p);
   const bool known = row_of(f).facts & kInRegions;
   const bool same = out.dtype() == x.dtype();
   const bool floats = x.dtype() == Dtype::Float32 || x.dtype() == Dtype::Float64;
@@ -167,6 +168,87 @@ bool StandIn::defers(Is<Primitive::reduce>, Reduction f, const Tensor& out, cons
   Request call{StepKind::Reduce, int(f), x.dtype(), out, {whole(x)}, 1};
   for (int64_t d : dims) call.gone |= 1 << d;
   return take(call);
+}
+
+// The common ones, of what is reduced and what is pointwise.
+bool StandIn::norm(const Tensor& out, const Tensor& x, const Shape& dims, double p) {
+  const Dtype dtype = x.dtype();
+  const bool floats = dtype == Dtype::Float32 || dtype == Dtype::Float64;
+  if ((p != 1 && p != 2) || !floats || out.dtype() != dtype || x.numel() < deferred_least ||
+      !has_rows(x, dims))
+    return false;
+  const Tensor each = empty(x.shape(), dtype, x.device());
+  Backend& to = *this;
+  to.unary(p == 2 ? Unary::square : Unary::abs, dtype, each, whole(x), {});
+  to.reduce(Reduction::sum, out, each, dims, 0);
+  if (p == 2) to.unary(Unary::sqrt, dtype, out, whole(out), {});
+  return true;
+}
+
+namespace {
+
+bool waits(const Tensor& t) { return t.storage()->watch & kAwaited; }
+
+// What the device has one kernel for is made of smaller parts where some of it waits anyway.
+bool takes_line(const Tensor& x, int dim) {
+  const bool floats = x.dtype() == Dtype::Float32 || x.dtype() == Dtype::Float64;
+  return floats && x.numel() >= deferred_least && has_rows(x, Shape{dim});
+}
+
+}  // namespace
+
+bool StandIn::defers(Is<Primitive::softmax>, const Tensor& out, const Tensor& x, int dim,
+                     bool log) {
+  if (!takes_line(x, dim) || !waits(x) || out.dtype() != x.dtype()) return false;
+  Backend::softmax(out, x, dim, log);
+  return true;
+}
+
+bool StandIn::defers(Is<Primitive::softmax_grad>, const Tensor& out, const Tensor& g,
+                     const Tensor& y, int dim, bool log) {
+  if (!takes_line(y, dim) || !(waits(g) || waits(y)) || out.dtype() != y.dtype() ||
+      g.dtype() != y.dtype())
+    return false;
+  Backend::softmax_grad(out, g, y, dim, log);
+  return true;
+}
+
+bool StandIn::defers(Is<Primitive::logsumexp>, const Tensor& out, const Tensor& x, int dim) {
+  if (!takes_line(x, dim) || !waits(x) || out.dtype() != x.dtype()) return false;
+  Backend::logsumexp(out, x, dim);
+  return true;
+}
+
+// The large ones one by one; the others together, at once.
+bool StandIn::defers(Is<Primitive::list_pointwise>, ListRow f, const TensorList& out,
+                     const TensorList& a, const TensorList& b, const TensorList& c,
+                     const std::vector<double>& numbers) {
+  struct Lists {
+    TensorList out, a, b, c;
+    std::vector<double> numbers;
+  } large, rest;
+  const bool one = numbers.size() <= 1;
+  for (size_t i = 0; i < out.size(); i++) {
+    Lists& to = small(out[i]) || out[i].numel() < deferred_least ? rest : large;
+    to.out.push_back(out[i]);
+    if (!a.empty()) to.a.push_back(a[i]);
+    if (!b.empty()) to.b.push_back(b[i]);
+    if (!c.empty()) to.c.push_back(c[i]);
+    if (!one) to.numbers.push_back(numbers[i]);
+  }
+  if (large.out.empty()) return false;
+  Backend::list_pointwise(f, large.out, large.a, large.b, large.c, one ? numbers : large.numbers);
+  if (rest.out.empty()) return true;
+  const TensorList touched[] = {rest.out, rest.a, rest.b, rest.c};
+  const Undeferred undeferred;
+  bool again = false;
+  for (const TensorList& list : touched) {
+    StandIn::settle(list);
+    again = again || awaited(list);
+  }
+  if (again) flush();
+  device_->list_pointwise(f, rest.out, rest.a, rest.b, rest.c, one ? numbers : rest.numbers);
+  return true;
 }
 
 // In two sweeps, so that nothing cancels.

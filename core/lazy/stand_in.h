@@ -2,6 +2,7 @@
 // and hands on all others, which find what they read in memory, since Tensor::data() sees to it.
 #pragma once
 
+#include "lazy/arena.h"
 #include "lazy/region.h"
 #include "tensor/deferred.h"
 
@@ -14,9 +15,15 @@ class StandIn final : public Backend {
   void install();
   void remove();
   Backend& device() { return *device_; }
+  // Another device behind it, if it is this one.
+  void replace(const Backend* device, Backend* by) {
+    if (device_ == device) device_ = by;
+  }
 
   void* allocate(int64_t bytes) override { return device_->allocate(bytes); }
-  void deallocate(void* data, int64_t bytes) override { device_->deallocate(data, bytes); }
+  void deallocate(void* data, int64_t bytes) override {
+    if (!Arena::give_back(data)) device_->deallocate(data, bytes);
+  }
   void copy_bytes(void* to, const void* from, int64_t bytes) override {
     device_->copy_bytes(to, from, bytes);
   }
@@ -117,6 +124,13 @@ class StandIn final : public Backend {
   bool defers(Is<Primitive::variance>, const Tensor& out, const Tensor& mean, const Tensor& x,
               const Shape& dims, double correction, bool root);
   bool defers(Is<Primitive::join>, const Tensor& out, const TensorList& parts, int dim);
+  bool defers(Is<Primitive::list_pointwise>, ListRow f, const TensorList& out, const TensorList& a,
+              const TensorList& b, const TensorList& c, const std::vector<double>& numbers);
+  bool defers(Is<Primitive::softmax>, const Tensor& out, const Tensor& x, int dim, bool log);
+  bool defers(Is<Primitive::softmax_grad>, const Tensor& out, const Tensor& g, const Tensor& y,
+              int dim, bool log);
+  bool defers(Is<Primitive::logsumexp>, const Tensor& out, const Tensor& x, int dim);
+  bool norm(const Tensor& out, const Tensor& x, const Shape& dims, double p);
 
   Backend* device_ = nullptr;
 };

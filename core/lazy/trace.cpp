@@ -10,6 +10,10 @@ namespace ember::lazy {
 
 namespace {
 
+// Bytes for each element that is worth putting off (a megabyte) that make a value worth computing
+// again: smaller ones are read from the caches in less time.
+constexpr int64_t kLarge = 256;
+
 // Memory that only ember changes, and of which it hears before anybody looks.
 bool is_ours(const Storage& s) {
   return s.device.is_cpu() && s.owner && !s.release && !s.root && !s.aliases && !s.pins &&
@@ -142,7 +146,7 @@ const std::vector<int64_t>& Trace::finish(bool stay, const Storage* asked) {
     Slot& slot = slots_[i];
     slot.fresh = slot.storage->watch & kUnallocated;
     if (slot.use == Use::Dead) continue;
-    const bool saved = stay && slot.storage->bytes >= 32 * deferred_least &&
+    const bool saved = stay && slot.storage->bytes >= kLarge * deferred_least &&
                        slot.storage != asked && tensors[i] && slot.storage->refs == tensors[i];
     slot.use = saved ? Use::Saved : Use::Wanted;
   }

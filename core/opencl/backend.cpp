@@ -21,8 +21,8 @@ OpenClBackend& own() {
 }
 
 bool OpenClBackend::takes(Primitive p, Dtype dtype) const {
-  if (p != Primitive::recurrent) return true;
-  return dtype == Dtype::Float32 || (dtype == Dtype::Float64 && context().properties.has_double);
+  if (real_of(dtype) == Dtype::Float64 && !context().properties.has_double) return falls_back();
+  return p != Primitive::recurrent || dtype == Dtype::Float32 || dtype == Dtype::Float64;
 }
 
 void* OpenClBackend::allocate(int64_t bytes) { return bytes > 0 ? take_block(bytes) : nullptr; }

@@ -52,12 +52,13 @@ const char* processor() {
 }  // namespace
 
 void name_processor(void* device) {
-  if (processor() == nullptr) return;
+  const char* own = processor();
+  if (own == nullptr) return;
   auto* words = static_cast<uintptr_t*>(device);
   uintptr_t pair[2];
   for (size_t i = 0; i < kSearched && read(words + i, pair, sizeof pair); ++i) {
     if (!points_to(pair[0], "x86_64-", false) || !points_to(pair[1], "generic", true)) continue;
-    words[i + 1] = reinterpret_cast<uintptr_t>(strdup(processor()));  // PoCL's from now on
+    words[i + 1] = reinterpret_cast<uintptr_t>(strdup(own));  // PoCL's from now on
     return;
   }
 }

@@ -1,4 +1,5 @@
 // Conversions by name (float(), cpu(), type_as ...) and questions about dtypes.
+#include "ops/devices.h"
 #include "ops/ops.h"
 
 namespace ember {
@@ -67,7 +68,7 @@ EMBER_OP("is_nonzero(Tensor self) -> bool", ([](const Tensor& t) {
 EMBER_OP("is_inference(Tensor self) -> bool", ([](const Tensor& t) { return t.impl()->inference; }),
          Function | Query, "Whether the tensor was made in inference mode.");
 EMBER_OP("get_device(Tensor self) -> int", ([](const Tensor& t) {
-           return int64_t(t.device().is_cpu() ? -1 : std::max<int>(t.device().index, 0));
+           return int64_t(on_host(t) ? -1 : std::max<int>(t.device().index, 0));
          }),
          Function | Query, "Index of the tensor's device; -1 for the CPU.");
 EMBER_OP("to_dense(Tensor self, Dtype? dtype=None, *, bool? masked_grad=None) -> Tensor",

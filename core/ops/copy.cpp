@@ -1,6 +1,8 @@
 // Copies, casts and moves between devices: clone, contiguous, to, copy_, item, data.
 #include "ops/create.h"
+#include "ops/devices.h"
 #include "ops/overlap.h"
+#include "tensor/rehearsed.h"
 
 namespace ember {
 
@@ -24,10 +26,10 @@ Shape strides_for(const Tensor& t, MemoryFormat format) {
 // Copies values into `out`, whatever the devices. `later`: may return before it is done.
 void copy_values(const Tensor& out, const Tensor& src, bool later = false) {
   const Device to = out.device(), from = src.device();
-  if (to == from || (to.is_cpu() && from.is_cpu())) return backend_of(out).copy(out, src);
-  if (to.is_meta()) return;
-  check(!from.is_meta(), Kind::NotImplemented, "Cannot copy out of meta tensor; no data!");
-  if (from.is_cpu()) {
+  if (to == from || (on_host(out) && on_host(src))) return backend_of(out).copy(out, src);
+  if (!keeps_values(to)) return;
+  check(keeps_values(from), Kind::NotImplemented, "Cannot copy out of meta tensor; no data!");
+  if (on_host(src)) {
     Tensor there = out.is_contiguous() ? out : empty(out.shape(), out.dtype(), to);
     if (src.is_contiguous() && src.dtype() == out.dtype() && !later) {
       backend_of(there).copy_from_host(there, src.data());
@@ -44,7 +46,7 @@ void copy_values(const Tensor& out, const Tensor& src, bool later = false) {
     dense = empty(src.shape(), src.dtype(), from);
     backend_of(dense).copy(dense, src);
   }
-  if (to.is_cpu() && out.is_contiguous() && out.dtype() == src.dtype()) {
+  if (on_host(out) && out.is_contiguous() && out.dtype() == src.dtype()) {
     if (later) return backend_of(dense).receive(out, dense);
     return backend_of(dense).copy_to_host(out.data(), dense);
   }
@@ -152,7 +154,7 @@ Tensor copy_(const Tensor& self, const Tensor& src, bool non_blocking) {
     // Into host memory that somebody may read at once: not later.
     const Tensor apart = beside("copy_", self, src, Sharing::Aligned);
     copy_values(self, self.shape() == src.shape() ? apart : expand(apart, self.shape()),
-                non_blocking && !self.device().is_cpu());
+                non_blocking && !on_host(self));
   }
   bump_version(self);
   if (grad_needed(self, src))
@@ -182,7 +184,7 @@ Tensor fill_(const Tensor& self, const Operand& value) {
           "fill_ only supports 0-dimension value tensor but got tensor with ", v.dim(),
           " dimensions.");
     if (grad_needed(self, v)) return copy_(self, beside("fill_", self, v, Sharing::Copied));
-    backend_of(self).fill(self, v.device().is_meta() ? Scalar(0) : item(v));
+    backend_of(self).fill(self, has_values(v) ? item(v) : Scalar(0));
   } else {
     create::check_fits(value.scalar(), self.dtype(), true);
     backend_of(self).fill(self, value.scalar());
@@ -224,7 +226,8 @@ Scalar item(const Tensor& self) {
   check(self.numel() == 1, Kind::Runtime, "a Tensor with ", self.numel(),
         " elements cannot be converted to Scalar");
   alignas(16) char value[16];
-  if (self.device().is_cpu()) return Scalar::load(self.dtype(), self.data());
+  if (__builtin_expect(rehearsed.looked != nullptr, 0)) rehearsed.looked();
+  if (on_host(self)) return Scalar::load(self.dtype(), self.data());
   Tensor dense = self.is_contiguous() ? self : clone(detach(self), MemoryFormat::Contiguous);
   backend_of(self).copy_to_host(value, dense);
   return Scalar::load(self.dtype(), value);

@@ -6,19 +6,22 @@
 #include <tuple>
 #include <vector>
 
-#include "tensor/tensor.h"
+#include "ops/devices.h"
 
 namespace ember {
 
-// The memory a tensor lies in, which has addresses on the CPU only, and the bytes there.
+// The memory a tensor lies in, which has addresses on the host only, and the bytes there. Nobody
+// looks at them, so what was put off stays so, and memory that nobody has asked for yet is known by
+// its storage.
 struct Range {
   const void* memory;
   int64_t begin, end;
 
   explicit Range(const Tensor& t) {
-    const bool cpu = t.device().is_cpu();
-    memory = cpu ? nullptr : t.storage()->data;
-    begin = cpu ? int64_t(reinterpret_cast<intptr_t>(t.data())) : t.offset() * t.item_size();
+    const Storage& s = *t.storage();
+    const bool host = on_host(t) && s.data;
+    memory = host ? nullptr : s.data ? s.data : &s;
+    begin = host ? int64_t(reinterpret_cast<intptr_t>(t.address())) : t.offset() * t.item_size();
     end = begin + t.numel() * t.item_size();
   }
   auto key() const { return std::tie(memory, begin, end); }

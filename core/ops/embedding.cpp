@@ -2,6 +2,7 @@
 // (sparse.cpp) and put together in Python (ember/nn/functional/embedding.py).
 #include <limits>
 
+#include "ops/devices.h"
 #include "ops/ops.h"
 
 namespace ember {
@@ -73,9 +74,9 @@ EMBER_OP(
             self.dim(), "-D");
       NoGrad guard;
       Tensor line = line_of("embedding_renorm_", indices), table = detach(self);
-      if (self.device().is_meta()) return self;
       Tensor marks =
           index_fill(zeros({self.size(0)}, Dtype::Bool, self.device()), 0, line, Scalar(true));
+      if (!has_values(marks)) return self;
       Tensor used = reshape(nonzero(marks), {-1}), rows = index_select(table, 0, used);
       Tensor norms = norm_over("embedding_renorm_", rows, norm_type, Dims(1), true, std::nullopt);
       Tensor scale =

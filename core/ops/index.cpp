@@ -1,5 +1,6 @@
 // self[indices] and self[indices] = values, with NumPy's rules of where indexed dimensions go;
 // nonzero.
+#include "ops/devices.h"
 #include "ops/overlap.h"
 
 namespace ember {
@@ -9,7 +10,7 @@ namespace {
 // Raises if positions in host memory, about to move to another device, are out of bounds: there
 // that would be known only later.
 void check_positions(const Tensor& positions, const Tensor& self, int dim) {
-  if (dim >= self.dim() || self.device().is_meta()) return;
+  if (dim >= self.dim() || !keeps_values(self.device())) return;
   const int64_t size = self.shape()[dim];
   Tensor line = contiguous(positions, MemoryFormat::Contiguous);
   for (int64_t i = 0; i < line.numel(); i++) {
@@ -46,7 +47,7 @@ TensorList as_positions(const Tensor& self, const TensorList& indices) {
       NoGrad guard;
       Tensor there = to(t, Dtype::Int64);
       if (t.device().kind != self.device().kind) {
-        if (t.device().is_cpu()) check_positions(there, self, int(out.size()));
+        if (on_host(t)) check_positions(there, self, int(out.size()));
         there = to(there, self.device(), std::nullopt);
       }
       out.push_back(there);

@@ -1,6 +1,7 @@
 // Masks: masked_fill, masked_select, masked_scatter.
 #include "ops/change.h"
 #include "ops/create.h"
+#include "ops/devices.h"
 
 namespace ember {
 
@@ -17,7 +18,7 @@ Tensor masked_fill_to(const Tensor& self, const Tensor& mask, const Operand& val
         "masked_fill_ only supports a 0-dimensional value "
         "tensor, but got tensor with ",
         value.is_tensor() ? value.tensor().dim() : 0, " dimension(s).");
-  if (!value.is_tensor() || !value.tensor().device().is_meta())
+  if (!value.is_tensor() || has_values(value.tensor()))
     create::check_fits(value.is_tensor() ? item(value.tensor()) : value.scalar(), self.dtype(),
                        true);
   Shape shape = broadcast_shapes("masked_fill", self.shape(), mask.shape());

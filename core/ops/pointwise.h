@@ -5,6 +5,7 @@
 
 #include <string_view>
 
+#include "ops/devices.h"
 #include "ops/ops.h"
 
 namespace ember::pointwise {
@@ -106,7 +107,7 @@ Dtype row_dtype(const char* op, Types types, Dtype d);
 Scalar rounded(const Scalar& s, Dtype dtype);
 // Is it a number, or a tensor on the host that holds just one?
 inline bool is_single(const Operand& o) {
-  return !o.is_tensor() || (o.tensor().numel() == 1 && o.tensor().device().is_cpu());
+  return !o.is_tensor() || (o.tensor().numel() == 1 && on_host(o.tensor()));
 }
 
 // A primitive's operand: broadcast strides are kept here while the call lasts.

@@ -94,14 +94,14 @@ Meeting meet(const char* op, std::initializer_list<const Operand*> operands) {
     else if (!(m.shape == t.shape()))
       m.shape = broadcast_shapes(op, m.shape, t.shape());
     first = false;
-    if (!have_device || (host_scalar && !t.device().is_cpu())) {
+    if (!have_device || (host_scalar && !on_host(t))) {
       m.device = t.device();
     } else if (t.device().kind != m.device.kind) {
-      check(t.device().is_cpu() && t.dim() == 0, Kind::Runtime, op,
+      check(is_host_number(t), Kind::Runtime, op,
             "(): Expected all tensors to be on the same device, but found at least two devices, ",
             m.device, " and ", t.device(), "!");
     }
-    host_scalar = host_scalar && t.device().is_cpu() && t.dim() == 0;
+    host_scalar = host_scalar && is_host_number(t);
     have_device = true;
     strided = strided || !t.is_contiguous();
   }
@@ -136,14 +136,14 @@ namespace {
 class Local {
  public:
   Local(const Operand& o, Device device, Dtype compute, bool rounds) : operand(o) {
-    if (o.is_tensor() && o.tensor().dim() == 0 && o.tensor().device().is_cpu()) {
+    if (o.is_tensor() && is_host_number(o.tensor())) {
       const Dtype own = o.tensor().dtype();
       const bool wider =
           is_integral(compute) && is_integral(own) &&
           (item_size(own) > item_size(compute) ||
            (item_size(own) == item_size(compute) && is_signed(own) < is_signed(compute)));
-      if (!device.is_cpu() || wider)
-        operand = Operand(device.is_meta() ? Scalar(0) : item(o.tensor()));
+      if (wider || device.kind != o.tensor().device().kind)
+        operand = Operand(keeps_values(device) ? item(o.tensor()) : Scalar(0));
     }
     if (__builtin_expect(rounds, 0)) round_to(compute);
   }

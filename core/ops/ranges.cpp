@@ -151,7 +151,8 @@ Tensor points(Scalar start, Scalar end, int64_t steps, bool complex, const Tenso
   if (is_integral(like.dtype()))
     start = Scalar(start.to<int64_t>()), end = Scalar(end.to<int64_t>());
   const Dtype real = real_of(like.dtype());
-  const bool narrow = !like.device().is_cpu() && is_floating(real) && real != Dtype::Float64;
+  const bool narrow = is_floating(real) && real != Dtype::Float64 &&
+                      !backend_of(like).has(Primitive::binary, Dtype::Float64);
   Tensor i = empty({steps}, narrow ? Dtype::Float32 : Dtype::Float64, like.device());
   backend_of(i).arange(i, Scalar(0), Scalar(1));
   if (steps == 1) return i * Scalar(0) + start;

@@ -1,4 +1,5 @@
 // A tensor in several views: unbind, split, chunk, tensor_split and their kin.
+#include "ops/devices.h"
 #include "ops/view_op.h"
 
 namespace ember {
@@ -222,7 +223,7 @@ TensorList tensor_split(const Tensor& self, const Shape& indices, int64_t dim) {
 }
 namespace {
 TensorList tensor_split_by(const Tensor& self, const Tensor& where, int64_t dim) {
-  check(where.device().is_cpu(), Kind::Runtime,
+  check(on_host(where), Kind::Runtime,
         "tensor_split expected tensor_indices_or_sections to be on cpu, but it's "
         "on ",
         where.device());

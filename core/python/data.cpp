@@ -18,9 +18,9 @@ bool is_array_like(PyObject* o) {
          PyObject_HasAttrString(o, "__array_interface__");
 }
 
-Tensor over_array_like(PyObject* o) {
-  if (is_array(o)) return tensor_over_array(o);
-  return tensor_over_array(as_array(o).get());
+Tensor over_array_like(PyObject* o, bool stays = false) {
+  if (is_array(o)) return tensor_over_array(o, stays);
+  return tensor_over_array(as_array(o).get(), stays);
 }
 
 bool is_sequence(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o) || PySequence_Check(o); }
@@ -328,7 +328,7 @@ Tensor convert_data(PyObject* o, MaybeDtype dtype, MaybeDevice device, bool* cop
   if (is_tensor(o)) {
     t = tensor_of(o);
   } else if (is_array_like(o)) {
-    t = over_array_like(o);
+    t = over_array_like(o, true);
     if (!device) device = default_device();
   } else {
     *copied = true;

@@ -229,7 +229,8 @@ Tensor view_at(const Tensor& self, Place place) {
 }
 
 // The view, with one node for all of the index; `self` if that shows all of it.
-Tensor view_of(const Tensor& self, const Items& items, int used) {
+template <class List>
+Tensor view_of(const Tensor& self, const List& items, int used) {
   Place place = place_of(self, items, used);
   const char* op = place.op;
   if (!op) return self;
@@ -237,9 +238,8 @@ Tensor view_of(const Tensor& self, const Items& items, int used) {
   if (!grad_needed(self)) return out;
   auto kept = std::make_shared<std::vector<Item>>(items.begin(), items.end());
   for (Item& item : *kept) item.picks = Tensor();
-  auto part = [kept, used](const Tensor& x) -> Tensor {
-    return view_at(x, place_of(x, *kept, used));
-  };
+  // With history: a gradient may be differentiated any number of times.
+  auto part = [kept, used](const Tensor& x) -> Tensor { return view_of(x, *kept, used); };
   return tape(out, op, wrt(self, [part, shape = self.shape()](const Tensor& g) {
                 return ember::place(g, shape, "index_backward", part);
               }));

@@ -6,7 +6,7 @@
 
 #include <bit>
 
-#include "python/python.h"
+#include "python/replay.h"
 #include "tensor/deferred.h"
 
 namespace ember::python {
@@ -60,9 +60,9 @@ void begin(const std::shared_ptr<Code>& code) {
   for (size_t i = 0; i < p.nodes.size(); i++)
     PyTuple_SET_ITEM(nodes.get(), Py_ssize_t(i), node_tuple(p.nodes[i]).release());
   auto flag = [](bool on) { return on ? Py_True : Py_False; };
-  Object layout = checked(Py_BuildValue("(isOOOiL)", p.rank, p.patterns.c_str(), flag(p.chunks),
+  Object layout = checked(Py_BuildValue("(isOOOiLL)", p.rank, p.patterns.c_str(), flag(p.chunks),
                                         flag(p.long_rows), flag(p.short_rows), p.reduced,
-                                        (long long)p.columns));
+                                        (long long)p.columns, (long long)p.inner));
   code->ticket =
       checked(PyObject_CallFunction(compile_hook, "OOOO", nodes.get(), tuple_of(p.outputs).get(),
                                     tuple_of(p.rows).get(), layout.get()))
@@ -223,6 +223,7 @@ PyMethodDef functions[] = {
 void add_lazy(PyObject* module) {
   lazy::host = {where, ask, answered};
   checked(PyModule_AddFunctions(module, functions));
+  add_replay(module);
 }
 
 }  // namespace ember::python

@@ -123,7 +123,7 @@ bool is_array(PyObject* o) {
   return false;
 }
 
-Tensor tensor_over_array(PyObject* array) {
+Tensor tensor_over_array(PyObject* array, bool stays) {
   Buffer buffer(array, PyBUF_STRIDED_RO | PyBUF_FORMAT);
   if (!buffer.open) {
     PyErr_Clear();
@@ -159,7 +159,7 @@ Tensor tensor_over_array(PyObject* array) {
   check(
       reinterpret_cast<uintptr_t>(view.buf) % uintptr_t(aligned) == 0, Kind::Value,
       "given numpy array is not aligned in memory. Copy the numpy array to reallocate the memory.");
-  if (view.readonly) warn_read_only("NumPy array");
+  if (view.readonly && stays) warn_read_only("NumPy array");
   int64_t bytes = empty ? 0 : (last + 1) * view.itemsize;
   return from_storage(buffer.hand_over(view.buf, bytes), *dtype, shape, strides, 0);
 }
@@ -214,7 +214,7 @@ namespace {
 PyObject* from_numpy(PyObject*, PyObject* o) {
   return guarded([&] {
     check(is_array(o), Kind::Type, "expected np.ndarray (got ", Py_TYPE(o)->tp_name, ")");
-    return wrap(tensor_over_array(o));
+    return wrap(tensor_over_array(o, true));
   });
 }
 PyMethodDef functions[] = {{"from_numpy", from_numpy, METH_O,

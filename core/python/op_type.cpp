@@ -300,7 +300,9 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
     if (is_method(op.form))
       check(n > 0 && is_tensor(args[0]), Kind::Type, "descriptor '", *op.name,
             "' for 'Tensor' objects doesn't apply");
-    if (__builtin_expect(any_overrides(args, n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0)), 0))
+    if (__builtin_expect(
+            any_overrides(args, n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0)) || is_watched(self),
+            0))
       return call_override(self, args, n, kwnames);
     Call call;
     for (const OpInfo* info : *op.overloads) {
@@ -365,9 +367,13 @@ PyObject* op_schemas(PyObject* self, void*) {
   }
   return list;
 }
+unsigned forms_of(PyObject* op) {
+  unsigned all = 0;
+  for (const OpInfo* info : *reinterpret_cast<PyOp*>(op)->overloads) all |= info->forms;
+  return all;
+}
 PyObject* op_traits(PyObject* self, void*) {
-  unsigned all = 0, bit = Pointwise;
-  for (const OpInfo* info : *reinterpret_cast<PyOp*>(self)->overloads) all |= info->forms;
+  unsigned all = forms_of(self), bit = Pointwise;
   PyObject* names = PyFrozenSet_New(nullptr);
   for (const char* name : kTraitNames) {
     if (all & bit) PySet_Add(names, Object::steal(PyUnicode_InternFromString(name)).get());
@@ -473,6 +479,8 @@ PyObject* rebuild_tuple(const OpInfo& op, PyObject* parts) {
     PyStructSequence_SET_ITEM(tuple.get(), i, Py_NewRef(PySequence_Fast_GET_ITEM(parts, i)));
   return tuple.release();
 }
+
+bool draws(PyObject* op) { return Py_TYPE(op) == op_type && (forms_of(op) & Random) != 0; }
 
 // Every op becomes an entry of `_C._ops` ("linalg.norm": op), a function of the module if its name
 // has no dot, and methods of Tensor.

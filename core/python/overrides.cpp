@@ -11,13 +11,13 @@ namespace {
 
 PyObject *text_torch_function, *disabled, *text_torch_dispatch, *disabled_dispatch;
 bool dispatch_types = false;  // there is a type with __torch_dispatch__
-// The modes of this thread, innermost last; override_state.modes is its length.
-thread_local std::vector<Object>* mode_stack = nullptr;
+// Those of this thread, innermost last; override_state has the lengths.
+using Stack = std::vector<Object>;
+thread_local Stack *mode_stack = nullptr, *watcher_stack = nullptr;
 
-std::vector<Object>& modes() {
-  if (!mode_stack) mode_stack = new std::vector<Object>;
-  return *mode_stack;
-}
+Stack& stack(Stack*& s) { return s ? *s : *(s = new Stack); }
+Stack& modes() { return stack(mode_stack); }
+Stack& watchers() { return stack(watcher_stack); }
 
 using Askable = std::vector<PyObject*>;
 
@@ -58,20 +58,20 @@ Object ask(PyObject* whom, PyObject* func, PyObject* types, PyObject* args, PyOb
       PyObject_CallFunctionObjArgs(handler.get(), func, types, args, none.get(), nullptr));
 }
 
-// The innermost mode, which does not see the calls that it makes itself.
-Object ask_mode(PyObject* func, PyObject* types, PyObject* args, PyObject* kwargs) {
+// The innermost one, which does not see the calls that it makes itself.
+Object ask_innermost(Stack& all, int& count, PyObject* func, PyObject* types, PyObject* args,
+                     PyObject* kwargs) {
   struct Outer {
-    Object mode = std::move(modes().back());
-    Outer() {
-      modes().pop_back();
-      override_state.modes--;
-    }
-    ~Outer() {
-      modes().push_back(std::move(mode));
-      override_state.modes++;
-    }
-  } outer;
-  return ask(outer.mode.get(), func, types, args, kwargs);
+    Stack& all;
+    int& count;
+    Object one = std::move(all.back());
+    Outer(Stack& all, int& count) : all(all), count(count) { all.pop_back(), count--; }
+    ~Outer() { all.push_back(std::move(one)), count++; }
+  } outer(all, count);
+  return ask(outer.one.get(), func, types, args, kwargs);
+}
+Object ask_mode(PyObject* func, PyObject* types, PyObject* args, PyObject* kwargs) {
+  return ask_innermost(modes(), override_state.modes, func, types, args, kwargs);
 }
 
 bool function_modes() { return override_state.modes > override_state.dispatch_modes; }
@@ -155,6 +155,9 @@ PyObject* call_override(PyObject* func, PyObject* args, PyObject* kwargs, bool o
     Object result = ask_mode(func, types.get(), args, kwargs);
     if (result.get() != Py_NotImplemented) return result.release();
   }
+  if (is_watched(func))
+    return ask_innermost(watchers(), override_state.watchers, func, types.get(), args, kwargs)
+        .release();
   for (PyObject* o : found) {
     Object result = ask(o, func, types.get(), args, kwargs);
     if (result.get() != Py_NotImplemented) return result.release();
@@ -304,6 +307,19 @@ PyObject* pop_mode(PyObject*, PyObject*) {
     return mode.release();
   });
 }
+PyObject* push_watcher(PyObject*, PyObject* watcher) {
+  watchers().push_back(Object::borrow(watcher));
+  override_state.watchers++;
+  Py_RETURN_NONE;
+}
+PyObject* pop_watcher(PyObject*, PyObject*) {
+  return guarded([&] {
+    check(!watchers().empty(), Kind::Runtime, "nobody watches ops that draw numbers");
+    watchers().pop_back();
+    override_state.watchers--;
+    return Py_NewRef(Py_None);
+  });
+}
 PyObject* mode_at(PyObject*, PyObject* index) {
   return guarded([&]() -> PyObject* {
     int64_t i = int_of(index), n = int64_t(modes().size());
@@ -328,6 +344,8 @@ PyMethodDef functions[] = {
     {"_switch_overrides", switch_overrides, METH_VARARGS, nullptr},
     {"_push_on_torch_function_stack", push_mode, METH_O, nullptr},
     {"_pop_torch_function_stack", pop_mode, METH_NOARGS, nullptr},
+    {"_push_random_watcher", push_watcher, METH_O, nullptr},
+    {"_pop_random_watcher", pop_watcher, METH_NOARGS, nullptr},
     {"_get_function_stack_at", mode_at, METH_O, nullptr},
     {"_len_torch_function_stack", mode_count, METH_NOARGS, nullptr},
     {"_is_torch_function_enabled", is_enabled, METH_NOARGS, nullptr},

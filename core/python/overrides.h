@@ -14,6 +14,7 @@ namespace ember::python {
 struct Overrides {
   int modes = 0;           // of both protocols
   int dispatch_modes = 0;  // of __torch_dispatch__ alone
+  int watchers = 0;        // of ops that draw numbers: Note [Watchers]
   bool dispatch_off = false;
   bool types_off = false;  // within DisableTorchFunctionSubclass
   bool all_off = false;    // within DisableTorchFunction
@@ -43,6 +44,14 @@ inline bool any_overrides(PyObject* const* args, Py_ssize_t n) {
   return modes_active();
 }
 inline bool self_overrides(PyObject* self) { return overrides(self) || modes_active(); }
+
+// Note [Watchers]
+// vmap is to see every op that draws numbers, whatever its arguments are, and no other. So it is no
+// mode, for which every call would pay: ops with the trait Random ask the innermost watcher.
+bool draws(PyObject* op);  // whether it is an op with that trait; op_type.cpp
+inline bool is_watched(PyObject* op) {
+  return __builtin_expect(override_state.watchers != 0, 0) && !override_state.all_off && draws(op);
+}
 
 // Hands the call func(*args, **kwargs) to the modes and to the types of its arguments, the most
 // derived first. If none takes it: TypeError, or NotImplemented itself if `operands`.

@@ -158,9 +158,10 @@ void add_shared_memory(PyObject* module);
 Tensor tensor_from_data(PyObject* data, std::optional<Dtype> dtype,
                         std::optional<Device> device);  // always a copy
 void add_numpy(PyObject* module);
-bool is_array(PyObject* o);                 // an ndarray
-Object as_array(PyObject* o);               // numpy.asarray(o)
-Tensor tensor_over_array(PyObject* array);  // shares its memory
+bool is_array(PyObject* o);    // an ndarray
+Object as_array(PyObject* o);  // numpy.asarray(o)
+// Shares its memory. Of one that `stays` with the user, the read-only is warned of.
+Tensor tensor_over_array(PyObject* array, bool stays = false);
 Tensor tensor_over_buffer(PyObject* o, Dtype dtype, int64_t count, int64_t offset);
 // Dtype of an object with a one-element buffer (a NumPy scalar), and its bytes if `value` is given.
 std::optional<Dtype> dtype_of_buffer(PyObject* o, char* value);

@@ -1,5 +1,6 @@
 // What holds for the whole process: default dtype and device, threads, memory statistics; and type
 // promotion as functions.
+#include "cpu/conv.h"
 #include "cpu/dispatch.h"
 #include "cpu/parallel.h"
 #include "ops/create.h"
@@ -130,6 +131,8 @@ PyObject* py_cpu_level(PyObject*, PyObject*) {
   return guarded([] { return PyUnicode_FromString(cpu::name_of(cpu::cpu_level())); });
 }
 
+PyObject* py_has_onednn(PyObject*, PyObject*) { return PyBool_FromLong(cpu::has_onednn()); }
+
 PyObject* py_fill_uninitialised(PyObject*, PyObject* o) {
   const int on = PyObject_IsTrue(o);
   if (on < 0) return nullptr;
@@ -140,6 +143,7 @@ PyObject* py_fill_uninitialised(PyObject*, PyObject* o) {
 PyMethodDef functions[] = {
     {"_fill_uninitialised", py_fill_uninitialised, METH_O, nullptr},
     {"_cpu_level", py_cpu_level, METH_NOARGS, nullptr},
+    {"_has_onednn", py_has_onednn, METH_NOARGS, nullptr},
     {"set_default_dtype", py_set_default_dtype, METH_O,
      R"(set_default_dtype(d, /)
 --

@@ -7,6 +7,7 @@
 #include "runtime.h"
 #include "tensor/deferred.h"
 #include "tensor/mode.h"
+#include "tensor/rehearsed.h"
 
 namespace ember {
 
@@ -238,6 +239,7 @@ Tensor make(Ref<Storage> storage, Dtype dtype, const Shape& shape, const Shape& 
 void Tensor::look_closer() const {
   Storage& s = *impl_->storage;
   s.settle();
+  if (__builtin_expect(s.watch & kRehearsed, 0) && rehearsed.looked) rehearsed.looked();
   if (numel() == 0 || !(s.watch & kShrunk)) return;
   int64_t need;
   const bool fits = !__builtin_add_overflow(extent(shape(), strides()), offset(), &need) &&

@@ -32,24 +32,15 @@ from ember import _C
 from ember._C import Tensor
 from ember._dispatch import steps, wrappers
 from ember._schemas import parse
-from ember._traits import op_named
+from ember._traits import SWAPPED, op_named, telling
 from ember.utils._pytree import tree_leaves
 
 # Answered by the tensor itself, whatever it stands for: its shape, its history.
-_QUESTIONS = frozenset(
-    """size stride dim ndim shape dtype layout names numel nelement ndimension __len__
-    element_size itemsize nbytes storage_offset is_contiguous is_floating_point
-    is_complex is_signed is_same_size is_conj is_neg is_inference requires_grad
-    requires_grad_ is_leaf grad grad_fn output_nr retain_grad retains_grad _version
-    _base _is_view register_hook register_post_accumulate_grad_hook is_sparse
-    is_quantized is_mkldnn is_nested has_names __hash__ __dir__ as_subclass
-    _backward_hooks is_sparse_csr __reduce_ex__ untyped_storage is_shared is_pinned
-    is_distributed get_device dim_order _make_subclass""".split()
-)
-_DEVICES = frozenset(
-    "is_cpu is_cuda is_meta is_xpu is_mps is_xla is_ipu is_hpu is_mtia is_vulkan "
-    "is_maia is_ort".split()
-)
+_QUESTIONS = telling("size form kind history gradient object") | {
+    "untyped_storage",
+    "get_device",
+}
+_DEVICES = telling("place")
 _NUMBERS: dict[str, Any] = {
     "__bool__": bool,
     "is_nonzero": bool,
@@ -59,12 +50,7 @@ _NUMBERS: dict[str, Any] = {
     "__index__": int,
     "item": lambda x: x,
 }
-# Operators that aten has no op for: those of swapped operands, ...
-_SWAPPED = {
-    f"__r{name}__": op_named(f"__{name}__").__name__
-    for name in "add sub mul matmul truediv div floordiv mod pow lshift rshift".split()
-}
-# ... and those whose op has another name.
+# Operators whose op has another name.
 _OPERATORS = {
     f"__{name}__": op_named(f"__{name}__").__name__
     for name in "floordiv lshift rshift matmul eq ne".split()
@@ -123,8 +109,8 @@ def call(func: Any, args: tuple, kwargs: dict) -> Any:
         return steps.getitem(_step, args[0], args[1], "__torch_dispatch__")
     if name == "__setitem__":
         return steps.setitem(_step, args[0], args[1], args[2], "__torch_dispatch__")
-    if name in _SWAPPED:
-        return _run(_SWAPPED[name], getattr(ember, _SWAPPED[name]), args[::-1], kwargs)
+    if name in SWAPPED:
+        return _run(SWAPPED[name], getattr(ember, SWAPPED[name]), args[::-1], kwargs)
     if name in _OPERATORS:
         return _run(_OPERATORS[name], getattr(ember, _OPERATORS[name]), args, kwargs)
     if not isinstance(func, _C.Op) and hasattr(func, "__wrapped__"):
@@ -180,7 +166,7 @@ def _backward(
 
 def _attribute(name: str, func: Any, args: tuple) -> Any:
     tensor = args[0]
-    cell = wrappers.cell_of(tensor) if name == "device" or name in _DEVICES else None
+    cell = wrappers.cell_of(tensor) if name in _DEVICES else None
     if cell is not None:
         return cell.device if name == "device" else f"is_{cell.device.type}" == name
     if name in _VIEWS and func.__name__ == "__get__":

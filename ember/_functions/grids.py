@@ -5,6 +5,7 @@ import math
 import ember
 from ember._C import Tensor
 from ember._overridable import overridable
+from ember._user_line import warn
 
 
 def check_tensors(function: str, values) -> None:
@@ -35,13 +36,10 @@ def meshgrid(*tensors, indexing: str | None = None) -> tuple[Tensor, ...]:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     check_tensors("meshgrid", tensors)
     if indexing is None:
-        import warnings
-
-        warnings.warn(
+        warn(
             "torch.meshgrid: in an upcoming release, it will be required to pass the "
             "indexing argument.",
             UserWarning,
-            stacklevel=2,
         )
         indexing = "ij"
     if indexing not in ("ij", "xy"):

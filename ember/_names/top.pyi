@@ -5,6 +5,7 @@ from typing import Any as _Any
 from ember import accelerator as accelerator
 from ember import amp as amp
 from ember import ao as ao
+from ember import array_api as array_api
 from ember import autograd as autograd
 from ember import backends as backends
 from ember import compiler as compiler

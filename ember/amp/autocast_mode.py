@@ -15,6 +15,7 @@ import ember
 from ember import _C, Tensor, _lazy
 from ember._traits import traits_of
 from ember._types import Dtype
+from ember._user_line import warn
 from ember.autograd._decorate import DecoratorContextManager
 
 _DTYPES = {"cpu": ember.bfloat16, "cuda": ember.float16}
@@ -241,14 +242,11 @@ class autocast(DecoratorContextManager):
         self._cache_enabled = cached
         allowed = (ember.bfloat16, ember.float16)
         if enabled and available and self.fast_dtype not in allowed:
-            import warnings
-
             name = device_type.upper() if device_type == "cpu" else device_type
-            warnings.warn(
+            warn(
                 f"In {name} autocast, but the target dtype is not supported. Disabling "
                 f"autocast.\n{name} Autocast only supports dtypes of torch.bfloat16, "
                 "torch.float16 currently.",
-                stacklevel=2,
             )
             enabled = False
         self._enabled = enabled and available

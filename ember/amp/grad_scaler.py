@@ -1,7 +1,6 @@
 """`GradScaler`: losses multiplied so that gradients in float16 do not vanish."""
 
 import inspect
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import Enum
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import ember
 from ember import Tensor
+from ember._user_line import warn
 
 if TYPE_CHECKING:
     from ember.optim import Optimizer
@@ -107,10 +107,9 @@ class GradScaler:
     ) -> None:
         self._device = device
         if enabled and device == "cuda":
-            warnings.warn(
+            warn(
                 "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  "
                 "Disabling.",
-                stacklevel=2,
             )
             enabled = False
         self._enabled = enabled
@@ -231,11 +230,10 @@ class GradScaler:
     def _step_of_its_own(self, optimizer, scale, state, args, kwargs):
         """The step of an optimizer that unscales and skips by itself."""
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
-            warnings.warn(
+            warn(
                 "step(grad_scaler=...) is deprecated: GradScaler sets the attributes "
                 "`grad_scale` and `found_inf` of the optimizer",
                 FutureWarning,
-                stacklevel=3,
             )
             return optimizer.step(*args, **kwargs, grad_scaler=self)
         unscaled = state["stage"] is OptState.UNSCALED

@@ -1,5 +1,6 @@
-"""oneDNN, which ember uses for convolutions, recurrent layers and products."""
+"""oneDNN, which ember uses for convolutions of float32 where it was built with it."""
 
+from ember import _C
 from ember.backends import _switches
 
 enabled = True
@@ -14,8 +15,8 @@ set_flags = _switches.setter(globals(), *_NAMES.split())
 
 
 def is_available() -> bool:
-    """True."""
-    return True
+    """Whether ember was built with oneDNN, as it is for x86-64."""
+    return _C._has_onednn()
 
 
 is_acl_available = _switches.absent

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ember.compiler import _rows
-from ember.compiler._layout import Layout, width_of
+from ember.compiler._layout import LEAST, Layout, width_of
 from ember.compiler._lower import Lowering
 from ember.compiler._program import Program
 from ember.compiler._sweep import Sweeps
@@ -28,6 +28,8 @@ class _Emitter:
     def __init__(self, program: Program, layout: Layout, level: str) -> None:
         self.program, self.layout = program, layout
         width = layout.columns or width_of(program, level, layout.chunks)
+        if layout.inner:
+            width = min(width, max(layout.inner, LEAST))
         self.low = Lowering(width, level)
         self.sweeps = Sweeps(program, layout, self.low, level)
         self.memory = self.sweeps.memory
@@ -46,6 +48,7 @@ class _Emitter:
         text = [
             *low.declarations.values(),
             *memory.helpers.values(),
+            *low.functions,
             f"define void @{name}(ptr %words, i64 %begin, i64 %end) #0 {{",
             *memory.entry(calls),
             *low.head,

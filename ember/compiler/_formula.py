@@ -5,6 +5,7 @@ as values of a graph: a small part of C (calls, casts, arithmetic, comparisons).
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -118,6 +119,14 @@ def calls(tree: Any) -> set[str]:
         return set()
     found = {tree[1]} if tree[0] == "call" else set()
     return found.union(*(calls(part) for part in tree[1:]))
+
+
+def steps(tree: Any) -> float:
+    """How many steps a tree is of; without end, if it divides."""
+    if not isinstance(tree, tuple):
+        return 0
+    own = math.inf if tree[:2] == ("op", "/") else tree[0] in ("op", "neg", "call")
+    return own + sum(map(steps, tree[1:]))
 
 
 def evaluate(

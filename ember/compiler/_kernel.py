@@ -11,7 +11,7 @@ from typing import Any
 import ember
 from ember import _C
 from ember.compiler import _llvm, _queue, _rows
-from ember.compiler._layout import CHEAP, SHORT_ROW, Layout, columns_of
+from ember.compiler._layout import SHORT_ROW, Layout, columns_of
 from ember.compiler._program import Program
 from ember.compiler._space import Axes, reduced, walked
 
@@ -70,7 +70,7 @@ class Fused:
                 self.numbers[node.slot] = node.dtype
         self.dtypes += [program.nodes[at].dtype for at in program.outputs]
         ops = [n for n in program.nodes if n.op not in ("load", "number", "constant")]
-        self.cost = sum(1 if n.name in CHEAP else _DEAR for n in ops) // 4 + 1
+        self.cost = sum(1 if _rows.is_cheap(n) else _DEAR for n in ops) // 4 + 1
         self._kernels: dict[Layout, _queue.Pending[Kernel]] = {}
 
     def prepare(self, layout: Layout) -> _queue.Pending[Kernel]:

@@ -11,9 +11,9 @@ from ember.compiler._lower import size_of
 from ember.compiler._program import Node, Program
 
 SHORT_ROW = 4096  # elements of which a few rows fit on a stack, and in the caches
-CHEAP = "abs neg sign sgn square relu add sub mul where maximum minimum lt gt".split()
 FEW = 5  # values at a time, with which there is much to wait for
 ROOM = 14  # values that vectors of four registers leave room for
+LEAST = 16  # elements of a vector, since the logarithm of floats takes so many
 REGISTER = {"baseline": 16, "avx2": 32, "avx512": 64}  # bytes
 
 
@@ -30,6 +30,8 @@ class Layout(NamedTuple):
     the last piece may be shorter.
     `long`: sums are made of shorter ones. `short`: a row is no longer than SHORT_ROW,
     and what is dear to compute is kept from one sweep over it to the next.
+    `inner`: of pointwise work, how long the last axis is if that is not much, rounded
+    up to a power of two. Longer vectors would be made of parts for each row.
     """
 
     rank: int
@@ -39,6 +41,7 @@ class Layout(NamedTuple):
     short: bool = False
     reduced: int = 1
     columns: int = 0
+    inner: int = 0
 
     @property
     def axis(self) -> int:
@@ -48,7 +51,7 @@ class Layout(NamedTuple):
 
 def is_dear(node: Node) -> bool:
     """Whether a row is a long formula."""
-    return node.op in ("unary", "unary_grad", "binary") and node.name not in CHEAP
+    return node.op in ("unary", "unary_grad", "binary") and not _rows.is_cheap(node)
 
 
 def live(program: Program) -> int:
@@ -100,7 +103,7 @@ def columns_of(program: Program, level: str, columns: int) -> int:
     where little is computed, so that more of a row is read at a time."""
     width = width_of(program, level)
     ops = [n for n in program.nodes if n.op not in ("load", "number", "constant")]
-    cheap = len(ops) <= 4 and all(n.op == "reduce" or n.name in CHEAP for n in ops)
-    fewest = min(16, width)  # the logarithm of floats takes sixteen
+    cheap = len(ops) <= 4 and all(n.op == "reduce" or _rows.is_cheap(n) for n in ops)
+    fewest = min(LEAST, width)
     needed = max(fewest, 1 << (columns - 1).bit_length())
     return min(needed, 2 * width if cheap else width)

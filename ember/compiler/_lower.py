@@ -69,6 +69,7 @@ class Lowering:
         self.lines: list[str] = []  # of the body
         self.head: list[str] = []  # of the entry block: buffers, and what is invariant
         self.declarations: dict[str, str] = {}
+        self.functions: list[str] = []  # beside this one
         self.constants: dict[str, str] = {}
         self.count = ""
         self.label = ""  # of the block that lines are written to

@@ -78,6 +78,20 @@ def formula(kind: str, name: str, native: str) -> Any:
     return trees[-1] if known and (kind, name, native) not in _CALLED else None
 
 
+def is_cheap(node: Node) -> bool:
+    """Whether a row is a step or two: no division, no function of many steps."""
+    return _is_cheap(node.op, node.name)
+
+
+@functools.cache
+def _is_cheap(op: str, name: str) -> bool:
+    row = rows().get(("unary" if op == "unary_grad" else op, name))
+    if row is None or op == "reduce":
+        return False
+    tree = _formula.parse(row.texts[op == "unary_grad"])
+    return _formula.calls(tree) <= _math.LIGHT and _formula.steps(tree) <= 2
+
+
 def _kind_of(dtype: str) -> str:
     type = VALUE[dtype]
     return type if is_float(type) else "int"

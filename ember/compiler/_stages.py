@@ -4,7 +4,7 @@ is left to the sweep after it.
 
 from __future__ import annotations
 
-from ember.compiler._layout import CHEAP
+from ember.compiler._layout import is_dear
 from ember.compiler._program import Program
 
 
@@ -27,9 +27,7 @@ class Stages:
             else:
                 self.per_row[i] = all(self.per_row[a] for a in node.args)
             if not self.per_row[i] and node.op != "load":
-                row = node.op in ("unary", "unary_grad", "binary")
-                own = row and node.name not in CHEAP
-                self.dear[i] = own or any(self.dear[a] for a in node.args)
+                self.dear[i] = is_dear(node) or any(self.dear[a] for a in node.args)
 
     def narrow(self, k: int) -> bool:
         """Whether an output has one element for all that is reduced."""

@@ -4,12 +4,20 @@ and one element of the space, or one row of it, in them.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from ember.compiler import _rows
 from ember.compiler._graph import Graph, V, is_float
 from ember.compiler._lower import Lowering, literal, llvm_type
 from ember.compiler._program import Node, Program, constant
+
+MANY = 8  # uses of a formula, for which it is a function of its own
+LONG = 20  # steps that make it worth a call
+
+
+def _use(node: Node) -> tuple[str, ...]:
+    return node.op, node.name, node.dtype, node.compute
 
 
 class Values:
@@ -21,6 +29,8 @@ class Values:
         self.invariants: dict[tuple[Any, ...], str] = {}
         self.vectors: dict[int, str] = {}  # of the loop that is written now
         self.rows: dict[int, str] = {}  # of the row
+        self.uses = Counter(map(_use, program.nodes))
+        self.formulas: dict[Any, str] = {}  # that are functions of their own
 
     # --- what is computed once ---
 
@@ -158,12 +168,15 @@ class Values:
             inputs[f"p{i}"] = self.param(self._param(value), parameter)
             params.append(graph.input(f"p{i}", _rows.VALUE[parameter], True))
 
+        many, called = self.uses[_use(node)] >= MANY, ["null", "null"]
+
         def call(type: str, given: list[V], rare: Any = None) -> V:
-            function = self.function(node, native)
             room = self.params_room(
                 node._replace(params=tuple(self._param(p) for p in node.params))
             )
-            how = (*given, ("function", function), ("params", room))
+            called[:] = [self.function(node, native), room]
+            names = ["%function", "%params"] if many else called
+            how = (*given, ("function", names[0]), ("params", names[1]))
             if rare is None:
                 return graph.make("call", type, *how)
             return graph.make("rare", type, *rare, *how)
@@ -175,7 +188,40 @@ class Values:
         )
         result = "bool" if node.op in ("predicate", "compare") else native
         v = _rows.cast(v, result, node.dtype)
+        if many and (len(graph.nodes) >= LONG or called[0] != "null"):
+            return self.outside(graph, v, inputs, called)
         return self.low.lower(graph, [v], inputs)[0]
+
+    def outside(
+        self, graph: Graph, v: V, inputs: dict[str, str], called: list[str]
+    ) -> str:
+        """The vector of a formula by a call of a function that has it once."""
+        low, type = self.low, self.low.vector(graph.nodes[v.index][1])
+        given = {
+            node[2][0][1]: low.vector(node[1])
+            for node in graph.nodes
+            if node[0] == "input"
+        }
+        key = (tuple(graph.nodes), v.index)
+        name = self.formulas.get(key)
+        if name is None:
+            name = self.formulas[key] = f"formula{len(self.formulas)}"
+            inner = Lowering(low.width, self.level)
+            inner.count = "%count"
+            inner.block("start")
+            result = inner.lower(graph, [v], {n: f"%given.{n}" for n in given})[0]
+            inner.line(f"ret {type} {result}")
+            taken = [f"{t} %given.{n}" for n, t in given.items()]
+            taken += ["i64 %count", "ptr %function", "ptr %params"]
+            low.declarations |= inner.declarations
+            low.functions += [
+                f"define internal {type} @{name}({', '.join(taken)}) noinline #0 {{",
+                *["entry:", *inner.head, "  br label %start"],
+                *[*inner.lines, "}"],
+            ]
+        passed = [f"{t} {inputs[n]}" for n, t in given.items()]
+        passed += [f"i64 {low.count}", f"ptr {called[0]}", f"ptr {called[1]}"]
+        return low.new(f"call {type} @{name}({', '.join(passed)})")
 
     def _param(self, value: Any) -> Any:
         """A position of a number node, or a constant."""

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import ember
 from ember import _lazy, amp
+from ember._user_line import warn
 
 __path__: list[str] = []  # so that there can be modules such as cuda.amp.grad_scaler
 
 
 def _old(name: str, device: str) -> None:
     place = f"torch.{device}.amp.{name}(args...)"
-    warnings.warn(
+    warn(
         f"`{place}` is deprecated. "
         f"Please use `torch.amp.{name}('{device}', args...)` instead.",
         FutureWarning,
-        stacklevel=3,
     )
 
 

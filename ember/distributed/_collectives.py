@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -51,7 +53,16 @@ def _group(group: Any, name: str) -> Any:
     return _c10d()._group_or_default(group)
 
 
-def _root(group: Any, rank: int | None, group_rank: int | None, what: str) -> int:
+def _root(
+    group: Any,
+    rank: int | None,
+    group_rank: int | None,
+    what: str,
+    default: int | None = None,
+) -> int:
+    """The rank in the group; `default` where none is given."""
+    if rank is None and group_rank is None:
+        group_rank = default
     if group_rank is not None:
         if rank is not None:
             raise ValueError(f"Can't specify both group_{what} and {what}")
@@ -94,18 +105,64 @@ def _same_dtype(*tensors: Any) -> None:
 
 
 _collecting: list[list[Work]] = []
+_CHECKS = {"Tensor": _tensor, "list[Tensor]": _tensors}  # by annotation
 
 
-def _end(work: Work, async_op: bool) -> Work | None:
-    if _collecting:
-        _collecting[-1].append(work)
-        return work if async_op else None
-    if async_op:
-        return work
-    work.wait()
-    return None
+def _in_group(same_dtype: bool = False) -> Callable[[Callable], Callable]:
+    """Of a function with a parameter `group`: tensors are checked, and it runs with the
+    group itself; it is None where this process is not in it."""
+
+    def made(func: Callable) -> Callable:
+        params = inspect.signature(func).parameters
+        names = list(params)
+        checks = [
+            (name, _CHECKS[p.annotation])
+            for name, p in params.items()
+            if p.annotation in _CHECKS
+        ]
+
+        @functools.wraps(func)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            given = {**dict(zip(names, args)), **kwargs}
+            if len(given) != len(args) + len(kwargs):
+                return func(*args, **kwargs)  # says what is given twice, or too much
+            for name, check in checks:
+                if name in given:
+                    check(given[name], name)
+            if same_dtype:
+                _same_dtype(*(given[name] for name, _ in checks if name in given))
+            group = _group(given.get("group"), func.__name__)
+            return None if group is None else func(**{**given, "group": group})
+
+        return call
+
+    return made
 
 
+def _collective(
+    same_dtype: bool = False, future: bool = False
+) -> Callable[[Callable], Callable]:
+    """The same, of one that returns work: waited for, unless `async_op` is set. Then it
+    is returned, or if `future`, that of its results."""
+
+    def made(func: Callable) -> Callable:
+        @functools.wraps(func)
+        def ended(*args: Any, async_op: bool = False, **kwargs: Any) -> Any:
+            work = func(*args, async_op=async_op, **kwargs)
+            if _collecting:
+                _collecting[-1].append(work)
+            elif not async_op:
+                work.wait()
+            if not async_op:
+                return None
+            return work.get_future() if future else work
+
+        return _in_group(same_dtype)(ended)
+
+    return made
+
+
+@_collective()
 def all_reduce(
     tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
@@ -117,15 +174,10 @@ def all_reduce(
     >>> dist.all_reduce(x)
     >>> dist.destroy_process_group()
     """
-    _tensor(tensor, "tensor")
-    pg = _group(group, "all_reduce")
-    return (
-        None
-        if pg is None
-        else _end(pg.allreduce([tensor], AllreduceOptions(reduceOp=op)), async_op)
-    )
+    return group.allreduce([tensor], AllreduceOptions(reduceOp=op))
 
 
+@_collective(future=True)
 def all_reduce_coalesced(
     tensors: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Any:
@@ -133,14 +185,10 @@ def all_reduce_coalesced(
     tensors = [tensors] if isinstance(tensors, Tensor) else tensors
     _tensors(tensors, "tensors")
     _same_dtype(tensors)
-    pg = _group(group, "all_reduce_coalesced")
-    if pg is None:
-        return None
-    how = AllreduceCoalescedOptions(reduceOp=op)
-    work = _end(pg.allreduce_coalesced(tensors, how), async_op)
-    return work.get_future() if async_op and work is not None else None
+    return group.allreduce_coalesced(tensors, AllreduceCoalescedOptions(reduceOp=op))
 
 
+@_collective()
 def broadcast(
     tensor: Tensor,
     src: int | None = None,
@@ -149,14 +197,11 @@ def broadcast(
     group_src: int | None = None,
 ) -> Work | None:
     """Copy the tensor of `src` to all ranks."""
-    _tensor(tensor, "tensor")
-    pg = _group(group, "broadcast")
-    if pg is None:
-        return None
-    how = BroadcastOptions(rootRank=_root(pg, src, group_src, "src"))
-    return _end(pg.broadcast([tensor], how), async_op)
+    how = BroadcastOptions(rootRank=_root(group, src, group_src, "src"))
+    return group.broadcast([tensor], how)
 
 
+@_collective()
 def reduce(
     tensor: Tensor,
     dst: int | None = None,
@@ -166,56 +211,41 @@ def reduce(
     group_dst: int | None = None,
 ) -> Work | None:
     """Reduce a tensor over all ranks, to `dst`."""
-    _tensor(tensor, "tensor")
-    pg = _group(group, "reduce")
-    if pg is None:
-        return None
-    root = _root(pg, dst, group_dst, "dst")
-    return _end(
-        pg.reduce([tensor], ReduceOptions(rootRank=root, reduceOp=op)), async_op
-    )
+    root = _root(group, dst, group_dst, "dst")
+    return group.reduce([tensor], ReduceOptions(rootRank=root, reduceOp=op))
 
 
+@_collective(same_dtype=True)
 def all_gather(
     tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False
 ) -> Work | None:
     """The tensors of all ranks, in a list."""
-    _tensors(tensor_list, "tensor_list")
-    _tensor(tensor, "tensor")
-    _same_dtype(tensor_list, tensor)
-    pg = _group(group, "all_gather")
-    if pg is None:
-        return None
-    if len({t.shape for t in tensor_list}) > 1 and len(tensor_list) == pg.size():
-        work = pg._start("AllGather", "all_gather", tensor_list, [tensor], tensor_list)
-        return _end(work, async_op)
-    return _end(pg.allgather([tensor_list], [tensor]), async_op)
+    if len({t.shape for t in tensor_list}) > 1 and len(tensor_list) == group.size():
+        return group._start(
+            "AllGather", "all_gather", tensor_list, [tensor], tensor_list
+        )
+    return group.allgather([tensor_list], [tensor])
 
 
+@_collective(future=True)
 def all_gather_coalesced(
     output_tensor_lists: Any,
-    input_tensor_list: Any,
+    input_tensor_list: list[Tensor],
     group: Any = None,
     async_op: bool = False,
 ) -> Any:
     """`all_gather` of several tensors, `output_tensor_lists[rank][i]`; a future of
     them, if `async_op`."""
-    _tensors(input_tensor_list, "input_tensor_list")
     if not isinstance(output_tensor_lists, list):
         raise TypeError(
             "Invalid function argument: output_tensor_lists should be a list"
         )
     for row in output_tensor_lists:
         _tensors(row, "output_tensor_lists")
-    pg = _group(group, "all_gather_coalesced")
-    if pg is None:
-        return None
-    work = _end(
-        pg.allgather_coalesced(output_tensor_lists, input_tensor_list), async_op
-    )
-    return work.get_future() if async_op and work is not None else None
+    return group.allgather_coalesced(output_tensor_lists, input_tensor_list)
 
 
+@_collective()
 def all_gather_into_tensor(
     output_tensor: Tensor,
     input_tensor: Tensor,
@@ -223,19 +253,27 @@ def all_gather_into_tensor(
     async_op: bool = False,
 ) -> Work | None:
     """The tensors of all ranks, one behind the other or stacked."""
-    _tensor(output_tensor, "output_tensor")
-    _tensor(input_tensor, "input_tensor")
-    pg = _group(group, "all_gather_into_tensor")
-    return (
-        None
-        if pg is None
-        else _end(pg._allgather_base(output_tensor, input_tensor), async_op)
-    )
+    return group._allgather_base(output_tensor, input_tensor)
 
 
 _all_gather_base = all_gather_single = all_gather_into_tensor
 
 
+def _list_of_root(group: Any, root: int, name: str, values: Any) -> list:
+    """What the root alone gives, in a list; [] on the others."""
+    side = "destination" if name == "gather_list" else "source"
+    if group.rank() != root:
+        if values:
+            raise ValueError(
+                f"Argument ``{name}`` must NOT be specified on non-{side} ranks."
+            )
+        return []
+    if not values:
+        raise ValueError(f"Argument ``{name}`` must be specified on {side} rank.")
+    return [values]
+
+
+@_collective()
 def gather(
     tensor: Tensor,
     gather_list: list[Tensor] | None = None,
@@ -245,28 +283,15 @@ def gather(
     group_dst: int | None = None,
 ) -> Work | None:
     """The tensors of all ranks, in a list of rank `dst`."""
-    _tensor(tensor, "tensor")
-    pg = _group(group, "gather")
-    if pg is None:
-        return None
-    if dst is None and group_dst is None:
-        group_dst = 0
-    root = _root(pg, dst, group_dst, "dst")
-    if pg.rank() == root:
-        if not gather_list:
-            raise ValueError(
-                "Argument ``gather_list`` must be specified on destination rank."
-            )
-        _tensors(gather_list, "gather_list")
-        _same_dtype(tensor, gather_list)
-    elif gather_list:
-        raise ValueError(
-            "Argument ``gather_list`` must NOT be specified on non-destination ranks."
-        )
-    lists = [gather_list] if gather_list else []
-    return _end(pg.gather(lists, [tensor], GatherOptions(rootRank=root)), async_op)
+    root = _root(group, dst, group_dst, "dst", 0)
+    lists = _list_of_root(group, root, "gather_list", gather_list)
+    for given in lists:
+        _tensors(given, "gather_list")
+        _same_dtype(tensor, given)
+    return group.gather(lists, [tensor], GatherOptions(rootRank=root))
 
 
+@_collective()
 def scatter(
     tensor: Tensor,
     scatter_list: list[Tensor] | None = None,
@@ -276,28 +301,15 @@ def scatter(
     group_src: int | None = None,
 ) -> Work | None:
     """The tensors of a list of rank `src`, one for each rank."""
-    _tensor(tensor, "tensor")
-    pg = _group(group, "scatter")
-    if pg is None:
-        return None
-    if src is None and group_src is None:
-        group_src = 0
-    root = _root(pg, src, group_src, "src")
-    if pg.rank() == root:
-        if not scatter_list:
-            raise ValueError(
-                "Argument ``scatter_list`` must be specified on source rank."
-            )
-        _tensors(scatter_list, "scatter_list")
-        _same_dtype(tensor, scatter_list)
-    elif scatter_list:
-        raise ValueError(
-            "Argument ``scatter_list`` must NOT be specified on non-source ranks."
-        )
-    lists = [scatter_list] if scatter_list else []
-    return _end(pg.scatter([tensor], lists, ScatterOptions(rootRank=root)), async_op)
+    root = _root(group, src, group_src, "src", 0)
+    lists = _list_of_root(group, root, "scatter_list", scatter_list)
+    for given in lists:
+        _tensors(given, "scatter_list")
+        _same_dtype(tensor, given)
+    return group.scatter([tensor], lists, ScatterOptions(rootRank=root))
 
 
+@_collective(same_dtype=True)
 def reduce_scatter(
     output: Tensor,
     input_list: list[Tensor],
@@ -306,22 +318,12 @@ def reduce_scatter(
     async_op: bool = False,
 ) -> Work | None:
     """Reduce lists of tensors over all ranks; each rank gets its element."""
-    _tensor(output, "output")
-    _tensors(input_list, "input_list")
-    _same_dtype(output, input_list)
-    pg = _group(group, "reduce_scatter")
-    return (
-        None
-        if pg is None
-        else _end(
-            pg.reduce_scatter(
-                [output], [input_list], ReduceScatterOptions(reduceOp=op)
-            ),
-            async_op,
-        )
+    return group.reduce_scatter(
+        [output], [input_list], ReduceScatterOptions(reduceOp=op)
     )
 
 
+@_collective()
 def reduce_scatter_tensor(
     output: Tensor,
     input: Tensor,
@@ -330,22 +332,13 @@ def reduce_scatter_tensor(
     async_op: bool = False,
 ) -> Work | None:
     """Reduce a tensor over all ranks; each rank gets its part."""
-    _tensor(output, "output")
-    _tensor(input, "input")
-    pg = _group(group, "reduce_scatter_tensor")
-    return (
-        None
-        if pg is None
-        else _end(
-            pg._reduce_scatter_base(output, input, ReduceScatterOptions(reduceOp=op)),
-            async_op,
-        )
-    )
+    return group._reduce_scatter_base(output, input, ReduceScatterOptions(reduceOp=op))
 
 
 _reduce_scatter_base = reduce_scatter_single = reduce_scatter_tensor
 
 
+@_collective(same_dtype=True)
 def all_to_all(
     output_tensor_list: list[Tensor],
     input_tensor_list: list[Tensor],
@@ -353,17 +346,10 @@ def all_to_all(
     async_op: bool = False,
 ) -> Work | None:
     """Every rank sends a tensor to every other."""
-    _tensors(output_tensor_list, "output_tensor_list")
-    _tensors(input_tensor_list, "input_tensor_list")
-    _same_dtype(output_tensor_list, input_tensor_list)
-    pg = _group(group, "all_to_all")
-    return (
-        None
-        if pg is None
-        else _end(pg.alltoall(output_tensor_list, input_tensor_list), async_op)
-    )
+    return group.alltoall(output_tensor_list, input_tensor_list)
 
 
+@_collective()
 def all_to_all_single(
     output: Tensor,
     input: Tensor,
@@ -373,17 +359,11 @@ def all_to_all_single(
     async_op: bool = False,
 ) -> Work | None:
     """Every rank sends a part of its tensor to every other."""
-    _tensor(output, "output")
-    _tensor(input, "input")
-    pg = _group(group, "all_to_all_single")
-    if pg is None:
-        return None
-    work = pg.alltoall_base(
-        output, input, output_split_sizes or [], input_split_sizes or []
-    )
-    return _end(work, async_op)
+    splits = (output_split_sizes or [], input_split_sizes or [])
+    return group.alltoall_base(output, input, *splits)
 
 
+@_collective()
 def barrier(
     group: Any = None, async_op: bool = False, device_ids: Any = None
 ) -> Work | None:
@@ -392,22 +372,21 @@ def barrier(
         raise TypeError(
             "Invalid function argument: device_ids type should be List[int]"
         )
-    pg = _group(group, "barrier")
-    return None if pg is None else _end(pg.barrier(), async_op)
+    return group.barrier()
 
 
+@_in_group()
 def monitored_barrier(
     group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
 ) -> None:
     """`barrier` whose error names the ranks that did not come."""
-    pg = _group(group, "monitored_barrier")
-    if pg is not None:
-        pg.monitored_barrier(timeout, wait_all_ranks)
+    group.monitored_barrier(timeout, wait_all_ranks)
 
 
 # --- messages ---
 
 
+@_in_group()
 def isend(
     tensor: Tensor,
     dst: int | None = None,
@@ -416,19 +395,16 @@ def isend(
     group_dst: int | None = None,
 ) -> Work | None:
     """Begin to send a tensor to one rank."""
-    _tensor(tensor, "tensor")
-    pg = _group(group, "isend")
-    if pg is None:
-        return None
-    rank = _root(pg, dst, group_dst, "dst")
-    if rank == pg.rank():
+    rank = _root(group, dst, group_dst, "dst")
+    if rank == group.rank():
         raise ValueError(
             "Invalid destination rank: destination rank should not be "
             "the same as the rank of the current process."
         )
-    return pg.send([tensor], rank, tag)
+    return group.send([tensor], rank, tag)
 
 
+@_in_group()
 def irecv(
     tensor: Tensor,
     src: int | None = None,
@@ -437,13 +413,9 @@ def irecv(
     group_src: int | None = None,
 ) -> Work | None:
     """Begin to receive a tensor, from one rank or any."""
-    _tensor(tensor, "tensor")
-    pg = _group(group, "irecv")
-    if pg is None:
-        return None
     if src is None and group_src is None:
-        return pg.recv_anysource([tensor], tag)
-    return pg.recv([tensor], _root(pg, src, group_src, "src"), tag)
+        return group.recv_anysource([tensor], tag)
+    return group.recv([tensor], _root(group, src, group_src, "src"), tag)
 
 
 def send(
@@ -551,13 +523,13 @@ def _tensor_to_object(data: Tensor, size: int, group: Any = None) -> Any:
     return _objects.from_tensor(data[: int(size)])
 
 
+@_in_group()
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
     """The objects of all ranks, in a list."""
-    pg = _group(group, "all_gather_object")
-    if pg is not None:
-        object_list[:] = _objects.exchange(pg, obj)
+    object_list[:] = _objects.exchange(group, obj)
 
 
+@_in_group()
 def gather_object(
     obj: Any,
     object_gather_list: list[Any] | None = None,
@@ -566,24 +538,11 @@ def gather_object(
     group_dst: int | None = None,
 ) -> None:
     """The objects of all ranks, in a list of rank `dst`."""
-    pg = _group(group, "gather_object")
-    if pg is None:
-        return
-    if dst is None and group_dst is None:
-        group_dst = 0
-    root = _root(pg, dst, group_dst, "dst")
-    if pg.rank() == root and not object_gather_list:
-        raise ValueError(
-            "Argument ``gather_list`` must be specified on destination rank."
-        )
-    if pg.rank() != root and object_gather_list:
-        raise ValueError(
-            "Argument ``gather_list`` must NOT be specified on non-destination ranks."
-        )
-    found = _objects.exchange(pg, obj)
-    if pg.rank() == root:
-        assert object_gather_list is not None
-        object_gather_list[:] = found
+    root = _root(group, dst, group_dst, "dst", 0)
+    lists = _list_of_root(group, root, "gather_list", object_gather_list)
+    found = _objects.exchange(group, obj)
+    for given in lists:
+        given[:] = found
 
 
 def _share(pg: Any, value: Any, root: int) -> Any:
@@ -596,6 +555,7 @@ def _share(pg: Any, value: Any, root: int) -> Any:
     return value if pg.rank() == root else _objects.from_tensor(data)
 
 
+@_in_group()
 def broadcast_object_list(
     object_list: list[Any],
     src: int | None = None,
@@ -604,14 +564,11 @@ def broadcast_object_list(
     group_src: int | None = None,
 ) -> None:
     """Copy the objects of rank `src` to all."""
-    pg = _group(group, "broadcast_object_list")
-    if pg is None:
-        return
-    if src is None and group_src is None:
-        group_src = 0
-    object_list[:] = _share(pg, list(object_list), _root(pg, src, group_src, "src"))
+    root = _root(group, src, group_src, "src", 0)
+    object_list[:] = _share(group, list(object_list), root)
 
 
+@_in_group()
 def scatter_object_list(
     scatter_object_output_list: list[Any],
     scatter_object_input_list: list[Any] | None = None,
@@ -620,9 +577,6 @@ def scatter_object_list(
     group_src: int | None = None,
 ) -> None:
     """The objects of a list of rank `src`, one for each rank."""
-    pg = _group(group, "scatter_object_list")
-    if pg is None:
-        return
     if (
         not isinstance(scatter_object_output_list, list)
         or not scatter_object_output_list
@@ -631,16 +585,12 @@ def scatter_object_list(
             "Expected argument scatter_object_output_list to be a list "
             "of size at least 1."
         )
-    if src is None and group_src is None:
-        group_src = 0
-    root = _root(pg, src, group_src, "src")
-    if pg.rank() == root and len(scatter_object_input_list or []) != pg.size():
+    root, given = _root(group, src, group_src, "src", 0), scatter_object_input_list
+    if group.rank() == root and len(given or []) != group.size():
         raise ValueError(
-            f"scatter_object_list(): expected a list of {pg.size()} objects"
+            f"scatter_object_list(): expected a list of {group.size()} objects"
         )
-    scatter_object_output_list[0] = _share(pg, scatter_object_input_list, root)[
-        pg.rank()
-    ]
+    scatter_object_output_list[0] = _share(group, given, root)[group.rank()]
 
 
 def send_object_list(

@@ -14,6 +14,7 @@ from typing import Any
 import ember
 from ember import _C
 from ember._dispatch import steps
+from ember._traits import SWAPPED, op_named, telling
 from ember.export._sizes import SizeError, SymFloat, SymInt, shadow_of
 from ember.fx import Graph, Node
 from ember.fx._names import op_name
@@ -21,31 +22,19 @@ from ember.overrides import TorchFunctionMode
 from ember.utils import _pytree
 
 # Attributes and methods that tell about a tensor and are no step.
-_QUESTIONS = frozenset(
-    """dim ndim dtype device layout requires_grad is_cuda is_meta is_sparse is_leaf
-    is_nested is_quantized is_mkldnn is_contiguous is_floating_point is_complex names
-    grad_fn grad element_size get_device data_ptr stride storage_offset is_conj is_neg
-    itemsize _version is_xla is_mps is_signed retains_grad requires_grad_ is_inference
-    output_nr _base is_cpu is_xpu is_mtia is_vulkan nbytes __repr__ __format__ __hash__
-    _is_view is_shared is_pinned untyped_storage ndimension __dlpack_device__
-    """.split()
-)
-_VALUES = frozenset(
-    "item __bool__ __int__ __float__ __index__ tolist numpy __array__ __contains__ "
-    "equal __complex__ nonzero unique masked_select __dlpack__ is_nonzero "
-    "allclose".split()
-)
-_SWAPPED = {
-    "__radd__": "add",
-    "__rmul__": "mul",
-    "__rmatmul__": "matmul",
-    "__rpow__": "pow",
-    "__rtruediv__": "div",
-    "__rdiv__": "div",
-    "__rfloordiv__": "floor_divide",
-    "__rmod__": "remainder",
-    "__rsub__": "sub",
-}
+_QUESTIONS = telling("form place kind history gradient text object memory")
+_VALUES = telling("values")
+
+
+def _looks(name: str) -> bool:
+    """Whether the size of what an op returns depends on elements, in all its forms, or
+    it is a number."""
+    op = op_named(name)
+    return op is not None and "data_dependent" in op.traits and "along" not in op.traits
+
+
+# aten has these under names that are no op of ours.
+_BY_NAME = ("slice", "index", "index_put_", "sym_size")
 
 
 class DataDependent(RuntimeError):
@@ -61,6 +50,8 @@ class Recorder(TorchFunctionMode):
         self.shadows: dict[int, Any] = {}
         self.keep: list[Any] = []  # ids stay theirs while the tensors live
         self.constants: dict[str, Any] = {}
+        self.copied: dict[str, tuple[Any, Node]] = {}  # constants, and their copies
+        self.changed: set[int] = set()  # storages, in place
         self.shadowed = False
 
     # --- tensors and their nodes ------------------------------------------------------
@@ -94,10 +85,22 @@ class Recorder(TorchFunctionMode):
 
     def _constant(self, tensor: ember.Tensor) -> None:
         name = f"lifted_tensor_{len(self.constants)}"
-        self.constants[name] = tensor
+        self.constants[name] = tensor.detach().clone()
         with self.graph.inserting_before(self._first()):
             node = self.graph.placeholder(f"c_{name}")
-        self.know(tensor, node)
+        node.meta["val"] = tensor.detach().to("meta")
+        # The program may change it, each time anew.
+        copy = self.graph.call_function(ember.ops.aten.clone, (node,))
+        self.copied[name] = tensor, copy
+        self.know(tensor, copy)
+
+    def settle_constants(self) -> None:
+        """Constants that the program does not change are not copied."""
+        for name, (tensor, copy) in self.copied.items():
+            if _storage(tensor) not in self.changed:
+                copy.replace_all_uses_with(copy.args[0])
+                self.graph.erase_node(copy)
+                self.constants[name] = tensor
 
     def _first(self) -> Node | None:
         return next((n for n in self.graph.nodes if n.meta.get("user")), None) or next(
@@ -129,14 +132,14 @@ class Recorder(TorchFunctionMode):
             return self._size(name, args, kwargs)
         if name in _QUESTIONS or name in ("__set__", "__delete__"):
             return func(*args, **kwargs)
-        if name in _VALUES:
+        if name in _VALUES or _looks(name):
             return self._value(name, func, args, kwargs)
         if name == "__getitem__":
             return steps.getitem(self.call, args[0], args[1], "export()")
         if name == "__setitem__":
             return steps.setitem(self.call, args[0], args[1], args[2], "export()")
-        if name in _SWAPPED:
-            return self.call(_SWAPPED[name], getattr(ember, _SWAPPED[name]), args[::-1])
+        if name in SWAPPED:
+            return self.call(SWAPPED[name], getattr(ember, SWAPPED[name]), args[::-1])
         if name in ("__iter__", "unbind"):
             return self.call("unbind", ember.unbind, args, kwargs)
         return self.call(_aten_name(func), func, args, kwargs)
@@ -154,8 +157,12 @@ class Recorder(TorchFunctionMode):
         node_args, node_kwargs = self.node_of(tuple(args)), self.node_of(kwargs)
         shadow_args, shadow_kwargs = self.shadow(tuple(args)), self.shadow(kwargs)
         plain_args, plain_kwargs = _plain(tuple(args)), _plain(kwargs)
+        before = [(a, a._version) for a in tensors if isinstance(a, ember.Tensor)]
         out = func(*plain_args, **plain_kwargs)
         node = self.graph.call_function(_target(name, func), node_args, node_kwargs)
+        for tensor, version in before:
+            if tensor._version != version:
+                self._changes(node, tensor)
         other = out
         if self.shadowed and not _same(shadow_args, plain_args):
             try:
@@ -167,6 +174,14 @@ class Recorder(TorchFunctionMode):
                 ) from error
         self._results(node, out, other)
         return out
+
+    def _changes(self, node: Node, tensor: ember.Tensor) -> None:
+        """`node` changes a tensor in place; "shared" if others are the same memory."""
+        storage = _storage(tensor)
+        self.changed.add(storage)
+        others = (t for t in self.keep if t is not tensor)
+        if storage and any(_storage(t) == storage for t in others):
+            node.meta["changes"] = "shared"
 
     def _random(self, name: str) -> bool:
         return name in ("rand", "randn", "randint", "normal", "randperm")
@@ -253,6 +268,13 @@ class _Sizes(tuple):
         return total
 
 
+def _storage(tensor: ember.Tensor) -> int:
+    """What stands for the memory of a tensor; 0 if it has none."""
+    if tensor.layout is not ember.strided or tensor.device.type == "meta":
+        return 0
+    return tensor.untyped_storage()._cdata
+
+
 def _meta(value: Any) -> Any:
     return value.detach().to("meta") if isinstance(value, ember.Tensor) else value
 
@@ -294,7 +316,7 @@ def _target(name: str, func: Any) -> Any:
         return func
     full = op_name(func).removeprefix("Tensor.") if isinstance(func, _C.Op) else ""
     same = (func, _C._ops.get(full))
-    if found._function in same or name in ("slice", "index", "sym_size"):
+    if found._function in same or name in _BY_NAME:
         return found
     return func
 

@@ -25,7 +25,7 @@ from ember.utils import _pytree
 # Functions written in Python that stay one op.
 _WHOLE = """
     adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d embedding_bag
-    interpolate pixel_shuffle pixel_unshuffle grid_sample
+    interpolate pad pixel_shuffle pixel_unshuffle grid_sample
     """.split()
 # The value of an automatic size in the second run is this much larger.
 _STEP = 3
@@ -175,6 +175,7 @@ def _record(mod: Any, args: tuple, kwargs: dict, hints: dict) -> ExportedProgram
     leaves, out_spec = _pytree.tree_flatten(out)
     outputs = [recorder.node_of(leaf) for leaf in leaves]
     graph.output(tuple(outputs))
+    recorder.settle_constants()
     graph.eliminate_dead_code()
     for node in graph.nodes:
         if node.op == "placeholder" and node.target.startswith("c_lifted_tensor"):

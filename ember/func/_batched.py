@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import ember
 from ember import _C
 from ember._C import Tensor
-from ember._traits import op_named, traits_of
+from ember._traits import op_named, telling, traits_of
 from ember.autograd.function import vmaps
 from ember.func._bound import Bound, bound
 from ember.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
@@ -243,27 +243,10 @@ _SYNONYMS = {"axis": "dim", "input": "self", "keepdims": "keepdim"}
 
 # Answered by the meta tensor, which has the shape and dtype of one sample; ops of which
 # that is the trait are added.
-OF_SAMPLE = set(
-    """
-    size dim nelement ndimension element_size __len__ shape ndim dtype itemsize nbytes
-    names has_names stride layout
-    """.split()
-)
+OF_SAMPLE = set(telling("size form"))
 # Answered by the value: one answer for the batch.
-_OF_BATCH = frozenset(
-    """
-    device requires_grad is_leaf grad_fn output_nr _version is_cuda is_cpu is_meta
-    is_sparse is_quantized is_mkldnn is_nested is_conj is_neg is_inference get_device
-    is_mps is_xpu is_ipu is_vulkan is_xla is_ort is_maia is_mtia is_hpu
-    is_sparse_csr is_shared is_pinned retains_grad
-    """.split()
-)
-_FORBIDDEN = frozenset(
-    """
-    item tolist numpy __bool__ __int__ __float__ __index__ __complex__ __array__
-    data_ptr untyped_storage storage __contains__ __iter__
-    """.split()
-)
+_OF_BATCH = telling("place kind history")
+_FORBIDDEN = telling("values memory") | {"__iter__"}
 
 
 _names: dict = {}

@@ -11,6 +11,10 @@ import ember
 from ember import Tensor
 from ember._schemas import Param, Schema, parse
 
+# Parameters that name dimensions.
+DIMS = frozenset(
+    "dim dims dimension dim0 dim1 dim2 axis0 axis1 source destination".split()
+)
 _SYNONYMS = {"axis": "dim", "input": "self", "keepdims": "keepdim", "x": "self"}
 
 

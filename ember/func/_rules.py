@@ -19,7 +19,7 @@ from ember.func._batched import (
     rule,
     underneath,
 )
-from ember.func._bound import Bound, default_of
+from ember.func._bound import DIMS, Bound, default_of
 
 
 def _category(dtype) -> int:
@@ -148,11 +148,6 @@ def _alone(call: Call, x) -> Tensor:
     return x.value
 
 
-_DIMS = frozenset(
-    "dim dims dimension dim0 dim1 dim2 axis0 axis1 source destination".split()
-)
-
-
 def _all_dims(type: str, rank: int, bound: Bound) -> Any:
     """What no `dim` stands for, if it is all there are; those of `s`, where given."""
     sizes = bound.get("s")
@@ -200,7 +195,7 @@ def _places_of_dims(call: Call, bound: Bound) -> list | None:
     if bound.tensors() != names[:1] or not call.args or "s" in bound.given:
         return None
     for i, param in enumerate(schema.params):
-        if param.name not in _DIMS:
+        if param.name not in DIMS:
             continue
         default = None if param.default is None else default_of(param.default)
         several = param.type == "Dims"
@@ -233,7 +228,7 @@ def _along(call: Call, kind: tuple):
             if other.dim() != rank:
                 raise Loop
             bound.given[name] = call.full(other)
-    dims = [p for p in bound.schema.params if p.name in _DIMS]
+    dims = [p for p in bound.schema.params if p.name in DIMS]
     if not dims:
         return _over_all(call, bound, names[0])
     for param in dims:
@@ -267,7 +262,7 @@ def _along_nothing(call: Call, bound: Bound, names: list[str]):
     for name in names:
         bound.given[name] = call.full(bound.given[name]).unsqueeze(1)
     for param in bound.schema.params:
-        if param.name not in _DIMS:
+        if param.name not in DIMS:
             continue
         dim = bound.value(param)
         if dim is not None and dim not in (0, -1, (0,), (-1,), (), [], [0], [-1]):
@@ -278,7 +273,7 @@ def _along_nothing(call: Call, bound: Bound, names: list[str]):
     bound.given.pop("keepdim", None)
     if bound.get("k") == 0:
         bound.given["k"] = 1  # topk() of a number is the number, even so
-    if any(param.name in _DIMS for param in bound.schema.params):
+    if any(param.name in DIMS for param in bound.schema.params):
         made = bound.call(call.func)
     else:
         made = call.func(bound.given.pop(names[0]), dim=1, **bound.given)

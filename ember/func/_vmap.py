@@ -6,7 +6,6 @@ from typing import Any
 
 import ember
 from ember import _C, Tensor
-from ember._traits import traits_of
 from ember.func import (  # noqa: F401 (register rules)
     _batched,
     _index_rules,
@@ -155,13 +154,13 @@ def _batch_size(dims: list, values: list) -> int:
 def _map(func, size: int, dims, values, spec, out_dims, randomness: str, kwargs: dict):
     level = Level(levels[-1].number + 1 if levels else 1, size, randomness)
     levels.append(level)
-    _C._push_on_torch_function_stack(_Randomness(level))
+    _C._push_random_watcher(_Randomness(level))
     try:
         given = [_sample(x, d, level.number) for x, d in zip(values, dims)]
         result = func(*tree_unflatten(given, spec), **kwargs)
         return _outputs(result, out_dims, level, func)
     finally:
-        _C._pop_torch_function_stack()
+        _C._pop_random_watcher()
         levels.pop()
 
 
@@ -217,11 +216,8 @@ def _joined(parts: list, out_dims):
     )
 
 
-_random: dict[str, bool] = {}  # by the name of what was called
-
-
 class _Randomness:
-    """Sees every call inside a `vmap`, and deals with the random ones."""
+    """Sees the calls of ops that draw numbers inside a `vmap`."""
 
     def __init__(self, level: Level) -> None:
         self.level = level
@@ -229,19 +225,8 @@ class _Randomness:
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         name = name_of(func)
-        random = _random.get(name)
-        if random is None:
-            random = _random[name] = "random" in traits_of(func)
-        if not random or _switched_off(name, args, kwargs):
-            plain = getattr(func, "__wrapped__", None)
-            if plain is None or _batched.rule_of(func, name) is not None:
-                return func(*args, **kwargs)
-            # Written in Python: its ops are to be seen, too.
-            _C._push_on_torch_function_stack(self)
-            try:
-                return plain(*args, **kwargs)
-            finally:
-                _C._pop_torch_function_stack()
+        if _switched_off(name, args, kwargs):
+            return func(*args, **kwargs)
         mode, number = self.level.randomness, self.level.number
         if mode == "error":
             raise RuntimeError(

@@ -19,6 +19,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import ember
+from ember._traits import telling
 from ember.fx._codegen import _PyTreeCodeGen, _PyTreeInfo
 from ember.fx.graph import Graph
 from ember.fx.graph_module import GraphModule
@@ -242,11 +243,9 @@ class _Parameters(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-_CONCRETE = frozenset(
-    "dim size numel stride is_contiguous is_floating_point is_complex __len__ item "
-    "__repr__ __format__ __hash__ __bool__ tolist __reduce_ex__ data_ptr element_size "
-    "ndimension nelement __deepcopy__ requires_grad_ is_signed get_device".split()
-)
+_CONCRETE = telling("size form place kind gradient text object memory values") | {
+    "__deepcopy__"
+}
 
 
 class Tracer(TracerBase):
@@ -420,7 +419,10 @@ class Tracer(TracerBase):
             if code.co_flags & inspect.CO_VARKEYWORDS:
                 args.append(self._placeholder("**" + next(names)))
             root_fn = _unstarred(fn)
-        if isinstance(concrete_args, dict) and concrete_args:
+        parts = (list, tuple, dict)  # of which each leaf is an input
+        if isinstance(concrete_args, dict) and any(
+            isinstance(arg, parts) for arg in args[skip:]
+        ):
             return self._flattened(root_fn, fn, args, skip, total)
         return root_fn, args
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import ember
+from ember._traits import op_named
 from ember.fx._names import is_builtin, qualified_name, type_name
 from ember.fx.immutable_collections import immutable_dict, immutable_list
 
@@ -114,6 +115,17 @@ def _format_arg(arg: Any, max_list_len: float = float("inf")) -> str:
     if isinstance(arg, dict):
         return "{" + ", ".join(f"{k}: {_format_arg(v)}" for k, v in arg.items()) + "}"
     return "%" + str(arg) if isinstance(arg, Node) else str(arg)
+
+
+def _changes_its_argument(name: str) -> bool:
+    """Of an op or a method, by its name: `add_`, and `iadd` of operator's."""
+    return (name.endswith("_") and not name.endswith("__")) or name in _IN_PLACE
+
+
+_IN_PLACE = frozenset(
+    "iadd iand ifloordiv ilshift imatmul imod imul ior ipow irshift isub itruediv "
+    "ixor".split()
+)
 
 
 class Node:
@@ -335,9 +347,14 @@ class Node:
             if self.target in _side_effectful_functions:
                 return True
             name = getattr(self.target, "__name__", "")
-            return impure_random and name in _RANDOM
+            if _changes_its_argument(name.split(".")[0]):
+                return True
+            if self.kwargs.get("out") is not None:
+                return True
+            op = op_named(name)
+            return impure_random and op is not None and "random" in op.traits
         if self.op == "call_method":
-            return self.target.endswith("_") and not self.target.endswith("__")
+            return _changes_its_argument(self.target)
         if self.op == "call_module":
             owner = self.graph.owning_module
             if owner is None:
@@ -437,13 +454,5 @@ class Node:
         else:
             object.__setattr__(self, name, value)
 
-
-_RANDOM = frozenset(
-    """
-    rand randn randint randperm bernoulli multinomial normal poisson
-    dropout rand_like randn_like randint_like native_dropout alpha_dropout
-    feature_dropout rrelu feature_alpha_dropout
-    """.split()
-)
 
 Args = Sequence[Argument]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import ember
 from ember import Tensor, _lazy
 from ember._types import RNG
+from ember._user_line import warn
 from ember.autograd.grad_mode import no_grad
 
 
@@ -38,7 +39,18 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: RNG | None = None
 ) -> Tensor:
-    """Uniform in [a, b)."""
+    """Uniform in [a, b).
+
+    Args:
+        tensor: what to fill, in place
+        a: the least value
+        b: the end, which is not reached
+        generator: where random numbers come from
+
+    >>> w = nn.init.uniform_(ember.empty(1000), 2.0, 3.0)
+    >>> bool((w >= 2).all() and (w < 3).all())
+    True
+    """
     return tensor.uniform_(a, b, generator=generator)
 
 
@@ -46,7 +58,18 @@ def uniform_(
 def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: RNG | None = None
 ) -> Tensor:
-    """Normal with this mean and standard deviation."""
+    """Normal with this mean and standard deviation.
+
+    Args:
+        tensor: what to fill, in place
+        mean: of the distribution
+        std: its standard deviation
+        generator: where random numbers come from
+
+    >>> w = nn.init.normal_(ember.empty(10000), mean=3.0, std=0.1)
+    >>> round(w.mean().item(), 2), round(w.std().item(), 2)
+    (3.0, 0.1)
+    """
     return tensor.normal_(mean, std, generator=generator)
 
 
@@ -62,14 +85,23 @@ def trunc_normal_(
     """Normal, drawn again where it falls outside [a, b].
 
     Where little of the distribution is inside, by rejection from the uniform one.
+
+    Args:
+        tensor: what to fill, in place
+        mean: of the distribution
+        std: its standard deviation, before the ends are cut off
+        a: the least value
+        b: the largest value
+        generator: where random numbers come from
+
+    >>> w = nn.init.trunc_normal_(ember.empty(1000), a=-1.0, b=1.0)
+    >>> bool((w.abs() <= 1).all())
+    True
     """
     if mean < a - 2 * std or mean > b + 2 * std:
-        import warnings
-
-        warnings.warn(
+        warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The "
             "distribution of values may be incorrect.",
-            stacklevel=2,
         )
     low, high = (a - mean) / std, (b - mean) / std
     inside = (math.erf(high / math.sqrt(2)) - math.erf(low / math.sqrt(2))) / 2
@@ -120,25 +152,49 @@ def _reject_uniform(tensor, mean, std, a, b, generator) -> None:
 
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """The same value everywhere."""
+    """The same value everywhere.
+
+    Args:
+        tensor: what to fill, in place
+        val: with what
+
+    >>> nn.init.constant_(ember.empty(2), 0.5)
+    tensor([0.5000, 0.5000])
+    """
     return tensor.fill_(val)
 
 
 @no_grad()
 def ones_(tensor: Tensor) -> Tensor:
-    """Ones."""
+    """Ones.
+
+    >>> nn.init.ones_(ember.empty(2))
+    tensor([1., 1.])
+    """
     return tensor.fill_(1.0)
 
 
 @no_grad()
 def zeros_(tensor: Tensor) -> Tensor:
-    """Zeros."""
+    """Zeros.
+
+    >>> nn.init.zeros_(ember.empty(2))
+    tensor([0., 0.])
+    """
     return tensor.zero_()
 
 
 @no_grad()
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity matrix."""
+    """The identity matrix.
+
+    Args:
+        tensor: 2 dimensions, filled in place
+
+    >>> nn.init.eye_(ember.empty(2, 3))
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
+    """
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     return tensor.copy_(ember.eye(*tensor.shape, dtype=tensor.dtype))
@@ -146,7 +202,19 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Convolution kernels that pass their input channels through."""
+    """Convolution kernels that pass their input channels through.
+
+    With such kernels a convolution begins as the identity.
+
+    Args:
+        tensor: 3 to 5 dimensions, [out, in, ...]
+        groups: groups of the convolution
+
+    >>> kernels = nn.init.dirac_(ember.empty(2, 2, 3))
+    >>> F.conv1d(ember.tensor([[[1.0, 2.0], [3.0, 4.0]]]), kernels, padding=1)
+    tensor([[[1., 2.],
+             [3., 4.]]])
+    """
     dims = tensor.ndimension()
     if dims not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -184,7 +252,19 @@ def _fan(tensor: Tensor, mode: str) -> int:
 def xavier_uniform_(
     tensor: Tensor, gain: float = 1.0, generator: RNG | None = None
 ) -> Tensor:
-    """Uniform, variance 2 / (fan_in + fan_out) times gain² (Glorot and Bengio)."""
+    """Uniform, variance 2 / (fan_in + fan_out) times gain² (Glorot and Bengio).
+
+    Keeps the size of activations and of gradients through layers with tanh.
+
+    Args:
+        tensor: 2 dimensions or more, filled in place
+        gain: factor, see `calculate_gain`
+        generator: where random numbers come from
+
+    >>> w = nn.init.xavier_uniform_(ember.empty(20, 40))
+    >>> bool((w.abs() <= 0.1**0.5 + 1e-6).all())  # sqrt(6 / 60)
+    True
+    """
     std = gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     bound = math.sqrt(3.0) * std
     return uniform_(tensor, -bound, bound, generator)
@@ -193,7 +273,19 @@ def xavier_uniform_(
 def xavier_normal_(
     tensor: Tensor, gain: float = 1.0, generator: RNG | None = None
 ) -> Tensor:
-    """Normal, variance 2 / (fan_in + fan_out) times gain² (Glorot and Bengio)."""
+    """Normal, variance 2 / (fan_in + fan_out) times gain² (Glorot and Bengio).
+
+    Keeps the size of activations and of gradients through layers with tanh.
+
+    Args:
+        tensor: 2 dimensions or more, filled in place
+        gain: factor, see `calculate_gain`
+        generator: where random numbers come from
+
+    >>> w = nn.init.xavier_normal_(ember.empty(300, 500))
+    >>> round(w.std().item(), 2)  # sqrt(2 / 800)
+    0.05
+    """
     std = gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return normal_(tensor, 0.0, std, generator)
 
@@ -205,7 +297,22 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: RNG | None = None,
 ) -> Tensor:
-    """Uniform, variance gain² / fan (arXiv:1502.01852)."""
+    """Uniform, variance gain² / fan (arXiv:1502.01852).
+
+    Keeps the size of activations through layers with ReLU. `nn.Linear` and convolutions
+    begin with it.
+
+    Args:
+        tensor: 2 dimensions or more, filled in place
+        a: slope of a leaky ReLU below zero
+        mode: `"fan_in"` keeps the variance forward, `"fan_out"` backward
+        nonlinearity: what follows, by the name of its function
+        generator: where random numbers come from
+
+    >>> w = nn.init.kaiming_uniform_(ember.empty(50, 24), nonlinearity="relu")
+    >>> bool((w.abs() <= 0.5).all())  # sqrt(3) * sqrt(2 / 24)
+    True
+    """
     if 0 in tensor.shape:
         return _nothing_to_do(tensor)
     std = calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
@@ -220,7 +327,21 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: RNG | None = None,
 ) -> Tensor:
-    """Normal, variance gain² / fan (arXiv:1502.01852)."""
+    """Normal, variance gain² / fan (arXiv:1502.01852).
+
+    Keeps the size of activations through layers with ReLU.
+
+    Args:
+        tensor: 2 dimensions or more, filled in place
+        a: slope of a leaky ReLU below zero
+        mode: `"fan_in"` keeps the variance forward, `"fan_out"` backward
+        nonlinearity: what follows, by the name of its function
+        generator: where random numbers come from
+
+    >>> w = nn.init.kaiming_normal_(ember.empty(500, 200), nonlinearity="relu")
+    >>> round(w.std().item(), 2)  # sqrt(2 / 200)
+    0.1
+    """
     if 0 in tensor.shape:
         return _nothing_to_do(tensor)
     std = calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
@@ -228,9 +349,7 @@ def kaiming_normal_(
 
 
 def _nothing_to_do(tensor: Tensor) -> Tensor:
-    import warnings
-
-    warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+    warn("Initializing zero-element tensors is a no-op")
     return tensor
 
 
@@ -238,7 +357,17 @@ def _nothing_to_do(tensor: Tensor) -> Tensor:
 def orthogonal_(
     tensor: Tensor, gain: float = 1, generator: RNG | None = None
 ) -> Tensor:
-    """A (semi-)orthogonal matrix (arXiv:1312.6120)."""
+    """A (semi-)orthogonal matrix (arXiv:1312.6120).
+
+    Args:
+        tensor: 2 dimensions or more, seen as [first, rest], filled in place
+        gain: factor
+        generator: where random numbers come from
+
+    >>> q = nn.init.orthogonal_(ember.empty(3, 5))
+    >>> ember.allclose(q @ q.T, ember.eye(3), atol=1e-5)
+    True
+    """
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:
@@ -259,7 +388,17 @@ def orthogonal_(
 def sparse_(
     tensor: Tensor, sparsity: float, std: float = 0.01, generator: RNG | None = None
 ) -> Tensor:
-    """Normal, with a fraction of every column set to zero."""
+    """Normal, with a fraction of every column set to zero.
+
+    Args:
+        tensor: 2 dimensions, filled in place
+        sparsity: share of zeros in each column
+        std: standard deviation of the rest
+        generator: where random numbers come from
+
+    >>> nn.init.sparse_(ember.empty(4, 3), 0.5).count_nonzero(0)
+    tensor([2, 2, 2])
+    """
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
@@ -274,12 +413,9 @@ def _deprecated(function):
     old = function.__name__[:-1]
 
     def renamed(*args, **kwargs):
-        import warnings
-
-        warnings.warn(
+        warn(
             f"`nn.init.{old}` is now deprecated in favor of `nn.init.{old}_`.",
             FutureWarning,
-            stacklevel=2,
         )
         return function(*args, **kwargs)
 

@@ -208,7 +208,15 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
-    """A buffer whose shape is not known yet."""
+    """A buffer whose shape is not known yet.
+
+    Lazy modules register one, and give it a shape when their first input comes.
+
+    >>> buffer = nn.UninitializedBuffer()
+    >>> buffer.materialize((2, 3))
+    >>> buffer.shape
+    torch.Size([2, 3])
+    """
 
     __torch_function__ = _C._disabled_torch_function_impl
     cls_to_become: type = Buffer  # a plain Tensor has another layout
@@ -227,7 +235,11 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
 
 
 def is_lazy(param: object) -> bool:
-    """Whether a parameter or buffer still waits for its shape."""
+    """Whether a parameter or buffer still waits for its shape.
+
+    >>> nn.parameter.is_lazy(nn.LazyLinear(3).weight), nn.parameter.is_lazy(1)
+    (True, False)
+    """
     return isinstance(param, (UninitializedParameter, UninitializedBuffer))
 
 

@@ -247,7 +247,14 @@ def _translate(writer: Writer, node: Node, values: dict, table: dict) -> Any:
         if name not in _ARITHMETIC:
             raise OnnxExporterError(f"onnx.export(): arithmetic {name} of sizes")
         return Value(writer.op(_ARITHMETIC[name], *map(writer.scalar, args)), node)
-    rule = table.get(name)
+    if node.meta.get("changes") == "shared":
+        raise OnnxExporterError(
+            f"onnx.export(): aten.{name} changes memory that other tensors of the "
+            "program see, too, which ONNX has no way to say; clone() before, or make a "
+            "new tensor with cat, where and the like"
+        )
+    in_place = name.endswith("_") and not name.endswith("__")
+    rule = table.get(name) or (table.get(name[:-1]) if in_place else None)
     if rule is None:
         raise OnnxExporterError(
             f"onnx.export(): there is no translation of aten.{name} to ONNX; give one "

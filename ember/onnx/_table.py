@@ -606,6 +606,8 @@ def _pad(w, n, x, pad, mode="constant", value=0):
     for i in range(len(pad) // 2):
         before[rank - 1 - i], after[rank - 1 - i] = pad[2 * i], pad[2 * i + 1]
     kinds = {"constant": "constant", "reflect": "reflect", "replicate": "edge"}
+    if mode not in kinds:
+        raise w.error(n, f"padding of mode {mode}")
     given = [w.ints(before + after)]
     if mode == "constant":
         given.append(w.number(value or 0, w.dtype(n)))

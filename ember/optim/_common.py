@@ -10,6 +10,13 @@ from ember import _C, Tensor
 _strided = ember.strided
 
 
+def options(arguments: dict[str, Any]) -> dict[str, Any]:
+    """What a group has unless it says otherwise: the arguments of an `__init__`, from
+    its `locals()` before it has others."""
+    beside = ("self", "params", "__class__")
+    return {name: arguments[name] for name in arguments if name not in beside}
+
+
 def check(ok: bool, what: str, value: Any) -> None:
     """Raise PyTorch's error for an option out of range."""
     if not ok:

@@ -62,7 +62,21 @@ class _OfFunctions(LRScheduler):
 
 
 class LambdaLR(_OfFunctions):
-    """The initial rate times a function of the epoch."""
+    """The initial rate times a function of the epoch.
+
+    Args:
+        optimizer: whose rate is set
+        lr_lambda: from the epoch to a factor; one for all groups, or a list
+        last_epoch: the epoch to go on after; -1 begins
+
+    >>> sgd = ember.optim.SGD([nn.Parameter(ember.ones(1))], lr=8.0)
+    >>> schedule = LambdaLR(sgd, lambda epoch: 1 / (1 + epoch))
+    >>> for _ in range(3):
+    ...     sgd.step()
+    ...     schedule.step()
+    >>> schedule.get_last_lr()
+    [2.0]
+    """
 
     def get_lr(self) -> list:
         self._warn_outside_step()
@@ -72,7 +86,21 @@ class LambdaLR(_OfFunctions):
 
 
 class MultiplicativeLR(_OfFunctions):
-    """The rate multiplied by a function of the epoch at each step."""
+    """The rate multiplied by a function of the epoch at each step.
+
+    Args:
+        optimizer: whose rate is set
+        lr_lambda: from the epoch to a factor of the rate before
+        last_epoch: the epoch to go on after; -1 begins
+
+    >>> sgd = ember.optim.SGD([nn.Parameter(ember.ones(1))], lr=1.0)
+    >>> schedule = MultiplicativeLR(sgd, lambda epoch: 0.5)
+    >>> for _ in range(3):
+    ...     sgd.step()
+    ...     schedule.step()
+    >>> schedule.get_last_lr()
+    [0.125]
+    """
 
     def __init__(
         self,
@@ -95,7 +123,24 @@ class MultiplicativeLR(_OfFunctions):
 
 
 class StepLR(LRScheduler):
-    """Multiplies the rate by `gamma` every `step_size` epochs."""
+    """Multiplies the rate by `gamma` every `step_size` epochs.
+
+    Args:
+        optimizer: whose rate is set
+        step_size: epochs between two falls
+        gamma: the factor
+        last_epoch: the epoch to go on after; -1 begins
+
+    >>> sgd = ember.optim.SGD([nn.Parameter(ember.ones(1))], lr=1.0)
+    >>> schedule = StepLR(sgd, step_size=2, gamma=0.5)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates.append(schedule.get_last_lr()[0])
+    ...     sgd.step()
+    ...     schedule.step()
+    >>> rates
+    [1.0, 1.0, 0.5, 0.5, 0.25]
+    """
 
     def __init__(
         self,
@@ -120,7 +165,24 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Multiplies the rate by `gamma` at each milestone."""
+    """Multiplies the rate by `gamma` at each milestone.
+
+    Args:
+        optimizer: whose rate is set
+        milestones: epochs at which the rate falls
+        gamma: the factor
+        last_epoch: the epoch to go on after; -1 begins
+
+    >>> sgd = ember.optim.SGD([nn.Parameter(ember.ones(1))], lr=1.0)
+    >>> schedule = MultiStepLR(sgd, milestones=[1, 3], gamma=0.5)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates.append(schedule.get_last_lr()[0])
+    ...     sgd.step()
+    ...     schedule.step()
+    >>> rates
+    [1.0, 0.5, 0.5, 0.25, 0.25]
+    """
 
     def __init__(
         self,
@@ -147,7 +209,24 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """The rate times `factor` for the first `total_iters` epochs."""
+    """The rate times `factor` for the first `total_iters` epochs.
+
+    Args:
+        optimizer: whose rate is set
+        factor: what the rate is multiplied by at first
+        total_iters: for how many epochs
+        last_epoch: the epoch to go on after; -1 begins
+
+    >>> sgd = ember.optim.SGD([nn.Parameter(ember.ones(1))], lr=1.0)
+    >>> schedule = ConstantLR(sgd, factor=0.5, total_iters=2)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(schedule.get_last_lr()[0])
+    ...     sgd.step()
+    ...     schedule.step()
+    >>> rates
+    [0.5, 0.5, 1.0, 1.0]
+    """
 
     def __init__(
         self,
@@ -178,7 +257,27 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The rate times a factor that goes linearly from start to end."""
+    """The rate times a factor that goes linearly from start to end.
+
+    A warm-up, if it ends at 1.
+
+    Args:
+        optimizer: whose rate is set
+        start_factor: the first factor
+        end_factor: the last one
+        total_iters: epochs between them
+        last_epoch: the epoch to go on after; -1 begins
+
+    >>> sgd = ember.optim.SGD([nn.Parameter(ember.ones(1))], lr=1.0)
+    >>> schedule = LinearLR(sgd, start_factor=0.25, total_iters=3)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates.append(round(schedule.get_last_lr()[0], 2))
+    ...     sgd.step()
+    ...     schedule.step()
+    >>> rates
+    [0.25, 0.5, 0.75, 1.0, 1.0]
+    """
 
     def __init__(
         self,
@@ -219,7 +318,21 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Multiplies the rate by `gamma` every epoch."""
+    """Multiplies the rate by `gamma` every epoch.
+
+    Args:
+        optimizer: whose rate is set
+        gamma: the factor
+        last_epoch: the epoch to go on after; -1 begins
+
+    >>> sgd = ember.optim.SGD([nn.Parameter(ember.ones(1))], lr=1.0)
+    >>> schedule = ExponentialLR(sgd, gamma=0.5)
+    >>> for _ in range(3):
+    ...     sgd.step()
+    ...     schedule.step()
+    >>> schedule.get_last_lr()
+    [0.125]
+    """
 
     def __init__(
         self, optimizer: Optimizer, gamma: float, last_epoch: int = -1
@@ -239,7 +352,26 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """The rate goes to zero as a power of the epochs that are left."""
+    """The rate goes to zero as a power of the epochs that are left.
+
+        lr * (1 - epoch / total_iters)^power
+
+    Args:
+        optimizer: whose rate is set
+        total_iters: the epoch at which the rate is 0
+        power: 1 for a straight line
+        last_epoch: the epoch to go on after; -1 begins
+
+    >>> sgd = ember.optim.SGD([nn.Parameter(ember.ones(1))], lr=1.0)
+    >>> schedule = PolynomialLR(sgd, total_iters=4)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates.append(round(schedule.get_last_lr()[0], 2))
+    ...     sgd.step()
+    ...     schedule.step()
+    >>> rates
+    [1.0, 0.75, 0.5, 0.25, 0.0]
+    """
 
     def __init__(
         self,
@@ -266,7 +398,26 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """The rate follows a cosine from its start to `eta_min` in `T_max` epochs."""
+    """The rate follows a cosine from its start to `eta_min` in `T_max` epochs.
+
+        eta_min + (lr - eta_min) * (1 + cos(π * epoch / T_max)) / 2
+
+    Args:
+        optimizer: whose rate is set
+        T_max: half a period, in epochs
+        eta_min: the least rate
+        last_epoch: the epoch to go on after; -1 begins
+
+    >>> sgd = ember.optim.SGD([nn.Parameter(ember.ones(1))], lr=1.0)
+    >>> schedule = CosineAnnealingLR(sgd, T_max=4)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates.append(round(schedule.get_last_lr()[0], 2))
+    ...     sgd.step()
+    ...     schedule.step()
+    >>> rates
+    [1.0, 0.85, 0.5, 0.15, 0.0]
+    """
 
     def __init__(
         self,
@@ -309,7 +460,25 @@ class CosineAnnealingLR(LRScheduler):
 
 class CosineAnnealingWarmRestarts(LRScheduler):
     """Cosine annealing that starts again after T_0, T_0 * T_mult, ... epochs
-    (arXiv:1608.03983)."""
+    (arXiv:1608.03983).
+
+    Args:
+        optimizer: whose rate is set
+        T_0: epochs until the first restart
+        T_mult: factor from one period to the next
+        eta_min: the least rate
+        last_epoch: the epoch to go on after; -1 begins
+
+    >>> sgd = ember.optim.SGD([nn.Parameter(ember.ones(1))], lr=1.0)
+    >>> schedule = CosineAnnealingWarmRestarts(sgd, T_0=2)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates.append(round(schedule.get_last_lr()[0], 2))
+    ...     sgd.step()
+    ...     schedule.step()
+    >>> rates
+    [1.0, 0.5, 1.0, 0.5, 1.0]
+    """
 
     def __init__(
         self,

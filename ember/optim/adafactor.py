@@ -10,13 +10,31 @@ from ember.optim._common import (
     check_lr,
     collect,
     number,
+    options,
     scalar,
 )
 from ember.optim.optimizer import Optimizer
 
 
 class Adafactor(Optimizer):
-    """Keeps one number for each row and column of a matrix instead of each element."""
+    """Keeps one number for each row and column of a matrix instead of each element.
+
+    Args:
+        params: tensors, or dicts of groups with `params` and options of their own
+        lr: the rate
+        beta2_decay: exponent of the decay of the running squares
+        eps: the least square, and the least size of a parameter
+        d: largest size of a step, in units of its root mean square
+        weight_decay: share that parameters lose in each step, times the rate
+        maximize: climb instead of descend
+
+    >>> w = nn.Parameter(ember.ones(4, 3))
+    >>> optimizer = ember.optim.Adafactor([w])
+    >>> w.sum().backward()
+    >>> optimizer.step()
+    >>> optimizer.state[w]["row_var"].shape, optimizer.state[w]["col_var"].shape
+    (torch.Size([4, 1]), torch.Size([1, 3]))
+    """
 
     def __init__(
         self,
@@ -30,6 +48,7 @@ class Adafactor(Optimizer):
         foreach: bool | None = None,
         maximize: bool = False,
     ) -> None:
+        defaults = options(locals())
         check_lr(lr)
         if beta2_decay > 0.0:
             raise ValueError(f"beta2_decay should be <= 0 but is: {beta2_decay}")
@@ -40,15 +59,6 @@ class Adafactor(Optimizer):
         if d < 1.0:
             raise ValueError(f"Clipping threshold d should be >= 1 but is: {d}")
         check(weight_decay >= 0.0, "weight_decay value", weight_decay)
-        defaults = {
-            "lr": lr,
-            "beta2_decay": beta2_decay,
-            "eps": eps,
-            "d": d,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-        }
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:

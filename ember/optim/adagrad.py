@@ -10,6 +10,7 @@ from ember.optim._common import (
     collect,
     make_step,
     number,
+    options,
     scalar,
 )
 from ember.optim.optimizer import Optimizer
@@ -27,7 +28,26 @@ def _is_sparse(grad) -> bool:
 
 
 class Adagrad(Optimizer):
-    """Steps divided by the root of the sum of squared gradients."""
+    """Steps divided by the root of the sum of squared gradients.
+
+    Args:
+        params: tensors, or dicts of groups with `params` and options of their own
+        lr: the rate
+        lr_decay: by how much the rate falls with each step
+        weight_decay: this times the parameter is added to the gradient
+        initial_accumulator_value: what the sums of squares begin with
+        eps: added to the denominator
+        maximize: climb instead of descend
+
+    >>> p = nn.Parameter(ember.ones(1))
+    >>> optimizer = ember.optim.Adagrad([p], lr=0.1)
+    >>> for _ in range(2):
+    ...     optimizer.zero_grad()
+    ...     (p * 3).backward()
+    ...     optimizer.step()
+    >>> p.data  # 1 - 0.1 - 0.1 / sqrt(2)
+    tensor([0.8293])
+    """
 
     def __init__(
         self,
@@ -43,6 +63,7 @@ class Adagrad(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
+        defaults = options(locals())
         check_lr(lr)
         check(lr_decay >= 0.0, "lr_decay value", lr_decay)
         check(weight_decay >= 0.0, "weight_decay value", weight_decay)
@@ -50,17 +71,7 @@ class Adagrad(Optimizer):
         check(start >= 0.0, "initial_accumulator_value value", start)
         check(eps >= 0.0, "epsilon value", eps)
         check_implementation(foreach, fused)
-        defaults = {
-            "lr": lr,
-            "lr_decay": lr_decay,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "initial_accumulator_value": start,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
+        defaults["initial_accumulator_value"] = start
         super().__init__(params, defaults)
         for group in self.param_groups:
             for p in group["params"]:
@@ -109,7 +120,23 @@ class Adagrad(Optimizer):
 
 
 class Adadelta(Optimizer):
-    """Steps in units of their own running size (arXiv:1212.5701)."""
+    """Steps in units of their own running size (arXiv:1212.5701).
+
+    Args:
+        params: tensors, or dicts of groups with `params` and options of their own
+        lr: factor of the steps
+        rho: decay of the running squares
+        eps: added to the denominator
+        weight_decay: this times the parameter is added to the gradient
+        maximize: climb instead of descend
+
+    >>> p = nn.Parameter(ember.ones(1))
+    >>> optimizer = ember.optim.Adadelta([p])
+    >>> (p * 3).backward()
+    >>> optimizer.step()
+    >>> bool(p < 1)
+    True
+    """
 
     def __init__(
         self,
@@ -124,20 +151,11 @@ class Adadelta(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
+        defaults = options(locals())
         check_lr(lr)
         check(0.0 <= rho <= 1.0, "rho value", rho)
         check(eps >= 0.0, "epsilon value", eps)
         check(weight_decay >= 0.0, "weight_decay value", weight_decay)
-        defaults = {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "capturable": capturable,
-            "foreach": foreach,
-            "differentiable": differentiable,
-        }
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
@@ -149,7 +167,25 @@ class Adadelta(Optimizer):
 
 
 class RMSprop(Optimizer):
-    """Steps divided by the root of the running mean square."""
+    """Steps divided by the root of the running mean square.
+
+    Args:
+        params: tensors, or dicts of groups with `params` and options of their own
+        lr: the rate
+        alpha: decay of the running square
+        eps: added to the denominator
+        weight_decay: this times the parameter is added to the gradient
+        momentum: share of the last step that is kept
+        centered: divide by the deviation from the mean instead
+        maximize: climb instead of descend
+
+    >>> p = nn.Parameter(ember.ones(1))
+    >>> optimizer = ember.optim.RMSprop([p], lr=0.01)
+    >>> (p * 3).backward()
+    >>> optimizer.step()
+    >>> p.data  # 1 - 0.01 * 3 / sqrt(0.01 * 9)
+    tensor([0.9000])
+    """
 
     def __init__(
         self,
@@ -165,23 +201,12 @@ class RMSprop(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
+        defaults = options(locals())
         check_lr(lr)
         check(eps >= 0.0, "epsilon value", eps)
         check(momentum >= 0.0, "momentum value", momentum)
         check(weight_decay >= 0.0, "weight_decay value", weight_decay)
         check(alpha >= 0.0, "alpha value", alpha)
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
@@ -199,7 +224,24 @@ class RMSprop(Optimizer):
 
 
 class Rprop(Optimizer):
-    """Steps whose size grows while the gradient keeps its sign."""
+    """Steps whose size grows while the gradient keeps its sign.
+
+    Only the signs of gradients count, so batches should be the whole data.
+
+    Args:
+        params: tensors, or dicts of groups with `params` and options of their own
+        lr: size of the first steps
+        etas: factors for steps whose sign has changed, and has not
+        step_sizes: the least and the largest step
+        maximize: climb instead of descend
+
+    >>> p = nn.Parameter(ember.ones(1))
+    >>> optimizer = ember.optim.Rprop([p], lr=0.1)
+    >>> (p * 3000).backward()
+    >>> optimizer.step()
+    >>> p.data
+    tensor([0.9000])
+    """
 
     def __init__(
         self,
@@ -213,18 +255,10 @@ class Rprop(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
+        defaults = options(locals())
         check_lr(lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        defaults = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:

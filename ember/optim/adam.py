@@ -9,6 +9,7 @@ from ember.optim._common import (
     check_lr,
     collect,
     make_step,
+    options,
     scalar,
 )
 from ember.optim.optimizer import Optimizer
@@ -58,6 +59,7 @@ class Adam(Optimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
+        defaults = options(locals())
         _check(lr, betas, eps, weight_decay)
         check_implementation(foreach, fused)
         named = {"lr": lr, "betas[0]": betas[0], "betas[1]": betas[1]}
@@ -67,19 +69,6 @@ class Adam(Optimizer):
                     f"{name} as a Tensor is not supported for capturable=False and "
                     "foreach=True"
                 )
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-            "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        }
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
@@ -129,7 +118,23 @@ class AdamW(Adam):
 
 
 class Adamax(Optimizer):
-    """Adam with the largest gradient instead of the mean square."""
+    """Adam with the largest gradient instead of the mean square.
+
+    Args:
+        params: tensors, or dicts of groups with `params` and options of their own
+        lr: the rate
+        betas: decay of the running mean and of the largest gradient
+        eps: added to the denominator
+        weight_decay: this times the parameter is added to the gradient
+        maximize: climb instead of descend
+
+    >>> p = nn.Parameter(ember.ones(1))
+    >>> optimizer = ember.optim.Adamax([p], lr=0.1)
+    >>> (p * 3).backward()
+    >>> optimizer.step()
+    >>> p.data
+    tensor([0.9000])
+    """
 
     def __init__(
         self,
@@ -144,17 +149,8 @@ class Adamax(Optimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
+        defaults = options(locals())
         _check(lr, betas, eps, weight_decay)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
@@ -170,7 +166,25 @@ class Adamax(Optimizer):
 
 
 class NAdam(Optimizer):
-    """Adam with Nesterov momentum."""
+    """Adam with Nesterov momentum.
+
+    Args:
+        params: tensors, or dicts of groups with `params` and options of their own
+        lr: the rate
+        betas: decay of the running mean and of the running square
+        eps: added to the denominator
+        weight_decay: this times the parameter is added to the gradient
+        momentum_decay: how momentum grows with the steps
+        decoupled_weight_decay: take the decay from the parameter, as AdamW does
+        maximize: climb instead of descend
+
+    >>> p = nn.Parameter(ember.ones(1))
+    >>> optimizer = ember.optim.NAdam([p], lr=0.1)
+    >>> (p * 3).backward()
+    >>> optimizer.step()
+    >>> bool(p < 1)
+    True
+    """
 
     def __init__(
         self,
@@ -187,20 +201,9 @@ class NAdam(Optimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
+        defaults = options(locals())
         _check(lr, betas, eps, weight_decay)
         check(momentum_decay >= 0.0, "momentum_decay value", momentum_decay)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        }
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:
@@ -216,7 +219,24 @@ class NAdam(Optimizer):
 
 class RAdam(Optimizer):
     """Adam that starts without scaling until its variance is known
-    (arXiv:1908.03265)."""
+    (arXiv:1908.03265).
+
+    Args:
+        params: tensors, or dicts of groups with `params` and options of their own
+        lr: the rate
+        betas: decay of the running mean and of the running square
+        eps: added to the denominator
+        weight_decay: this times the parameter is added to the gradient
+        decoupled_weight_decay: take the decay from the parameter, as AdamW does
+        maximize: climb instead of descend
+
+    >>> p = nn.Parameter(ember.ones(1))
+    >>> optimizer = ember.optim.RAdam([p], lr=0.1)
+    >>> (p * 3).backward()
+    >>> optimizer.step()
+    >>> p.data  # the first steps are plain gradient descent
+    tensor([0.7000])
+    """
 
     def __init__(
         self,
@@ -232,18 +252,8 @@ class RAdam(Optimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
+        defaults = options(locals())
         _check(lr, betas, eps, weight_decay)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "differentiable": differentiable,
-        }
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:

@@ -2,12 +2,37 @@
 
 import ember
 from ember._types import Parameters, Rate
-from ember.optim._common import check, check_lr, collect, make_step, number, scalar
+from ember.optim._common import (
+    check,
+    check_lr,
+    collect,
+    make_step,
+    number,
+    options,
+    scalar,
+)
 from ember.optim.optimizer import Optimizer
 
 
 class ASGD(Optimizer):
-    """Gradient descent that also keeps the average of its parameters, in `ax`."""
+    """Gradient descent that also keeps the average of its parameters, in `ax`.
+
+    Args:
+        params: tensors, or dicts of groups with `params` and options of their own
+        lr: the rate
+        lambd: decay of the parameters
+        alpha: exponent with which the rate falls
+        t0: the step at which averaging begins
+        weight_decay: this times the parameter is added to the gradient
+        maximize: climb instead of descend
+
+    >>> p = nn.Parameter(ember.ones(1))
+    >>> optimizer = ember.optim.ASGD([p], lr=0.1)
+    >>> (p * 3).backward()
+    >>> optimizer.step()
+    >>> p.data, optimizer.state[p]["ax"]
+    (tensor([0.7000]), tensor([0.7000]))
+    """
 
     def __init__(
         self,
@@ -22,19 +47,9 @@ class ASGD(Optimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
+        defaults = options(locals())
         check_lr(lr)
         check(weight_decay >= 0.0, "weight_decay value", weight_decay)
-        defaults = {
-            "lr": lr,
-            "lambd": lambd,
-            "alpha": alpha,
-            "t0": t0,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:

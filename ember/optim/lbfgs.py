@@ -8,7 +8,7 @@ from typing import Any
 
 import ember
 from ember._types import Parameters, Rate
-from ember.optim._common import check_lr, real
+from ember.optim._common import check_lr, options, real
 from ember.optim.optimizer import Optimizer
 
 # A point on the line: distance, loss, gradient there and its slope along the line.
@@ -42,16 +42,9 @@ class LBFGS(Optimizer):
         history_size: int = 100,
         line_search_fn: str | None = None,
     ) -> None:
+        defaults = options(locals())
         check_lr(lr)
-        defaults = {
-            "lr": lr,
-            "max_iter": max_iter,
-            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-            "tolerance_grad": tolerance_grad,
-            "tolerance_change": tolerance_change,
-            "history_size": history_size,
-            "line_search_fn": line_search_fn,
-        }
+        defaults["max_eval"] = max_iter * 5 // 4 if max_eval is None else max_eval
         super().__init__(params, defaults)
         if len(self.param_groups) != 1:
             raise ValueError(

@@ -134,7 +134,20 @@ class SequentialLR(LRScheduler):
 
 
 class ChainedScheduler(LRScheduler):
-    """Schedulers that all act at once, one upon the other."""
+    """Schedulers that all act at once, one upon the other.
+
+    Args:
+        schedulers: of one optimizer
+        optimizer: that of the schedulers
+
+    >>> sgd = ember.optim.SGD([nn.Parameter(ember.ones(1))], lr=1.0)
+    >>> schedule = ChainedScheduler([ExponentialLR(sgd, 0.5), StepLR(sgd, 2)])
+    >>> for _ in range(2):
+    ...     sgd.step()
+    ...     schedule.step()
+    >>> round(schedule.get_last_lr()[0], 4)
+    0.025
+    """
 
     def __init__(
         self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None

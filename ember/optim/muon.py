@@ -4,7 +4,7 @@ import math
 
 import ember
 from ember._types import Parameters
-from ember.optim._common import check, check_lr, number
+from ember.optim._common import check, check_lr, number, options
 from ember.optim.optimizer import Optimizer
 
 
@@ -12,6 +12,22 @@ class Muon(Optimizer):
     """Steps in the direction of the orthogonal matrix nearest to the momentum.
 
     Only for matrices; train biases, embeddings and the like with another optimizer.
+
+    Args:
+        params: matrices
+        lr: the rate
+        weight_decay: share that parameters lose in each step, times the rate
+        momentum: share of the last step that is kept
+        nesterov: look ahead by one step
+        ns_coefficients: of the iteration that makes a matrix orthogonal
+        ns_steps: how often it is repeated
+
+    >>> w = nn.Parameter(ember.zeros(2, 2))
+    >>> optimizer = ember.optim.Muon([w], lr=0.1, weight_decay=0.0)
+    >>> (w * ember.tensor([[100.0, 0.0], [0.0, 1.0]])).sum().backward()
+    >>> optimizer.step()
+    >>> bool((w.diag() < 0).all())  # both ways, though one is 100 times as steep
+    True
     """
 
     def __init__(
@@ -26,6 +42,7 @@ class Muon(Optimizer):
         ns_steps: int = 5,
         adjust_lr_fn: str | None = None,
     ) -> None:
+        defaults = options(locals())
         check_lr(lr)
         check(momentum >= 0.0, "momentum value", momentum)
         check(weight_decay >= 0.0, "weight decay", weight_decay)
@@ -33,16 +50,6 @@ class Muon(Optimizer):
             raise ValueError(
                 f"Adjust learning rate function {adjust_lr_fn} is not supported"
             )
-        defaults = {
-            "lr": lr,
-            "weight_decay": weight_decay,
-            "momentum": momentum,
-            "nesterov": nesterov,
-            "ns_coefficients": ns_coefficients,
-            "eps": eps,
-            "ns_steps": ns_steps,
-            "adjust_lr_fn": adjust_lr_fn,
-        }
         super().__init__(params, defaults)
         for group in self.param_groups:
             for p in group["params"]:

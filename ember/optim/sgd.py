@@ -2,7 +2,7 @@
 
 import ember
 from ember._types import Parameters, Rate
-from ember.optim._common import check, check_lr, make_step, number
+from ember.optim._common import check, check_lr, make_step, number, options
 from ember.optim.optimizer import Optimizer
 
 _strided = ember.strided
@@ -30,6 +30,7 @@ class SGD(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
+        defaults = options(locals())
         check_lr(lr)
         check(momentum >= 0.0, "momentum value", momentum)
         check(weight_decay >= 0.0, "weight_decay value", weight_decay)
@@ -37,17 +38,6 @@ class SGD(Optimizer):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         if foreach and fused:
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
         super().__init__(params, defaults)
 
     def _update(self, group: dict) -> None:

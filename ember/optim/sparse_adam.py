@@ -4,12 +4,28 @@ import math
 
 import ember
 from ember._types import Parameters, Rate
-from ember.optim._common import check, check_betas, check_lr, number
+from ember.optim._common import check, check_betas, check_lr, number, options
 from ember.optim.optimizer import Optimizer
 
 
 class SparseAdam(Optimizer):
-    """Adam that leaves averages and parameters of absent rows alone."""
+    """Adam that leaves averages and parameters of absent rows alone.
+
+    Args:
+        params: tensors with sparse gradients, such as those of `Embedding(sparse=True)`
+        lr: the rate
+        betas: decay of the running mean and of the running square
+        eps: added to the denominator
+        maximize: climb instead of descend
+
+    >>> table = nn.Embedding(10, 2, sparse=True)
+    >>> optimizer = ember.optim.SparseAdam(table.parameters())
+    >>> before = table.weight.detach().clone()
+    >>> table(ember.tensor([3])).sum().backward()
+    >>> optimizer.step()
+    >>> (table.weight != before).any(1).nonzero()  # only the row that was used
+    tensor([[3]])
+    """
 
     def __init__(
         self,
@@ -19,10 +35,10 @@ class SparseAdam(Optimizer):
         eps: float = 1e-8,
         maximize: bool = False,
     ) -> None:
+        defaults = options(locals())
         check_lr(lr)
         check(eps > 0.0, "epsilon value", eps)
         check_betas(betas)
-        defaults = {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize}
         super().__init__(params, defaults)
         for g, group in enumerate(self.param_groups):
             for i, p in enumerate(group["params"]):

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary, ref
 
 import ember
 from ember import Tensor, _lazy
+from ember._user_line import warn
 from ember.autograd.function import Function
 from ember.autograd.graph import saved_tensors_hooks
 from ember.random import _set_states, _states
@@ -92,11 +93,8 @@ def detach_variable(inputs: tuple) -> tuple:
 def check_backward_validity(inputs: Any) -> None:
     """Warn if no input requires a gradient: nothing would come back."""
     if not any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
-        import warnings
-
-        warnings.warn(
+        warn(
             "None of the inputs have requires_grad=True. Gradients will be None",
-            stacklevel=2,
         )
 
 
@@ -208,13 +206,10 @@ def checkpoint(
     tensor([218.3926])
     """
     if use_reentrant is None:
-        import warnings
-
-        warnings.warn(
+        warn(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed "
             "explicitly. use_reentrant=False is recommended, but if you need to "
             "preserve the current default behavior, you can pass use_reentrant=True.",
-            stacklevel=2,
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)

@@ -204,13 +204,16 @@ def memory_timeline(prof: profile, path: str | os.PathLike) -> None:
         f'<polyline points="{line}" fill="none" stroke="#2970bf" stroke-width="1.5"/>'
     )
     largest = sorted(events, key=lambda e: -e.self_cpu_memory_usage)[:6]
+    taken: list[tuple[float, float, float]] = []
     for event in largest:
         x, y = place(event.end, event.bytes_after)
-        name = event.name
-        parts.append(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="#e66b21"/>'
-            f'<text x="{x + 5:.1f}" y="{y - 5:.1f}" {_FONT}>{escape(name)}</text>'
-        )
+        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="#e66b21"/>')
+        at = _free_place(event.name, x, y, width, height - 40, taken)
+        if at is not None:
+            parts.append(
+                f'<text x="{at[0]:.1f}" y="{at[1]:.1f}" {_FONT}>'
+                f"{escape(event.name)}</text>"
+            )
     parts.append(
         f'<text x="{width - 20}" y="{height - 14}" text-anchor="end" {_FONT}>'
         f"{format_time(last - first)}</text>"
@@ -218,6 +221,31 @@ def memory_timeline(prof: profile, path: str | os.PathLike) -> None:
         f"{format_memory(high)}</text>"
     )
     _write(path, width, height, parts)
+
+
+def _free_place(
+    text: str,
+    x: float,
+    y: float,
+    right: float,
+    bottom: float,
+    taken: list[tuple[float, float, float]],
+) -> tuple[float, float] | None:
+    """Where a label beside a point overlaps none of those in `taken` (left, base,
+    width), which it joins; None if there is no room near."""
+    wide = 7.3 * len(text)
+    left = min(x + 5, right - wide - 4)
+    for step in range(12):
+        base = y - 5 + (step + 1) // 2 * 15 * (1 if step % 2 else -1)
+        inside = 30 <= base <= bottom
+        clear = all(
+            abs(base - other) >= 14 or left + wide <= start or start + size <= left
+            for start, other, size in taken
+        )
+        if inside and clear:
+            taken.append((left, base, wide))
+            return left, base
+    return None
 
 
 def _write(

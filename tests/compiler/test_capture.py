@@ -232,3 +232,19 @@ def test_programs_can_ask():
     ember.compile(f, backend=Keeps())(ember.ones(1))
     f(ember.ones(1))
     assert asked == [True, False]
+
+
+def test_tensors_that_are_made_anew_in_each_call():
+    def f(x):
+        out = ember.zeros(3, 6)
+        out[:, 1:5].copy_(x * 2)
+        out[0] += ember.tensor([1.0, 2, 3, 4, 5, 6])
+        return out + ember.arange(6) + ember.randn(6)
+
+    g = ember.compile(f, backend=lambda module, inputs: module.forward)
+    for _ in range(3):
+        x = ember.randn(3, 4)
+        ember.manual_seed(0)
+        found = g(x)
+        ember.manual_seed(0)
+        assert ember.equal(found, f(x))

@@ -363,3 +363,21 @@ def test_import_of_ember_loads_none_of_it():
     code = "import ember, sys; print([m for m in sys.modules if '_face' in m])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
+def test_a_function_that_was_idle_is_looked_at_again():
+    regions = []
+
+    def f(x):
+        regions.append(ember._C._lazy_is_open())
+        return (x * 2 + 1).sqrt()
+
+    g = ember.compile(f)
+    for _ in range(100):
+        g(ember.ones(4))
+    assert all(regions[:32]) and 0 < sum(regions[32:]) < 10
+    regions.clear()
+    x = ember.linspace(0, 1, 20_000)
+    for _ in range(40):
+        assert ember.equal(g(x), (x * 2 + 1).sqrt())
+    assert all(regions[16:])

@@ -1,4 +1,4 @@
-"""The programs of benchmarks/compile_programs.py: compiled, they give the same."""
+"""The programs of `python -m benchmarks compile`: compiled, they give the same."""
 
 import math
 
@@ -6,6 +6,7 @@ import pytest
 
 import ember
 
+pytest.importorskip("benchmarks.compile_more")  # adds its programs
 programs = pytest.importorskip("benchmarks.compile_programs")  # needs NumPy
 
 

@@ -228,7 +228,7 @@ def test_gradients_of_rows():
 
 # --- values that stay pending for a backward pass -------------------------------------
 
-LARGE = 200_000
+LARGE = 1 << 18  # values of a megabyte
 
 
 def gradients(x, change=None, retain=False):

@@ -88,6 +88,22 @@ CASES = {
     "stack": (lambda a, b: ember.stack([a, b], 1), (5, 3), (5, 3)),
     "mse": (lambda a, b: F.mse_loss(a, b), (5, 3), (5, 3)),
     "cumsum": (lambda a: a.cumsum(0), (5, 3)),
+    "sort": (lambda a: a.sort(1, descending=True)[0], (5, 3)),
+    "topk": (lambda a: a.topk(2, 0)[0], (5, 3)),
+    "kthvalue": (lambda a: a.kthvalue(2, 1, keepdim=True)[0], (5, 3)),
+    "median of all": (lambda a: a.median(), (5, 3)),
+    "std and mean": (lambda a: ember.std_mean(a, 1, keepdim=True)[0], (5, 3)),
+    "nansum": (lambda a: a.nansum(0), (5, 3)),
+    "transform": (lambda a: ember.fft.rfft(a, dim=0).abs(), (5, 3)),
+    "differences": (lambda a: a.diff(dim=1), (5, 3)),
+    "roll": (lambda a: a.roll((1, 2), (0, 1)), (5, 3)),
+    "roll of all": (lambda a: a.roll(2), (5, 3)),
+    "flip": (lambda a: a.flip(0), (5, 3)),
+    "softmin module": (lambda a: ember.nn.Softmin(1)(a), (5, 3)),
+    "copy of a transpose": (lambda a: ember.transpose_copy(a, 0, 1), (5, 3)),
+    "copy of a permutation": (lambda a: ember.permute_copy(a, (2, 0, 1)), (5, 3, 3)),
+    "movedim": (lambda a: ember.movedim(a, 0, 2), (3, 3, 3)),
+    "rot90": (lambda a: a.rot90(1, (0, 1)), (3, 3)),
     "no rule": (lambda a: ember.linalg.inv(a @ a.T + ember.eye(4).mean()), (4, 4)),
     "tril": (lambda a: a.tril(), (5, 3)),
 }  # fmt: skip
@@ -132,6 +148,30 @@ def _every_case(rank, names):
 @pytest.mark.parametrize("part", range(3))
 def test_ops_in_every_placement(part):
     run(_every_case, 2, list(CASES)[part::3], seconds=120)
+
+
+def _along(rank):
+    mesh = init_device_mesh("cpu", (2,))
+    x = distribute_tensor(ember.randn(4, 6, 2), mesh, [Shard(0)])
+    for name, op in {
+        "topk": lambda x: x.topk(3, 1)[1],
+        "cummax": lambda x: x.cummax(-1)[0],
+        "var_mean": lambda x: ember.var_mean(x, (1, 2))[1],
+        "mode": lambda x: x.mode(2, keepdim=True)[0],
+        "argmax": lambda x: x.argmax(1),
+        "count_nonzero": lambda x: x.count_nonzero(1),
+        "fft": lambda x: ember.fft.fftn(x, dim=(1, 2)),
+        "log_softmax": lambda x: ember.nn.LogSoftmax(1)(x),
+        "quantile": lambda x: x.quantile(0.5, 1),
+    }.items():
+        assert op(x).placements == (Shard(0),), name
+        assert (
+            ember.testing.assert_close(op(x).full_tensor(), op(x.full_tensor())) is None
+        )
+
+
+def test_ops_along_a_dimension_leave_the_others_cut():
+    run(_along, 2)
 
 
 def _two_dimensions(rank):

@@ -124,6 +124,13 @@ LIBRARIES = {
     "neuralforecast": Library("neuralforecast", "nine networks that forecast"),
     "pytorch_tabnet": Library("pytorch-tabnet", "TabNet: fit, explain, save"),
     "mmengine": Library("mmengine", "a Runner: train, validate"),
+    "backpack": Library(
+        "backpack-for-pytorch",
+        "more than gradients of a backward pass; higher: through optimizers",
+        "higher",
+    ),
+    "spikingjelly": Library("spikingjelly", "a spiking network: train, run"),
+    "torch_pruning": Library("torch-pruning", "channels removed in groups; train"),
 }
 
 

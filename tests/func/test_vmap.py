@@ -321,3 +321,19 @@ def test_padding_of_samples(mode):
     pad = ember.nn.functional.pad
     each = ember.stack([pad(row, (1, 2), mode=mode) for row in x])
     assert ember.equal(ember.vmap(lambda row: pad(row, (1, 2), mode=mode))(x), each)
+
+
+def test_only_ops_that_draw_numbers_are_watched():
+    seen = []
+
+    def one(x):
+        seen.append(ember._C._len_torch_function_stack())
+        shared = ember.dropout(ember.ones(2), 0.5, False)  # not batched
+        return x + shared
+
+    assert ember.vmap(one)(ember.zeros(3, 2)).equal(ember.ones(3, 2))
+    assert seen == [0]
+    for draw in (ember.rand, lambda n: ember.nn.functional.dropout(ember.ones(n))):
+        with pytest.raises(RuntimeError, match="randomness error mode"):
+            ember.vmap(lambda x, draw=draw: x + draw(2))(ember.zeros(3, 2))
+    assert ember.rand(2).shape == (2,)  # nobody watches any more

@@ -194,3 +194,13 @@ def test_unusual_signatures():
     traced = fx.symbolic_trace(f)
     assert traced(1, 2, k=3) == 6
     assert fx.symbolic_trace(lambda x, y=2: x + y)(1) == 3
+
+
+def test_fixed_arguments_keep_the_form_of_the_function():
+    class Module(ember.nn.Module):
+        def forward(self, x, mask=None, k=2):
+            return x * k if mask is None else x * mask
+
+    traced = fx.symbolic_trace(Module(), concrete_args={"mask": None})
+    assert traced(ember.ones(2)).tolist() == [2, 2]
+    assert traced(ember.ones(2), k=3).tolist() == [3, 3]

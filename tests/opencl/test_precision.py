@@ -66,6 +66,13 @@ def test_kernels_of_reduced_floats(dtype):
     assert ember.rand(5, dtype=dtype, device="opencl").dtype == dtype
 
 
+@pytest.mark.parametrize("dtype", [ember.float16, ember.float32, ember.float64])
+def test_points_between_are_those_of_the_host(dtype):
+    for ends in ((0, 1, 7), (-3.3, 1e4, 1001), (1, 2, 1)):
+        there = ember.linspace(*ends, dtype=dtype, device="opencl")
+        assert there.cpu().equal(ember.linspace(*ends, dtype=dtype))
+
+
 WITHOUT_DOUBLE = """
 import pytest
 import ember

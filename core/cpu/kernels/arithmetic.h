@@ -7,6 +7,10 @@
 
 #include "cpu/kernels/complex.h"
 
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+#define EMBER_FMA 1
+#endif
+
 namespace ember::cpu::EMBER_ISA {
 namespace {
 
@@ -203,7 +207,7 @@ inline float modulo(float a, float b) {
   return __builtin_copysignf(float(r), a);
 }
 inline double modulo(double a, double b) {
-#ifdef __FMA__
+#ifdef EMBER_FMA
   double q = __builtin_trunc(a / b), r = __builtin_fma(-q, b, a);
   double turned = __builtin_copysign(1., a) * r;  // below 0 if the quotient was rounded up
   return __builtin_copysign(turned < 0 ? turned + __builtin_fabs(b) : turned, a);

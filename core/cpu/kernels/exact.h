@@ -9,7 +9,7 @@ namespace ember::cpu::EMBER_ISA {
 namespace {
 
 // How far the vector code reduces angles; sinc() multiplies by pi.
-#ifdef __FMA__
+#ifdef EMBER_FMA
 constexpr double kTurnLimit = 1e5;
 #else
 constexpr double kTurnLimit = 4096;

@@ -2,11 +2,13 @@
 // alone.
 #pragma once
 
+#if defined(__x86_64__)
 // GCC 12 takes what its own functions leave undefined on purpose for forgotten.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #include <immintrin.h>
 #pragma GCC diagnostic pop
+#endif
 
 #include <type_traits>
 

@@ -1,7 +1,9 @@
 // Strided elements of any dtype into a contiguous chunk of a type that kernels compute in, with a
 // function applied on the way (absolute value, power ...), and folded values back into elements.
 // Chunks are short, so what is written here is read from L1.
+#if defined(__x86_64__)
 #include <immintrin.h>
+#endif
 
 #include <cmath>
 

@@ -2,6 +2,8 @@
 // summed in float, so that memory is all that a few rows wait for.
 #include "cpu/kernels/weight_kernels.h"
 
+#include <cstring>
+
 #include "cpu/kernels/gemm_load.h"
 
 namespace ember::cpu::EMBER_ISA {
@@ -51,7 +53,7 @@ struct Bits8 {
   // The last columns of a row, whose memory ends there.
   static Two two(const uint8_t* q, int64_t columns) {
     uint8_t rest[2 * L] = {};
-    __builtin_memcpy(rest, q, size_t(columns));
+    __builtin_memcpy(rest, q, std::size_t(columns));
     return two(rest);
   }
 };

@@ -31,9 +31,13 @@ from ember.overrides import TorchFunctionMode
 from ember.utils import _pytree
 
 _LIMIT = 8  # graphs of one function
-_IN_PLACE = frozenset(
-    "__setitem__ __iadd__ __isub__ __imul__ __itruediv__ __ifloordiv__ __imod__ "
-    "__ipow__ __iand__ __ior__ __ixor__ __ilshift__ __irshift__".split()
+_IN_PLACE = (
+    {"__setitem__"}
+    | {  # and __iadd__ beside __add__ ...
+        name
+        for name in vars(operator)
+        if name.startswith("__i") and f"__{name[3:]}" in vars(operator)
+    }
 )
 
 
@@ -190,9 +194,16 @@ class _Value(Proxy):
         return (self[i] for i in range(len(self.like)))  # type: ignore[index]
 
 
+# Functions that make tensors of none.
+_MADE = frozenset(
+    "arange empty eye full linspace logspace normal ones rand randint randn randperm "
+    "scalar_tensor tensor zeros".split()
+)
+
+
 class _Changes(TorchFunctionMode):
     """Makes nodes of changes in place to tensors that are no arguments, such as
-    buffers."""
+    buffers, and of tensors that are made anew in each call."""
 
     def __init__(self, tracer: _Tracer) -> None:
         self.tracer = tracer
@@ -201,6 +212,8 @@ class _Changes(TorchFunctionMode):
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         name = getattr(func, "__name__", "")
+        if name in _MADE and not _have_tensors(args, kwargs):
+            return self.tracer.made(func, args, kwargs or {})
         changes = name.endswith("_") and not name.endswith("__")
         changes = changes or name in _IN_PLACE
         if not changes or not args or type(args[0]) is not ember.Tensor:
@@ -209,6 +222,11 @@ class _Changes(TorchFunctionMode):
         changed = self.tracer._known(node, _like(args[0]))
         Proxy.__torch_function__(func, (), (changed, *args[1:]), kwargs or {})
         return args[0]
+
+
+def _have_tensors(args: Any, kwargs: Any) -> bool:
+    leaves = _pytree.tree_flatten((args, kwargs))[0]
+    return any(isinstance(leaf, ember.Tensor | Proxy) for leaf in leaves)
 
 
 class _Root(Module):
@@ -309,6 +327,13 @@ class _Tracer(fx.Tracer):
             return made
         self.graph.erase_node(made.node)  # a number that is no tensor's: a constant
         return like
+
+    def made(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """A tensor that is made of none."""
+        with _plainly():
+            like = func(*args, **{**kwargs, "device": "meta"})
+        made = super().create_proxy("call_function", func, tuple(args), kwargs)
+        return self._known(made.node, like)
 
     def _known(self, node: fx.Node, like: Any) -> Any:
         node.meta["val"] = like

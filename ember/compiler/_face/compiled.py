@@ -132,6 +132,8 @@ def function(fn: Callable[..., Any], how: Settings) -> Callable[..., Any]:
         run = _disabled(fn)
     elif how.backend == backends.OWN:
         run = _recorded(fn, how)
+        if how.replay:
+            run = _replayed(fn, run)
     else:
         run = _with(fn, how)
     call: Any = functools.wraps(fn)(run)
@@ -169,6 +171,18 @@ def _recorded(fn: Callable[..., Any], how: Settings) -> Any:
 
     forced = _with(fn, how)
     return whole if fullgraph else call
+
+
+def _replayed(fn: Callable[..., Any], recorded: Callable[..., Any]) -> Any:
+    """`fn` without Python, where calls repeat each other; else as `recorded` has it."""
+    from ember.compiler._face.replay import replayed
+
+    special, run = state.special, replayed(fn, recorded)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return (recorded if special else run)(*args, **kwargs)
+
+    return call
 
 
 def _with(fn: Callable[..., Any], how: Settings) -> Any:

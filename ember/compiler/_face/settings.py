@@ -65,6 +65,7 @@ class Settings(NamedTuple):
     wait: bool = False
     limit: int | None = None  # graphs of one function
     disabled: bool = False
+    replay: bool = False  # calls, without Python
 
 
 def settings(
@@ -98,7 +99,12 @@ def settings(
     if backend == "inductor":
         chosen = _options_of(mode, options)
     wait = bool(fullgraph) or bool(chosen.get("max_autotune"))
-    return Settings(found, bool(fullgraph), dynamic, wait, recompile_limit)
+    # "max-autotune" has this option, too, but does not promise what replays need.
+    replay = mode == "reduce-overhead" or bool((options or {}).get("triton.cudagraphs"))
+    replay = replay and backend == "inductor"
+    return Settings(
+        found, bool(fullgraph), dynamic, wait, recompile_limit, replay=replay
+    )
 
 
 def _options_of(mode: str | None, options: dict[str, Any] | None) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from ember.compiler._math._basic import (
 
 __all__ = [
     "FUNCTIONS",
+    "LIGHT",
     "abs",
     "bits",
     "from_bits",
@@ -32,11 +33,11 @@ __all__ = [
     "where",
 ]
 
-_ANY = (
-    "abs ceil floor trunc round conj sign sgn reciprocal rsqrt bitwise_not isnan isinf "
-    "isfinite signbit isreal maximum minimum fmax fmin heaviside lerp left_shift "
-    "right_shift where cut"
+_LIGHT = (
+    "abs ceil floor trunc round conj sign sgn bitwise_not isnan isinf isfinite signbit "
+    "isreal maximum minimum fmax fmin heaviside lerp left_shift right_shift where cut"
 )
+_ANY = f"{_LIGHT} reciprocal rsqrt"
 _FLOATS = (
     "copysign sqrt trunc_divide exp exp2 expm1 tanh sigmoid cosh sinh log log2 log10 "
     "log1p asinh acosh atanh xlogy xlog1py log1p_exp logaddexp logaddexp2 sin cos tan "
@@ -52,6 +53,7 @@ def _named(names: str) -> dict[str, Any]:
     return {name: found[name] for name in names.split()}
 
 
+LIGHT = frozenset(_LIGHT.split())  # of an instruction or a few
 FUNCTIONS: dict[str, dict[str, Any]] = {  # by what they are computed in
     "int": _named(_ANY),
     "f64": _named(f"{_ANY} {_FLOATS}"),

@@ -16,7 +16,7 @@ from typing import Any
 
 import ember
 from ember import _C, Tensor
-from ember._traits import traits_of
+from ember._traits import op_named, telling, traits_of
 from ember.distributed.device_mesh import DeviceMesh
 from ember.distributed.tensor._api import DTensor, wrap
 from ember.distributed.tensor._redistribute import Share, redistribute
@@ -26,6 +26,7 @@ from ember.distributed.tensor.placement_types import (
     Replicate,
     Shard,
 )
+from ember.func._bound import Bound, bound
 from ember.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 _MIXED = (
@@ -86,6 +87,12 @@ class Call:
             return self.args[at]
         return self.kwargs.get(name, default)
 
+    def bound(self, name: str) -> Bound | None:
+        """The arguments by the names in the schema of the op, if there is one."""
+        op = self.func if isinstance(self.func, _C.Op) else op_named(name)
+        kwargs = {k: v for k, v in self.kwargs.items() if k != "_stacklevel"}
+        return None if op is None else bound(op, self.args, kwargs)
+
     @property
     def whole(self) -> Any:
         """What the op returns for the whole tensors, on the meta device."""
@@ -114,14 +121,10 @@ class Rule:
 
 
 RULES: dict[str, Rule] = {}  # by the op's name, without the "_" of in-place forms
-POINTWISE: list[Rule] = []  # the rule of ops with this trait
+BY_TRAIT: dict[str, Rule] = {}  # of ops that RULES does not name
 WHOLE: dict[str, Callable[..., Any]] = {}  # functions that take the call as it is
-ON_META = set(
-    """size dim numel nelement ndimension stride is_contiguous element_size
-    is_floating_point is_complex is_signed get_device __get__ __len__ __hash__
-    storage_offset is_inference is_same_size""".split()
-)
-ON_LOCAL = set("data_ptr is_pinned is_shared untyped_storage storage".split())
+ON_META = telling("size form") | {"get_device", "__get__", "__hash__", "is_inference"}
+ON_LOCAL = telling("memory") | {"is_pinned", "is_shared"}
 
 
 def place(t: DTensor, placements: Sequence[Placement]) -> Tensor:
@@ -151,8 +154,9 @@ def dispatch(func: Callable, args: tuple, kwargs: dict) -> Any:
         raise NotImplementedError(f"{name}(): out= is not supported for DTensors")
     call = Call(func, name, args, kwargs)
     rule = RULES.get(name) or (RULES.get(name[:-1]) if call.in_place else None)
-    if rule is None and "pointwise" in traits_of(func):
-        rule = POINTWISE[0]
+    if rule is None:
+        traits = traits_of(func)
+        rule = next((BY_TRAIT[t] for t in BY_TRAIT if t in traits), None)
     names = None if rule is None else rule.names(call)
     if rule is None or names is None:
         return _replicated(call)

@@ -8,10 +8,11 @@ from typing import Any
 
 import ember
 from ember import _C, Tensor
+from ember._traits import traits_of
 from ember.distributed.tensor import _losses, _random
 from ember.distributed.tensor._api import DTensor, wrap
 from ember.distributed.tensor._dispatch import (
-    POINTWISE,
+    BY_TRAIT,
     RULES,
     WHOLE,
     Call,
@@ -27,6 +28,8 @@ from ember.distributed.tensor.placement_types import (
     local_offset,
     local_shape,
 )
+from ember.func._bound import DIMS
+from ember.utils._pytree import tree_flatten
 
 Run = Callable[[Call, tuple, dict, list], Any]
 
@@ -85,9 +88,6 @@ def _pointwise(call: Call) -> Names | None:
     return Names(inputs, list(range(len(shape))), linear=_is_linear(call))
 
 
-POINTWISE.append(Rule(_pointwise))  # of all ops with this trait
-
-
 # --- reductions ---
 
 
@@ -129,16 +129,34 @@ def _sum(call: Call) -> Names | None:
     return _reduced(call, dims, call.arg(2, "keepdim", False), True)
 
 
-@rule("amax amin prod all any argmax argmin logsumexp max min var std median")
-def _reduction(call: Call) -> Names | None:
-    if len(call.tensors) == 2:
-        return _pointwise(call)
-    dim = call.arg(1, "dim")
-    if isinstance(dim, bool) or ("correction" in call.kwargs and dim is None):
-        return None
-    at = 3 if call.name in ("var", "std") else 2
-    keepdim = call.arg(at, "keepdim", False)
-    return _reduced(call, _dims(call, dim), keepdim, False)
+@rule("flip roll softmax log_softmax softmin")
+def _along(call: Call) -> Names | None:
+    """Ops along dimensions that arguments name, or all of them: these must be whole."""
+    bound = call.bound("softmax" if call.name == "softmin" else call.name)
+    if bound is None or len(call.tensors) != 1:
+        return _pointwise(call) if "pointwise" in traits_of(call.func) else None
+    x, dims = call.tensors[0], set[int]()
+    named = [p for p in bound.schema.params if p.name in DIMS]
+    for param in named:
+        dims |= _dims(call, bound.value(param))
+    if not named:
+        dims = _dims(call, None)
+    own = [None if d in dims else d for d in range(x.dim())]
+    ranks = {out.dim() for out in tree_flatten(call.whole)[0]}
+    if ranks == {x.dim()}:
+        return Names([own], own)
+    if ranks == {x.dim() - len(dims)}:
+        return Names([own], [d for d in own if d is not None])
+    return None
+
+
+def _unless_moved(call: Call) -> Names | None:
+    """Of ops that move the other dimensions too nothing is known."""
+    return None if "rearranges" in traits_of(call.func) else _along(call)
+
+
+BY_TRAIT["along"] = Rule(_unless_moved)
+BY_TRAIT["pointwise"] = Rule(_pointwise)
 
 
 def _norm(func: Callable, x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -240,17 +258,6 @@ def _attention(call: Call) -> Names | None:
 
 
 # --- ops that need some dimensions whole ---
-
-
-@rule("softmax log_softmax softmin cumsum cumprod logcumsumexp sort argsort flip roll")
-def _along_dim(call: Call) -> Names | None:
-    x = call.tensors[0]
-    name = "dims" if call.name in ("flip", "roll") else "dim"
-    dim = call.arg(2 if call.name == "roll" else 1, name)
-    if dim is None or isinstance(dim, bool):
-        return None
-    own = [None if d in _dims(call, dim) else d for d in range(x.dim())]
-    return Names([own], own)
 
 
 @rule("layer_norm rms_norm")

@@ -15,7 +15,11 @@ WARN_FOR_UNFUSED_KERNELS = False
 
 
 class SDPBackend(IntEnum):
-    """The kinds of attention kernels that PyTorch knows."""
+    """The kinds of attention kernels that PyTorch knows.
+
+    >>> ember.nn.attention.SDPBackend.MATH.name
+    'MATH'
+    """
 
     ERROR = -1
     MATH = 0
@@ -65,7 +69,11 @@ def sdpa_kernel(
 
 
 def list_flash_attention_impls() -> list[str]:
-    """Implementations that were registered: none is needed."""
+    """Implementations that were registered: none is needed.
+
+    >>> ember.nn.attention.list_flash_attention_impls()
+    []
+    """
     return sorted(_implementations)
 
 
@@ -74,7 +82,14 @@ _active: str | None = None
 
 
 def register_flash_attention_impl(impl: str, *, register_fn: Any) -> None:
-    """Make an implementation known; `register_fn()` switches it on."""
+    """Make an implementation known; `register_fn()` switches it on.
+
+    >>> register_flash_attention_impl("mine", register_fn=lambda: None)
+    >>> ember.nn.attention.activate_flash_attention_impl("mine")
+    >>> ember.nn.attention.current_flash_attention_impl()
+    'mine'
+    >>> ember.nn.attention.restore_flash_attention_impl()
+    """
     _implementations[impl] = register_fn
 
 
@@ -89,7 +104,10 @@ def activate_flash_attention_impl(impl: str) -> None:
 
 
 def current_flash_attention_impl() -> str | None:
-    """The implementation that was switched on, if any."""
+    """The implementation that was switched on, if any.
+
+    >>> ember.nn.attention.current_flash_attention_impl()
+    """
     return _active
 
 

@@ -13,7 +13,18 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Tensor:
-    """Leaky ReLU with a random slope in training, its mean otherwise."""
+    """Leaky ReLU with a random slope in training, its mean otherwise.
+
+    Args:
+        input: any shape
+        lower: the least slope
+        upper: the largest slope
+        training: draw slopes; else their mean is used
+        inplace: change the input instead of making a new tensor
+
+    >>> F.rrelu(ember.tensor([-1.0, 2.0]))
+    tensor([-0.2292,  2.0000])
+    """
     function = ember.rrelu_ if inplace else ember.rrelu
     return function(input, lower, upper, training)
 
@@ -22,7 +33,15 @@ rrelu_ = _C._ops["rrelu_"]
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """First half along `dim`, gated by the sigmoid of the second."""
+    """First half along `dim`, gated by the sigmoid of the second.
+
+    Args:
+        input: [..., 2 K, ...]
+        dim: the axis to halve
+
+    >>> F.glu(ember.tensor([1.0, 2.0, 0.0, 100.0]))
+    tensor([0.5000, 2.0000])
+    """
     if input.dim() == 0:
         raise RuntimeError(
             "glu does not support scalars because halving size must be even"
@@ -37,12 +56,20 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 
 def sigmoid(input: Tensor) -> Tensor:
-    """1 / (1 + exp(-input))."""
+    """1 / (1 + exp(-input)).
+
+    >>> F.sigmoid(ember.tensor([-1.0, 0.0, 1.0]))
+    tensor([0.2689, 0.5000, 0.7311])
+    """
     return ember.sigmoid(input)
 
 
 def tanh(input: Tensor) -> Tensor:
-    """Hyperbolic tangent."""
+    """Hyperbolic tangent.
+
+    >>> F.tanh(ember.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.7616,  0.0000,  0.7616])
+    """
     return ember.tanh(input)
 
 
@@ -80,7 +107,16 @@ def softmin(
     _stacklevel: int = 3,
     dtype: Dtype | None = None,
 ) -> Tensor:
-    """softmax(-input)."""
+    """softmax(-input).
+
+    Args:
+        input: any shape
+        dim: the axis of the classes
+        dtype: convert the input to it first
+
+    >>> F.softmin(ember.tensor([0.0, 0.0, 100.0]), dim=0)
+    tensor([5.0000e-01, 5.0000e-01, 1.9618e-44])
+    """
     if dim is None:
         dim = _softmax_dim("softmin", input.dim(), _stacklevel)
     return softmax(-input, dim, dtype=dtype)
@@ -92,7 +128,16 @@ def log_softmax(
     _stacklevel: int = 3,
     dtype: Dtype | None = None,
 ) -> Tensor:
-    """log(softmax(input)), computed stably."""
+    """log(softmax(input)), computed stably.
+
+    Args:
+        input: any shape
+        dim: the axis of the classes
+        dtype: convert the input to it first
+
+    >>> F.log_softmax(ember.tensor([0.0, 1000.0]), dim=0)
+    tensor([-1000.,     0.])
+    """
     if dim is None:
         dim = _softmax_dim("log_softmax", input.dim(), _stacklevel)
     if dtype is None:
@@ -107,7 +152,18 @@ def gumbel_softmax(
     eps: float = 1e-10,
     dim: int = -1,
 ) -> Tensor:
-    """A differentiable sample of a categorical distribution (arXiv:1611.01144)."""
+    """A differentiable sample of a categorical distribution (arXiv:1611.01144).
+
+    Args:
+        logits: scores of the categories
+        tau: temperature: small values give samples near one-hot vectors
+        hard: give one-hot vectors, with the gradient of the soft ones
+        dim: the axis of the categories
+
+    >>> y = F.gumbel_softmax(ember.zeros(2, 3), hard=True)
+    >>> y.sum(1)
+    tensor([1., 1.])
+    """
     noise = -ember.empty_like(logits, requires_grad=False).exponential_().log()
     soft = softmax((logits + noise) / tau, dim)
     if not hard:

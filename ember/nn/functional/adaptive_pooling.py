@@ -54,13 +54,31 @@ def adaptive_avg_pool1d(input: Tensor, output_size: OptionalSizes) -> Tensor:
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: OptionalSizes) -> Tensor:
-    """The mean of windows of [N, C, H, W], as many as `output_size` says."""
+    """The mean of windows of [N, C, H, W], as many as `output_size` says.
+
+    Args:
+        input: [N, C, H, W] or [C, H, W]
+        output_size: height and width of the output, one number for both, None to keep
+            one
+
+    >>> F.adaptive_avg_pool2d(ember.arange(16.0).view(1, 4, 4), 2)
+    tensor([[[ 2.5000,  4.5000],
+             [10.5000, 12.5000]]])
+    """
     return _adaptive_avg(2, input, output_size)
 
 
 @overridable(traits="float32")
 def adaptive_avg_pool3d(input: Tensor, output_size: OptionalSizes) -> Tensor:
-    """The mean of windows of [N, C, D, H, W], as many as `output_size` says."""
+    """The mean of windows of [N, C, D, H, W], as many as `output_size` says.
+
+    Args:
+        input: [N, C, D, H, W] or [C, D, H, W]
+        output_size: depth, height and width of the output, None to keep one
+
+    >>> F.adaptive_avg_pool3d(ember.ones(1, 2, 4, 6, 8), (2, None, 1)).shape
+    torch.Size([1, 2, 2, 6, 1])
+    """
     return _adaptive_avg(3, input, output_size)
 
 
@@ -73,14 +91,33 @@ def _adaptive_max(dims: int, input: Tensor, output_size, return_indices: bool):
 def adaptive_max_pool1d(
     input: Tensor, output_size: OptionalSizes, return_indices: bool = False
 ) -> Any:
-    """The maximum of `output_size` windows of [N, C, L]."""
+    """The maximum of `output_size` windows of [N, C, L].
+
+    Args:
+        input: [N, C, L] or [C, L]
+        output_size: number of windows
+        return_indices: also give the positions of the maxima, for unpooling
+
+    >>> F.adaptive_max_pool1d(ember.tensor([[1.0, 3.0, 9.0, 7.0]]), 2)
+    tensor([[3., 9.]])
+    """
     return _adaptive_max(1, input, output_size, return_indices)
 
 
 def adaptive_max_pool2d(
     input: Tensor, output_size: OptionalSizes, return_indices: bool = False
 ) -> Any:
-    """The maximum of windows of [N, C, H, W], as many as `output_size` says."""
+    """The maximum of windows of [N, C, H, W], as many as `output_size` says.
+
+    Args:
+        input: [N, C, H, W] or [C, H, W]
+        output_size: height and width of the output, None to keep one
+        return_indices: also give the positions of the maxima, for unpooling
+
+    >>> F.adaptive_max_pool2d(ember.arange(16.0).view(1, 4, 4), 2)
+    tensor([[[ 5.,  7.],
+             [13., 15.]]])
+    """
     return _adaptive_max(2, input, output_size, return_indices)
 
 
@@ -88,7 +125,16 @@ def adaptive_max_pool2d(
 def adaptive_max_pool3d(
     input: Tensor, output_size: OptionalSizes, return_indices: bool = False
 ) -> Any:
-    """The maximum of windows of [N, C, D, H, W], as many as `output_size` says."""
+    """The maximum of windows of [N, C, D, H, W], as many as `output_size` says.
+
+    Args:
+        input: [N, C, D, H, W] or [C, D, H, W]
+        output_size: depth, height and width of the output, None to keep one
+        return_indices: also give the positions of the maxima, for unpooling
+
+    >>> F.adaptive_max_pool3d(ember.ones(1, 2, 4, 6, 8), 2).shape
+    torch.Size([1, 2, 2, 2, 2])
+    """
     return _adaptive_max(3, input, output_size, return_indices)
 
 
@@ -190,7 +236,18 @@ def fractional_max_pool2d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """The maximum of windows at random places of [N, C, H, W] (arXiv:1412.6071)."""
+    """The maximum of windows at random places of [N, C, H, W] (arXiv:1412.6071).
+
+    Args:
+        input: [N, C, H, W] or [C, H, W]
+        kernel_size: size of the windows
+        output_size: height and width of the output
+        output_ratio: or these as shares of the input's
+        return_indices: also give the positions of the maxima, for unpooling
+
+    >>> F.fractional_max_pool2d(ember.rand(1, 3, 10, 10), 2, output_ratio=0.7).shape
+    torch.Size([1, 3, 7, 7])
+    """
     sizes = (kernel_size, output_size, output_ratio)
     return _fractional(2, input, *sizes, return_indices, _random_samples)
 
@@ -203,7 +260,18 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """The maximum of windows at random places of [N, C, D, H, W]."""
+    """The maximum of windows at random places of [N, C, D, H, W].
+
+    Args:
+        input: [N, C, D, H, W] or [C, D, H, W]
+        kernel_size: size of the windows
+        output_size: depth, height and width of the output
+        output_ratio: or these as shares of the input's
+        return_indices: also give the positions of the maxima, for unpooling
+
+    >>> F.fractional_max_pool3d(ember.rand(1, 8, 8, 8), 2, output_size=5).shape
+    torch.Size([1, 5, 5, 5])
+    """
     sizes = (kernel_size, output_size, output_ratio)
     return _fractional(3, input, *sizes, return_indices, _random_samples)
 
@@ -216,7 +284,14 @@ def _with_indices(function):
         return function(*args, **kwargs)
 
     pool.__name__ = pool.__qualname__ = function.__name__ + "_with_indices"
-    pool.__doc__ = f"`{function.__name__}` with `return_indices=True`."
+    sizes = ", 4" * int(function.__name__[-2])
+    windows = "2, output_size=3" if "fractional" in pool.__name__ else "2"
+    pool.__doc__ = f"""`{function.__name__}` with `return_indices=True`.
+
+    >>> y, places = F.{pool.__name__}(ember.rand(1{sizes}), {windows})
+    >>> y.shape == places.shape
+    True
+    """
     return pool
 
 

@@ -41,6 +41,13 @@ def multi_head_attention_forward(
     """Attention of several heads over [L, N, E] (or [L, E]); see MultiheadAttention.
 
     Returns the output and, if asked for, the weights [N, L, S] (or [N, heads, L, S]).
+
+    >>> x, w = ember.rand(5, 1, 4), ember.eye(4)
+    >>> y, weights = F.multi_head_attention_forward(
+    ...     x, x, x, 4, 2, ember.cat([w, w, w]), None, None, None, False, 0.0, w, None
+    ... )
+    >>> y.shape, weights.shape
+    (torch.Size([5, 1, 4]), torch.Size([1, 5, 5]))
     """
     batched = _check_heads(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:

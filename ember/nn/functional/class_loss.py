@@ -23,7 +23,19 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean over classes i of max(0, margin - input[target] + input[i]) ** p."""
+    """The mean over classes i of max(0, margin - input[target] + input[i]) ** p.
+
+    Args:
+        input: [N, C] or [C]
+        target: [N] or a number
+        p: 1 or 2
+        margin: by how much the target class should be ahead
+        weight: factors of the classes
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    >>> F.multi_margin_loss(ember.tensor([[0.1, 0.8]]), ember.tensor([1]))
+    tensor(0.1500)
+    """
     reduction = _reduction(size_average, reduce, reduction)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
@@ -70,7 +82,17 @@ def multilabel_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Margins between every target class (up to the first -1) and every other."""
+    """Margins between every target class (up to the first -1) and every other.
+
+    Args:
+        input: [N, C] or [C]
+        target: class indices, likewise, with -1 after the last one
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    >>> x, y = ember.tensor([0.1, 0.2, 0.4, 0.8]), ember.tensor([3, 0, -1, 1])
+    >>> F.multilabel_margin_loss(x, y)
+    tensor(0.8500)
+    """
     reduction = _reduction(size_average, reduce, reduction)
     if input.dim() > 2 or 0 in input.shape[-1:]:
         raise RuntimeError(
@@ -121,7 +143,18 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Binary cross entropy of every class, averaged over classes."""
+    """Binary cross entropy of every class, averaged over classes.
+
+    Args:
+        input: [N, C]
+        target: likewise, zeros and ones
+        weight: factors of the classes
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    >>> x, y = ember.tensor([[2.0, -1.0]]), ember.tensor([[1.0, 0.0]])
+    >>> F.multilabel_soft_margin_loss(x, y)
+    tensor(0.2201)
+    """
     reduction = _reduction(size_average, reduce, reduction)
     logsigmoid = _C._ops["nn.functional.logsigmoid"]
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
@@ -140,7 +173,20 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, margin + d(anchor, positive) - d(anchor, negative)) with any distance."""
+    """max(0, margin + d(anchor, positive) - d(anchor, negative)) with any distance.
+
+    Args:
+        anchor: [N, ...]
+        positive: what should be near
+        negative: what should be farther, by `margin`
+        distance_function: of two tensors; the Euclidean one if it is None
+        swap: take the positive as anchor where that is nearer to the negative
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    >>> a, p, n = ember.zeros(1, 2), ember.ones(1, 2), ember.tensor([[0.0, 1.5]])
+    >>> F.triplet_margin_with_distance_loss(a, p, n, margin=0.5)
+    tensor(0.4142)
+    """
     reduction = _reduction(None, None, reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -173,6 +219,20 @@ def linear_cross_entropy(
 
     The weight is [classes, ..., in_features]; axes in between make a loss of several
     dimensions.
+
+    Args:
+        input: [N, in_features]
+        linear_weight: [classes, in_features]
+        target: [N]
+        linear_bias: [classes]
+        weight: factors of the classes
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+        ignore_index: targets of this value count for nothing
+        label_smoothing: share of the target that is spread over all classes
+
+    >>> x, w, y = ember.ones(2, 3), ember.zeros(4, 3), ember.tensor([0, 1])
+    >>> F.linear_cross_entropy(x, w, y)  # log(4): nothing is known
+    tensor(1.3863)
     """
     if input.dim() not in (1, 2):
         raise RuntimeError(
@@ -223,6 +283,10 @@ def ctc_loss(
     `log_probs` is [T, N, C] or [T, C]; targets are [N, S] or one after the other. As
     in PyTorch the gradient takes `log_probs` for the result of a log_softmax.
     (Graves et al. 2006, doi:10.1145/1143844.1143891)
+
+    >>> log_probs = ember.zeros(4, 1, 3).log_softmax(2)  # 4 steps, 3 labels
+    >>> F.ctc_loss(log_probs, ember.tensor([[1, 2]]), (4,), (2,), reduction="sum")
+    tensor(1.6864)
     """
     reduction = _reduction(None, None, reduction)
     batched = log_probs.dim() == 3

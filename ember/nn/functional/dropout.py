@@ -2,6 +2,7 @@
 
 import ember
 from ember import Tensor
+from ember._user_line import warn
 
 
 def _check_p(p: float) -> None:
@@ -27,13 +28,10 @@ def _feature_dropout(name, dims, input, p, training, inplace) -> Tensor:
     """Drop whole channels of [N, C, ...] or [C, ...] with `dims` axes beyond C."""
     _check_p(p)
     if input.dim() not in (dims + 1, dims + 2):
-        import warnings
-
-        warnings.warn(
+        warn(
             f"{name}: Received a {input.dim()}-D input to {name}, which is deprecated "
             f"and will result in an error in a future release. It is recommended to "
             f"pass a {dims + 1}-D or {dims + 2}-D input.",
-            stacklevel=3,
         )
     if not training or p == 0 or input.numel() == 0:
         return input
@@ -52,7 +50,17 @@ def _channels(input: Tensor, p: float, inplace: bool) -> Tensor:
 def dropout1d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Zero whole channels of [N, C, L]."""
+    """Zero whole channels of [N, C, L].
+
+    Args:
+        input: [N, C, L] or [C, L]
+        p: probability that a channel is dropped
+        training: whether to drop at all
+        inplace: change the input instead of making a new tensor
+
+    >>> F.dropout1d(ember.ones(1, 4, 3), 0.5).shape
+    torch.Size([1, 4, 3])
+    """
     _check_p(p)
     if input.dim() not in (2, 3):
         raise RuntimeError(
@@ -67,16 +75,24 @@ def dropout1d(
 def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Zero whole channels of [N, C, H, W]."""
+    """Zero whole channels of [N, C, H, W].
+
+    Args:
+        input: [N, C, H, W] or [C, H, W]
+        p: probability that a channel is dropped
+        training: whether to drop at all
+        inplace: change the input instead of making a new tensor
+
+    >>> y = F.dropout2d(ember.ones(1, 100, 2, 2), 0.5)
+    >>> y.unique()  # what stays is divided by 1 - p
+    tensor([0., 2.])
+    """
     _check_p(p)
     if input.dim() == 3:  # PyTorch takes this for [N, C, L]
-        import warnings
-
-        warnings.warn(
+        warn(
             "dropout2d: Received a 3D input to dropout2d and assuming that "
             "channel-wise 1D dropout behavior is desired - input is interpreted as "
             "shape (N, C, L), where C is the channel dim.",
-            stacklevel=2,
         )
         if not training or p == 0:
             return input
@@ -87,14 +103,34 @@ def dropout2d(
 def dropout3d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """Zero whole channels of [N, C, D, H, W]."""
+    """Zero whole channels of [N, C, D, H, W].
+
+    Args:
+        input: [N, C, D, H, W] or [C, D, H, W]
+        p: probability that a channel is dropped
+        training: whether to drop at all
+        inplace: change the input instead of making a new tensor
+
+    >>> F.dropout3d(ember.ones(1, 2, 2, 2, 2), training=False).sum()
+    tensor(16.)
+    """
     return _feature_dropout("dropout3d", 3, input, p, training, inplace)
 
 
 def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """Dropout that keeps mean and variance (arXiv:1706.02515)."""
+    """Dropout that keeps mean and variance (arXiv:1706.02515).
+
+    Args:
+        input: any shape
+        p: probability that an element is dropped
+        training: whether to drop at all
+        inplace: change the input instead of making a new tensor
+
+    >>> F.alpha_dropout(ember.ones(3), 0.5, training=False)
+    tensor([1., 1., 1.])
+    """
     _check_p(p)
     drop = ember.alpha_dropout_ if inplace else ember.alpha_dropout
     return drop(input, p, training)
@@ -103,7 +139,17 @@ def alpha_dropout(
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """`alpha_dropout` of whole channels."""
+    """`alpha_dropout` of whole channels.
+
+    Args:
+        input: [N, C, ...]
+        p: probability that a channel is dropped
+        training: whether to drop at all
+        inplace: change the input instead of making a new tensor
+
+    >>> F.feature_alpha_dropout(ember.ones(1, 2, 3), training=False).sum()
+    tensor(6.)
+    """
     _check_p(p)
     drop = ember.feature_alpha_dropout_ if inplace else ember.feature_alpha_dropout
     return drop(input, p, training)

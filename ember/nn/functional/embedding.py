@@ -2,6 +2,7 @@
 
 import ember
 from ember import Tensor
+from ember._user_line import warn
 
 
 def embedding(
@@ -94,13 +95,10 @@ def embedding_bag(
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
     if weight.dtype == ember.int64 and input.is_floating_point():
-        import warnings
-
-        warnings.warn(
+        warn(
             "Argument order of nn.functional.embedding_bag was changed. Usage "
             "`embedding_bag(weight, input, ...)` is deprecated, and should now be "
             "`embedding_bag(input, weight, ...)`.",
-            stacklevel=2,
         )
         input, weight = weight, input
     if mode == "max":

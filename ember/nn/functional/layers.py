@@ -8,7 +8,18 @@ from ember.overrides import handle_torch_function, has_torch_function_unary
 def bilinear(
     input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
 ) -> Tensor:
-    """x1' W_k x2 + b_k for every output k; weight is [out, in1, in2]."""
+    """x1' W_k x2 + b_k for every output k; weight is [out, in1, in2].
+
+    Args:
+        input1: [..., in1]
+        input2: [..., in2]
+        weight: [out, in1, in2]
+        bias: [out]
+
+    >>> x, y = ember.ones(4, 2), ember.ones(4, 3)
+    >>> F.bilinear(x, y, ember.ones(5, 2, 3)).shape
+    torch.Size([4, 5])
+    """
     if input1.shape[:-1] != input2.shape[:-1]:
         raise RuntimeError(
             f"bilinear(): batch dimensions of {tuple(input1.shape)} and "
@@ -78,7 +89,19 @@ def normalize(
     eps: float = 1e-12,
     out: Tensor | None = None,
 ) -> Tensor:
-    """`input` divided by its norm along `dim`."""
+    """`input` divided by its norm along `dim`.
+
+        input / max(norm, eps)
+
+    Args:
+        input: any shape
+        p: exponent of the norm
+        dim: the axis along which the vectors lie
+        eps: the least norm
+
+    >>> F.normalize(ember.tensor([[3.0, 4.0]]))
+    tensor([[0.6000, 0.8000]])
+    """
     norm = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     return input / norm if out is None else ember.div(input, norm, out=out)
 
@@ -86,14 +109,35 @@ def normalize(
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
-    """The p-norm of x1 - x2 + eps along the last axis."""
+    """The p-norm of x1 - x2 + eps along the last axis.
+
+    Args:
+        x1: [N, D] or [D]
+        x2: likewise
+        p: exponent of the norm
+        eps: added to the differences
+        keepdim: keep the last axis, with size 1
+
+    >>> F.pairwise_distance(ember.tensor([[3.0, 4.0]]), ember.zeros(1, 2))
+    tensor([5.0000])
+    """
     return (x1 - x2 + eps).norm(p, -1, keepdim)
 
 
 def cosine_similarity(
     x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8
 ) -> Tensor:
-    """The cosine of the angle between x1 and x2 along `dim`."""
+    """The cosine of the angle between x1 and x2 along `dim`.
+
+    Args:
+        x1: any shape
+        x2: a shape that broadcasts with it
+        dim: the axis along which the vectors lie
+        eps: the least length
+
+    >>> F.cosine_similarity(ember.tensor([[1.0, 0.0]]), ember.tensor([[1.0, 1.0]]))
+    tensor([0.7071])
+    """
     if eps < 0:
         raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
     x1, x2 = ember.broadcast_tensors(x1, x2)

@@ -5,6 +5,7 @@ import math
 import ember
 from ember import _C, Tensor
 from ember._overridable import overridable
+from ember._user_line import warn
 
 logsigmoid = _C._ops["nn.functional.logsigmoid"]
 _huber = _C._ops["_huber"]
@@ -16,15 +17,12 @@ def _reduction(size_average, reduce, reduction: str) -> str:
         if reduction not in ("none", "mean", "sum"):
             raise ValueError(f"{reduction} is not a valid value for reduction")
         return reduction
-    import warnings
-
     size_average = size_average is None or size_average
     reduce = reduce is None or reduce
     name = ("mean" if size_average else "sum") if reduce else "none"
-    warnings.warn(
+    warn(
         "size_average and reduce args will be deprecated, please use "
         f"reduction='{name}' instead.",
-        stacklevel=3,
     )
     return name
 
@@ -49,13 +47,10 @@ def _weighted(loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
 
 def _warn_sizes(input: Tensor, target: Tensor) -> None:
     if input.shape != target.shape:
-        import warnings
-
-        warnings.warn(
+        warn(
             f"Using a target size ({target.size()}) that is different to the input "
             f"size ({input.size()}). This will likely lead to incorrect results due to "
             "broadcasting. Please ensure they have the same size.",
-            stacklevel=3,
         )
 
 
@@ -88,7 +83,17 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Absolute differences."""
+    """Absolute differences.
+
+    Args:
+        input: any shape
+        target: likewise
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+        weight: factors of the elements
+
+    >>> F.l1_loss(ember.tensor([1.0, 2.0]), ember.tensor([1.0, 5.0]))
+    tensor(1.5000)
+    """
     reduction = _reduction(size_average, reduce, reduction)
     _warn_sizes(input, target)
     return _weighted((input - target).abs(), weight, reduction)
@@ -103,7 +108,19 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """Squared below `beta`, absolute above."""
+    """Squared below `beta`, absolute above.
+
+        d² / (2 beta) where |d| < beta, |d| - beta / 2 elsewhere, for d = input - target
+
+    Args:
+        input: any shape
+        target: likewise
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+        beta: where squares end
+
+    >>> F.smooth_l1_loss(ember.tensor([0.5, 3.0]), ember.zeros(2), reduction="none")
+    tensor([0.1250, 2.5000])
+    """
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
@@ -122,7 +139,18 @@ def huber_loss(
     delta: float = 1.0,
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Squared below `delta`, absolute times delta above."""
+    """Squared below `delta`, absolute times delta above.
+
+    Args:
+        input: any shape
+        target: likewise
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+        delta: where squares end
+        weight: factors of the elements
+
+    >>> F.huber_loss(ember.tensor([0.5, 10.0]), ember.zeros(2), reduction="none")
+    tensor([0.1250, 9.5000])
+    """
     if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     reduction = _reduction(None, None, reduction)
@@ -139,7 +167,19 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Cross entropy of probabilities; logarithms are limited to -100."""
+    """Cross entropy of probabilities; logarithms are limited to -100.
+
+        -(target * log(input) + (1 - target) * log(1 - input))
+
+    Args:
+        input: probabilities
+        target: likewise, in [0, 1]
+        weight: factors, broadcast with the input
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    >>> F.binary_cross_entropy(ember.tensor([0.9, 0.1]), ember.tensor([1.0, 0.0]))
+    tensor(0.1054)
+    """
     reduction = _reduction(size_average, reduce, reduction)
     if target.size() != input.size():
         raise ValueError(
@@ -168,7 +208,18 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """Cross entropy of the sigmoid of `input`, computed stably."""
+    """Cross entropy of the sigmoid of `input`, computed stably.
+
+    Args:
+        input: scores of any size
+        target: likewise, in [0, 1]
+        weight: factors, broadcast with the input
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+        pos_weight: factors of positive targets, one for each class
+
+    >>> F.binary_cross_entropy_with_logits(ember.tensor([100.0]), ember.tensor([0.0]))
+    tensor(100.)
+    """
     reduction = _reduction(size_average, reduce, reduction)
     if target.size() != input.size():
         raise ValueError(
@@ -192,18 +243,28 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """Divergence of `target` from log-probabilities `input`."""
+    """Divergence of `target` from log-probabilities `input`.
+
+        target * (log(target) - input)
+
+    Args:
+        input: log-probabilities
+        target: probabilities, likewise
+        reduction: `"batchmean"` divides the sum by the size of the batch
+        log_target: the target are log-probabilities, too
+
+    >>> p, q = ember.tensor([[0.5, 0.5]]), ember.tensor([[0.9, 0.1]])
+    >>> F.kl_div(q.log(), p, reduction="batchmean")
+    tensor(0.5108)
+    """
     batch = reduction == "batchmean"
     reduction = _reduction(size_average, reduce, "sum" if batch else reduction)
     if reduction == "mean":
-        import warnings
-
-        warnings.warn(
+        warn(
             "reduction: 'mean' divides the total loss by both the batch size and the "
             "support size.'batchmean' divides only by the batch size, and aligns with "
             "the KL math definition.'mean' will be changed to behave the same as "
             "'batchmean' in the next major release.",
-            stacklevel=2,
         )
     if log_target:
         loss = target.exp() * (target - input)
@@ -224,7 +285,19 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Negative log-likelihood of Poisson counts."""
+    """Negative log-likelihood of Poisson counts.
+
+    Args:
+        input: expected counts, or their logarithms
+        target: counts, likewise
+        log_input: whether the input are logarithms
+        full: add Stirling's approximation of log(target!)
+        eps: keeps the logarithm finite
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    >>> F.poisson_nll_loss(ember.tensor([0.0]), ember.tensor([3.0]))
+    tensor(1.)
+    """
     reduction = _reduction(size_average, reduce, reduction)
     if log_input:
         loss = input.exp() - target * input
@@ -251,7 +324,21 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Tensor:
-    """Negative log-likelihood of normal variables with mean `input`."""
+    """Negative log-likelihood of normal variables with mean `input`.
+
+        (log(var) + (input - target)² / var) / 2
+
+    Args:
+        input: the means
+        target: likewise
+        var: the variances, likewise or one for each row
+        full: add the constant log(2 π) / 2
+        eps: the least variance
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    >>> F.gaussian_nll_loss(ember.zeros(1), ember.tensor([2.0]), ember.ones(1))
+    tensor(2.)
+    """
     if isinstance(var, float):
         if var < 0:
             raise ValueError("var has negative entry/entries")

@@ -6,7 +6,20 @@ from ember import Tensor
 def local_response_norm(
     input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:
-    """`input` divided by a power of the mean square of `size` neighbouring channels."""
+    """`input` divided by a power of the mean square of `size` neighbouring channels.
+
+        x / (k + alpha * mean(x²))^beta
+
+    Args:
+        input: [N, C, ...]
+        size: number of channels
+        alpha: factor of the mean
+        beta: exponent
+        k: summand
+
+    >>> F.local_response_norm(ember.ones(1, 4, 1), 3, alpha=1.0, beta=1.0).flatten()
+    tensor([0.6000, 0.5000, 0.5000, 0.6000])
+    """
     if input.dim() < 3:
         raise ValueError(
             "Expected 3D or higher dimensionality                          input (got "

@@ -34,7 +34,18 @@ def lp_pool1d(
     stride: Sizes | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The p-norm of windows of [N, C, L]."""
+    """The p-norm of windows of [N, C, L].
+
+    Args:
+        input: [N, C, L] or [C, L]
+        norm_type: p
+        kernel_size: size of the windows, a number or one for each axis
+        stride: how far apart windows begin; `kernel_size` if it is None
+        ceil_mode: keep a last window that reaches beyond the border
+
+    >>> F.lp_pool1d(ember.tensor([[3.0, 4.0]]), 2, 2)
+    tensor([[5.]])
+    """
     return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
@@ -45,7 +56,19 @@ def lp_pool2d(
     stride: Sizes | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The p-norm of windows of [N, C, H, W]."""
+    """The p-norm of windows of [N, C, H, W].
+
+    Args:
+        input: [N, C, H, W] or [C, H, W]
+        norm_type: p
+        kernel_size: size of the windows, a number or one for each axis
+        stride: how far apart windows begin; `kernel_size` if it is None
+        ceil_mode: keep a last window that reaches beyond the border
+
+    >>> F.lp_pool2d(ember.ones(1, 4, 4), 2, 2)
+    tensor([[[2., 2.],
+             [2., 2.]]])
+    """
     return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
@@ -56,7 +79,18 @@ def lp_pool3d(
     stride: Sizes | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The p-norm of windows of [N, C, D, H, W]."""
+    """The p-norm of windows of [N, C, D, H, W].
+
+    Args:
+        input: [N, C, D, H, W] or [C, D, H, W]
+        norm_type: p
+        kernel_size: size of the windows, a number or one for each axis
+        stride: how far apart windows begin; `kernel_size` if it is None
+        ceil_mode: keep a last window that reaches beyond the border
+
+    >>> F.lp_pool3d(ember.ones(1, 2, 2, 2), 1, 2)
+    tensor([[[[8.]]]])
+    """
     return _lp_pool(3, input, norm_type, kernel_size, stride, ceil_mode)
 
 
@@ -131,7 +165,22 @@ def max_unpool1d(
     padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Maxima put back where `max_pool1d` found them, zeros elsewhere."""
+    """Maxima put back where `max_pool1d` found them, zeros elsewhere.
+
+    Args:
+        input: [N, C, L'] or [C, L']
+        indices: the positions that the pooling gave
+        kernel_size: that of the pooling
+        stride: that of the pooling
+        padding: that of the pooling
+        output_size: where several sizes would do
+
+    >>> y, positions = F.max_pool1d(
+    ...     ember.tensor([[1.0, 3.0, 4.0, 2.0]]), 2, return_indices=True
+    ... )
+    >>> F.max_unpool1d(y, positions, 2)
+    tensor([[0., 3., 4., 0.]])
+    """
     sizes = (kernel_size, stride, padding, output_size)
     return _max_unpool(1, input, indices, *sizes)
 
@@ -145,7 +194,20 @@ def max_unpool2d(
     padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Maxima put back where `max_pool2d` found them, zeros elsewhere."""
+    """Maxima put back where `max_pool2d` found them, zeros elsewhere.
+
+    Args:
+        input: [N, C, H', W'] or [C, H', W']
+        indices: the positions that the pooling gave
+        kernel_size: that of the pooling
+        stride: that of the pooling
+        padding: that of the pooling
+        output_size: where several sizes would do
+
+    >>> y, positions = F.max_pool2d(ember.rand(1, 5, 5), 2, return_indices=True)
+    >>> F.max_unpool2d(y, positions, 2, output_size=(5, 5)).shape
+    torch.Size([1, 5, 5])
+    """
     sizes = (kernel_size, stride, padding, output_size)
     return _max_unpool(2, input, indices, *sizes)
 
@@ -159,6 +221,19 @@ def max_unpool3d(
     padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Maxima put back where `max_pool3d` found them, zeros elsewhere."""
+    """Maxima put back where `max_pool3d` found them, zeros elsewhere.
+
+    Args:
+        input: [N, C, D', H', W'] or [C, D', H', W']
+        indices: the positions that the pooling gave
+        kernel_size: that of the pooling
+        stride: that of the pooling
+        padding: that of the pooling
+        output_size: where several sizes would do
+
+    >>> y, positions = F.max_pool3d(ember.rand(1, 4, 4, 4), 2, return_indices=True)
+    >>> F.max_unpool3d(y, positions, 2).shape
+    torch.Size([1, 4, 4, 4])
+    """
     sizes = (kernel_size, stride, padding, output_size)
     return _max_unpool(3, input, indices, *sizes)

@@ -16,7 +16,17 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """`input` where the target is 1, max(0, margin - input) where it is -1."""
+    """`input` where the target is 1, max(0, margin - input) where it is -1.
+
+    Args:
+        input: distances
+        target: likewise, 1 or -1
+        margin: distances above it cost nothing for targets -1
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    >>> F.hinge_embedding_loss(ember.tensor([0.3, 0.3]), ember.tensor([1.0, -1.0]))
+    tensor(0.5000)
+    """
     reduction = _reduction(size_average, reduce, reduction)
     apart = ember.where(target != 1, (margin - input).clamp(min=0), 0.0)
     near = ember.where(target != -1, input, 0.0)
@@ -33,7 +43,18 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, -target * (input1 - input2) + margin)."""
+    """max(0, -target * (input1 - input2) + margin).
+
+    Args:
+        input1: any shape
+        input2: likewise
+        target: 1 where the first should be larger, -1 where the second
+        margin: by how much
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    >>> F.margin_ranking_loss(ember.ones(1), ember.zeros(1), ember.ones(1), margin=3.0)
+    tensor(2.)
+    """
     reduction = _reduction(size_average, reduce, reduction)
     if not input1.dim() == input2.dim() == target.dim():
         raise RuntimeError(
@@ -53,7 +74,16 @@ def soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """log(1 + exp(-target * input))."""
+    """log(1 + exp(-target * input)).
+
+    Args:
+        input: any shape
+        target: likewise, 1 and -1
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    >>> F.soft_margin_loss(ember.tensor([0.0, 5.0]), ember.ones(2))
+    tensor(0.3499)
+    """
     reduction = _reduction(size_average, reduce, reduction)
     return _reduced((-target * input).exp().log1p(), reduction)
 
@@ -68,7 +98,19 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """1 - cosine for targets 1, max(0, cosine - margin) for targets -1."""
+    """1 - cosine for targets 1, max(0, cosine - margin) for targets -1.
+
+    Args:
+        input1: [N, D] or [D]
+        input2: likewise
+        target: 1 for pairs that belong together, -1 for others
+        margin: cosines below it cost nothing for targets -1
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    >>> a, b = ember.tensor([[1.0, 0.0]]), ember.tensor([[1.0, 0.0]])
+    >>> F.cosine_embedding_loss(a, b, ember.tensor([-1]))
+    tensor(1.)
+    """
     reduction = _reduction(size_average, reduce, reduction)
     dim = target.dim()
     if dim > 1:
@@ -103,7 +145,20 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, margin + d(anchor, positive) - d(anchor, negative))."""
+    """max(0, margin + d(anchor, positive) - d(anchor, negative)).
+
+    Args:
+        anchor: [N, D]
+        positive: what should be near
+        negative: what should be farther, by `margin`
+        p: exponent of the distance
+        swap: take the positive as anchor where that is nearer to the negative
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    >>> a, p, n = ember.zeros(1, 2), ember.ones(1, 2), ember.tensor([[0.0, 1.5]])
+    >>> F.triplet_margin_loss(a, p, n)
+    tensor(0.9142)
+    """
     reduction = _reduction(size_average, reduce, reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")

@@ -140,19 +140,33 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """Old name of `interpolate`."""
+    """Old name of `interpolate`.
+
+    >>> F.upsample(ember.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(
     input: Tensor, size: Sizes | None = None, scale_factor: Numbers | None = None
 ) -> Tensor:
-    """`interpolate` with mode="nearest"."""
+    """`interpolate` with mode="nearest".
+
+    >>> F.upsample_nearest(ember.tensor([[[[0.0, 3.0]]]]), scale_factor=2)
+    tensor([[[[0., 0., 3., 3.],
+              [0., 0., 3., 3.]]]])
+    """
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(
     input: Tensor, size: Sizes | None = None, scale_factor: Numbers | None = None
 ) -> Tensor:
-    """`interpolate` with mode="bilinear" and aligned corners."""
+    """`interpolate` with mode="bilinear" and aligned corners.
+
+    >>> F.upsample_bilinear(ember.tensor([[[[0.0, 3.0]]]]), scale_factor=2)
+    tensor([[[[0., 1., 2., 3.],
+              [0., 1., 2., 3.]]]])
+    """
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

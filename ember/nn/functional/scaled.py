@@ -7,7 +7,11 @@ from ember import Tensor
 
 
 class ScalingType(IntEnum):
-    """What one scale is for: a whole matrix, a row, a block."""
+    """What one scale is for: a whole matrix, a row, a block.
+
+    >>> F.ScalingType.RowWise.name
+    'RowWise'
+    """
 
     TensorWise = 0
     RowWise = 1
@@ -18,7 +22,11 @@ class ScalingType(IntEnum):
 
 
 class SwizzleType(IntEnum):
-    """In which order the scales of blocks lie in memory."""
+    """In which order the scales of blocks lie in memory.
+
+    >>> F.SwizzleType.NO_SWIZZLE.name
+    'NO_SWIZZLE'
+    """
 
     NO_SWIZZLE = 0
     SWIZZLE_32_4_4 = 1

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import ember
 from ember import Tensor
 from ember._overridable import overridable
+from ember._user_line import warn
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
@@ -32,7 +33,15 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """[..., C, H r, W r] -> [..., C r², H, W]."""
+    """[..., C, H r, W r] -> [..., C r², H, W].
+
+    Args:
+        input: [..., C, H r, W r]
+        downscale_factor: r
+
+    >>> F.pixel_unshuffle(ember.arange(4.0).view(1, 2, 2), 2).flatten()
+    tensor([0., 1., 2., 3.])
+    """
     r = downscale_factor
     _check_pixels("pixel_unshuffle", input, r)
     *rest, channels, high, wide = input.shape
@@ -71,7 +80,15 @@ def _check_pixels(name: str, input: Tensor, factor: int) -> None:
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """Channels (axis 1) of all groups interleaved (arXiv:1707.01083)."""
+    """Channels (axis 1) of all groups interleaved (arXiv:1707.01083).
+
+    Args:
+        input: [N, C, ...], where `groups` divides C
+        groups: how many
+
+    >>> F.channel_shuffle(ember.arange(4.0).view(1, 4, 1), 2).flatten()
+    tensor([0., 2., 1., 3.])
+    """
     if input.dim() <= 2:
         raise RuntimeError(
             "channel_shuffle expects input with > 2 dims, but got input with sizes "
@@ -98,7 +115,22 @@ native_channel_shuffle = channel_shuffle
 def affine_grid(
     theta: Tensor, size: Sequence[int], align_corners: bool | None = None
 ) -> Tensor:
-    """The points of an image [N, C, H, W] or [N, C, D, H, W] after a linear map."""
+    """The points of an image [N, C, H, W] or [N, C, D, H, W] after a linear map.
+
+    What `grid_sample` takes: together they turn, scale and move images.
+
+    Args:
+        theta: [N, 2, 3] or [N, 3, 4], a matrix and a shift
+        size: shape of the output image
+        align_corners: whether -1 and 1 are the middles of the outermost pixels
+
+    >>> flip = ember.tensor([[[-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+    >>> x = ember.arange(4.0).view(1, 1, 2, 2)
+    >>> grid = F.affine_grid(flip, x.shape, align_corners=False)
+    >>> F.grid_sample(x, grid, align_corners=False)[0, 0]
+    tensor([[1., 0.],
+            [3., 2.]])
+    """
     dims = len(size) - 2
     if dims not in (2, 3):
         raise NotImplementedError(
@@ -117,13 +149,10 @@ def affine_grid(
     if min(size) < 1:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     if align_corners and min(size[2:]) == 1:
-        import warnings
-
-        warnings.warn(
+        warn(
             "affine_grid() with align_corners=True puts the one point of a dimension "
             "of size 1 at 0, its middle; before PyTorch 1.3 it was at -1. See the "
             "documentation of affine_grid for details.",
-            stacklevel=2,
         )
     if theta.shape[0] != size[0]:
         raise RuntimeError(
@@ -150,7 +179,21 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """Values of [N, C, (D,) H, W] at points [N, ..., 2 or 3] in (x, y, z), -1 to 1."""
+    """Values of [N, C, (D,) H, W] at points [N, ..., 2 or 3] in (x, y, z), -1 to 1.
+
+    Args:
+        input: [N, C, H, W] or [N, C, D, H, W]
+        grid: [N, H', W', 2] or [N, D', H', W', 3]: where each output pixel is taken
+            from
+        mode: `"bilinear"`, `"nearest"` or `"bicubic"`
+        padding_mode: what lies outside: `"zeros"`, `"border"` or `"reflection"`
+        align_corners: whether -1 and 1 are the middles of the outermost pixels
+
+    >>> x = ember.tensor([[[[0.0, 1.0], [2.0, 3.0]]]])
+    >>> middle = ember.zeros(1, 1, 1, 2)
+    >>> F.grid_sample(x, middle, align_corners=True)
+    tensor([[[[1.5000]]]])
+    """
     if mode not in ("bilinear", "nearest", "bicubic"):
         raise ValueError(
             "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or "
@@ -274,5 +317,16 @@ def _check_grid(input: Tensor, grid: Tensor, dims: int, mode: str) -> None:
 
 
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The p-norm distances of all pairs of rows."""
+    """The p-norm distances of all pairs of rows.
+
+    Args:
+        input: [N, D]
+        p: exponent of the norm
+
+    Returns:
+        N (N - 1) / 2 distances, as in the upper triangle of the matrix of all
+
+    >>> F.pdist(ember.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 4.0]]))
+    tensor([5., 4., 3.])
+    """
     return ember.pdist(input, p)

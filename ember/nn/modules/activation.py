@@ -28,7 +28,19 @@ def _and_inplace(text: str, inplace: bool) -> str:
 
 
 class Threshold(Layer):
-    """`input` where it is above `threshold`, else `value`."""
+    """`input` where it is above `threshold`, else `value`.
+
+    Args:
+        threshold: the limit
+        value: what stands in the place of what is not above it
+        inplace: change the input instead of making a new tensor
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.Threshold(0.5, 9.0)(ember.tensor([0.4, 0.6]))
+    tensor([9.0000, 0.6000])
+    """
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
@@ -57,7 +69,19 @@ class ReLU(_Inplace):
 
 
 class RReLU(Layer):
-    """Leaky ReLU with a random slope in training."""
+    """Leaky ReLU with a random slope in training.
+
+    Args:
+        lower: the least slope
+        upper: the largest slope; in evaluation the mean of both is used
+        inplace: change the input instead of making a new tensor
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.RReLU().eval()(ember.tensor([-1.0, 2.0]))
+    tensor([-0.2292,  2.0000])
+    """
 
     def __init__(
         self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
@@ -75,7 +99,19 @@ class RReLU(Layer):
 
 
 class Hardtanh(Layer):
-    """`input` limited to [min_val, max_val]."""
+    """`input` limited to [min_val, max_val].
+
+    Args:
+        min_val: the least value
+        max_val: the largest value
+        inplace: change the input instead of making a new tensor
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.Hardtanh(-1, 2)(ember.tensor([-3.0, 0.5, 3.0]))
+    tensor([-1.0000,  0.5000,  2.0000])
+    """
 
     def __init__(
         self,
@@ -101,7 +137,17 @@ class Hardtanh(Layer):
 
 
 class ReLU6(Hardtanh):
-    """min(max(input, 0), 6)."""
+    """min(max(input, 0), 6).
+
+    Args:
+        inplace: change the input instead of making a new tensor
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.ReLU6()(ember.tensor([-1.0, 3.0, 9.0]))
+    tensor([0., 3., 6.])
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -111,21 +157,47 @@ class ReLU6(Hardtanh):
 
 
 class Sigmoid(Layer):
-    """1 / (1 + exp(-input))."""
+    """1 / (1 + exp(-input)).
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.Sigmoid()(ember.tensor([-1.0, 0.0, 1.0]))
+    tensor([0.2689, 0.5000, 0.7311])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return ember.sigmoid(input)
 
 
 class Tanh(Layer):
-    """Hyperbolic tangent."""
+    """Hyperbolic tangent.
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.Tanh()(ember.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.7616,  0.0000,  0.7616])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return ember.tanh(input)
 
 
 class Hardsigmoid(_Inplace):
-    """Piecewise linear sigmoid."""
+    """Piecewise linear sigmoid.
+
+        min(max(x / 6 + 1/2, 0), 1)
+
+    Args:
+        inplace: change the input instead of making a new tensor
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.Hardsigmoid()(ember.tensor([-4.0, 0.0, 1.5]))
+    tensor([0.0000, 0.5000, 0.7500])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardsigmoid(input, self.inplace)
@@ -135,7 +207,19 @@ class Hardsigmoid(_Inplace):
 
 
 class Hardswish(_Inplace):
-    """input * hardsigmoid(input)."""
+    """input * hardsigmoid(input).
+
+        x * min(max(x + 3, 0), 6) / 6
+
+    Args:
+        inplace: change the input instead of making a new tensor
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.Hardswish()(ember.tensor([-4.0, 0.0, 3.0]))
+    tensor([-0., 0., 3.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardswish(input, self.inplace)
@@ -145,28 +229,74 @@ class Hardswish(_Inplace):
 
 
 class SiLU(_Inplace):
-    """input * sigmoid(input)."""
+    """input * sigmoid(input).
+
+    Also called swish.
+
+    Args:
+        inplace: change the input instead of making a new tensor
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.SiLU()(ember.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.2689,  0.0000,  0.7311])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.silu(input, self.inplace)
 
 
 class Mish(_Inplace):
-    """input * tanh(softplus(input))."""
+    """input * tanh(softplus(input)).
+
+    Args:
+        inplace: change the input instead of making a new tensor
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.Mish()(ember.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.3034,  0.0000,  0.8651])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.mish(input, self.inplace)
 
 
 class SELU(_Inplace):
-    """ELU with the constants of self-normalizing networks."""
+    """ELU with the constants of self-normalizing networks.
+
+    Deep stacks of `Linear` and `SELU` keep mean 0 and variance 1 by themselves;
+    `AlphaDropout` goes with it.
+
+    Args:
+        inplace: change the input instead of making a new tensor
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.SELU()(ember.tensor([-1.0, 0.0, 1.0]))
+    tensor([-1.1113,  0.0000,  1.0507])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.selu(input, self.inplace)
 
 
 class ELU(Layer):
-    """`input` above zero, alpha * (exp(input) - 1) below."""
+    """`input` above zero, alpha * (exp(input) - 1) below.
+
+    Args:
+        alpha: where it tends to for very negative inputs, with its sign turned
+        inplace: change the input instead of making a new tensor
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.ELU()(ember.tensor([-1.0, 0.0, 2.0]))
+    tensor([-0.6321,  0.0000,  2.0000])
+    """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -181,14 +311,39 @@ class ELU(Layer):
 
 
 class CELU(ELU):
-    """ELU that is differentiable for every alpha."""
+    """ELU that is differentiable for every alpha.
+
+        max(0, x) + min(0, alpha * (exp(x / alpha) - 1))
+
+    Args:
+        alpha: where it tends to for very negative inputs, with its sign turned
+        inplace: change the input instead of making a new tensor
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.CELU()(ember.tensor([-1.0, 0.0, 2.0]))
+    tensor([-0.6321,  0.0000,  2.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.celu(input, self.alpha, self.inplace)
 
 
 class GLU(Layer):
-    """First half along `dim`, gated by the sigmoid of the second."""
+    """First half along `dim`, gated by the sigmoid of the second.
+
+        a * sigmoid(b), where a and b are the halves of x
+
+    Args:
+        dim: the axis to halve
+
+    Shape:
+        [..., 2 K, ...] to [..., K, ...]
+
+    >>> nn.GLU()(ember.tensor([1.0, 2.0, 0.0, 100.0]))
+    tensor([0.5000, 2.0000])
+    """
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
@@ -202,7 +357,20 @@ class GLU(Layer):
 
 
 class GELU(Layer):
-    """`input` times the normal distribution function at it."""
+    """`input` times the normal distribution function at it.
+
+        x / 2 * (1 + erf(x / sqrt(2)))
+
+    Args:
+        approximate: `"tanh"` computes an approximation by tanh, as some models were
+            trained with
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.GELU()(ember.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.1587,  0.0000,  0.8413])
+    """
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -216,7 +384,17 @@ class GELU(Layer):
 
 
 class Hardshrink(Layer):
-    """`input` where it is outside [-lambd, lambd], else 0."""
+    """`input` where it is outside [-lambd, lambd], else 0.
+
+    Args:
+        lambd: values up to this size become 0
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.Hardshrink()(ember.tensor([-1.0, 0.3, 0.6]))
+    tensor([-1.0000,  0.0000,  0.6000])
+    """
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -230,14 +408,35 @@ class Hardshrink(Layer):
 
 
 class Softshrink(Hardshrink):
-    """`input` moved by `lambd` towards zero."""
+    """`input` moved by `lambd` towards zero.
+
+    Args:
+        lambd: by how much; what is smaller becomes 0
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.Softshrink()(ember.tensor([-1.0, 0.2, 2.0]))
+    tensor([-0.5000,  0.0000,  1.5000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softshrink(input, self.lambd)
 
 
 class LeakyReLU(Layer):
-    """`input` above zero, `negative_slope * input` below."""
+    """`input` above zero, `negative_slope * input` below.
+
+    Args:
+        negative_slope: factor of negative inputs, so that their gradient is not lost
+        inplace: change the input instead of making a new tensor
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.LeakyReLU(0.1)(ember.tensor([-1.0, 2.0]))
+    tensor([-0.1000,  2.0000])
+    """
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         super().__init__()
@@ -252,14 +451,32 @@ class LeakyReLU(Layer):
 
 
 class LogSigmoid(Layer):
-    """log(sigmoid(input))."""
+    """log(sigmoid(input)).
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.LogSigmoid()(ember.tensor([0.0, -1000.0]))  # log(0) would be -inf
+    tensor([-6.9315e-01, -1.0000e+03])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
 
 
 class Softplus(Layer):
-    """log(1 + exp(beta * input)) / beta."""
+    """log(1 + exp(beta * input)) / beta.
+
+    Args:
+        beta: how sharp the bend is
+        threshold: where beta * input is above it, the input is returned
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.Softplus()(ember.tensor([-1.0, 0.0, 100.0]))
+    tensor([  0.3133,   0.6931, 100.0000])
+    """
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
@@ -274,7 +491,18 @@ class Softplus(Layer):
 
 
 class PReLU(Layer):
-    """Leaky ReLU with a learned slope."""
+    """Leaky ReLU with a learned slope.
+
+    Args:
+        num_parameters: one slope for all, or one for each channel (axis 1)
+        init: what the slopes begin with
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.PReLU()(ember.tensor([-1.0, 2.0]))
+    tensor([-0.2500,  2.0000], grad_fn=<PreluBackward0>)
+    """
 
     def __init__(
         self,
@@ -303,21 +531,46 @@ class PReLU(Layer):
 
 
 class Softsign(Layer):
-    """input / (1 + abs(input))."""
+    """input / (1 + abs(input)).
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.Softsign()(ember.tensor([-1.0, 0.0, 3.0]))
+    tensor([-0.5000,  0.0000,  0.7500])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softsign(input)
 
 
 class Tanhshrink(Layer):
-    """input - tanh(input)."""
+    """input - tanh(input).
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.Tanhshrink()(ember.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.2384,  0.0000,  0.2384])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.tanhshrink(input)
 
 
 class Softmax(Layer):
-    """exp(input) scaled to sum to one along `dim`."""
+    """exp(input) scaled to sum to one along `dim`.
+
+    Args:
+        dim: the axis of the classes
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.Softmax(dim=1)(ember.tensor([[1.0, 1.0], [0.0, 100.0]]))
+    tensor([[5.0000e-01, 5.0000e-01],
+            [3.7835e-44, 1.0000e+00]])
+    """
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
@@ -331,21 +584,49 @@ class Softmax(Layer):
 
 
 class Softmin(Softmax):
-    """softmax(-input)."""
+    """softmax(-input).
+
+    Args:
+        dim: the axis of the classes
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.Softmin(dim=0)(ember.tensor([0.0, 0.0, 100.0]))
+    tensor([5.0000e-01, 5.0000e-01, 1.9618e-44])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softmin(input, self.dim, _stacklevel=5)
 
 
 class LogSoftmax(Softmax):
-    """log(softmax(input))."""
+    """log(softmax(input)).
+
+    Args:
+        dim: the axis of the classes
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.LogSoftmax(dim=0)(ember.tensor([0.0, 0.0, 1000.0]))
+    tensor([-1000., -1000.,     0.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.log_softmax(input, self.dim, _stacklevel=5)
 
 
 class Softmax2d(Layer):
-    """Softmax over the channels of [N, C, H, W] or [C, H, W]."""
+    """Softmax over the channels of [N, C, H, W] or [C, H, W].
+
+    Shape:
+        any; the output has the shape of the input
+
+    >>> nn.Softmax2d()(ember.rand(4, 2, 2)).sum(0)
+    tensor([[1.0000, 1.0000],
+            [1.0000, 1.0000]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):

@@ -129,13 +129,45 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalization of [N, C, H, W]."""
+    """Batch normalization of [N, C, H, W].
+
+        y = (x - mean) / sqrt(var + eps) * weight + bias
+
+    Mean and variance are those of each channel over batch, height and width; in
+    evaluation, their running averages.
+
+    Args:
+        num_features: number of channels, C
+        eps: added to the variance, so that nothing is divided by 0
+        momentum: share of a new batch in the running averages; None: plain averages
+        affine: learn a factor and a summand for each channel
+        track_running_stats: keep averages for evaluation
+
+    >>> norm = nn.BatchNorm2d(3)
+    >>> y = norm(5 + 2 * ember.randn(8, 3, 4, 4))
+    >>> y.mean().abs().item() < 1e-6, round(y.var().item(), 1)
+    (True, 1.0)
+    """
 
     _dims = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch normalization of [N, C, D, H, W]."""
+    """Batch normalization of [N, C, D, H, W].
+
+    Mean and variance are those of each channel over batch, depth, height and width; in
+    evaluation, their running averages.
+
+    Args:
+        num_features: number of channels, C
+        eps: added to the variance, so that nothing is divided by 0
+        momentum: share of a new batch in the running averages; None: plain averages
+        affine: learn a factor and a summand for each channel
+        track_running_stats: keep averages for evaluation
+
+    >>> nn.BatchNorm3d(3)(ember.randn(2, 3, 4, 5, 6)).shape
+    torch.Size([2, 3, 4, 5, 6])
+    """
 
     _dims = (5,)
 
@@ -193,19 +225,61 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Instance normalization of [N, C, L] or [C, L]."""
+    """Instance normalization of [N, C, L] or [C, L].
+
+    Each channel of each sample gets mean 0 and variance 1 over its length.
+
+    Args:
+        num_features: number of channels, C
+        eps: added to the variance, so that nothing is divided by 0
+        momentum: share of a new batch in the running averages
+        affine: learn a factor and a summand for each channel
+        track_running_stats: keep averages for evaluation
+
+    >>> y = nn.InstanceNorm1d(2)(ember.arange(8.0).view(1, 2, 4))
+    >>> y[0, 0]
+    tensor([-1.3416, -0.4472,  0.4472,  1.3416])
+    """
 
     _dims = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Instance normalization of [N, C, H, W] or [C, H, W]."""
+    """Instance normalization of [N, C, H, W] or [C, H, W].
+
+    Each channel of each sample gets mean 0 and variance 1 over its pixels: contrast is
+    taken away.
+
+    Args:
+        num_features: number of channels, C
+        eps: added to the variance, so that nothing is divided by 0
+        momentum: share of a new batch in the running averages
+        affine: learn a factor and a summand for each channel
+        track_running_stats: keep averages for evaluation
+
+    >>> y = nn.InstanceNorm2d(3)(ember.rand(2, 3, 8, 8))
+    >>> y.mean((2, 3)).abs().max().item() < 1e-5
+    True
+    """
 
     _dims = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Instance normalization of [N, C, D, H, W] or [C, D, H, W]."""
+    """Instance normalization of [N, C, D, H, W] or [C, D, H, W].
+
+    Each channel of each sample gets mean 0 and variance 1 over its volume.
+
+    Args:
+        num_features: number of channels, C
+        eps: added to the variance, so that nothing is divided by 0
+        momentum: share of a new batch in the running averages
+        affine: learn a factor and a summand for each channel
+        track_running_stats: keep averages for evaluation
+
+    >>> nn.InstanceNorm3d(3)(ember.rand(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 3, 4, 4, 4])
+    """
 
     _dims = (4, 5)
 
@@ -239,37 +313,67 @@ class _LazyNormMixin(LazyModuleMixin):
 
 
 class LazyBatchNorm1d(_LazyNormMixin, BatchNorm1d):
-    """A BatchNorm1d that takes `num_features` from its first input."""
+    """A BatchNorm1d that takes `num_features` from its first input.
+
+    >>> model = nn.Sequential(nn.Linear(2, 5), nn.LazyBatchNorm1d())
+    >>> model(ember.ones(4, 2)).shape, model[1].num_features
+    (torch.Size([4, 5]), 5)
+    """
 
     cls_to_become = BatchNorm1d
 
 
 class LazyBatchNorm2d(_LazyNormMixin, BatchNorm2d):
-    """A BatchNorm2d that takes `num_features` from its first input."""
+    """A BatchNorm2d that takes `num_features` from its first input.
+
+    >>> norm = nn.LazyBatchNorm2d()
+    >>> norm(ember.ones(2, 7, 4, 4)).shape, norm.num_features
+    (torch.Size([2, 7, 4, 4]), 7)
+    """
 
     cls_to_become = BatchNorm2d
 
 
 class LazyBatchNorm3d(_LazyNormMixin, BatchNorm3d):
-    """A BatchNorm3d that takes `num_features` from its first input."""
+    """A BatchNorm3d that takes `num_features` from its first input.
+
+    >>> norm = nn.LazyBatchNorm3d()
+    >>> norm(ember.ones(2, 7, 4, 4, 4)).shape, norm.num_features
+    (torch.Size([2, 7, 4, 4, 4]), 7)
+    """
 
     cls_to_become = BatchNorm3d
 
 
 class LazyInstanceNorm1d(_LazyNormMixin, InstanceNorm1d):
-    """An InstanceNorm1d that takes `num_features` from its first input."""
+    """An InstanceNorm1d that takes `num_features` from its first input.
+
+    >>> norm = nn.LazyInstanceNorm1d(affine=True)
+    >>> norm(ember.ones(2, 7, 4)).shape, norm.num_features
+    (torch.Size([2, 7, 4]), 7)
+    """
 
     cls_to_become = InstanceNorm1d
 
 
 class LazyInstanceNorm2d(_LazyNormMixin, InstanceNorm2d):
-    """An InstanceNorm2d that takes `num_features` from its first input."""
+    """An InstanceNorm2d that takes `num_features` from its first input.
+
+    >>> norm = nn.LazyInstanceNorm2d(affine=True)
+    >>> norm(ember.ones(2, 7, 4, 4)).shape, norm.num_features
+    (torch.Size([2, 7, 4, 4]), 7)
+    """
 
     cls_to_become = InstanceNorm2d
 
 
 class LazyInstanceNorm3d(_LazyNormMixin, InstanceNorm3d):
-    """An InstanceNorm3d that takes `num_features` from its first input."""
+    """An InstanceNorm3d that takes `num_features` from its first input.
+
+    >>> norm = nn.LazyInstanceNorm3d(affine=True)
+    >>> norm(ember.ones(2, 7, 4, 4, 4)).shape, norm.num_features
+    (torch.Size([2, 7, 4, 4, 4]), 7)
+    """
 
     cls_to_become = InstanceNorm3d
 

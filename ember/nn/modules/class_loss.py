@@ -14,11 +14,30 @@ from ember.nn.modules.module import Layer
 
 
 class NLLLoss2d(NLLLoss):
-    """Old name of NLLLoss."""
+    """Old name of NLLLoss.
+
+    >>> nn.NLLLoss2d()(ember.zeros(1, 2, 3, 3), ember.zeros(1, 3, 3, dtype=ember.int64))
+    tensor(0.)
+    """
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """Margins between the target class and every other."""
+    """Margins between the target class and every other.
+
+        sum over i != target of max(0, margin - x[target] + x[i])^p / C
+
+    Args:
+        p: 1 or 2
+        margin: by how much the target class should be ahead
+        weight: factors of the classes
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    Shape:
+        input [N, C], target [N]
+
+    >>> nn.MultiMarginLoss()(ember.tensor([[0.1, 0.2, 0.4, 0.8]]), ember.tensor([3]))
+    tensor(0.3250)
+    """
 
     def __init__(
         self,
@@ -43,14 +62,41 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """Margins between every target class and every other."""
+    """Margins between every target class and every other.
+
+        sum over i, j of max(0, 1 - (x[target[j]] - x[i])) / C
+
+    Targets are class indices, with -1 after the last one.
+
+    Args:
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    Shape:
+        input and target [N, C] or [C]
+
+    >>> x = ember.tensor([0.1, 0.2, 0.4, 0.8])
+    >>> nn.MultiLabelMarginLoss()(x, ember.tensor([3, 0, -1, 1]))
+    tensor(0.8500)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """Binary cross entropy of every class, averaged over classes."""
+    """Binary cross entropy of every class, averaged over classes.
+
+    Args:
+        weight: factors of the classes
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    Shape:
+        input and target (zeros and ones) [N, C]
+
+    >>> x, y = ember.tensor([[2.0, -1.0]]), ember.tensor([[1.0, 0.0]])
+    >>> nn.MultiLabelSoftMarginLoss()(x, y)
+    tensor(0.2201)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_soft_margin_loss(
@@ -59,7 +105,21 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """max(0, margin + d(anchor, positive) - d(anchor, negative)) with any distance."""
+    """max(0, margin + d(anchor, positive) - d(anchor, negative)) with any distance.
+
+    Args:
+        distance_function: of two tensors; the Euclidean one if it is None
+        margin: by how much the negative should be farther
+        swap: take the positive as anchor where that is nearer to the negative
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    >>> def cosine(x, y):
+    ...     return 1 - F.cosine_similarity(x, y)
+    >>> loss = nn.TripletMarginWithDistanceLoss(distance_function=cosine, margin=0.5)
+    >>> a, p, n = ember.eye(2), ember.eye(2), ember.eye(2).flip(0)
+    >>> loss(a, p, n)
+    tensor(0.)
+    """
 
     def __init__(
         self,
@@ -127,6 +187,9 @@ class LinearCrossEntropyOptions:
     """How PyTorch cuts a LinearCrossEntropyLoss into pieces.
 
     The result does not depend on it; here the logits are computed in one piece.
+
+    >>> nn.LinearCrossEntropyOptions(batch_chunk_size=64).batch_chunk_size
+    64
     """
 
     allow_retain_graph: bool = False
@@ -137,7 +200,23 @@ class LinearCrossEntropyOptions:
 
 
 class LinearCrossEntropyLoss(Layer):
-    """Cross entropy of logits that a Linear makes of the input."""
+    """Cross entropy of logits that a Linear makes of the input.
+
+    `cross_entropy(x @ weight.T + bias, target)` with a weight of its own.
+
+    Args:
+        in_features: size of the last axis of the input
+        num_classes: number of classes
+        bias: learn a summand for each class
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+        weight: factors of the classes
+        ignore_index: targets of this value count for nothing
+        label_smoothing: share of the target that is spread over all classes
+
+    >>> loss = nn.LinearCrossEntropyLoss(4, 10)
+    >>> loss(ember.randn(3, 4), ember.tensor([1, 7, 0])).shape
+    torch.Size([])
+    """
 
     def __init__(
         self,

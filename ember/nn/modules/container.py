@@ -54,7 +54,11 @@ class _Indexed(Module):
 
 
 class Container(Module):
-    """What modules were kept in before `Module` took them: old and unused."""
+    """What modules were kept in before `Module` took them: old and unused.
+
+    >>> nn.Container(first=nn.Linear(2, 3)).first.weight.shape
+    torch.Size([3, 2])
+    """
 
     def __init__(self, **kwargs: Module) -> None:
         super().__init__()

@@ -180,7 +180,26 @@ class Conv2d(_Conv):
 
 
 class Conv3d(_Conv):
-    """Convolution of [N, C, D, H, W]."""
+    """Convolution of [N, C, D, H, W].
+
+    Args:
+        in_channels: channels of the input
+        out_channels: channels of the output, the number of kernels
+        kernel_size: size of the kernels, a number or one for each axis
+        stride: how far the kernel moves
+        padding: elements added on each side, or `"valid"` or `"same"`
+        dilation: distance between the elements of a kernel
+        groups: parts that the channels are divided into, which do not see each other
+        bias: learn a summand for each output channel
+        padding_mode: `"zeros"`, `"reflect"`, `"replicate"` or `"circular"`
+
+    Shape:
+        [N, C_in, D, H, W] or without N to [N, C_out, D', H', W'], where each size is
+        (size + 2 padding - dilation (kernel_size - 1) - 1) // stride + 1
+
+    >>> nn.Conv3d(1, 8, 3, stride=2, padding=1)(ember.ones(2, 1, 8, 8, 8)).shape
+    torch.Size([2, 8, 4, 4, 4])
+    """
 
     _dims = 3
 
@@ -249,7 +268,29 @@ class _ConvTranspose(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTranspose):
-    """Transposed convolution of [N, C, L]."""
+    """Transposed convolution of [N, C, L].
+
+    The gradient of a `Conv1d` of the same arguments as a layer: what makes sequences
+    longer.
+
+    Args:
+        in_channels: channels of the input
+        out_channels: channels of the output
+        kernel_size: size of the kernels
+        stride: how far apart the inputs come to lie in the output
+        padding: elements cut off on each side
+        output_padding: elements added at the end
+        groups: parts that the channels are divided into
+        bias: learn a summand for each output channel
+        dilation: distance between the elements of a kernel
+
+    Shape:
+        [N, C_in, L] to [N, C_out, L'], where L' = (L - 1) stride - 2 padding
+        + dilation (kernel_size - 1) + output_padding + 1
+
+    >>> nn.ConvTranspose1d(4, 2, 4, stride=2, padding=1)(ember.ones(1, 4, 5)).shape
+    torch.Size([1, 2, 10])
+    """
 
     _dims = 1
 
@@ -266,7 +307,17 @@ class ConvTranspose2d(_ConvTranspose):
 
 
 class ConvTranspose3d(_ConvTranspose):
-    """Transposed convolution of [N, C, D, H, W]."""
+    """Transposed convolution of [N, C, D, H, W].
+
+    The gradient of a `Conv3d` of the same arguments as a layer: what makes volumes
+    larger. Arguments and sizes are those of `ConvTranspose1d`, on each axis.
+
+    Shape:
+        [N, C_in, D, H, W] to [N, C_out, D', H', W']
+
+    >>> nn.ConvTranspose3d(4, 2, 2, stride=2)(ember.ones(1, 4, 3, 3, 3)).shape
+    torch.Size([1, 2, 6, 6, 6])
+    """
 
     _dims = 3
 

@@ -54,7 +54,15 @@ class _LazyConvMixin(LazyModuleMixin):
 
 
 class LazyConv1d(_LazyConvMixin, Conv1d):
-    """A Conv1d that takes `in_channels` from its first input."""
+    """A Conv1d that takes `in_channels` from its first input.
+
+    Arguments are those of `Conv1d` without the first. Until the first input has passed,
+    the weight has no shape.
+
+    >>> layer = nn.LazyConv1d(8, 3)
+    >>> layer(ember.ones(1, 5, 10)).shape, layer.weight.shape
+    (torch.Size([1, 8, 8]), torch.Size([8, 5, 3]))
+    """
 
     cls_to_become = Conv1d
 
@@ -72,24 +80,52 @@ class LazyConv2d(_LazyConvMixin, Conv2d):
 
 
 class LazyConv3d(_LazyConvMixin, Conv3d):
-    """A Conv3d that takes `in_channels` from its first input."""
+    """A Conv3d that takes `in_channels` from its first input.
+
+    Arguments are those of `Conv3d` without the first.
+
+    >>> layer = nn.LazyConv3d(8, 2)
+    >>> layer(ember.ones(1, 5, 4, 4, 4)).shape, layer.in_channels
+    (torch.Size([1, 8, 3, 3, 3]), 5)
+    """
 
     cls_to_become = Conv3d
 
 
 class LazyConvTranspose1d(_LazyConvMixin, ConvTranspose1d):
-    """A ConvTranspose1d that takes `in_channels` from its first input."""
+    """A ConvTranspose1d that takes `in_channels` from its first input.
+
+    Arguments are those of `ConvTranspose1d` without the first.
+
+    >>> layer = nn.LazyConvTranspose1d(8, 2, stride=2)
+    >>> layer(ember.ones(1, 5, 10)).shape, layer.in_channels
+    (torch.Size([1, 8, 20]), 5)
+    """
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyConvMixin, ConvTranspose2d):
-    """A ConvTranspose2d that takes `in_channels` from its first input."""
+    """A ConvTranspose2d that takes `in_channels` from its first input.
+
+    Arguments are those of `ConvTranspose2d` without the first.
+
+    >>> layer = nn.LazyConvTranspose2d(8, 2, stride=2)
+    >>> layer(ember.ones(1, 5, 4, 4)).shape, layer.in_channels
+    (torch.Size([1, 8, 8, 8]), 5)
+    """
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyConvMixin, ConvTranspose3d):
-    """A ConvTranspose3d that takes `in_channels` from its first input."""
+    """A ConvTranspose3d that takes `in_channels` from its first input.
+
+    Arguments are those of `ConvTranspose3d` without the first.
+
+    >>> layer = nn.LazyConvTranspose3d(8, 2, stride=2)
+    >>> layer(ember.ones(1, 5, 2, 2, 2)).shape, layer.in_channels
+    (torch.Size([1, 8, 4, 4, 4]), 5)
+    """
 
     cls_to_become = ConvTranspose3d

@@ -39,7 +39,19 @@ class _WeightedLoss(_Loss):
 
 
 class L1Loss(_Loss):
-    """Absolute differences."""
+    """Absolute differences.
+
+        |input - target|
+
+    Args:
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    Shape:
+        input and target alike
+
+    >>> nn.L1Loss()(ember.tensor([1.0, 2.0]), ember.tensor([1.0, 5.0]))
+    tensor(1.5000)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
@@ -58,7 +70,21 @@ class MSELoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """Squared below `beta`, absolute above."""
+    """Squared below `beta`, absolute above.
+
+        d² / (2 beta) where |d| < beta, |d| - beta / 2 elsewhere; d = input - target
+
+    Args:
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+        beta: where squares end
+
+    Shape:
+        input and target alike
+
+    >>> loss = nn.SmoothL1Loss(reduction="none")
+    >>> loss(ember.tensor([0.5, 3.0]), ember.zeros(2))
+    tensor([0.1250, 2.5000])
+    """
 
     def __init__(
         self,
@@ -75,7 +101,23 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Squared below `delta`, absolute times delta above."""
+    """Squared below `delta`, absolute times delta above.
+
+        d² / 2 where |d| < delta, delta * (|d| - delta / 2) elsewhere, for d = x - y
+
+    Outliers pull less than with squares.
+
+    Args:
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+        delta: where squares end
+
+    Shape:
+        input and target alike
+
+    >>> loss = nn.HuberLoss(reduction="none")
+    >>> loss(ember.tensor([0.5, 10.0]), ember.tensor([0.0, 0.0]))
+    tensor([0.1250, 9.5000])
+    """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         if not isinstance(delta, (int, float)):
@@ -88,7 +130,23 @@ class HuberLoss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """Minus the log-probability of the target class."""
+    """Minus the log-probability of the target class.
+
+    The input are log-probabilities, as `LogSoftmax` gives them; `CrossEntropyLoss` does
+    both in one step.
+
+    Args:
+        weight: factors of the classes
+        ignore_index: targets of this value count for nothing
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    Shape:
+        input [N, C] or [N, C, ...], target [N] or [N, ...]
+
+    >>> log_p = ember.tensor([[0.2, 0.8], [0.5, 0.5]]).log()
+    >>> nn.NLLLoss(reduction="none")(log_p, ember.tensor([1, 0]))
+    tensor([0.2231, 0.6931])
+    """
 
     def __init__(
         self,
@@ -144,7 +202,24 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class BCELoss(_WeightedLoss):
-    """Cross entropy of probabilities with targets in [0, 1]."""
+    """Cross entropy of probabilities with targets in [0, 1].
+
+        -(target * log(input) + (1 - target) * log(1 - input))
+
+    The input must lie in [0, 1]; for scores of any size take `BCEWithLogitsLoss`, which
+    does not overflow.
+
+    Args:
+        weight: factors of the elements, broadcast with the input
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    Shape:
+        input and target alike; a number, or that shape with `reduction="none"`
+
+    >>> loss = nn.BCELoss(reduction="none")
+    >>> loss(ember.tensor([0.5, 0.9]), ember.tensor([1.0, 0.0]))
+    tensor([0.6931, 2.3026])
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(
@@ -153,7 +228,24 @@ class BCELoss(_WeightedLoss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """Cross entropy of the sigmoid of the input."""
+    """Cross entropy of the sigmoid of the input.
+
+    The same as `BCELoss` of `sigmoid(input)`, but exact where the sigmoid rounds to 0
+    or 1.
+
+    Args:
+        weight: factors of the elements, broadcast with the input
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+        pos_weight: factor of the positive targets, one for each class, against classes
+            that are rare
+
+    Shape:
+        input and target alike; a number, or that shape with `reduction="none"`
+
+    >>> loss = nn.BCEWithLogitsLoss()
+    >>> loss(ember.tensor([0.0, 100.0]), ember.tensor([1.0, 1.0]))
+    tensor(0.3466)
+    """
 
     def __init__(
         self,
@@ -178,7 +270,26 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """Divergence of the target from log-probabilities."""
+    """Divergence of the target from log-probabilities.
+
+        target * (log(target) - input)
+
+    The input are log-probabilities, as `LogSoftmax` gives them. `reduction="batchmean"`
+    divides the sum by the size of the batch, which is what the mathematics says;
+    `"mean"` divides by the number of elements.
+
+    Args:
+        reduction: `"batchmean"`, `"mean"`, `"sum"` or `"none"`
+        log_target: the target are log-probabilities, too
+
+    Shape:
+        input and target alike, the batch first
+
+    >>> p = ember.tensor([[0.5, 0.5]])
+    >>> q = ember.tensor([[0.9, 0.1]])
+    >>> nn.KLDivLoss(reduction="batchmean")(q.log(), p)
+    tensor(0.5108)
+    """
 
     def __init__(
         self,
@@ -200,7 +311,22 @@ class KLDivLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """Negative log-likelihood of Poisson counts."""
+    """Negative log-likelihood of Poisson counts.
+
+        exp(input) - target * input, or input - target * log(input + eps)
+
+    Args:
+        log_input: the input is the logarithm of the expected count
+        full: add Stirling's approximation of log(target!)
+        eps: keeps the logarithm finite
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    Shape:
+        input and target alike
+
+    >>> nn.PoissonNLLLoss()(ember.tensor([0.0]), ember.tensor([3.0]))
+    tensor(1.)
+    """
 
     def __init__(
         self,
@@ -228,7 +354,26 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """Negative log-likelihood of normal variables."""
+    """Negative log-likelihood of normal variables.
+
+        (log(var) + (input - target)² / var) / 2
+
+    A network that gives a mean and a variance learns with it how sure it is.
+
+    Args:
+        full: add the constant log(2 π) / 2
+        eps: the least variance
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    Shape:
+        input (the mean), target and var alike, or var with a last axis of size 1
+
+    >>> mean, target = ember.tensor([0.0]), ember.tensor([2.0])
+    >>> nn.GaussianNLLLoss()(mean, target, ember.tensor([1.0]))
+    tensor(2.)
+    >>> nn.GaussianNLLLoss()(mean, target, ember.tensor([4.0]))  # less sure, better
+    tensor(1.1931)
+    """
 
     def __init__(
         self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
@@ -260,7 +405,22 @@ class _MarginLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_MarginLoss):
-    """The input for targets 1, max(0, margin - input) for targets -1."""
+    """The input for targets 1, max(0, margin - input) for targets -1.
+
+    The input is a distance of a pair: pairs with target 1 are pulled together, those
+    with -1 pushed beyond the margin.
+
+    Args:
+        margin: 1 if it is None
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    Shape:
+        input and target alike
+
+    >>> loss = nn.HingeEmbeddingLoss(reduction="none")
+    >>> loss(ember.tensor([0.3, 0.3]), ember.tensor([1.0, -1.0]))
+    tensor([0.3000, 0.7000])
+    """
 
     default_margin = 1.0
 
@@ -271,7 +431,21 @@ class HingeEmbeddingLoss(_MarginLoss):
 
 
 class MarginRankingLoss(_MarginLoss):
-    """max(0, -target * (input1 - input2) + margin)."""
+    """max(0, -target * (input1 - input2) + margin).
+
+    Target 1 says that the first input should be the larger one, -1 the second.
+
+    Args:
+        margin: by how much; 0 if it is None
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    Shape:
+        three tensors alike
+
+    >>> loss = nn.MarginRankingLoss(margin=0.5, reduction="none")
+    >>> loss(ember.tensor([2.0, 1.0]), ember.tensor([1.0, 2.0]), ember.ones(2))
+    tensor([0.0000, 1.5000])
+    """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return F.margin_ranking_loss(
@@ -280,7 +454,24 @@ class MarginRankingLoss(_MarginLoss):
 
 
 class CosineEmbeddingLoss(_MarginLoss):
-    """1 - cosine for targets 1, max(0, cosine - margin) for targets -1."""
+    """1 - cosine for targets 1, max(0, cosine - margin) for targets -1.
+
+    Pulls vectors of pairs with target 1 together, and pushes those with target -1 apart
+    until their cosine is below `margin`.
+
+    Args:
+        margin: 0 if it is None
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    Shape:
+        two inputs [N, D] and targets [N]
+
+    >>> a, b = ember.tensor([[1.0, 0.0]]), ember.tensor([[0.0, 1.0]])
+    >>> nn.CosineEmbeddingLoss()(a, b, ember.tensor([1]))
+    tensor(1.)
+    >>> nn.CosineEmbeddingLoss()(a, b, ember.tensor([-1]))
+    tensor(0.)
+    """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return F.cosine_embedding_loss(
@@ -289,14 +480,43 @@ class CosineEmbeddingLoss(_MarginLoss):
 
 
 class SoftMarginLoss(_Loss):
-    """log(1 + exp(-target * input))."""
+    """log(1 + exp(-target * input)).
+
+    Targets are 1 and -1.
+
+    Args:
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    Shape:
+        input and target alike
+
+    >>> nn.SoftMarginLoss()(ember.tensor([0.0, 5.0]), ember.tensor([1.0, 1.0]))
+    tensor(0.3499)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.soft_margin_loss(input, target, reduction=self.reduction)
 
 
 class TripletMarginLoss(_Loss):
-    """max(0, margin + d(anchor, positive) - d(anchor, negative))."""
+    """max(0, margin + d(anchor, positive) - d(anchor, negative)).
+
+    The anchor should be nearer to the positive than to the negative, by a margin.
+
+    Args:
+        margin: by how much
+        p: exponent of the distance
+        eps: added to the differences
+        swap: take the positive as anchor where that is nearer to the negative
+        reduction: `"mean"`, `"sum"` or `"none"`, which gives the loss of each element
+
+    Shape:
+        three tensors [N, D]
+
+    >>> a, p, n = ember.zeros(1, 2), ember.ones(1, 2), ember.tensor([[0.0, 1.5]])
+    >>> nn.TripletMarginLoss()(a, p, n)
+    tensor(0.9142)
+    """
 
     def __init__(
         self,

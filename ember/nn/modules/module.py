@@ -176,6 +176,12 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods, _ModuleB
             table.pop(name, None)
         self._non_persistent_buffers_set.discard(name)
 
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from ember.utils import _html
+
+        return _html.module(self)
+
     def __dir__(self) -> list[str]:
         names = {*dir(type(self)), *self.__dict__}
         names.update(self._parameters, self._buffers, self._modules)

@@ -162,7 +162,24 @@ class RMSNorm(Layer):
 
 
 class LocalResponseNorm(Layer):
-    """Division by a power of the mean square of neighbouring channels."""
+    """Division by a power of the mean square of neighbouring channels.
+
+        x / (k + alpha * mean(x²))^beta
+
+    The mean is taken over `size` neighbouring channels.
+
+    Args:
+        size: number of channels
+        alpha: factor of the mean
+        beta: exponent
+        k: summand
+
+    Shape:
+        [N, C, ...]; the output likewise
+
+    >>> nn.LocalResponseNorm(3)(ember.ones(1, 4, 2)).shape
+    torch.Size([1, 4, 2])
+    """
 
     def __init__(
         self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
@@ -181,7 +198,11 @@ class LocalResponseNorm(Layer):
 
 
 class CrossMapLRN2d(LocalResponseNorm):
-    """`LocalResponseNorm` under the name that Lua Torch gave it."""
+    """`LocalResponseNorm` under the name that Lua Torch gave it.
+
+    >>> nn.CrossMapLRN2d(3)(ember.ones(1, 4, 2, 2)).shape
+    torch.Size([1, 4, 2, 2])
+    """
 
     def __init__(
         self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1

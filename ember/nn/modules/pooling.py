@@ -51,7 +51,23 @@ class _MaxPool(Layer):
 
 
 class MaxPool1d(_MaxPool):
-    """The maximum of windows of [N, C, L]."""
+    """The maximum of windows of [N, C, L].
+
+    Args:
+        kernel_size: size of the windows, a number or one for each axis
+        stride: how far apart windows begin; `kernel_size` if it is None
+        padding: how many implicit border elements on each side
+        dilation: distance between the elements of a window
+        return_indices: also give the positions of the maxima, for unpooling
+        ceil_mode: keep a last window that reaches beyond the border
+
+    Shape:
+        [N, C, L] or [C, L] to [N, C, L'], where
+        L' = (L + 2 padding - dilation (kernel_size - 1) - 1) // stride + 1
+
+    >>> nn.MaxPool1d(2)(ember.tensor([[1.0, 3.0, 2.0, 0.0]]))
+    tensor([[3., 2.]])
+    """
 
     _dims = 1
 
@@ -68,7 +84,19 @@ class MaxPool2d(_MaxPool):
 
 
 class MaxPool3d(_MaxPool):
-    """The maximum of windows of [N, C, D, H, W]."""
+    """The maximum of windows of [N, C, D, H, W].
+
+    Args:
+        kernel_size: size of the windows, a number or one for each axis
+        stride: how far apart windows begin; `kernel_size` if it is None
+        padding: how many implicit border elements on each side
+        dilation: distance between the elements of a window
+        return_indices: also give the positions of the maxima, for unpooling
+        ceil_mode: keep a last window that reaches beyond the border
+
+    >>> nn.MaxPool3d(2)(ember.ones(1, 3, 4, 6, 8)).shape
+    torch.Size([1, 3, 2, 3, 4])
+    """
 
     _dims = 3
 
@@ -113,7 +141,22 @@ class _AvgPool(Layer):
 
 
 class AvgPool1d(_AvgPool):
-    """The mean of windows of [N, C, L]."""
+    """The mean of windows of [N, C, L].
+
+    Args:
+        kernel_size: size of the windows, a number or one for each axis
+        stride: how far apart windows begin; `kernel_size` if it is None
+        padding: how many implicit border elements on each side
+        ceil_mode: keep a last window that reaches beyond the border
+        count_include_pad: whether border elements count in the mean
+
+    Shape:
+        [N, C, L] or [C, L] to [N, C, L'] with L' = (L + 2 padding - kernel_size) //
+        stride + 1
+
+    >>> nn.AvgPool1d(2)(ember.tensor([[1.0, 3.0, 5.0, 7.0]]))
+    tensor([[2., 6.]])
+    """
 
     _dims = 1
 
@@ -148,7 +191,19 @@ class AvgPool2d(_AvgPool):
 
 
 class AvgPool3d(_AvgPool):
-    """The mean of windows of [N, C, D, H, W]."""
+    """The mean of windows of [N, C, D, H, W].
+
+    Args:
+        kernel_size: size of the windows, a number or one for each axis
+        stride: how far apart windows begin; `kernel_size` if it is None
+        padding: how many implicit border elements on each side
+        ceil_mode: keep a last window that reaches beyond the border
+        count_include_pad: whether border elements count in the mean
+        divisor_override: divide by this instead of the number of elements
+
+    >>> nn.AvgPool3d(2)(ember.ones(1, 3, 4, 6, 8)).shape
+    torch.Size([1, 3, 2, 3, 4])
+    """
 
     _dims = 3
 
@@ -182,19 +237,51 @@ class _LPPool(Layer):
 
 
 class LPPool1d(_LPPool):
-    """The p-norm of windows of [N, C, L]."""
+    """The p-norm of windows of [N, C, L].
+
+        (sum of x^p over the window)^(1/p)
+
+    Args:
+        norm_type: p; 1 gives sums, large values come near the maximum
+        kernel_size: size of the windows, a number or one for each axis
+        stride: how far apart windows begin; `kernel_size` if it is None
+        ceil_mode: keep a last window that reaches beyond the border
+
+    >>> nn.LPPool1d(2, 2)(ember.tensor([[3.0, 4.0]]))
+    tensor([[5.]])
+    """
 
     _dims = 1
 
 
 class LPPool2d(_LPPool):
-    """The p-norm of windows of [N, C, H, W]."""
+    """The p-norm of windows of [N, C, H, W].
+
+    Args:
+        norm_type: p; 1 gives sums, large values come near the maximum
+        kernel_size: size of the windows, a number or one for each axis
+        stride: how far apart windows begin; `kernel_size` if it is None
+        ceil_mode: keep a last window that reaches beyond the border
+
+    >>> nn.LPPool2d(2, 2)(ember.ones(1, 2, 2))
+    tensor([[[2.]]])
+    """
 
     _dims = 2
 
 
 class LPPool3d(_LPPool):
-    """The p-norm of windows of [N, C, D, H, W]."""
+    """The p-norm of windows of [N, C, D, H, W].
+
+    Args:
+        norm_type: p; 1 gives sums, large values come near the maximum
+        kernel_size: size of the windows, a number or one for each axis
+        stride: how far apart windows begin; `kernel_size` if it is None
+        ceil_mode: keep a last window that reaches beyond the border
+
+    >>> nn.LPPool3d(1, 2)(ember.ones(1, 2, 2, 2))
+    tensor([[[[8.]]]])
+    """
 
     _dims = 3
 
@@ -226,19 +313,63 @@ class _MaxUnpool(Layer):
 
 
 class MaxUnpool1d(_MaxUnpool):
-    """Maxima put back where MaxPool1d found them."""
+    """Maxima put back where MaxPool1d found them.
+
+    Everything else becomes 0. `output_size` in the call tells sizes apart that pooling
+    made equal.
+
+    Args:
+        kernel_size: that of the pooling
+        stride: that of the pooling
+        padding: that of the pooling
+
+    Shape:
+        values and positions [N, C, L'] to [N, C, L]
+
+    >>> x = ember.tensor([[1.0, 3.0, 4.0, 2.0]])
+    >>> values, positions = nn.MaxPool1d(2, return_indices=True)(x)
+    >>> nn.MaxUnpool1d(2)(values, positions)
+    tensor([[0., 3., 4., 0.]])
+    """
 
     _dims = 1
 
 
 class MaxUnpool2d(_MaxUnpool):
-    """Maxima put back where MaxPool2d found them."""
+    """Maxima put back where MaxPool2d found them.
+
+    Everything else becomes 0. `output_size` in the call tells sizes apart that pooling
+    made equal.
+
+    Args:
+        kernel_size: that of the pooling
+        stride: that of the pooling
+        padding: that of the pooling
+
+    >>> x = ember.arange(16.0).view(1, 4, 4)
+    >>> values, positions = nn.MaxPool2d(2, return_indices=True)(x)
+    >>> nn.MaxUnpool2d(2)(values, positions)[0, 1]
+    tensor([0., 5., 0., 7.])
+    """
 
     _dims = 2
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """Maxima put back where MaxPool3d found them."""
+    """Maxima put back where MaxPool3d found them.
+
+    Everything else becomes 0. `output_size` in the call tells sizes apart that pooling
+    made equal.
+
+    Args:
+        kernel_size: that of the pooling
+        stride: that of the pooling
+        padding: that of the pooling
+
+    >>> values, positions = nn.MaxPool3d(2, return_indices=True)(ember.rand(1, 4, 4, 4))
+    >>> nn.MaxUnpool3d(2)(values, positions).count_nonzero()
+    tensor(8)
+    """
 
     _dims = 3
 
@@ -258,7 +389,20 @@ class _AdaptiveAvgPool(Layer):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPool):
-    """The mean of `output_size` windows of [N, C, L]."""
+    """The mean of `output_size` windows of [N, C, L].
+
+    The windows are as even as the input's length allows, so any length gives
+    `output_size`.
+
+    Args:
+        output_size: number of windows
+
+    Shape:
+        [N, C, L] or [C, L] to [N, C, output_size] or [C, output_size]
+
+    >>> nn.AdaptiveAvgPool1d(2)(ember.tensor([[1.0, 3.0, 5.0, 7.0]]))
+    tensor([[2., 6.]])
+    """
 
     _dims = 1
 
@@ -275,7 +419,18 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPool):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPool):
-    """The mean of windows of [N, C, D, H, W], as many as `output_size` says."""
+    """The mean of windows of [N, C, D, H, W], as many as `output_size` says.
+
+    Args:
+        output_size: windows along depth, height and width; one number for all, None to
+            keep the size of an axis
+
+    Shape:
+        [N, C, D, H, W] to [N, C, *output_size]
+
+    >>> nn.AdaptiveAvgPool3d((1, None, 2))(ember.ones(1, 4, 6, 5, 8)).shape
+    torch.Size([1, 4, 1, 5, 2])
+    """
 
     _dims = 3
 
@@ -299,19 +454,54 @@ class _AdaptiveMaxPool(Layer):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
-    """The maximum of `output_size` windows of [N, C, L]."""
+    """The maximum of `output_size` windows of [N, C, L].
+
+    Args:
+        output_size: number of windows
+        return_indices: also give the positions of the maxima, for unpooling
+
+    Shape:
+        [N, C, L] or [C, L] to [N, C, output_size] or [C, output_size]
+
+    >>> x = ember.tensor([[1.0, 3.0, 9.0, 7.0]])
+    >>> nn.AdaptiveMaxPool1d(2, return_indices=True)(x)
+    (tensor([[3., 9.]]), tensor([[1, 2]]))
+    """
 
     _dims = 1
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
-    """The maximum of windows of [N, C, H, W], as many as `output_size` says."""
+    """The maximum of windows of [N, C, H, W], as many as `output_size` says.
+
+    Args:
+        output_size: windows along height and width; one number for both, None to keep
+            the size of an axis
+        return_indices: also give the positions of the maxima, for unpooling
+
+    Shape:
+        [N, C, H, W] to [N, C, *output_size]
+
+    >>> nn.AdaptiveMaxPool2d((2, None))(ember.ones(1, 3, 7, 5)).shape
+    torch.Size([1, 3, 2, 5])
+    """
 
     _dims = 2
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
-    """The maximum of windows of [N, C, D, H, W], as many as `output_size` says."""
+    """The maximum of windows of [N, C, D, H, W], as many as `output_size` says.
+
+    Args:
+        output_size: windows along depth, height and width
+        return_indices: also give the positions of the maxima, for unpooling
+
+    Shape:
+        [N, C, D, H, W] to [N, C, *output_size]
+
+    >>> nn.AdaptiveMaxPool3d(2)(ember.ones(1, 3, 4, 7, 5)).shape
+    torch.Size([1, 3, 2, 2, 2])
+    """
 
     _dims = 3
 
@@ -368,13 +558,36 @@ class _FractionalMaxPool(Layer):
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):
-    """The maximum of windows at random places of [N, C, H, W]."""
+    """The maximum of windows at random places of [N, C, H, W].
+
+    The output is smaller by any factor, 1.3 for example, where `MaxPool2d` can only
+    divide by whole numbers.
+
+    Args:
+        kernel_size: size of the windows
+        output_size: height and width of the output
+        output_ratio: or these as shares of the input's, between 0 and 1
+        return_indices: also give the positions of the maxima, for unpooling
+
+    >>> nn.FractionalMaxPool2d(2, output_ratio=0.7)(ember.rand(1, 3, 10, 10)).shape
+    torch.Size([1, 3, 7, 7])
+    """
 
     _dims = 2
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
-    """The maximum of windows at random places of [N, C, D, H, W]."""
+    """The maximum of windows at random places of [N, C, D, H, W].
+
+    Args:
+        kernel_size: size of the windows
+        output_size: depth, height and width of the output
+        output_ratio: or these as shares of the input's, between 0 and 1
+        return_indices: also give the positions of the maxima, for unpooling
+
+    >>> nn.FractionalMaxPool3d(2, output_size=5)(ember.rand(1, 3, 8, 8, 8)).shape
+    torch.Size([1, 3, 5, 5, 5])
+    """
 
     _dims = 3
 

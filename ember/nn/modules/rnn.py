@@ -18,7 +18,22 @@ from ember.nn.utils.rnn import PackedSequence
 
 
 class RNNBase(Module):
-    """Base: the parameters of all layers and directions, and the checks."""
+    """Base: the parameters of all layers and directions, and the checks.
+
+    Args:
+        mode: `"LSTM"`, `"GRU"`, `"RNN_TANH"` or `"RNN_RELU"`
+        input_size: features of each step
+        hidden_size: features of the state
+        num_layers: how many layers lie above each other
+        bias: learn summands
+        batch_first: [batch, steps, features] instead of [steps, batch, features]
+        dropout: probability of dropout between layers
+        bidirectional: a second state runs from the end to the beginning
+        proj_size: size that an LSTM's output is projected to; 0: none
+
+    >>> [name for name, _ in nn.RNNBase("GRU", 2, 3).named_parameters()]
+    ['weight_ih_l0', 'weight_hh_l0', 'bias_ih_l0', 'bias_hh_l0']
+    """
 
     _kinds = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
     _ops: ClassVar[dict[str, Callable]] = {

@@ -12,7 +12,17 @@ from ember.nn.parameter import Parameter
 
 
 class RNNCellBase(Module):
-    """Base: weights of `num_chunks` gates."""
+    """Base: weights of `num_chunks` gates.
+
+    Args:
+        input_size: features of the input
+        hidden_size: features of the state
+        bias: learn summands
+        num_chunks: 1 for a plain cell, 3 for GRU, 4 for LSTM
+
+    >>> nn.RNNCellBase(2, 3, True, 4).weight_ih.shape
+    torch.Size([12, 2])
+    """
 
     def __init__(
         self,

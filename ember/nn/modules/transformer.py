@@ -226,7 +226,22 @@ class TransformerEncoder(Layer):
 
 
 class TransformerDecoder(Layer):
-    """A stack of copies of a decoder layer."""
+    """A stack of copies of a decoder layer.
+
+    Args:
+        decoder_layer: the layer to copy
+        num_layers: how many copies
+        norm: a module for the end, such as a `LayerNorm`
+
+    Shape:
+        target and memory [steps, batch, features], or with the batch first if the layer
+        says so
+
+    >>> layer = nn.TransformerDecoderLayer(8, 2, 16, batch_first=True)
+    >>> decoder = nn.TransformerDecoder(layer, 2)
+    >>> decoder(ember.rand(1, 3, 8), memory=ember.rand(1, 5, 8)).shape
+    torch.Size([1, 3, 8])
+    """
 
     def __init__(
         self,

@@ -9,7 +9,17 @@ from ember.nn.modules.module import Layer
 
 
 class PixelShuffle(Layer):
-    """[..., C r², H, W] -> [..., C, H r, W r] (arXiv:1609.05158)."""
+    """[..., C r², H, W] -> [..., C, H r, W r] (arXiv:1609.05158).
+
+    Channels become pixels: the cheap way to make an image larger after a convolution.
+
+    Args:
+        upscale_factor: r
+
+    >>> nn.PixelShuffle(2)(ember.arange(4.0).view(4, 1, 1))
+    tensor([[[0., 1.],
+             [2., 3.]]])
+    """
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -23,7 +33,16 @@ class PixelShuffle(Layer):
 
 
 class PixelUnshuffle(Layer):
-    """[..., C, H r, W r] -> [..., C r², H, W]."""
+    """[..., C, H r, W r] -> [..., C r², H, W].
+
+    Pixels become channels, the opposite of `PixelShuffle`.
+
+    Args:
+        downscale_factor: r
+
+    >>> nn.PixelUnshuffle(2)(ember.arange(4.0).view(1, 2, 2)).flatten()
+    tensor([0., 1., 2., 3.])
+    """
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -37,7 +56,20 @@ class PixelUnshuffle(Layer):
 
 
 class ChannelShuffle(Layer):
-    """Channels of all groups interleaved."""
+    """Channels of all groups interleaved.
+
+    After convolutions with groups, this lets information pass from one group to
+    another.
+
+    Args:
+        groups: number of groups that the channels are divided into
+
+    Shape:
+        [N, C, ...], where `groups` divides C; the output likewise
+
+    >>> nn.ChannelShuffle(2)(ember.arange(4.0).view(1, 4, 1)).flatten()
+    tensor([0., 2., 1., 3.])
+    """
 
     def __init__(self, groups: int) -> None:
         super().__init__()
@@ -83,7 +115,30 @@ class Unfold(Layer):
 
 
 class Fold(Unfold):
-    """Columns added up to [N, C, H, W]."""
+    """Columns added up to [N, C, H, W].
+
+    The opposite of `Unfold`: windows are put where they were taken, and where several
+    overlap they are added.
+
+    Args:
+        output_size: height and width of the output
+        kernel_size: height and width of the windows
+        dilation: distance between the elements of a window
+        padding: implicit border of the output, which is cut off
+        stride: how far apart windows begin
+
+    Shape:
+        [N, C · kernel elements, windows] to [N, C, H, W]
+
+    >>> x = ember.ones(1, 1, 3, 3)
+    >>> columns = nn.Unfold(2)(x)
+    >>> columns.shape
+    torch.Size([1, 4, 4])
+    >>> nn.Fold((3, 3), 2)(columns)  # how many windows see each element
+    tensor([[[[1., 2., 1.],
+              [2., 4., 2.],
+              [1., 2., 1.]]]])
+    """
 
     def __init__(
         self,
@@ -148,7 +203,16 @@ class Upsample(Layer):
 
 
 class UpsamplingNearest2d(Upsample):
-    """[N, C, H, W] resampled by the nearest pixels."""
+    """[N, C, H, W] resampled by the nearest pixels.
+
+    Args:
+        size: height and width of the output
+        scale_factor: or how many times the input's
+
+    >>> nn.UpsamplingNearest2d(scale_factor=2)(ember.tensor([[[[0.0, 3.0]]]]))
+    tensor([[[[0., 0., 3., 3.],
+              [0., 0., 3., 3.]]]])
+    """
 
     def __init__(
         self, size: Sizes | None = None, scale_factor: Numbers | None = None
@@ -157,7 +221,16 @@ class UpsamplingNearest2d(Upsample):
 
 
 class UpsamplingBilinear2d(Upsample):
-    """[N, C, H, W] resampled linearly, corners aligned."""
+    """[N, C, H, W] resampled linearly, corners aligned.
+
+    Args:
+        size: height and width of the output
+        scale_factor: or how many times the input's
+
+    >>> nn.UpsamplingBilinear2d(scale_factor=2)(ember.tensor([[[[0.0, 3.0]]]]))
+    tensor([[[[0., 1., 2., 3.],
+              [0., 1., 2., 3.]]]])
+    """
 
     def __init__(
         self, size: Sizes | None = None, scale_factor: Numbers | None = None

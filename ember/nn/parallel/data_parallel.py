@@ -51,7 +51,11 @@ def data_parallel(
     dim: int = 0,
     module_kwargs: dict | None = None,
 ) -> Any:
-    """`DataParallel(module)(*inputs)`, without keeping it."""
+    """`DataParallel(module)(*inputs)`, without keeping it.
+
+    >>> nn.parallel.data_parallel(nn.Linear(2, 3), ember.ones(4, 2)).shape
+    torch.Size([4, 3])
+    """
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     wrapped = DataParallel(module, device_ids, output_device, dim)
     return wrapped(*inputs, **(module_kwargs or {}))
@@ -79,7 +83,11 @@ def scatter(inputs: Any, target_gpus: Sequence, dim: int = 0) -> tuple:
 
 
 def gather(outputs: Sequence, target_device: Any, dim: int = 0) -> Any:
-    """The opposite of `scatter`: parts joined along `dim`, on one device."""
+    """The opposite of `scatter`: parts joined along `dim`, on one device.
+
+    >>> nn.parallel.gather([ember.ones(2), ember.zeros(1)], "cpu")
+    tensor([1., 1., 0.])
+    """
     first = outputs[0]
     if isinstance(first, Tensor):
         if all(t.dim() == 0 for t in outputs):
@@ -98,7 +106,11 @@ def gather(outputs: Sequence, target_device: Any, dim: int = 0) -> Any:
 
 
 def replicate(network: Module, devices: Sequence, detach: bool = False) -> list:
-    """The module once for each device. They share memory: it is one device."""
+    """The module once for each device. They share memory: it is one device.
+
+    >>> len(nn.parallel.replicate(nn.Linear(2, 3), ["cpu", "cpu"]))
+    2
+    """
     if not isinstance(network, Module):
         raise TypeError(f"replicate(): {type(network).__name__} is no Module")
     return [network for _ in devices]
@@ -110,7 +122,12 @@ def parallel_apply(
     kwargs_tup: Any = None,
     devices: Any = None,
 ) -> list:
-    """Each module on its own inputs."""
+    """Each module on its own inputs.
+
+    >>> x = -ember.ones(1)
+    >>> nn.parallel.parallel_apply([nn.Identity(), nn.ReLU()], [x, x])
+    [tensor([-1.]), tensor([0.])]
+    """
     if len(modules) != len(inputs):
         raise AssertionError(
             f"The number of modules {len(modules)} is not equal to the number of "

@@ -59,7 +59,21 @@ def clip_grads_with_norm_(
     total_norm: Tensor,
     foreach: bool | None = None,
 ) -> None:
-    """Scale gradients, whose norm is `total_norm`, down to `max_norm`."""
+    """Scale gradients, whose norm is `total_norm`, down to `max_norm`.
+
+    `clip_grad_norm_` in two steps, for a norm that is known already.
+
+    Args:
+        parameters: tensors whose `.grad` is scaled
+        max_norm: the largest norm
+        total_norm: what `get_total_norm` gave
+
+    >>> w = nn.Parameter(ember.ones(2))
+    >>> (w * ember.tensor([3.0, 4.0])).sum().backward()
+    >>> nn.utils.clip_grads_with_norm_(w, 1.0, ember.tensor(5.0))
+    >>> w.grad
+    tensor([0.6000, 0.8000])
+    """
     # Never above 1; multiplying by 1 is cheaper than asking the device.
     factor = (float(max_norm) / (_everywhere(total_norm) + 1e-6)).clamp(max=1.0)
     for grad in _gradients(parameters):
@@ -127,7 +141,18 @@ def clip_grad_value_(
     clip_value: float,
     foreach: bool | None = None,
 ) -> None:
-    """Limit every element of the gradients to ±clip_value, in place."""
+    """Limit every element of the gradients to ±clip_value, in place.
+
+    Args:
+        parameters: tensors whose `.grad` is limited
+        clip_value: by how much
+
+    >>> w = nn.Parameter(ember.ones(2))
+    >>> (w * ember.tensor([0.5, -9.0])).sum().backward()
+    >>> nn.utils.clip_grad_value_(w, 1.0)
+    >>> w.grad
+    tensor([ 0.5000, -1.0000])
+    """
     limit = float(clip_value)
     for grad in _gradients(parameters):
         grad.clamp_(min=-limit, max=limit)

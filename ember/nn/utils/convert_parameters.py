@@ -18,7 +18,17 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Give parameters their parts of a vector; they share its memory afterwards."""
+    """Give parameters their parts of a vector; they share its memory afterwards.
+
+    Args:
+        vec: one dimension, as long as all parameters together
+        parameters: which
+
+    >>> layer = nn.Linear(2, 1)
+    >>> nn.utils.vector_to_parameters(ember.tensor([1.0, 2.0, 3.0]), layer.parameters())
+    >>> layer.weight.tolist(), layer.bias.tolist()
+    ([[1.0, 2.0]], [3.0])
+    """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")
     start = 0

@@ -20,7 +20,14 @@ def fuse_conv_bn_eval(conv: Module, bn: Module, transpose: bool = False) -> Modu
 
 
 def fuse_linear_bn_eval(linear: Module, bn: Module) -> Module:
-    """One linear layer that does what `bn(linear(x))` does, both in eval mode."""
+    """One linear layer that does what `bn(linear(x))` does, both in eval mode.
+
+    >>> linear, bn = nn.Linear(2, 3).eval(), nn.BatchNorm1d(3).eval()
+    >>> fused = nn.utils.fuse_linear_bn_eval(linear, bn)
+    >>> x = ember.rand(4, 2)
+    >>> ember.allclose(fused(x), bn(linear(x)), atol=1e-6)
+    True
+    """
     if linear.out_features != bn.num_features and bn.num_features != 1:
         raise AssertionError(
             "To fuse, linear.out_features == bn.num_features or bn.num_features == 1"
@@ -50,7 +57,27 @@ def fuse_conv_bn_weights(
     bn_b: Tensor | None,
     transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of a convolution with a batch norm in it."""
+    """Weight and bias of a convolution with a batch norm in it.
+
+    Args:
+        conv_w: weight of the convolution
+        conv_b: its bias, if it has one
+        bn_rm: running mean
+        bn_rv: running variance
+        bn_eps: eps of the batch norm
+        bn_w: weight of the batch norm
+        bn_b: its bias
+        transpose: the convolution is a transposed one
+
+    >>> conv, bn = nn.Conv1d(2, 3, 1), nn.BatchNorm1d(3).eval()
+    >>> w, b = nn.utils.fuse_conv_bn_weights(
+    ...     conv.weight, conv.bias,
+    ...     bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias,
+    ... )
+    >>> x = ember.rand(1, 2, 4)
+    >>> ember.allclose(F.conv1d(x, w, b), bn(conv(x)), atol=1e-6)
+    True
+    """
     out_dim = 1 if transpose else 0
     statistics = (bn_rm, bn_rv, bn_eps, bn_w, bn_b)
     return _fuse_weights(conv_w, conv_b, *statistics, out_dim)
@@ -65,7 +92,24 @@ def fuse_linear_bn_weights(
     bn_w: Tensor,
     bn_b: Tensor,
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of a linear layer with a batch norm in it."""
+    """Weight and bias of a linear layer with a batch norm in it.
+
+    Args:
+        linear_w: weight of the layer
+        linear_b: its bias, if it has one
+        bn_rm: running mean
+        bn_rv: running variance
+        bn_eps: eps of the batch norm
+        bn_w: weight of the batch norm
+        bn_b: its bias
+
+    >>> one, zero = ember.ones(1), ember.zeros(1)
+    >>> w, b = nn.utils.fuse_linear_bn_weights(
+    ...     ember.ones(1, 2), zero, one, one, 0.0, one, zero
+    ... )
+    >>> w.tolist(), b.tolist()
+    ([[1.0, 1.0]], [-1.0])
+    """
     return _fuse_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, 0)
 
 

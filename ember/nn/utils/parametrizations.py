@@ -124,6 +124,11 @@ def orthogonal(
 
     `orthogonal_map` is "matrix_exp", "cayley" or "householder"; by default the first
     for square and complex matrices, else the last.
+
+    >>> layer = nn.utils.parametrizations.orthogonal(nn.Linear(3, 3))
+    >>> w = layer.weight
+    >>> ember.allclose(w @ w.T, ember.eye(3), atol=1e-5)
+    True
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):

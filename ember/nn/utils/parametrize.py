@@ -42,6 +42,11 @@ def cached() -> Any:
 class ParametrizationList(ModuleList):
     """The chain of one tensor, and the tensors (`original`, or `original0` ...) that
     it starts from. `right_inverse` of its members goes the other way.
+
+    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
+    >>> chain = layer.parametrizations.weight
+    >>> type(chain).__name__, chain.original0.shape
+    ('ParametrizationList', torch.Size([3, 1]))
     """
 
     original: Tensor
@@ -290,7 +295,16 @@ def register_parametrization(
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a module, or one tensor of it, is parametrized."""
+    """Whether a module, or one tensor of it, is parametrized.
+
+    Args:
+        module: the module itself, not those inside it
+        tensor_name: one tensor; None: any
+
+    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
+    >>> nn.utils.parametrize.is_parametrized(layer, "bias")
+    False
+    """
     chains = module.__dict__.get("_modules", {}).get("parametrizations")
     if not isinstance(chains, ModuleDict):
         return False
@@ -339,14 +353,32 @@ def remove_parametrizations(
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class of a module without its parametrizations."""
+    """The class of a module without its parametrizations.
+
+    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
+    >>> type(layer).__name__
+    'ParametrizedLinear'
+    >>> nn.utils.parametrize.type_before_parametrizations(layer).__name__
+    'Linear'
+    """
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
 def transfer_parametrizations_and_params(
     from_module: Module, to_module: Module, tensor_name: str | None = None
 ) -> Module:
-    """Give `to_module` the parametrizations, and the values, of `from_module`."""
+    """Give `to_module` the parametrizations, and the values, of `from_module`.
+
+    Args:
+        from_module: a parametrized module
+        to_module: one of the same kind
+        tensor_name: one tensor; None: all
+
+    >>> a, b = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3)), nn.Linear(2, 3)
+    >>> b = nn.utils.parametrize.transfer_parametrizations_and_params(a, b)
+    >>> ember.equal(a.weight, b.weight)
+    True
+    """
     if not is_parametrized(from_module):
         return to_module
     names = [*from_module.parametrizations] if tensor_name is None else [tensor_name]

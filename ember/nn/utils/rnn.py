@@ -22,7 +22,11 @@ def bind(optional: _T | None, fn: Callable[[_T], _R]) -> _R | None:
 
 
 class PackedSequence_(NamedTuple):
-    """The fields of `PackedSequence`."""
+    """The fields of `PackedSequence`.
+
+    >>> nn.utils.rnn.PackedSequence_._fields
+    ('data', 'batch_sizes', 'sorted_indices', 'unsorted_indices')
+    """
 
     data: Tensor
     batch_sizes: Tensor
@@ -35,6 +39,14 @@ class PackedSequence(PackedSequence_):
 
     Step t has batch_sizes[t] rows, from the longest sequence to the shortest;
     `sorted_indices` says where the rows come from, `unsorted_indices` puts them back.
+
+    `pack_sequence` and `pack_padded_sequence` make one; recurrent layers take it and
+    give one.
+
+    >>> a, b = ember.tensor([1.0, 2.0, 3.0]), ember.tensor([4.0, 5.0])
+    >>> packed = nn.utils.rnn.pack_sequence([a, b])
+    >>> packed.data, packed.batch_sizes
+    (tensor([1., 4., 2., 5., 3.]), tensor([2, 2, 1]))
     """
 
     def __new__(
@@ -194,7 +206,19 @@ def pad_packed_sequence(
     padding_value: float = 0.0,
     total_length: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The sequences padded to the same length, and their lengths."""
+    """The sequences padded to the same length, and their lengths.
+
+    Args:
+        sequence: what a recurrent layer gave
+        batch_first: give [batch, steps, ...] instead of [steps, batch, ...]
+        padding_value: what stands after the end of a sequence
+        total_length: number of steps, if not that of the longest
+
+    >>> packed = nn.utils.rnn.pack_sequence([ember.tensor([1, 2]), ember.tensor([3])])
+    >>> nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+    (tensor([[1, 2],
+            [3, 0]]), tensor([2, 1]))
+    """
     data, batch_sizes, _, unsorted = sequence
     sizes = batch_sizes.tolist()
     length = len(sizes)
@@ -264,7 +288,17 @@ def pad_sequence(
 def unpad_sequence(
     padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
 ) -> list[Tensor]:
-    """The opposite of `pad_sequence`."""
+    """The opposite of `pad_sequence`.
+
+    Args:
+        padded_sequences: [steps, batch, ...]
+        lengths: one for each sequence
+        batch_first: the batch is the first axis
+
+    >>> padded = ember.tensor([[1, 2], [3, 0]])
+    >>> nn.utils.rnn.unpad_sequence(padded, ember.tensor([2, 1]), batch_first=True)
+    [tensor([1, 2]), tensor([3])]
+    """
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
     return [row[: int(n)] for row, n in zip(padded_sequences.unbind(0), lengths)]
@@ -273,7 +307,18 @@ def unpad_sequence(
 def pack_sequence(
     sequences: Sequence[Tensor], enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Pack a list of sequences."""
+    """Pack a list of sequences.
+
+    Args:
+        sequences: tensors [steps, ...], from the longest to the shortest
+        enforce_sorted: False: any order
+
+    >>> packed = nn.utils.rnn.pack_sequence(
+    ...     [ember.tensor([1]), ember.tensor([2, 3])], enforce_sorted=False
+    ... )
+    >>> packed.data, packed.batch_sizes
+    (tensor([2, 1, 3]), tensor([2, 1]))
+    """
     lengths = [s.shape[0] for s in sequences]
     return pack_padded_sequence(
         pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted
@@ -281,6 +326,11 @@ def pack_sequence(
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The opposite of `pack_sequence`."""
+    """The opposite of `pack_sequence`.
+
+    >>> packed = nn.utils.rnn.pack_sequence([ember.tensor([1, 2]), ember.tensor([3])])
+    >>> nn.utils.rnn.unpack_sequence(packed)
+    [tensor([1, 2]), tensor([3])]
+    """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

@@ -153,7 +153,13 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: M, name: str = "weight") -> M:
-    """Make the weight, as it is normalized now, a parameter again."""
+    """Make the weight, as it is normalized now, a parameter again.
+
+    >>> layer = nn.utils.spectral_norm(nn.Linear(3, 2))
+    >>> layer = nn.utils.remove_spectral_norm(layer)
+    >>> [name for name, _ in layer.named_parameters()]
+    ['bias', 'weight']
+    """
     hook: Any = remove_hook(module, SpectralNorm, name, "spectral_norm")
     for key, other in list(module._state_dict_hooks.items()):
         if isinstance(other, SpectralNormStateDictHook) and other.fn is hook:

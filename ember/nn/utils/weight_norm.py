@@ -85,7 +85,13 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
 
 
 def remove_weight_norm(module: M, name: str = "weight") -> M:
-    """Make the weight one parameter again."""
+    """Make the weight one parameter again.
+
+    >>> layer = nn.Linear(3, 2)
+    >>> layer = nn.utils.parametrizations.weight_norm(layer)
+    >>> nn.utils.parametrize.is_parametrized(layer)
+    True
+    """
     remove_hook(module, WeightNorm, name, "weight_norm")
     return module
 

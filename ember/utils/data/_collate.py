@@ -17,7 +17,12 @@ def _is_numpy(value) -> bool:
 
 
 def default_convert(data):
-    """NumPy arrays inside `data` as tensors, all else as it is."""
+    """NumPy arrays inside `data` as tensors, all else as it is.
+
+    >>> import numpy as np
+    >>> default_convert({"x": np.arange(2), "name": "a"})
+    {'x': tensor([0, 1]), 'name': 'a'}
+    """
     if isinstance(data, Tensor):
         return data
     if _is_numpy(data):

@@ -25,5 +25,8 @@ def get_worker_info() -> WorkerInfo | None:
     `dataset`; None in the main process.
 
     An IterableDataset uses it to give each worker a part of the stream.
+
+    >>> get_worker_info() is None
+    True
     """
     return current

@@ -40,7 +40,14 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co]):
-    """Base of datasets that are read as a stream, by `__iter__`."""
+    """Base of datasets that are read as a stream, by `__iter__`.
+
+    >>> class Squares(IterableDataset):
+    ...     def __iter__(self):
+    ...         return (i * i for i in range(5))
+    >>> [batch.tolist() for batch in DataLoader(Squares(), batch_size=2)]
+    [[0, 1], [4, 9], [16]]
+    """
 
     def __iter__(self) -> Any:
         raise NotImplementedError(
@@ -169,7 +176,16 @@ class ConcatDataset(Dataset[T_co]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Streams one after another."""
+    """Streams one after another.
+
+    >>> class Count(IterableDataset):
+    ...     def __init__(self, n):
+    ...         self.n = n
+    ...     def __iter__(self):
+    ...         return iter(range(self.n))
+    >>> list(ChainDataset([Count(2), Count(3)]))
+    [0, 1, 0, 1, 2]
+    """
 
     def __init__(self, datasets: Iterable[Dataset]) -> None:
         self.datasets = datasets

@@ -13,7 +13,17 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Sampler(Generic[T_co]):
-    """Base of samplers: an iterable over indices, or over lists of them."""
+    """Base of samplers: an iterable over indices, or over lists of them.
+
+    >>> class EverySecond(Sampler):
+    ...     def __init__(self, n):
+    ...         self.n = n
+    ...     def __iter__(self):
+    ...         return iter(range(0, self.n, 2))
+    >>> data = TensorDataset(ember.arange(6))
+    >>> [x.tolist() for (x,) in DataLoader(data, 2, sampler=EverySecond(6))]
+    [[0, 2], [4]]
+    """
 
     def __init__(self, data_source: Any = None) -> None:
         """PyTorch once wanted the dataset here; it is not used."""
@@ -99,7 +109,15 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """Given indices in random order."""
+    """Given indices in random order.
+
+    Args:
+        indices: what to shuffle
+        generator: where random numbers come from
+
+    >>> sorted(SubsetRandomSampler([2, 5, 7]))
+    [2, 5, 7]
+    """
 
     def __init__(self, indices: Sequence[int], generator: RNG | None = None) -> None:
         self.indices = indices
@@ -115,7 +133,19 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Indices drawn with given weights."""
+    """Indices drawn with given weights.
+
+    Rare classes are seen as often as others with weights of one over their frequency.
+
+    Args:
+        weights: of the indices, positive; they need not sum to 1
+        num_samples: how many to draw
+        replacement: an index may be drawn again
+        generator: where random numbers come from
+
+    >>> list(WeightedRandomSampler([0.0, 1.0, 0.0], 4))
+    [1, 1, 1, 1]
+    """
 
     def __init__(
         self,

@@ -1,4 +1,5 @@
-"""SummaryWriter: scalars, histograms, images, texts, sounds and hyperparameters."""
+"""SummaryWriter: scalars, histograms, images, texts, sounds, hyperparameters; graphs,
+meshes, embeddings and videos are made in `tabs`."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import ember
-from ember.utils.tensorboard import summary as _summary
+from ember.utils.tensorboard import summary as _summary, tabs as _tabs
 from ember.utils.tensorboard._png import png
 from ember.utils.tensorboard.record import (
     block,
@@ -318,6 +319,67 @@ class SummaryWriter:
         """Precision and recall of predictions in 0..1 of labels that are 0 or 1."""
         curve = _summary.pr_curve(tag, labels, predictions, num_thresholds, weights)
         self._add(curve, global_step, walltime)
+
+    def add_graph(self, model: Any, input_to_model: Any, verbose: bool = False) -> None:
+        """The steps of a model, which must be one that `ember.fx` can trace."""
+        graph = _tabs.graph(model, input_to_model)
+        self.file_writer._write(block(4, graph), None, None)
+        if verbose:
+            print(model)
+
+    def add_embedding(
+        self,
+        mat: Any,
+        metadata: Sequence[Any] | None = None,
+        label_img: Any = None,
+        global_step: int | None = None,
+        tag: str = "default",
+        metadata_header: Sequence[str] | None = None,
+    ) -> None:
+        """Points [N, D] for the projector, with labels and pictures [N, C, H, W]."""
+        points = _host(mat)
+        if points.ndim != 2:
+            raise ValueError(f"add_embedding(): points of shape {list(points.shape)}")
+        images = None if label_img is None else _host(label_img)
+        if images is not None and len(images) != len(points):
+            raise ValueError(
+                f"add_embedding(): {len(images)} pictures of {len(points)} points"
+            )
+        name = f"{global_step or 0:05d}/{tag}"
+        folder = Path(self.log_dir)
+        entry = _tabs.embedding(folder, name, points, metadata, images, metadata_header)
+        with open(folder / "projector_config.pbtxt", "a", encoding="utf-8") as file:
+            file.write(entry)
+
+    def add_video(
+        self,
+        tag: str,
+        vid_tensor: Any,
+        global_step: int | None = None,
+        fps: float = 4,
+        walltime: float | None = None,
+    ) -> None:
+        """Moving pictures [N, T, C, H, W]: values in 0..1, or bytes."""
+        self._add(_tabs.video(tag, vid_tensor, fps), global_step, walltime)
+
+    def add_mesh(
+        self,
+        tag: str,
+        vertices: Any,
+        colors: Any = None,
+        faces: Any = None,
+        config_dict: dict[str, Any] | None = None,
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Points [B, N, 3] in space, with colours [B, N, 3] and triangles [B, M, 3]."""
+        parts = _tabs.mesh(tag, vertices, colors, faces, config_dict)
+        self._add(parts, global_step, walltime)
+
+    def add_custom_scalars(self, layout: dict[str, dict[str, Any]]) -> None:
+        """Charts of several curves: {category: {chart: ["Multiline", [tags]]}}, or of a
+        curve with its margins: ["Margin", [middle, lower, upper]]."""
+        self._add(_tabs.custom_scalars(layout), None, None)
 
     def add_hparams(
         self,

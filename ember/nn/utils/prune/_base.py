@@ -14,6 +14,18 @@ class BasePruningMethod(ABC):
 
     `PRUNING_TYPE` tells what a container of methods hands to the next one: only what
     is left ("unstructured", "structured") or everything ("global").
+
+    >>> from ember.nn.utils import prune
+    >>> class OddOnes(prune.BasePruningMethod):
+    ...     PRUNING_TYPE = "unstructured"
+    ...     def compute_mask(self, t, default_mask):
+    ...         mask = default_mask.clone()
+    ...         mask.view(-1)[1::2] = 0
+    ...         return mask
+    >>> layer = nn.Linear(4, 1)
+    >>> _ = OddOnes.apply(layer, "weight")
+    >>> layer.weight_mask
+    tensor([[1., 0., 1., 0.]])
     """
 
     _tensor_name: str
@@ -116,7 +128,16 @@ class BasePruningMethod(ABC):
 
 
 class PruningContainer(BasePruningMethod):
-    """Several methods applied to one parameter, one after the other."""
+    """Several methods applied to one parameter, one after the other.
+
+    >>> layer = nn.Linear(4, 1)
+    >>> _ = nn.utils.prune.random_unstructured(layer, "weight", 1)
+    >>> _ = nn.utils.prune.l1_unstructured(layer, "weight", 1)
+    >>> [type(hook).__name__ for hook in layer._forward_pre_hooks.values()]
+    ['PruningContainer']
+    >>> layer.weight_mask.sum()
+    tensor(2.)
+    """
 
     def __init__(self, *args: BasePruningMethod) -> None:
         self._pruning_methods: tuple[BasePruningMethod, ...] = ()

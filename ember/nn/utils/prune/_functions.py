@@ -18,13 +18,28 @@ from ember.nn.utils.prune._methods import (
 
 
 def identity(module: Module, name: str) -> Module:
-    """Give a parameter a mask of ones."""
+    """Give a parameter a mask of ones.
+
+    >>> layer = nn.utils.prune.identity(nn.Linear(2, 1), "weight")
+    >>> nn.utils.prune.is_pruned(layer), layer.weight_mask
+    (True, tensor([[1., 1.]]))
+    """
     Identity.apply(module, name)
     return module
 
 
 def random_unstructured(module: Module, name: str, amount: int | float) -> Module:
-    """Prune entries of a parameter at random."""
+    """Prune entries of a parameter at random.
+
+    Args:
+        module: whose parameter
+        name: the name of the parameter
+        amount: how many entries, or which share
+
+    >>> layer = nn.utils.prune.random_unstructured(nn.Linear(3, 4), "weight", 5)
+    >>> layer.weight_mask.sum()
+    tensor(7.)
+    """
     RandomUnstructured.apply(module, name, amount)
     return module
 
@@ -52,7 +67,18 @@ def l1_unstructured(
 def random_structured(
     module: Module, name: str, amount: int | float, dim: int
 ) -> Module:
-    """Prune channels of a parameter at random."""
+    """Prune channels of a parameter at random.
+
+    Args:
+        module: whose parameter
+        name: the name of the parameter
+        amount: how many channels, or which share
+        dim: the axis of the channels
+
+    >>> layer = nn.utils.prune.random_structured(nn.Linear(3, 4), "weight", 1, dim=1)
+    >>> layer.weight_mask.sum(0).count_nonzero()
+    tensor(2)
+    """
     RandomStructured.apply(module, name, amount, dim)
     return module
 
@@ -65,14 +91,38 @@ def ln_structured(
     dim: int,
     importance_scores: Tensor | None = None,
 ) -> Module:
-    """Prune the channels of a parameter with the smallest norm."""
+    """Prune the channels of a parameter with the smallest norm.
+
+    Args:
+        module: whose parameter
+        name: the name of the parameter
+        amount: how many channels, or which share
+        n: exponent of the norm
+        dim: the axis of the channels
+        importance_scores: what to judge by instead of the parameter
+
+    >>> layer = nn.utils.prune.ln_structured(nn.Linear(3, 4), "weight", 0.5, n=2, dim=0)
+    >>> layer.weight_mask.sum(1).count_nonzero()
+    tensor(2)
+    """
     given = (module, name, amount, n, dim)
     LnStructured.apply(*given, importance_scores=importance_scores)
     return module
 
 
 def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
-    """Prune a parameter by a mask."""
+    """Prune a parameter by a mask.
+
+    Args:
+        module: whose parameter
+        name: the name of the parameter
+        mask: 1 where an entry is kept
+
+    >>> layer = nn.Linear(2, 1)
+    >>> _ = nn.utils.prune.custom_from_mask(layer, "weight", ember.tensor([[1.0, 0.0]]))
+    >>> layer.weight[0, 1].item()
+    0.0
+    """
     CustomFromMask.apply(module, name, mask)
     return module
 
@@ -83,7 +133,20 @@ def global_unstructured(
     importance_scores: dict[tuple[Module, str], Tensor] | None = None,
     **kwargs: Any,
 ) -> None:
-    """Prune several parameters as if they were one vector."""
+    """Prune several parameters as if they were one vector.
+
+    Args:
+        parameters: pairs of module and name
+        pruning_method: a class such as `L1Unstructured`
+        importance_scores: what to judge by instead of the parameters
+
+    >>> a, b = nn.Linear(4, 1), nn.Linear(4, 1)
+    >>> nn.utils.prune.global_unstructured(
+    ...     [(a, "weight"), (b, "weight")], nn.utils.prune.L1Unstructured, amount=5
+    ... )
+    >>> int(a.weight_mask.sum() + b.weight_mask.sum())
+    3
+    """
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
     parameters = list(parameters)
@@ -116,7 +179,13 @@ def global_unstructured(
 
 
 def remove(module: Module, name: str) -> Module:
-    """Make the pruning of a parameter permanent, without mask and hook."""
+    """Make the pruning of a parameter permanent, without mask and hook.
+
+    >>> layer = nn.utils.prune.l1_unstructured(nn.Linear(4, 1), "weight", 2)
+    >>> layer = nn.utils.prune.remove(layer, "weight")
+    >>> layer.weight.count_nonzero(), nn.utils.prune.is_pruned(layer)
+    (tensor(2), False)
+    """
     for key, hook in list(module._forward_pre_hooks.items()):
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
             hook.remove(module)
@@ -129,7 +198,11 @@ def remove(module: Module, name: str) -> Module:
 
 
 def is_pruned(module: Module) -> bool:
-    """Whether a module, or one inside it, is pruned."""
+    """Whether a module, or one inside it, is pruned.
+
+    >>> nn.utils.prune.is_pruned(nn.Linear(2, 1))
+    False
+    """
     return any(
         isinstance(hook, BasePruningMethod)
         for part in module.modules()

@@ -12,7 +12,13 @@ from ember.nn.utils.prune._base import BasePruningMethod
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing: adds the mask, all ones."""
+    """Prunes nothing: adds the mask, all ones.
+
+    >>> layer = nn.Linear(2, 1)
+    >>> _ = nn.utils.prune.Identity.apply(layer, "weight")
+    >>> layer.weight_mask
+    tensor([[1., 1.]])
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -44,7 +50,14 @@ class _Amount(BasePruningMethod):
 
 
 class RandomUnstructured(_Amount):
-    """Prunes entries chosen at random."""
+    """Prunes entries chosen at random.
+
+    Args:
+        amount: how many entries, or which share
+
+    >>> nn.utils.prune.RandomUnstructured(0.25).prune(ember.ones(8)).sum()
+    tensor(6.)
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -56,7 +69,14 @@ class RandomUnstructured(_Amount):
 
 
 class L1Unstructured(_Amount):
-    """Prunes the entries with the smallest magnitude."""
+    """Prunes the entries with the smallest magnitude.
+
+    Args:
+        amount: how many entries, or which share
+
+    >>> nn.utils.prune.L1Unstructured(2).prune(ember.tensor([3.0, -1.0, 0.5, -4.0]))
+    tensor([ 3., -0.,  0., -4.])
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -93,7 +113,16 @@ class _Channels(_Amount):
 
 
 class RandomStructured(_Channels):
-    """Prunes channels chosen at random."""
+    """Prunes channels chosen at random.
+
+    Args:
+        amount: how many channels, or which share
+        dim: the axis of the channels
+
+    >>> pruned = nn.utils.prune.RandomStructured(1, dim=0).prune(ember.ones(3, 2))
+    >>> pruned.sum(1).sort().values
+    tensor([0., 2., 2.])
+    """
 
     def _kept(self, t: Tensor, count: int) -> Tensor:
         scores = ember.rand(t.shape[self.dim])
@@ -101,7 +130,18 @@ class RandomStructured(_Channels):
 
 
 class LnStructured(_Channels):
-    """Prunes the channels with the smallest L`n` norm."""
+    """Prunes the channels with the smallest L`n` norm.
+
+    Args:
+        amount: how many channels, or which share
+        n: exponent of the norm
+        dim: the axis of the channels
+
+    >>> method = nn.utils.prune.LnStructured(1, n=2, dim=0)
+    >>> method.prune(ember.tensor([[1.0, 1.0], [2.0, 2.0]]))
+    tensor([[0., 0.],
+            [2., 2.]])
+    """
 
     def __init__(self, amount: int | float, n: float | str, dim: int = -1) -> None:
         super().__init__(amount, dim)
@@ -117,7 +157,15 @@ class LnStructured(_Channels):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes by a mask that is given."""
+    """Prunes by a mask that is given.
+
+    Args:
+        mask: 1 where an entry is kept, shaped as the parameter
+
+    >>> method = nn.utils.prune.CustomFromMask(ember.tensor([1.0, 0.0]))
+    >>> method.compute_mask(ember.ones(2), default_mask=ember.ones(2))
+    tensor([1., 0.])
+    """
 
     PRUNING_TYPE = "global"
 

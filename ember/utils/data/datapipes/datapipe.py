@@ -58,17 +58,32 @@ class IterDataPipe(_Chained, IterableDataset):
 
 
 class DFIterDataPipe(IterDataPipe):
-    """A pipe of data frames."""
+    """A pipe of data frames.
+
+    >>> issubclass(DFIterDataPipe, IterDataPipe)
+    True
+    """
 
 
 class MapDataPipe(_Chained, Dataset):
-    """A pipe that is read by index."""
+    """A pipe that is read by index.
+
+    >>> class Squares(MapDataPipe):
+    ...     def __getitem__(self, i):
+    ...         return i * i
+    >>> Squares()[3]
+    9
+    """
 
     functions: ClassVar[dict[str, Callable]] = {}
 
 
 class DataChunk(list):
-    """A batch as a list."""
+    """A batch as a list.
+
+    >>> DataChunk([1, 2]).items
+    [1, 2]
+    """
 
     def __init__(self, items: Any) -> None:
         items = list(items)
@@ -85,7 +100,18 @@ class DataChunk(list):
 
 
 class functional_datapipe:
-    """Class decorator: the class becomes a method of all pipes of its kind."""
+    """Class decorator: the class becomes a method of all pipes of its kind.
+
+    >>> @functional_datapipe("doubled")
+    ... class Doubler(IterDataPipe):
+    ...     def __init__(self, source):
+    ...         self.source = source
+    ...     def __iter__(self):
+    ...         return (2 * x for x in self.source)
+    >>> from ember.utils.data.datapipes.iter import IterableWrapper
+    >>> list(IterableWrapper([1, 2]).doubled())
+    [2, 4]
+    """
 
     def __init__(self, name: str, enable_df_api_tracing: bool = False) -> None:
         self.name = name
@@ -101,7 +127,11 @@ class functional_datapipe:
 
 
 class guaranteed_datapipes_determinism:
-    """A block in which pipes that are not deterministic cannot be made."""
+    """A block in which pipes that are not deterministic cannot be made.
+
+    >>> with guaranteed_datapipes_determinism():
+    ...     pass
+    """
 
     def __init__(self) -> None:
         self.before = _state["deterministic"]
@@ -117,6 +147,12 @@ class non_deterministic:
     """Class decorator: says that the order of a pipe may change from run to run.
 
     Given a function instead of a class, that decides for each pipe.
+
+    >>> @non_deterministic
+    ... class Stream(IterDataPipe):
+    ...     pass
+    >>> isinstance(Stream(), IterDataPipe)
+    True
     """
 
     def __init__(self, arg: Any) -> None:
@@ -139,17 +175,28 @@ class non_deterministic:
 def argument_validation(f: Callable) -> Callable:
     """Decorator of PyTorch's that checks pipes against type hints; hints are not
     checked here.
+
+    >>> argument_validation(len) is len
+    True
     """
     return f
 
 
 def runtime_validation(f: Callable) -> Callable:
-    """Decorator of PyTorch's that checks what a pipe yields; not checked here."""
+    """Decorator of PyTorch's that checks what a pipe yields; not checked here.
+
+    >>> runtime_validation(len) is len
+    True
+    """
     return f
 
 
 class runtime_validation_disabled:
-    """A block without the checks of `runtime_validation`."""
+    """A block without the checks of `runtime_validation`.
+
+    >>> with runtime_validation_disabled():
+    ...     pass
+    """
 
     def __enter__(self) -> None:
         self.before, _state["validate"] = _state["validate"], False
