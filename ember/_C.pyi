@@ -889,7 +889,12 @@ class Tensor:
     def stride(self, dim: _int) -> _int: ...
     def symeig(self, *args: Any, **kwargs: Any) -> Any: ...
     def to_device(self, device: _DeviceLike, /, *, stream: Any = ...) -> Tensor:
-        """The tensor on another device, as the array API standard calls it."""
+        """The tensor on another device, as the array API standard calls it.
+
+        >>> import ember
+        >>> ember.zeros(2).to_device("cpu").device
+        device(type='cpu')
+        """
     @overload
     def to_sparse(self, sparse_dim: _int) -> Tensor:
         """The tensor in a sparse layout, COO unless another is named.
@@ -1225,13 +1230,13 @@ class Tensor:
         """Elements limited to the range between two bounds, each a number, a tensor or
         none.
         """
-    def clamp_max(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def clamp_max(self, max: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Elements above a bound replaced by it."""
-    def clamp_max_(self, other: _Operand) -> Self:
+    def clamp_max_(self, max: _Operand) -> Self:
         """Elements above a bound replaced by it."""
-    def clamp_min(self, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+    def clamp_min(self, min: _Operand, *, out: Tensor | None = ...) -> Tensor:
         """Elements below a bound replaced by it."""
-    def clamp_min_(self, other: _Operand) -> Self:
+    def clamp_min_(self, min: _Operand) -> Self:
         """Elements below a bound replaced by it."""
     def clip(self, min: _Operand | None = ..., max: _Operand | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Elements limited to the range between two bounds, each a number, a tensor or
@@ -2494,7 +2499,6 @@ def _function_apply(*args: Any, **kwargs: Any) -> Any: ...
 def _get_function_stack_at(*args: Any, **kwargs: Any) -> Any: ...
 def _get_overloaded_args(*args: Any, **kwargs: Any) -> Any: ...
 def _gradient_edge(*args: Any, **kwargs: Any) -> Any: ...
-def _has_onednn(*args: Any, **kwargs: Any) -> Any: ...
 def _has_torch_function(*args: Any, **kwargs: Any) -> Any: ...
 def _has_torch_function_unary(*args: Any, **kwargs: Any) -> Any: ...
 def _has_torch_function_variadic(*args: Any, **kwargs: Any) -> Any: ...
@@ -3196,16 +3200,16 @@ def clamp_(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ...
     none.
     """
 
-def clamp_max(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def clamp_max(input: Tensor, max: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Elements above a bound replaced by it."""
 
-def clamp_max_(input: Tensor, other: _Operand) -> Tensor:
+def clamp_max_(input: Tensor, max: _Operand) -> Tensor:
     """Elements above a bound replaced by it."""
 
-def clamp_min(input: Tensor, other: _Operand, *, out: Tensor | None = ...) -> Tensor:
+def clamp_min(input: Tensor, min: _Operand, *, out: Tensor | None = ...) -> Tensor:
     """Elements below a bound replaced by it."""
 
-def clamp_min_(input: Tensor, other: _Operand) -> Tensor:
+def clamp_min_(input: Tensor, min: _Operand) -> Tensor:
     """Elements below a bound replaced by it."""
 
 def clip(input: Tensor, min: _Operand | None = ..., max: _Operand | None = ..., *, out: Tensor | None = ...) -> Tensor:

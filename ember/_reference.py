@@ -351,7 +351,7 @@ def _in_words(text: str, form: Form) -> str:
 def _summary(form: Form) -> str:
     lines = [_in_words(o.doc, form) for o in overloads(form) if o.doc]
     text = " ".join(dict.fromkeys(lines))
-    return f"{text} The tensor itself changes." if form.in_place else text
+    return f"{text} In place: the tensor itself changes." if form.in_place else text
 
 
 def describe_arguments(form: Form) -> dict[str, tuple[str, str]]:

@@ -582,7 +582,12 @@ def _repr_html(self: Tensor) -> str:
 
 
 def _to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
-    """The tensor on another device, as the array API standard calls it."""
+    """The tensor on another device, as the array API standard calls it.
+
+    >>> import ember
+    >>> ember.zeros(2).to_device("cpu").device
+    device(type='cpu')
+    """
     if stream is not None:
         raise NotImplementedError("to_device(): streams are not supported")
     return self.to(device=device)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import doctest
 import inspect
 import io
+import pickle
+import pydoc
 import subprocess
 import sys
 from pathlib import Path
@@ -107,6 +109,34 @@ def test_texts_explain_arguments_that_there_are() -> None:
     for name, entry in entries.items():
         assert not entry.arguments.keys() - used[name], name
     assert not shared.keys() - everywhere - {"input", "out"}
+
+
+def test_every_argument_is_explained() -> None:
+    for op in public_ops():
+        form = _reference.form_of(op)
+        lacking = [
+            n for n, row in _reference.describe_arguments(form).items() if not row[1]
+        ]
+        assert not lacking, f"{form.path}: {lacking}"
+
+
+def test_in_place_forms_change_the_tensor_in_their_example() -> None:
+    for op in public_ops():
+        form = _reference.form_of(op)
+        if form.in_place:
+            assert f"{form.name}(" in _reference.example_of(form), form.path
+
+
+def test_whole_classes_and_modules_have_help() -> None:
+    for thing in (ember.Tensor, ember.linalg, ember.fft, ember.special):
+        assert len(pydoc.render_doc(thing)) > 10_000
+
+
+def test_methods_found_later_look_like_what_they_are() -> None:
+    text = str(inspect.signature(ember.Tensor.to_sparse_csr))
+    assert "dense_dim" in text and "self" in text
+    assert (ember.Tensor.to_dense.__doc__ or "").startswith("The tensor with all")
+    assert pickle.loads(pickle.dumps(ember.Tensor.to_dense)) is ember.Tensor.to_dense
 
 
 def test_signatures_bind_what_schemas_take() -> None:

@@ -143,8 +143,10 @@ def kind_of(value: Any) -> str | None:
 
 
 def _own(value: Any) -> bool:
-    """Not something of Python's that a module has imported for itself."""
+    """Not something of Python's, or a helper, that a module has imported for itself."""
     module = getattr(value, "__module__", None)
+    if module == "ember._user_line":
+        return False
     return module is None or str(module).partition(".")[0] in ("ember", "torch")
 
 

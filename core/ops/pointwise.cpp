@@ -3,6 +3,8 @@
 // rows whose op has another signature.
 #include "ops/pointwise.h"
 
+#include <string_view>
+
 namespace ember {
 
 using namespace pointwise;
@@ -94,6 +96,11 @@ constexpr const char* row_schema(Types facts, const char* numbers, const char* n
                                  const char* tensors) {
   return facts & kTakesNumbers ? numbers : facts & kTakesNumber ? number : tensors;
 }
+// The second operand of a row that limits the first is called by the side.
+constexpr const char* bound_schema(std::string_view name) {
+  return name == "clamp_min" ? "clamp_min(Tensor self, Number min) -> Tensor"
+                             : "clamp_max(Tensor self, Number max) -> Tensor";
+}
 
 }  // namespace
 
@@ -101,11 +108,12 @@ constexpr const char* row_schema(Types facts, const char* numbers, const char* n
   EMBER_UNARY_OP(#name, name, row_forms(types, kUnaryForms), doc);
 #define EMBER_PREDICATE_ROW(name, types, expr, doc) \
   EMBER_UNARY_OP(#name, name, row_forms(types, kForms | Out | Aligned | Pointwise), doc);
-#define EMBER_TWO_OPERANDS(name, types, doc)                                              \
-  EMBER_OP(row_schema(types, #name "(Number self, Number other) -> Tensor",               \
-                      #name "(Tensor self, Number other) -> Tensor",                      \
-                      #name "(Tensor self, Tensor other) -> Tensor"),                     \
-           (static_cast<Tensor (*)(const Operand&, const Operand&, Dest)>(&ember::name)), \
+#define EMBER_TWO_OPERANDS(name, types, doc)                                                    \
+  EMBER_OP((types) & kBounds ? bound_schema(#name)                                              \
+                             : row_schema(types, #name "(Number self, Number other) -> Tensor", \
+                                          #name "(Tensor self, Number other) -> Tensor",        \
+                                          #name "(Tensor self, Tensor other) -> Tensor"),       \
+           (static_cast<Tensor (*)(const Operand&, const Operand&, Dest)>(&ember::name)),       \
            row_forms(types, kPointwiseForms), doc);
 #define EMBER_BINARY_ROW(name, types, fwd, grad_a, grad_b, doc) EMBER_TWO_OPERANDS(name, types, doc)
 #define EMBER_COMPARE_ROW(name, types, expr, doc) EMBER_TWO_OPERANDS(name, types, doc)
