@@ -15,12 +15,11 @@ copyright = author
 extensions = [
     "myst_parser",
     "sphinx_copybutton",
-    "sphinx.ext.mathjax",
     "sphinx_design",
     "plots",  # docs/_ext, as the next one
     "reference",
 ]
-myst_enable_extensions = ["attrs_inline", "colon_fence", "dollarmath"]
+myst_enable_extensions = ["attrs_inline", "colon_fence"]
 myst_heading_anchors = 3
 default_role = "code"  # docstrings write `x` for code, as Markdown does
 exclude_patterns = ["_build"]
