@@ -18,7 +18,7 @@ void unpack(Work& work, int rank, int size);                 // launch.cpp
 namespace {
 
 constexpr int kMostInFlight = 64;  // collectives of a communicator; the rest waits for its turn
-constexpr double kSpin = 2e-3, kCrowded = 50e-6;  // seconds
+constexpr std::chrono::microseconds kSlowYield{50}, kCrowded{100'000};
 constexpr double kGrace = 2;  // seconds for what a rank that left may have sent before
 
 struct Comm {
@@ -40,6 +40,7 @@ struct Engine {
   std::unique_ptr<Presence> presence;
   std::atomic<bool> begun{false};
   std::atomic<int> helpers{0};
+  std::atomic<Deadline> crowded_until{Deadline{}};  // more threads than cores, as far as seen
 
   std::mutex news;  // over what the presence's thread tells
   std::map<int, char> gone;
@@ -318,10 +319,9 @@ bool wait(const WorkRef& work, double timeout) {
   Engine& e = engine();
   Deadline deadline = after(timeout);
   ++e.helpers;
-  // Spinning helps while there is a core for it, and hurts when others wait for ours: a yield
-  // that takes long says so. Who sleeps instead is woken before those who have used up their time.
-  Deadline spin_until = after(kSpin);
-  bool spinning = true;
+  // Spinning helps while there is a core for it, and hurts when others wait for ours: a yield that
+  // takes long says so, and for a while nobody here yields. Who sleeps instead is woken before
+  // those who have used up their time.
   int slack = 0;
   while (!work->done) {
     {
@@ -330,10 +330,10 @@ bool wait(const WorkRef& work, double timeout) {
     }
     Deadline now = Clock::now();
     if (work->done || now > deadline) break;
-    if (spinning) {
+    if (now > e.crowded_until.load()) {
       sched_yield();
       Deadline then = Clock::now();
-      spinning = then < spin_until && seconds_until(now) > -kCrowded;
+      if (then - now > kSlowYield) e.crowded_until = then + kCrowded;
     } else {
       if (!slack) {
         slack = prctl(PR_GET_TIMERSLACK);

@@ -34,7 +34,7 @@ class _StoreCollectives:
         except DistStoreError as error:
             raise DistStoreError(f"Wait timeout: {error}") from None
 
-    def _all(self, key: str, timeout: timedelta) -> list[bytes]:
+    def _all(self, key: str, timeout: timedelta, what: str) -> list[bytes]:
         """The values of all ranks; an error names those that did not come."""
         names = [f"{key}/{rank}" for rank in range(self._size)]
         try:
@@ -42,8 +42,8 @@ class _StoreCollectives:
         except DistStoreError:
             absent = [r for r, n in enumerate(names) if not self._store.check([n])]
             raise DistStoreError(
-                f"{key} failed: missing ranks {', '.join(map(str, absent))} after "
-                f"{timeout.total_seconds():g} s (wait timeout)"
+                f"{what} failed -- missing ranks: {', '.join(map(str, absent))} "
+                f"(at {key}, after {timeout.total_seconds():g} s)"
             ) from None
         return self._store.multi_get(names)
 
@@ -54,7 +54,7 @@ class _StoreCollectives:
         self._begin(key)
         self._store.set(f"{key}/{self._rank}", "1")
         if block:
-            self._all(key, timeout)
+            self._all(key, timeout, "barrier")
 
     def broadcast_send(
         self, key: str, data: Value, timeout: timedelta = _PATIENCE
@@ -79,7 +79,7 @@ class _StoreCollectives:
         self, key: str, data: Value, timeout: timedelta = _PATIENCE
     ) -> list[bytes]:
         """What all ranks sent, this one `data`."""
-        return self.all_gather(key, data, timeout)
+        return self._exchange(key, data, timeout, "gather")
 
     def scatter_send(
         self, key: str, data: Sequence[Value], timeout: timedelta = _PATIENCE
@@ -101,10 +101,16 @@ class _StoreCollectives:
         self, key: str, data: Value, timeout: timedelta = _PATIENCE
     ) -> list[bytes]:
         """What all ranks give."""
+        return self._exchange(key, data, timeout, "all_gather")
+
+    def _exchange(
+        self, key: str, data: Value, timeout: timedelta, what: str
+    ) -> list[bytes]:
         self._begin(key)
         self._store.set(f"{key}/{self._rank}", data)
-        return self._all(key, timeout)
+        return self._all(key, timeout, what)
 
     def all_sum(self, key: str, data: int, timeout: timedelta = _PATIENCE) -> int:
         """The sum of the numbers of all ranks."""
-        return sum(int(v) for v in self.all_gather(key, str(data), timeout))
+        values = self._exchange(key, str(data), timeout, "barrier")
+        return sum(int(v) for v in values)

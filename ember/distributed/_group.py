@@ -158,6 +158,7 @@ class ProcessGroup:
         sent = [by_address.get((t.data_ptr(), t.numel())) for t in given]
         sends = [_host_copy(t) if h is None else h for t, h in zip(given, sent)]
         seconds = as_timedelta(timeout or self._timeout).total_seconds()
+        span = _C._profile_begin(f"{self.name()}:{name}")
         handle = _C._dist_start(
             _WHAT[what],
             name,
@@ -171,6 +172,8 @@ class ProcessGroup:
         )
         keep = (hosts, sends, into, given)
         work = Work(handle, result, keep, _write_back(list(zip(into, hosts))))
+        work.name = f"{self.name()}:{name}"
+        del span
         work.comm = -1 if what in ("Send", "Receive") else self._comm
         return work
 

@@ -25,7 +25,6 @@ class Backend(str):
     UCC = "ucc"
     MPI = "mpi"
     XCCL = "xccl"
-    FAKE = "fake"
     backend_list = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI]
     default_device_backend_map: dict[str, str] = {"cpu": GLOO, "opencl": GLOO}
     backend_capability: dict[str, list[str]] = {

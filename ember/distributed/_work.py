@@ -29,6 +29,7 @@ class Work:
     """
 
     comm = -1
+    name = ""
 
     def __init__(
         self,
@@ -84,7 +85,10 @@ class Work:
     def wait(self, timeout: timedelta = timedelta(0)) -> bool:
         """Wait until it is done; its error is raised."""
         seconds = timeout.total_seconds()
-        if not self._poll(seconds or _FOREVER):
+        span = _C._profile_begin(f"{self.name} wait") if self.name else None
+        done = self._poll(seconds or _FOREVER)
+        del span
+        if not done:
             raise DistBackendError(
                 f"Timed out waiting {round(seconds * 1000)}ms for the work to complete"
             )

@@ -7,16 +7,23 @@ MPI finds its way and every rank hears at once that another has died.
 from __future__ import annotations
 
 import atexit
+import contextlib
+import glob
 import os
 import secrets
 import socket
 import sys
+import time
 from datetime import timedelta
 from multiprocessing import util
 from typing import Any
 
 from ember import _C
-from ember.distributed._errors import DistBackendError, DistStoreError
+from ember.distributed._errors import (
+    DistBackendError,
+    DistNetworkError,
+    DistStoreError,
+)
 from ember.distributed._secret import secret
 from ember.distributed._stores import Store, TCPStore
 
@@ -53,6 +60,8 @@ def _wait_for(store: Store, names: dict[int, str], timeout: timedelta) -> list[b
     """The values of the ranks' keys; an error names those that did not come."""
     try:
         store.wait(list(names.values()), timeout)
+    except DistNetworkError:
+        raise
     except Exception as error:
         absent = [rank for rank, name in names.items() if not store.check([name])]
         raise DistStoreError(
@@ -90,6 +99,7 @@ def _interface(store: Store, alone: bool) -> str:
 
 def _begin(store: Store, rank: int, size: int, timeout: timedelta) -> None:
     global _server, _world
+    begun = time.time()
     store.set(f"world/host/{rank}", _host())
     names = {r: f"world/host/{r}" for r in range(size)}
     hosts = _wait_for(store, names, timeout)
@@ -106,14 +116,39 @@ def _begin(store: Store, rank: int, size: int, timeout: timedelta) -> None:
         os.environ.setdefault("FI_TCP_IFACE", "lo")
     where = (address, int(number), secret(), timeout.total_seconds())
     try:
-        _C._dist_begin(library_paths(), rank, size, name, _mapping(hosts), *where)
+        try:
+            paths, mapping = library_paths(), _mapping(hosts)
+            _C._dist_begin(paths, rank, size, name, mapping, *where)
+        except RuntimeError as error:
+            if "timed out" in str(error):
+                raise DistBackendError(_absent(store, rank, size, error)) from None
+            if "rank" in str(error):
+                raise
+            raise DistNetworkError(f"the meeting point of rank 0: {error}") from None
         _world = (name, rank, size)
         atexit.register(leave)
         util.Finalize(None, leave, exitpriority=100)
         store.set(f"world/begun/{rank}", "")
         _wait_for(store, {r: f"world/begun/{r}" for r in range(size)}, timeout)
+    except BaseException:
+        sweep_abandoned(begun)
+        raise
     finally:
         _sweep()
+
+
+def _absent(store: Store, rank: int, size: int, error: Exception) -> str:
+    """The error of MPI's start, with the ranks that neither began nor gave up."""
+    store.set(f"world/gave up/{rank}", "")
+    time.sleep(1)  # the others' time is up as well
+    missing = [
+        str(r)
+        for r in range(size)
+        if not store.check([f"world/gave up/{r}"])
+        and not store.check([f"world/begun/{r}"])
+    ]
+    who = f"; rank {', '.join(missing)} did not take part" if missing else ""
+    return f"{error}{who}"
 
 
 def _sweep() -> None:
@@ -130,6 +165,34 @@ def _sweep() -> None:
             pass
 
 
+def abandoned(since: float) -> set[str]:
+    """MPI's shared segments of this user, since a time, that no process has mapped."""
+    found = set()
+    for path in glob.glob(_SEGMENT + "*"):
+        with contextlib.suppress(OSError):
+            status = os.stat(path)
+            if status.st_uid == os.getuid() and status.st_ctime >= since:
+                found.add(path)
+    for maps in glob.glob("/proc/[0-9]*/maps") if found else []:
+        with contextlib.suppress(OSError), open(maps) as file:
+            found -= {
+                line.split(maxsplit=5)[-1].strip() for line in file if _SEGMENT in line
+            }
+    return found
+
+
+def sweep_abandoned(since: float, patience: float = 0.5) -> None:
+    """Remove what a process left that was killed while MPI began: segments that stay
+    without an owner for a while."""
+    left, end = abandoned(since), time.monotonic() + patience
+    while left and time.monotonic() < end:
+        time.sleep(0.1)
+        left &= abandoned(since)
+    for path in left:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
 def leave() -> None:
     """Say goodbye to the other ranks; more than once does no harm."""
     global _world
@@ -142,6 +205,16 @@ def leave() -> None:
 def communicator(store: Store, rank: int, size: int, timeout: timedelta) -> int:
     """The number of a new communicator of the processes that meet at `store`. The
     first call of a process begins MPI with them."""
+    try:
+        return _communicator(store, rank, size, timeout)
+    except DistNetworkError as error:
+        raise DistBackendError(
+            "init_process_group(): the store cannot be reached; rank 0, or the "
+            f"launcher, keeps it and is lost ({error})"
+        ) from None
+
+
+def _communicator(store: Store, rank: int, size: int, timeout: timedelta) -> int:
     if _world is None:
         if _C._dist_begun():
             raise DistBackendError("MPI has ended in this process: it begins once")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from urllib.parse import parse_qs, urlparse
 
+from ember.distributed._errors import DistNetworkError
 from ember.distributed._options import default_pg_timeout
 from ember.distributed._stores import FileStore, PrefixStore, Store, TCPStore
 
@@ -72,15 +73,12 @@ def _tcp_store(
         count = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
         attempt = os.environ.get("EMBER_ELASTIC_ROUND", count)
         return PrefixStore(f"/worker/attempt_{attempt}", store)
-    return TCPStore(
-        host,
-        port,
-        size,
-        rank == 0,
-        timeout,
-        multi_tenant=True,
-        use_libuv=_libuv(parts),
-    )
+    own = {"multi_tenant": True, "use_libuv": _libuv(parts)}
+    try:
+        return TCPStore(host, port, size, rank == 0, timeout, **own)
+    except DistNetworkError as error:
+        who = "" if rank == 0 else " (rank 0 keeps the store there)"
+        raise DistNetworkError(f"{error}{who}") from None
 
 
 def _tcp(

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import ember
+from ember.utils._trainer_ranks import bare
 
 if TYPE_CHECKING:
     from ember.utils.trainer import Trainer
@@ -87,12 +88,14 @@ class BestModel(_Monitor):
     def on_epoch_end(self, trainer: Trainer) -> None:
         if self.improves(trainer):
             self.epoch = trainer.epoch
-            ember.save(trainer.model.state_dict(), trainer.out / "best.pt")
+            if trainer.ranks.first:
+                state = bare(trainer.model).state_dict()
+                ember.save(state, trainer.out / "best.pt")
 
     def on_fit_end(self, trainer: Trainer) -> None:
         if self.restore and self.epoch:
             state = ember.load(trainer.out / "best.pt", map_location=trainer.device)
-            trainer.model.load_state_dict(state)
+            bare(trainer.model).load_state_dict(state)
 
     def state_dict(self) -> dict[str, Any]:
         return {"best": self.best, "epoch": self.epoch}

@@ -28,6 +28,7 @@ from ember import nn
 from ember.utils import _batches
 from ember.utils._progress import Progress, write_logs
 from ember.utils._random_state import random_state, set_random_state
+from ember.utils._trainer_ranks import Ranks, bare, sync
 from ember.utils.callbacks import (
     BestModel as BestModel,
     Callback as Callback,
@@ -63,6 +64,9 @@ class Trainer:
         accumulate: batches whose gradients are added up before an update.
         clip_norm: the longest that the gradient of all parameters may be.
         checkpoint_every: updates between checkpoints; 0 means after each epoch.
+        distributed: train by several processes, each with its part of every batch of
+            a `DataLoader`; by default if a launcher (`emberrun`) started this one. The
+            first writes the files, and numbers are those of all.
     """
 
     def __init__(
@@ -85,16 +89,20 @@ class Trainer:
         device: Any = None,
         tensorboard: bool = False,
         quiet: bool = False,
+        distributed: bool | None = None,
     ) -> None:
         if accumulate < 1:
             raise ValueError(f"Trainer: accumulate must be positive, got {accumulate}")
-        self.model, self.optimizer, self.loss = model, optimizer, loss
+        self.ranks = Ranks(distributed)
+        self.model = self.ranks.wrapped(model)
+        self.optimizer, self.loss = optimizer, loss
         self.scheduler, self.schedule_by = scheduler, schedule_by
         self.monitor, self.amp, self.target = monitor, amp, target
         self.metrics, self.callbacks = dict(metrics or {}), list(callbacks)
         self.accumulate, self.clip_norm = accumulate, clip_norm
         self.checkpoint_every, self.out = checkpoint_every, Path(out)
-        self.device, self.tensorboard, self.quiet = device, tensorboard, quiet
+        self.device, self.tensorboard = device, tensorboard and self.ranks.first
+        self.quiet = quiet or not self.ranks.first
         self.epoch = self.step = self.batches_done = 0
         self.stop = False
         self.history: list[dict[str, float]] = []
@@ -148,7 +156,8 @@ class Trainer:
         with Progress(epochs, self._length(loader), quiet=self.quiet) as progress:
             while self.epoch < epochs and not self.stop:
                 self._run_epoch(loader, progress)
-                row = {"epoch": float(self.epoch), **self._means(self._sums)}
+                sums = self.ranks.total(self._sums)
+                row = {"epoch": float(self.epoch), **self._means(sums)}
                 row["lr"] = float(self.optimizer.param_groups[0]["lr"])
                 if validation is not None:
                     scores = self.evaluate(validation)
@@ -157,7 +166,8 @@ class Trainer:
                 self._schedule_epoch(row)
                 self._sums, self.batches_done, self._epoch_rng = {}, 0, None
                 self._call("on_epoch_end")
-                write_logs(self.out, self.history, self.losses, writer)
+                if self.ranks.first:
+                    write_logs(self.out, self.history, self.losses, writer)
                 progress.epoch_end(row)
                 if not self.checkpoint_every or self.stop or self.epoch == epochs:
                     self.save(self.checkpoint_path)
@@ -172,9 +182,10 @@ class Trainer:
         was_training = self.model.training
         self.model.eval()
         with ember.no_grad():
-            for batch in loader:
+            for batch in self.ranks.share(loader, 0, even=False):
                 self._add(sums, *self._forward(batch))
         self.model.train(was_training)
+        sums = self.ranks.total(sums)
         if not sums:
             raise _batches.no_batches("validation")
         return self._means(sums)
@@ -206,7 +217,7 @@ class Trainer:
             resumed_rng = random_state()
             set_random_state(self._epoch_rng)
         self._call("on_epoch_start")
-        batches = iter(loader)
+        batches = iter(self.ranks.share(loader, self.epoch, even=True))
         for place in range(self.batches_done):
             if next(batches, _END) is _END:
                 raise ValueError(
@@ -223,7 +234,8 @@ class Trainer:
             every = self.checkpoint_every
             if every and not self._pending and self.step % every == 0:
                 self.save(self.checkpoint_path)
-            if self.stop:
+            if self.ranks.any(self.stop):
+                self.stop = True
                 break
         if not self.batches_done:
             raise _batches.no_batches("loader")
@@ -234,10 +246,11 @@ class Trainer:
     def _train_batch(self, batch: Any) -> None:
         if not self._pending:
             self.optimizer.zero_grad()
-        loss, outputs, targets = self._forward(batch)
-        total = sum(loss.values()) if isinstance(loss, dict) else loss
-        total = total / self.accumulate if self.accumulate > 1 else total
-        self.scaler.scale(total).backward()
+        with sync(self.model, self._pending + 1 == self.accumulate):
+            loss, outputs, targets = self._forward(batch)
+            total = sum(loss.values()) if isinstance(loss, dict) else loss
+            total = total / self.accumulate if self.accumulate > 1 else total
+            self.scaler.scale(total).backward()
         self._pending += 1
         value = self._add(self._sums, loss, outputs, targets)
         if not math.isfinite(value):
@@ -291,7 +304,7 @@ class Trainer:
         counters = ("epoch", "step", "batches_done", "history", "losses", "_sums")
         scheduler = self.scheduler.state_dict() if self.scheduler is not None else None
         return {
-            "model": self.model.state_dict(),
+            "model": bare(self.model).state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "scheduler": scheduler,
             "callbacks": [callback.state_dict() for callback in self.callbacks],
@@ -303,7 +316,7 @@ class Trainer:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a `state_dict()`."""
-        self.model.load_state_dict(state["model"])
+        bare(self.model).load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         if self.scheduler is not None:
             self.scheduler.load_state_dict(state["scheduler"])
@@ -317,7 +330,10 @@ class Trainer:
 
     def save(self, path: str | os.PathLike) -> None:
         """Write a checkpoint; a crash meanwhile leaves the old one whole."""
-        ember.save(self.state_dict(), path)
+        state = self.state_dict()
+        if self.ranks.first:
+            ember.save(state, path)
+        self.ranks.barrier()
 
     def load(self, path: str | os.PathLike) -> None:
         """Go on from a checkpoint."""

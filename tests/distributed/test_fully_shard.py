@@ -274,3 +274,65 @@ def _refusals(rank):
 
 def test_refusals_and_other_dimensions():
     run(_refusals, 2)
+
+
+def from_meta(rank):
+    with ember.device("meta"):
+        model = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 3))
+    for layer in (model[0], model[2], model):
+        fully_shard(layer)
+    model.to_empty(device="cpu")
+    for i, p in enumerate(model.parameters()):
+        nn.init.constant_(p, 0.1 * (i + 1))
+    x = ember.arange(8.0).view(2, 4) / 8
+    found = []
+    for _ in range(2):
+        model(x).sum().backward()
+        found.append([p.grad.full_tensor().tolist() for p in model.parameters()])
+        # Parameters of a checkpoint stand in the place of those that were there.
+        state = {k: nn.Parameter(v.detach() * 1) for k, v in model.state_dict().items()}
+        model.load_state_dict(state, assign=True)
+    model(x).sum().backward()
+    found.append([p.grad.full_tensor().tolist() for p in model.parameters()])
+    plain = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 3))
+    for i, p in enumerate(plain.parameters()):
+        nn.init.constant_(p, 0.1 * (i + 1))
+    plain(x).sum().backward()
+    for grads in found:
+        for grad, p in zip(grads, plain.parameters(), strict=True):
+            assert p.grad.allclose(ember.tensor(grad))
+    return True
+
+
+def test_a_model_that_begins_on_the_meta_device():
+    assert run(from_meta, 2) == [True, True]
+
+
+def state_onto_meta(rank):
+    from ember.distributed.checkpoint.state_dict import (
+        StateDictOptions,
+        _init_optim_state,
+        set_model_state_dict,
+    )
+
+    plain = nn.Linear(4, 3)
+    nn.init.constant_(plain.weight, 2.0)
+    nn.init.constant_(plain.bias, 1.0)
+    with ember.device("meta"):
+        model = nn.Linear(4, 3)
+    fully_shard(model)
+    options = StateDictOptions(full_state_dict=True, broadcast_from_rank0=True)
+    state = plain.state_dict() if rank == 0 else {}
+    set_model_state_dict(model, state, options=options)
+    assert model(ember.ones(1, 4)).tolist() == [[9.0] * 3]
+    optimizer = ember.optim.Adam(model.parameters())
+    _init_optim_state(optimizer)
+    states = list(optimizer.state.values())
+    assert len(states) == 2 and all(int(s["step"]) == 0 for s in states)
+    model.reshard()
+    assert model.weight.full_tensor().eq(2).all()
+    return True
+
+
+def test_a_state_for_a_model_on_the_meta_device():
+    assert run(state_onto_meta, 2) == [True, True]

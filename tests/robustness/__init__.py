@@ -12,7 +12,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable
 
-SCENARIOS = ("workers", "save", "opencl", "compile")
+SCENARIOS = ("workers", "save", "opencl", "compile", "ranks")
 
 
 def run(

@@ -138,7 +138,9 @@ def set_model_state_dict(
         real.get(name, name): _like(value, own.get(real.get(name, name)))
         for name, value in state.items()
     }
-    return model.load_state_dict(loaded, strict=options.strict)
+    # A model that begins on the meta device has no memory to copy into.
+    empty = any(isinstance(t, Tensor) and t.device.type == "meta" for t in own.values())
+    return model.load_state_dict(loaded, strict=options.strict, assign=empty)
 
 
 def set_optimizer_state_dict(
@@ -311,6 +313,21 @@ def _state_of(optimizer: Optimizer) -> dict[str, Any]:
     params = [p for group in optimizer.param_groups for p in group["params"]]
     if optimizer.state or any(p.grad is not None for p in params):
         return optimizer.state_dict()
+    _init_optim_state(optimizer)
+    state = optimizer.state_dict()
+    optimizer.state.clear()
+    return state
+
+
+def _init_optim_state(optimizer: Optimizer) -> None:
+    """Make the state that an optimizer begins with, if it has none."""
+    params = [p for group in optimizer.param_groups for p in group["params"]]
+    if optimizer.state:
+        return
+    if any(p.grad is not None for p in params):
+        raise RuntimeError(
+            "the state of an optimizer can't be made while it has gradients"
+        )
     before = [p.detach().clone() for p in params]
     decays = [group.get("weight_decay") for group in optimizer.param_groups]
     for p in params:
@@ -332,9 +349,6 @@ def _state_of(optimizer: Optimizer) -> dict[str, Any]:
                 values[key].fill_(first)
             elif key in values:
                 values[key] = first
-    state = optimizer.state_dict()
-    optimizer.state.clear()
-    return state
 
 
 def _group_of(group: dict, by_number: dict[int, str], state: Mapping) -> dict:

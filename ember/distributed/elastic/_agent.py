@@ -3,6 +3,7 @@ and begins again with whoever is there when one fails."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import signal
@@ -10,10 +11,11 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any
 
+from ember.distributed import _world
 from ember.distributed._errors import DistNetworkError
 from ember.distributed._secret import VARIABLE
 from ember.distributed._stores import PrefixStore, TCPStore
@@ -93,8 +95,8 @@ class Agent:
     def run(self) -> dict[int, Any]:
         """Until the program has ended well on all hosts; results of functions by rank.
         Raises ChildFailedError when there are no restarts left."""
-        number = -1
-        with _Signals(self.config.signals_to_handle):
+        number, begun = -1, time.time()
+        with _Signals(self.config.signals_to_handle), _swept(begun):
             while True:
                 round_ = self.meeting.join(number)
                 number = round_.number
@@ -224,6 +226,16 @@ class _Signals:
     def __exit__(self, *_: object) -> None:
         for number, handler in self.before.items():
             signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def _swept(begun: float) -> Iterator[None]:
+    """Afterwards, shared memory of workers that were killed while MPI began is gone:
+    what came up since `begun` and, for a while, no process has mapped."""
+    try:
+        yield
+    finally:
+        _world.sweep_abandoned(begun)
 
 
 def _name(entry: str | Sequence[str] | Callable[..., Any]) -> str:

@@ -34,11 +34,10 @@ class Param:
         self.owners, self.dim = owners, dim
         self.requires_grad = param.requires_grad
         given = param._local_tensor if isinstance(param, DTensor) else param
-        self.shape = tuple(given.shape)
-        whole = ember.empty(self.shape, dtype=dtype or param.dtype, device=given.device)
-        self.whole = nn.Parameter(whole, requires_grad=param.requires_grad)
+        self.shape, self.dtype = tuple(given.shape), dtype or param.dtype
+        self.outer = param if isinstance(param, DTensor) else None
         self.sharded: Any  # what the optimizer knows
-        self.shown: Any = self.whole  # what the module computes with
+        self._make_whole(given.device)
         if isinstance(param, DTensor):
             self._cut_further(param, mesh)
         else:
@@ -46,9 +45,6 @@ class Param:
             self.sharded = distribute_tensor(
                 param, mesh, [*ways, Shard(dim)], src_data_rank=None
             )
-        self.memory = self.whole.data  # the same, with a version count of its own
-        self.storage = whole.untyped_storage()
-        self.bytes = self.storage.nbytes()
         group = mesh.get_group(mesh.ndim - 1)
         self.rows = -(-self.shape[dim] // group.size())  # of the largest part
         self.padded_shape = [*self.shape]
@@ -70,9 +66,32 @@ class Param:
             param.shape,
             DParameter,
         )
-        self.shown = wrap(
-            self.whole, param._mesh, param._placements, param.shape, DParameter
-        )
+
+    def _make_whole(self, device: Any) -> None:
+        whole = ember.empty(self.shape, dtype=self.dtype, device=device)
+        self.whole = nn.Parameter(whole, requires_grad=self.requires_grad)
+        self.memory = self.whole.data  # the same, with a version count of its own
+        self.storage = whole.untyped_storage()
+        self.bytes = self.storage.nbytes()
+        self.shown: Any = self.whole  # what the module computes with
+        if (p := self.outer) is not None:
+            self.shown = wrap(self.whole, p._mesh, p._placements, p.shape, DParameter)
+
+    def renewed(self) -> bool:
+        """Follow what became of the part since: another parameter in its place (by
+        `load_state_dict(assign=True)`), or another device (by `to_empty`). Whether the
+        whole is another one now."""
+        module, name = self.owners[0]
+        now = module._parameters.get(name)
+        if now is not self.sharded and isinstance(now, DTensor):
+            self.sharded = now
+            self.use(now)
+        device = self.sharded._local_tensor.device
+        if device == self.whole.device:
+            return False
+        self._make_whole(device)
+        self.storage.resize_(0)
+        return True
 
     def part(self, dtype: Any) -> Tensor:
         """The part of this rank, padded, as one row."""
@@ -162,8 +181,11 @@ class ParamGroup:
         self.sync, self.all_reduce, self.factor = True, True, None
         self.arrived = 0
         for p in self.trained:
-            p.whole.register_post_accumulate_grad_hook(self._arrival)
+            self._listen(p)
         self.reshard()
+
+    def _listen(self, p: Param) -> None:
+        p.whole.register_post_accumulate_grad_hook(self._arrival)
 
     # --- gathering ---
 
@@ -171,6 +193,9 @@ class ParamGroup:
         """Begin to gather, unless that was done."""
         if self.unsharded or self.gathering is not None or not self.params:
             return
+        for p in self.params:
+            if p.renewed() and p.requires_grad:
+                self._listen(p)
         dtypes = {p.whole.dtype for p in self.params}
         if len(dtypes) > 1:
             raise RuntimeError(

@@ -13,7 +13,7 @@ from ember.utils._pytree import tree_flatten
 def _wanted(outputs: Any, grads: Any) -> tuple[list[Tensor], list[Tensor | None]]:
     """Outputs that have a history, with their gradients; no gradient: of a loss."""
     values = tree_flatten(outputs)[0]
-    given = [None] * len(values) if grads is None else list(grads)
+    given = [None] * len(values) if grads is None else _leaves(grads)
     if len(given) != len(values):
         raise ValueError(f"{len(given)} gradients were given for {len(values)} outputs")
     pairs = [
@@ -24,6 +24,13 @@ def _wanted(outputs: Any, grads: Any) -> tuple[list[Tensor], list[Tensor | None]
         and (g is not None or grads is None)
     ]
     return [v for v, _ in pairs], [g for _, g in pairs]
+
+
+def _leaves(value: Any) -> list[Any]:
+    """Tensors and absent ones of nested tuples and lists."""
+    if isinstance(value, (tuple, list)):
+        return [leaf for item in value for leaf in _leaves(item)]
+    return [value]
 
 
 def _grad_of(value: Any) -> Tensor | None:

@@ -1,20 +1,15 @@
-"""What may change: plain tensors among DTensors."""
+"""What may change: plain tensors among DTensors, sequences cut across processes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ember import _lazy, _unavailable
+from ember import _lazy
 from ember.distributed.tensor import _dispatch
+from ember.distributed.tensor.experimental._attention import context_parallel
 
-__all__ = ["implicit_replication"]
-_unavailable.fill(
-    globals(),
-    "distributed.tensor.experimental",
-    "ember.distributed does not have this yet",
-    "context_parallel",
-)
+__all__ = ["context_parallel", "implicit_replication"]
 
 
 @contextmanager
