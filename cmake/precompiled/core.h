@@ -10,5 +10,5 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ops/ops.h"
+#include "backend.h"
 #include "runtime.h"
