@@ -8,10 +8,17 @@ import ember
 import ember.nn.functional as F
 from ember import nn
 
+
+def hooked(module):
+    module.register_forward_hook(lambda *_: None)
+    return module
+
+
 CASES = {
     "sizes of a loss": lambda: F.mse_loss(ember.ones(2, 1), ember.ones(2)),
     "inside of a module": lambda: nn.MSELoss()(ember.ones(2, 1), ember.ones(2)),
     "an implicit dimension": lambda: nn.Softmax()(ember.ones(2, 2)),
+    "one of a module with hooks": lambda: hooked(nn.Softmax())(ember.ones(2, 2)),
     "an old argument": lambda: nn.MSELoss(size_average=True),
     "initial values of nothing": lambda: nn.Linear(0, 2),
     "the order of a grid": lambda: ember.meshgrid(ember.ones(2), ember.ones(2)),

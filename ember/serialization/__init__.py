@@ -107,8 +107,8 @@ def load(
     it for files that you trust. With `mmap` storages stay in the file until used.
 
     >>> import ember
-    >>> ember.save(ember.arange(3), "/tmp/ember_doc.pt")
-    >>> ember.load("/tmp/ember_doc.pt")
+    >>> ember.save(ember.arange(3), "numbers.pt")
+    >>> ember.load("numbers.pt")
     tensor([0, 1, 2])
     """
     if mmap and not _is_path(f):
@@ -413,8 +413,8 @@ def get_unsafe_globals_in_checkpoint(f: FileLike) -> list[str]:
     Nothing is loaded to find them.
 
     >>> import ember, fractions
-    >>> ember.save(fractions.Fraction(1, 2), "/tmp/ember_doc.pt")
-    >>> ember.serialization.get_unsafe_globals_in_checkpoint("/tmp/ember_doc.pt")
+    >>> ember.save(fractions.Fraction(1, 2), "numbers.pt")
+    >>> ember.serialization.get_unsafe_globals_in_checkpoint("numbers.pt")
     ['fractions.Fraction']
     """
     from ember.serialization._archive import ArchiveReader, is_archive, seekable

@@ -200,8 +200,8 @@ class safe_open:
 
     >>> import ember
     >>> from ember.utils.safetensors import safe_open, save_file
-    >>> save_file({"w": ember.arange(6).view(3, 2)}, "/tmp/ember_doc.safetensors")
-    >>> with safe_open("/tmp/ember_doc.safetensors", framework="pt") as f:
+    >>> save_file({"w": ember.arange(6).view(3, 2)}, "weights.safetensors")
+    >>> with safe_open("weights.safetensors", framework="pt") as f:
     ...     print(list(f.keys()), f.get_slice("w")[1:])
     ['w'] tensor([[2, 3],
             [4, 5]])

@@ -73,13 +73,12 @@ def tanh(input: Tensor) -> Tensor:
     return ember.tanh(input)
 
 
-def _softmax_dim(name: str, dims: int, stacklevel: int) -> int:
-    import warnings
+def _softmax_dim(name: str, dims: int) -> int:
+    from ember._user_line import warn
 
-    warnings.warn(
+    warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call "
-        "to include dim=X as an argument.",
-        stacklevel=stacklevel,
+        "to include dim=X as an argument."
     )
     return 0 if dims in (0, 1, 3) else 1
 
@@ -97,7 +96,7 @@ def softmax(
     tensor([0.5000, 0.5000])
     """
     if dim is None:
-        dim = _softmax_dim("softmax", input.dim(), _stacklevel)
+        dim = _softmax_dim("softmax", input.dim())
     return ember.softmax(input, dim) if dtype is None else input.softmax(dim, dtype)
 
 
@@ -118,7 +117,7 @@ def softmin(
     tensor([5.0000e-01, 5.0000e-01, 1.9618e-44])
     """
     if dim is None:
-        dim = _softmax_dim("softmin", input.dim(), _stacklevel)
+        dim = _softmax_dim("softmin", input.dim())
     return softmax(-input, dim, dtype=dtype)
 
 
@@ -139,7 +138,7 @@ def log_softmax(
     tensor([-1000.,     0.])
     """
     if dim is None:
-        dim = _softmax_dim("log_softmax", input.dim(), _stacklevel)
+        dim = _softmax_dim("log_softmax", input.dim())
     if dtype is None:
         return ember.log_softmax(input, dim)
     return input.log_softmax(dim, dtype)
