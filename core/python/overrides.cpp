@@ -204,21 +204,26 @@ PyObject* property_override(const char* name, PyObject* self) {
 
 namespace {
 
+// func(*args, **kwargs) of the arguments (func, types, args, kwargs), of which the last two may
+// miss.
+PyObject* run_as_is(const char* name, PyObject* given) {
+  PyObject *func, *types, *args = nullptr, *kwargs = nullptr;
+  if (!PyArg_ParseTuple(given, "OO|OO", &func, &types, &args, &kwargs)) return nullptr;
+  if (kwargs == Py_None) kwargs = nullptr;
+  check(!kwargs || PyDict_Check(kwargs), Kind::Type, name, "(): kwargs must be a dict, not ",
+        kwargs ? Py_TYPE(kwargs)->tp_name : "");
+  Object tuple = args ? checked(PySequence_Tuple(args)) : checked(PyTuple_New(0));
+  return PyObject_Call(func, tuple.get(), kwargs);
+}
+
 // Runs the call as if nobody defined __torch_function__.
 PyObject* disabled_impl(PyObject*, PyObject* args) {
-  return guarded([&]() -> PyObject* {
-    PyObject *func, *types, *call_args = nullptr, *kwargs = nullptr;
-    if (!PyArg_ParseTuple(args, "OO|OO", &func, &types, &call_args, &kwargs)) return nullptr;
-    if (kwargs == Py_None) kwargs = nullptr;
-    check(!kwargs || PyDict_Check(kwargs), Kind::Type,
-          "_disabled_torch_function_impl(): kwargs must be a dict, not ",
-          kwargs ? Py_TYPE(kwargs)->tp_name : "");
+  return guarded([&] {
     struct Off {
       bool before = std::exchange(override_state.types_off, true);
       ~Off() { override_state.types_off = before; }
     } off;
-    Object tuple = call_args ? checked(PySequence_Tuple(call_args)) : checked(PyTuple_New(0));
-    return PyObject_Call(func, tuple.get(), kwargs);
+    return run_as_is("_disabled_torch_function_impl", args);
   });
 }
 
@@ -286,12 +291,7 @@ PyObject* switch_dispatch(PyObject*, PyObject* args) {
   return before;
 }
 PyObject* no_dispatch(PyObject*, PyObject* args) {
-  PyObject *func, *types, *call_args = nullptr, *kwargs = nullptr;
-  if (!PyArg_ParseTuple(args, "OO|OO", &func, &types, &call_args, &kwargs)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    Object tuple = call_args ? checked(PySequence_Tuple(call_args)) : checked(PyTuple_New(0));
-    return PyObject_Call(func, tuple.get(), kwargs == Py_None ? nullptr : kwargs);
-  });
+  return guarded([&] { return run_as_is("_disabled_torch_dispatch_impl", args); });
 }
 PyObject* push_mode(PyObject*, PyObject* mode) {
   modes().push_back(Object::borrow(mode));

@@ -234,6 +234,7 @@ def resize_as_sparse_(input, template, **options) -> Tensor:
     torch.Size([3, 2])
     """
     need_layout("resize_as_sparse_", input)
+    need_layout("resize_as_sparse_", template)
     if input.shape == template.shape:
         return input
     if not input.is_sparse or not template.is_sparse:

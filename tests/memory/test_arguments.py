@@ -267,8 +267,15 @@ for args in [(), (16,), (-1,), (2**40,), (None,), ("a",), ([16],), ([],), ([0],)
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("kwargs", ["amax", 3, [("a", 1)], ember.ones(2)])
-def test_keywords_of_a_disabled_override_are_a_dict(kwargs):
+@pytest.mark.parametrize("kwargs", ["amax", 3, [("a", 1)], ember.ones(2), 2**64])
+@pytest.mark.parametrize(
+    "impl",
+    [
+        ember._C._disabled_torch_function_impl,
+        ember._C._disabled_torch_dispatch_impl,
+    ],
+)
+def test_keywords_of_a_disabled_override_are_a_dict(impl, kwargs):
     with pytest.raises(TypeError, match="kwargs must be a dict"):
-        ember._C._disabled_torch_function_impl(print, (), (), kwargs)
-    assert ember._C._disabled_torch_function_impl(max, (), (1, 2), None) == 2
+        impl(print, (), (), kwargs)
+    assert impl(max, (), (1, 2), None) == 2
